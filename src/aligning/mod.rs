@@ -20,11 +20,9 @@ mod lanes;
 mod queue;
 mod read_tags;
 mod unaligned;
-mod worker;
 
-pub use flow::AlignLink;
+pub use flow::{AlignLink, AlignWorker};
 pub use kernel::{AlignNeeds, AlignRoom, header, load, needs};
 pub use lanes::Lanes;
 pub use queue::{AlignResult, AlignTask};
 pub use unaligned::Unaligned;
-pub use worker::AlignWorker;

@@ -1,14 +1,18 @@
-//! Flags of duplicate marking, and Picard's names of them.
+//! Flags of duplicate marking, and Picard's names of them; `readmill markdup`: duplicates alone.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
-use readmill::plan::{DuplicateMode, Duplicates, Metrics};
+use readmill::Plan;
+use readmill::plan::{DuplicateMode, Duplicates, Metrics, Steps};
 use readmill_markdup::barcodes::Barcodes;
 use readmill_markdup::location::ReadNames;
 use readmill_markdup::umi::{Method, UmiSource, Umis};
 use readmill_markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 use readmill_record::{Error, Result};
+
+use super::common::{Io, SampleFlag};
+use super::sort::OutputOrder;
 
 #[derive(Args)]
 #[command(next_help_heading = "Duplicates")]
@@ -304,5 +308,32 @@ impl DuplicateFlags {
         }
         Err(Error::usage("flags say how duplicates are marked, and none are to be marked")
             .hint("add --mark-duplicates or --remove-duplicates"))
+    }
+}
+
+/// Flags of marking alone.
+#[derive(Args)]
+#[command(
+    after_help = "Flags are those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
+another is asked for."
+)]
+pub struct MarkdupArgs {
+    #[command(flatten)]
+    io: Io,
+    #[command(flatten)]
+    sort: OutputOrder,
+    #[command(flatten)]
+    duplicates: DuplicateFlags,
+    #[command(flatten)]
+    sample: SampleFlag,
+}
+
+impl MarkdupArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        let duplicates = Some(self.duplicates.duplicates());
+        let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
+        let mut plan = self.io.plan("markdup", steps)?;
+        plan.tallies.sample.clone_from(&self.sample.sample);
+        Ok(plan)
     }
 }

@@ -13,12 +13,9 @@ mod filters;
 mod hints;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;
-mod markdup;
 mod prep;
 mod recalibration;
-mod same_pass;
 mod sort;
-mod split;
 mod tally;
 
 use std::process::ExitCode;
@@ -51,7 +48,7 @@ enum Command {
     /// Sort reads
     Sort(sort::SortArgs),
     /// Mark duplicates
-    Markdup(markdup::MarkdupArgs),
+    Markdup(duplicates::MarkdupArgs),
     /// Drop and change reads as they pass
     Filter(Box<filter::FilterArgs>),
     /// Recalibrate base qualities, in steps
@@ -60,7 +57,7 @@ enum Command {
     /// Several files to one, in order; what is not sorted is
     Merge(sort::SortArgs),
     /// Reads to several files, by read group, contigs or number
-    Split(split::SplitArgs),
+    Split(sort::SplitArgs),
     /// Reads back to FASTQ
     Fastq(Box<fastq::FastqArgs>),
     /// Numbers of reads by FLAG, as samtools flagstat

@@ -7,11 +7,10 @@ use readmill::Plan;
 use readmill::plan::{Recalibration, Steps, TableRequest, TableSource};
 use readmill_record::{Error, Result};
 
-use super::common::Io;
+use super::common::{Io, SampleFlag};
 use super::duplicates::DuplicateFlags;
 use super::filters::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
-use super::same_pass::SampleFlag;
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::plan::{Apply, TableRequest};
-use readmill_bqsr::covariates::MOST_CONTEXT;
+use readmill_bqsr::covariates::LONGEST_CONTEXT;
 use readmill_bqsr::recalibration::MOST_CYCLES;
 use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 
@@ -22,10 +22,10 @@ pub struct CountingFlags {
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
     maximum_cycle_value: u32,
     /// Bases of a context
-    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_CONTEXT)))]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
     mismatches_context_size: u8,
     /// Bases of a context of insertions and deletions
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_CONTEXT)))]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
     indels_context_size: u8,
     /// Bases of at most this quality at the ends of a read are in no context
     #[arg(long, value_name = "Q", default_value = "2", value_parser = clap::value_parser!(i8).range(0..=93))]

@@ -1,8 +1,7 @@
-//! Headers: levels L0 and L1; the others take what L1 takes, or do not look.
+//! The four levels, of which `super` says what each looks at; headers by levels L0 and L1 (the others take what L1 takes,
+//! or do not look).
 
 use readmill_record::Header;
-
-use super::level::Level;
 
 /// How far two headers agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +52,19 @@ fn first_difference([a, b]: &[Vec<Compared<'_>>; 2]) -> Option<[Option<String>; 
     let at = (0..a.len().max(b.len())).find(differ)?;
     let shown = |line: &Compared<'_>| String::from_utf8_lossy(line.1).into_owned();
     Some([a, b].map(|lines| lines.get(at).map(shown)))
+}
+
+/// How far two files agree, strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The same SAM text, but for @PG and @CO lines.
+    L0,
+    /// The same but for the order of tags.
+    L1,
+    /// The same but for the order of tags and of ties.
+    L2,
+    /// The same reads and duplicate sets.
+    L3,
 }
 
 #[cfg(test)]

@@ -14,11 +14,7 @@
 //! for any number of records at one position. Pairs of records that agree cancel out and are not even
 //! hashed.
 
-mod difference;
-mod digest;
 mod header;
-mod ignore;
-mod level;
 mod line;
 mod reads;
 mod records;
@@ -32,9 +28,8 @@ use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
 use crate::pipeline::open_input::check_ends;
-use ignore::Ignore;
-pub use level::Level;
-use records::RecordFile;
+pub use header::Level;
+use records::{Ignore, RecordFile};
 use step::InStep;
 pub use verdict::ComparisonResult;
 

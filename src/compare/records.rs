@@ -1,4 +1,4 @@
-//! The records of one file, one after the other.
+//! The records of one file, one after the other, without flags and fields that are ignored.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,7 +9,8 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::Fasta;
 use readmill_input::{OpenOptions, Opener, Source};
-use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result};
+use readmill_record::tag::Tag;
+use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result, edit};
 
 /// Bytes that a line of SAM may take.
 const MOST_LINE: Limit = Limit::of(256 << 20);
@@ -118,4 +119,40 @@ fn input(path: &Path) -> Result<Box<dyn Read + Send>> {
         return Err(Error::usage(format!("{} is a directory", path.display())));
     }
     Ok(Box::new(file))
+}
+
+/// Takes bits of FLAG and optional fields out of the records of one file.
+pub struct Ignore {
+    flags: u16,
+    tags: Vec<Tag>,
+    scratch: Vec<u8>,
+}
+
+impl Ignore {
+    /// Takes out these bits and tags.
+    pub fn new(flags: u16, tags: &[Tag]) -> Self {
+        Ignore { flags, tags: tags.to_vec(), scratch: Vec::new() }
+    }
+
+    /// The record without them.
+    pub fn apply<'a>(&'a mut self, record: RecordRef<'a>) -> RecordRef<'a> {
+        let flags = record.flags().0;
+        let tags = !self.tags.is_empty() && record.fields().any(|field| self.tags.contains(&field.tag));
+        if flags & self.flags == 0 && !tags {
+            return record;
+        }
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&record.raw()[..record.fields_start()]);
+        let mut fields = record.fields();
+        loop {
+            let here = fields.rest();
+            let Some(field) = fields.next() else { break };
+            if !self.tags.contains(&field.tag) {
+                self.scratch.extend_from_slice(&here[..here.len() - fields.rest().len()]);
+            }
+        }
+        edit::close(&mut self.scratch, 0);
+        edit::set_flags(&mut self.scratch, flags & !self.flags);
+        RecordRef::new(&self.scratch)
+    }
 }

@@ -3,11 +3,9 @@
 use readmill_format::sam;
 use readmill_record::{Flags, Header, RecordRef};
 
-use super::difference::{Difference, DifferenceCounts};
-use super::digest::{Balance, digest};
-use super::level::Level;
-use super::line::SamLine;
-use super::reads::ReadBalance;
+use super::header::Level;
+use super::line::{Difference, DifferenceCounts, SamLine};
+use super::reads::{Balance, ReadBalance, digest};
 
 /// The result of comparing records.
 #[derive(Clone, Debug, Default)]

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::header::HeaderResult;
-use super::level::Level;
+use super::header::{HeaderResult, Level};
 use super::line::shown;
 use super::step::RecordResult;
 

@@ -3,19 +3,17 @@
 //! | file | contents |
 //! |---|---|
 //! | [`sink`] | an output: encoding, writing, index |
-//! | [`files`] | the one file of an output, or its parts |
-//! | [`complete`] | an output under its temporary name, and its renaming |
+//! | [`files`] | the one file of an output, or its parts; their renaming once complete |
 //! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
 //! | [`extra`] | the extra outputs that the plan asks for |
 //! | [`extra_writer`] | reads gathered, encoded and written to extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
-//! | [`target`] | one file, written under a temporary name |
+//! | [`atomic_file`] | one file, written under a temporary name |
 //! | [`exclusive`] | creating a file that no other run writes |
 //! | [`signal`] | signals that stop the run and remove unfinished files |
 
 pub mod atomic_file;
-mod complete;
 mod cram_output;
 mod exclusive;
 pub mod extra;
@@ -26,6 +24,6 @@ pub mod routing;
 pub mod signal;
 mod sink;
 
-pub use complete::{CompleteOutput, index_names};
 pub use cram_output::complete as complete_header;
+pub use files::{CompleteOutput, index_names};
 pub use sink::{EncodedPart, PartEncoder, PartWriter, Sink};

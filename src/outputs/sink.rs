@@ -16,9 +16,8 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
-use super::complete::{CompleteOutput, write_index};
 use super::cram_output::CramOutput;
-use super::files::{FilePosition, OutputFiles};
+use super::files::{CompleteOutput, FilePosition, OutputFiles, write_index};
 use crate::outputs::atomic_file::{PositionedFile, with_suffix};
 use crate::outputs::routing::RoutedRecords;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};

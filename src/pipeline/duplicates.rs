@@ -6,8 +6,8 @@ use std::sync::Arc;
 use readmill_engine::Crew;
 use readmill_format::spill::Spill;
 use readmill_markdup as markdup;
-use readmill_markdup::fields::FieldShare;
 use readmill_markdup::grouping::{Evidence, GroupingDecision, Stated};
+use readmill_markdup::rules::FieldShare;
 use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Mode, Verdict, instrument};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 

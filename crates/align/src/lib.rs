@@ -42,33 +42,18 @@
 
 #[cfg(feature = "bwa")]
 pub mod bwa;
-mod cohort;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod fasta;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod index_files;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod indexing;
+mod index;
 mod kernel;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod limits;
 #[cfg(feature = "minibwa")]
 pub mod minibwa;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod partial;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod processor;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod suffixes;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod text;
 
-pub use cohort::Cohorts;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-pub use index_files::IndexFiles;
+pub use index::{IndexFiles, Stage, index_memory};
+pub use kernel::{Aligner, Cohorts, Contig, Kernel, Model, Seeded, Sink};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-pub use indexing::{Stage, index_memory};
-pub use kernel::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-pub use processor::check_processor;
+pub use limits::check_processor;

@@ -3,9 +3,12 @@
 //!
 //! Every rule here decides which base is compared to which reference base, so all oddities are GATK's:
 //! deletions at the ends of a CIGAR are dropped without moving the read, deletions move before insertions.
+//!
+//! Only reads that GATK considers well formed are counted ([`WellFormed`]; 4.6.2, `WellformedReadFilter`); its ApplyBQSR
+//! drops others.
 
-use readmill_record::RecordRef;
-use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
+use readmill_record::cigar::{HARD_CLIP, SKIP, SOFT_CLIP, consumes_query, consumes_reference};
+use readmill_record::{Header, RecordRef};
 
 /// `I`, insertion to the reference.
 pub const INSERTION: u32 = 1;
@@ -295,11 +298,40 @@ impl<'a> CigarBuilder<'a> {
     }
 }
 
+/// Checks reads by the contigs of a header.
+#[derive(Clone, Debug)]
+pub struct WellFormed {
+    header: Header,
+}
+
+impl WellFormed {
+    /// Creates the check for reads under this header.
+    pub fn new(header: &Header) -> Self {
+        WellFormed { header: header.clone() }
+    }
+
+    /// Whether SEQ, CIGAR and POS agree, and the CIGAR has no skips. To be well formed, a read needs a read
+    /// group and qualities, too.
+    pub fn is_sound(&self, record: RecordRef<'_>) -> bool {
+        let bases = record.l_seq();
+        let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;
+        let agrees = || record.cigar().query_length() == bases as i64 && self.starts_inside(record);
+        bases > 0 && (!mapped || agrees()) && record.cigar().ops().all(|(op, _)| op != SKIP)
+    }
+
+    fn starts_inside(&self, record: RecordRef<'_>) -> bool {
+        let contigs = self.header.references();
+        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| contigs.get(id));
+        contig.is_some_and(|contig| i64::from(record.pos()) < i64::from(contig.length))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use readmill_record::cigar::OPERATORS;
     use readmill_record::{Flags, edit};
+
+    use super::*;
 
     /// A mapped read with this CIGAR at the 0-based position 100.
     fn read(cigar: &str, flags: u16, next_pos: i32, tlen: i32) -> Vec<u8> {

@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp, edit, tag};
 
-use super::counters::MAX_QUALITY;
+use super::alignment::WellFormed;
 use super::covariate_worker::too_long;
-use super::covariates::{self, Cycles};
-use super::group::GroupRecalibration;
-use super::groups::ReadGroups;
-use super::qualities;
-use super::recalibration::Recalibration;
-use super::well_formed::WellFormed;
+use super::covariates::{self, Cycles, MAX_QUALITY, ReadGroups};
+use super::recalibration::{GroupRecalibration, Recalibration};
 use readmill_record::{Changes, Step};
 
 /// Options of writing recalibrated reads.
@@ -115,7 +111,7 @@ impl ApplyRecalibration {
         let shared = Arc::clone(&self.shared);
         let writing = &shared.writing;
         let fields = RecalFields::of(record);
-        let present = qualities::are_present(record);
+        let present = covariates::has_qualities(record);
         if fields.group.is_none() || !present || !shared.well_formed.is_sound(record) {
             self.counts.malformed += 1;
             if writing.drop_malformed {
@@ -128,7 +124,7 @@ impl ApplyRecalibration {
         let has_any = present || writing.use_original && fields.original;
         let Some(id) = fields.group.filter(|_| has_any && record.l_seq() > 0) else { return Ok(()) };
         let group_action = self.group_action(id)?;
-        qualities::of(record, writing.use_original, None, &mut self.read.old)?;
+        covariates::base_qualities(record, writing.use_original, None, &mut self.read.old)?;
         self.read.recalibrate(record, group_action, &shared)?;
         let end = start + record.fields_start();
         out[end - record.l_seq()..end].copy_from_slice(&self.read.new);

@@ -12,14 +12,11 @@ use readmill_format::sites::{Cursor, Sites};
 use readmill_record::cigar::consumes_query;
 use readmill_record::{Error, RecordRef, Result, tag};
 
-use super::alignment::{Alignment, DELETION, INSERTION};
+use super::alignment::{Alignment, DELETION, INSERTION, WellFormed};
 use super::counters::{Cells, Counters, Finding, SKIPPED};
-use super::covariates::{self, Cycles, NO_BASE};
-use super::groups::ReadGroups;
-use super::qualities;
+use super::covariates::{self, Cycles, NO_BASE, ReadGroups};
 use super::report::Arguments;
 use super::suspects::SiteEvents;
-use super::well_formed::WellFormed;
 
 /// The inputs of counting, which all threads share.
 #[derive(Clone)]
@@ -116,7 +113,7 @@ impl RecalReference {
         let placed = record.ref_id() >= 0 && record.pos() >= 0;
         let mapq = record.mapq();
         let judged = !left_out && placed && mapq != 0 && mapq != 255;
-        let has_qualities = qualities::are_present(record) || counting.default_quality.is_some();
+        let has_qualities = covariates::has_qualities(record) || counting.default_quality.is_some();
         judged && has_qualities && self.well_formed.is_sound(record) && self.is_inside(record)
     }
 
@@ -209,7 +206,12 @@ impl CountedRead {
         if !self.alignment.take(record) {
             return Ok(false);
         }
-        qualities::of(record, counting.use_original, counting.default_quality, &mut self.qualities)?;
+        covariates::base_qualities(
+            record,
+            counting.use_original,
+            counting.default_quality,
+            &mut self.qualities,
+        )?;
         covariates::codes(record, &mut self.codes);
         Ok(true)
     }
@@ -286,7 +288,7 @@ impl CountedRead {
         let shape = (arguments.indels_context_size, arguments.low_quality_tail);
         covariates::contexts(codes, own, reverse, shape, &mut self.contexts);
         for (event, cells) in cells.iter_mut().enumerate() {
-            let qualities = qualities::of_gaps(record, [tag::BI, tag::BD][event])?;
+            let qualities = covariates::gap_qualities(record, [tag::BI, tag::BD][event])?;
             let bases = codes.len();
             let cycles = (0..bases).map(|i| {
                 let near_end = i < CUSHION || i + CUSHION + 1 > bases;

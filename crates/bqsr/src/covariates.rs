@@ -1,7 +1,17 @@
-//! The covariates of a base's error rate, in addition to its read group and quality: the context, which is
-//! the bases before it, and its cycle (GATK 4.6.2, `ContextCovariate` and `CycleCovariate`).
+//! The covariates of a base's error rate: its read group, its quality, the context, which is the bases before it, and its
+//! cycle (GATK 4.6.2, `ReadGroupCovariate`, `QualityScoreCovariate`, `ContextCovariate` and `CycleCovariate`).
 
-use readmill_record::RecordRef;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use readmill_record::tag::{self, Tag};
+use readmill_record::{Charge, Error, Header, Ledger, Prepaid, RecordRef, Result};
+
+/// The number of qualities: 0 to 93, the printable characters of SAM.
+pub const QUALITIES: usize = 94;
+
+/// Largest base quality (Phred).
+pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;
 
 /// The code of a base that is none of A, C, G, T.
 pub const NO_BASE: u8 = 4;
@@ -15,8 +25,8 @@ pub const fn empty_context(size: u8) -> u16 {
     1 << (2 * size)
 }
 
-/// The longest context that is counted and applied: a longer one would not fit its number. (A report may state up to 13.)
-pub const MOST_CONTEXT: u8 = 7;
+/// The longest context that is counted and applied: a longer one would not fit its number.
+pub const LONGEST_CONTEXT: u8 = 7;
 
 /// Codes of the sixteen bases of BAM (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3.
 const CODES: [u8; 16] = {
@@ -134,6 +144,121 @@ impl Cycles {
     pub fn each(self) -> impl Iterator<Item = usize> {
         (0..).map(move |i| self.at(i))
     }
+}
+
+/// The read groups of a header, by the name under which reports list them: the platform unit, else the
+/// identifier (GATK 4.6.2, `ReadGroupCovariate`). Clones share them.
+#[derive(Clone, Debug)]
+pub struct ReadGroups(Arc<ReadGroupIndex>);
+
+#[derive(Debug)]
+struct ReadGroupIndex {
+    by_id: HashMap<Vec<u8>, u32>,
+    names: Vec<Vec<u8>>,
+    _charge: Charge,
+}
+
+/// Bytes of a read group, without its name and identifier: one entry in the list of names and one in each of two
+/// hash tables. Each of these three may be half empty, and exists twice while it grows.
+const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
+
+impl ReadGroups {
+    /// Numbers the read groups of a header, as it is after all steps that change it; the memory is charged to
+    /// `ledger`.
+    pub fn new(header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut by_id, mut names) = (HashMap::new(), Vec::new());
+        let mut prepaid = Prepaid::new(ledger.empty("read groups"));
+        let mut numbers: HashMap<&[u8], u32> = HashMap::new();
+        for line in header.lines_of(b"RG") {
+            let Some(id) = line.get(b"ID") else { continue };
+            let name = line.get(b"PU").filter(|name| !name.is_empty()).unwrap_or(id);
+            prepaid.block(ENTRY + id.len()).and(prepaid.block(name.len()))?;
+            let number = *numbers.entry(name).or_insert_with(|| {
+                names.push(name.to_vec());
+                names.len() as u32 - 1
+            });
+            by_id.insert(id.to_vec(), number);
+        }
+        if names.is_empty() {
+            return Err(Error::input(
+                "the header has no read group, and recalibration counts by read group",
+            )
+            .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"));
+        }
+        Ok(ReadGroups(Arc::new(ReadGroupIndex { by_id, names, _charge: prepaid.into_charge() })))
+    }
+
+    /// The number of the read group with this identifier, unless the header lacks it.
+    pub fn number(&self, id: &[u8]) -> Option<usize> {
+        self.0.by_id.get(id).map(|&number| number as usize)
+    }
+
+    /// The names, by number.
+    pub fn names(&self) -> &[Vec<u8>] {
+        &self.0.names
+    }
+}
+
+/// Whether a read has qualities (SAM specification, section 4.2: 0xFF means none).
+pub fn has_qualities(record: RecordRef<'_>) -> bool {
+    record.qual().first().is_some_and(|&quality| quality != 0xff)
+}
+
+/// Writes the qualities of a read (Phred): those of OQ if `original` and it has them, else its own, else
+/// `default`.
+pub fn base_qualities(
+    record: RecordRef<'_>,
+    original: bool,
+    default: Option<u8>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    out.clear();
+    let kept = record.field(tag::OQ).filter(|field| original && field.kind == b'Z');
+    match kept.filter(|field| !field.value.is_empty()) {
+        Some(field) => {
+            out.extend(field.value.iter().map(|&c| c.wrapping_sub(b'!')));
+            if out.len() != record.l_seq() {
+                let what = format!("OQ has {} qualities for {} bases", out.len(), record.l_seq());
+                return Err(Error::input(what).hint("drop --use-original-qualities"));
+            }
+        }
+        None => match default.filter(|_| !has_qualities(record)) {
+            Some(quality) => out.resize(record.l_seq(), quality),
+            None => out.extend_from_slice(record.qual()),
+        },
+    }
+    check_qualities(out)
+}
+
+/// Checks that no quality exceeds [`MAX_QUALITY`].
+fn check_qualities(qualities: &[u8]) -> Result<()> {
+    let largest = qualities.iter().copied().max().unwrap_or(0);
+    if largest > MAX_QUALITY {
+        return Err(Error::input(format!(
+            "a base has quality {largest}, and {MAX_QUALITY} is the most"
+        ))
+        .hint("correct the qualities: were they encoded with another offset?"));
+    }
+    Ok(())
+}
+
+/// The quality of insertions and deletions without a field (Phred). GATK 4.6.2 has an option for it, which it
+/// only lists in the report.
+const GAP_QUALITY: u8 = 45;
+
+/// Returns the qualities of insertions or deletions, from BI or BD, else 45 for all.
+pub fn gap_qualities(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
+    let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
+        return Ok(vec![GAP_QUALITY; record.l_seq()]);
+    };
+    let qualities: Vec<u8> = field.value.iter().map(|&c| c.wrapping_sub(b'!')).collect();
+    if qualities.len() != record.l_seq() {
+        let tag = String::from_utf8_lossy(&tag).into_owned();
+        return Err(Error::input(format!("{tag} does not have one quality for each base"))
+            .hint("remove or correct the field"));
+    }
+    check_qualities(&qualities)?;
+    Ok(qualities)
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::io::Write;
 
 use readmill_record::{Error, Result};
 
+use super::counters::{Event, context_bases, cycle_index};
 use super::java::fixed;
 use super::recal_datum::RecalDatum;
 use super::report::{Covariate, GroupRows, Report, covariate_name, covariate_text};
-use super::tables::{Event, context_bases, cycle_index};
 
 /// The first line. AverageReportedQuality and Accuracy (empirical less reported) are Phred.
 const HEAD: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observations,Errors,EmpiricalQuality,\

@@ -1,8 +1,8 @@
 //! Reduces the number of different qualities: the neighbours with the lowest penalty are merged (GATK's
 //! QualQuantizer, spec D6).
 
-use super::exact::{log10, power_of_ten};
-use super::tables::QUALITIES;
+use super::covariates::QUALITIES;
+use readmill_record::exact::{log10, power_of_ten};
 
 /// Qualities up to this one cost nothing to merge.
 const UNINTERESTING: usize = 6;

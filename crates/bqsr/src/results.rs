@@ -1,13 +1,12 @@
 //! Maps a sum of a quality and deltas to the written quality: bounded, quantized, rounded to static
-//! qualities.
+//! qualities, as the options of applying say.
 
+use readmill_record::exact::power_of_ten;
 use readmill_record::{Error, Result};
 
-use super::apply_options::ApplyOptions;
-use super::exact::power_of_ten;
+use super::covariates::QUALITIES;
 use super::quantize::{levels, quantize};
 use super::report::Quantization;
-use super::tables::QUALITIES;
 
 /// Offset of every delta, and of a base quality, so that no number is negative: deltas are from -60 to 60,
 /// since empirical qualities are from 0 to 60.
@@ -99,4 +98,32 @@ fn fixed(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     }
     map[lower..].fill(lower as u8);
     Ok(map)
+}
+
+/// Options of GATK's ApplyBQSR. Defaults are those of GATK 4.6.2.0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApplyOptions {
+    /// `--preserve-qscores-less-than`: qualities below it stay as they are.
+    pub preserve_below: u8,
+    /// `--quantize-quals`: the number of different qualities; 0 for all, and the report's own map if
+    /// negative.
+    pub quantize: i32,
+    /// `--static-quantized-quals`: the qualities to which those from 6 on are rounded; none if empty.
+    pub static_quantized: Vec<u8>,
+    /// `--round-down-quantized`: round to the next lower one of them, not to the nearest.
+    pub round_down: bool,
+    /// `--global-qscore-prior`: the expected quality of every read group (Phred), if above 0.
+    pub global_prior: Option<f64>,
+}
+
+impl Default for ApplyOptions {
+    fn default() -> Self {
+        ApplyOptions {
+            preserve_below: 6,
+            quantize: 0,
+            static_quantized: Vec::new(),
+            round_down: false,
+            global_prior: None,
+        }
+    }
 }

@@ -89,7 +89,7 @@ impl FlaggedCounts {
             }
             if let Some(counts) = libraries.get_mut(library) {
                 counts.unpaired_duplicates += unpaired;
-                counts.paired_duplicates += paired;
+                counts.paired_read_duplicates += paired;
             }
         }
     }

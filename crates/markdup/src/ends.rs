@@ -6,15 +6,14 @@ use std::sync::Arc;
 use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp, tag};
 
 use super::barcodes::Barcodes;
-use super::examined::Examined;
-use super::fields::FieldCounts;
 use super::grouping::Evidence;
 use super::item::{
     self, Barcoded, End, HALF_REFS, HalfKind, HalfOrder, Item, ItemLayout, PositionOnly, ReadSummary,
 };
 use super::libraries::Libraries;
 use super::location::Location;
-use super::rules::{Coding, Rules};
+use super::metrics::Examined;
+use super::rules::{Coding, FieldCounts, Rules};
 use super::umi::Umi;
 
 /// Returns how mates find each other.

@@ -10,13 +10,13 @@
 //! | barcodes, which keep templates of equal ends apart | [`barcodes`] |
 //! | the keys of ends and pairs, packed to sort as numbers | [`item`] |
 //! | the ends of a batch of reads | [`ends`] |
-//! | items of one kind, in memory and on disk; items of all kinds | [`sorter`], [`end_store`] |
+//! | items, in memory and on disk | [`end_store`] |
 //! | mates that were not adjacent, joined by name | [`join`] |
 //! | which templates are duplicates, and which of them are optical | [`marks`], [`optical`] |
 //! | the same with UMIs | [`molecules`], [`umi`] |
-//! | from all ends to the verdict; the verdict | [`resolver`], [`verdict`], [`table`] |
+//! | from all ends to the verdict; the verdict | [`resolver`], [`verdict`] |
 //! | flags and tags on records | [`apply`] |
-//! | counts and metrics | [`examined`], [`fields`], [`metrics`] |
+//! | counts and metrics | [`metrics`] |
 //!
 //! The unclipped 5′ positions of reads decide (rules numbered in `docs/parity.md`). Pairs with equal library,
 //! ends and orientation are one set, whose best-scored pair stays. A single read is a duplicate if a pair has
@@ -28,8 +28,6 @@ pub mod apply;
 pub mod barcodes;
 pub mod end_store;
 pub mod ends;
-pub mod examined;
-pub mod fields;
 pub mod grouping;
 pub mod instrument;
 pub mod item;
@@ -43,8 +41,6 @@ pub mod optical;
 pub mod resolver;
 pub mod rules;
 pub mod score;
-pub mod sorter;
-pub mod table;
 pub mod umi;
 pub mod verdict;
 

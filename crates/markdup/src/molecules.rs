@@ -7,12 +7,10 @@
 
 use readmill_record::{Error, Result};
 
-use super::end_store::{ItemSorters, Sorting};
+use super::end_store::{ItemSorters, Merged, Sorting};
 use super::item::{self, Item, ItemLayout};
 use super::marks::{DuplicateMarks, FragmentSet, PairSet};
-use super::sorter::Merged;
-use super::umi::item_code::{apart, strand, umi};
-use super::umi::{Strand, UmiCount, Umis, cluster, duplex};
+use super::umi::{Strand, UmiCount, Umis, cluster, code, code_apart, code_strand, code_umi};
 
 /// Bytes that a UMI of the current position takes, sets and indexes included.
 const EACH: u64 = 400;
@@ -60,7 +58,7 @@ struct UmiCounts {
 impl UmiCounts {
     /// Counts a template, or none if `count` is 0. Equal codes are adjacent.
     fn add(&mut self, code: u128, place: u64) {
-        let umi = umi(code);
+        let umi = code_umi(code);
         self.templates += 1;
         match self.seen.last_mut() {
             Some(last) if last.umi == umi => {
@@ -91,15 +89,16 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
     let mut ahead = Lookahead::new(items.pairs.merge(spill)?)?;
     let mut behind = items.pairs.merge(spill)?;
     while let Some(first) = ahead.next {
-        let side = apart(item::pair_code::<S>(&first));
+        let side = code_apart(item::pair_code::<S>(&first));
         let mut counted = UmiCounts::default();
         let stands = |pair: &S::Pair| {
-            item::pairs_stand_together::<S>(&first, pair) && apart(item::pair_code::<S>(pair)) == side
+            item::pairs_stand_together::<S>(&first, pair)
+                && code_apart(item::pair_code::<S>(pair)) == side
         };
         while let Some(pair) = ahead.next_if(stands)? {
             let code = item::pair_code::<S>(&pair);
             let (left, right, _) = item::pair_ordinals::<S>(&pair);
-            counted.add(code, if strand(code) == Strand::A { left } else { right });
+            counted.add(code, if code_strand(code) == Strand::A { left } else { right });
             counted.check(marks.room)?;
         }
         let roots = cluster(&counted.seen, umis.method, umis.edits);
@@ -109,11 +108,11 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
         for _ in 0..counted.templates {
             let Some(pair) = behind.next_item()? else { break };
             let code = item::pair_code::<S>(&pair);
-            while counted.seen[at].umi != umi(code) {
+            while counted.seen[at].umi != code_umi(code) {
                 at += 1;
             }
             let root = counted.seen[molecules.roots[at] as usize].umi;
-            let own = duplex::strand_beside(root, umi(code), strand(code), umis.edits);
+            let own = code::strand_beside(root, code_umi(code), code_strand(code), umis.edits);
             let (set, number) = molecules.set(at, own);
             if sets.len() <= set {
                 sets.resize_with(
@@ -194,7 +193,7 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
         while paired_ends.next_if(|end| item::end_place(end.as_ref()) < place)?.is_some() {}
         let mut paired = Vec::new();
         while let Some(end) = paired_ends.next_if(|end| item::end_place(end.as_ref()) == place)? {
-            let umi = umi(item::end_code::<S>(&end));
+            let umi = code_umi(item::end_code::<S>(&end));
             let known = counted.seen[..own].binary_search_by_key(&umi, |seen| seen.umi);
             match (known, counted.seen.last_mut()) {
                 (Ok(at), _) => {
@@ -217,7 +216,7 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
         let mut at = 0;
         for _ in 0..fragments {
             let Some(fragment) = behind.next_item()? else { break };
-            while counted.seen[at].umi != umi(item::fragment_code::<S>(&fragment)) {
+            while counted.seen[at].umi != code_umi(item::fragment_code::<S>(&fragment)) {
                 at += 1;
             }
             let (set, number) = molecules.set(at, Strand::A);

@@ -5,18 +5,15 @@ use std::sync::Arc;
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::Mode;
-use super::end_store::{AnyItems, EndStore, ItemSorters, Sorting, spill_sorted};
+use super::end_store::{AnyItems, EndStore, ItemSorters, Sorter, Sorting, spill_sorted};
 use super::ends::{DuplicateEnds, MatePairing};
 use super::item::ItemLayout;
 use super::join::{Join, TemplateRecords};
 use super::marks::DuplicateMarks;
-use super::molecules;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
-use super::sorter::Sorter;
-use super::table::{BitSet, OrdinalTable};
-use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
+use super::verdict::{BitSet, DuplicateCounts, DuplicateSets, OrdinalTable, Verdict};
+use super::{Mode, molecules};
 
 /// Least memory for joined items, before they are spilled.
 const LEAST: u64 = 8 << 20;

@@ -1,4 +1,10 @@
 //! The rules by which duplicates are found.
+//!
+//! Also counts the templates that have the fields of barcodes and UMIs that the rules name: by the ends of reads, so
+//! that the order of the input does not matter; a field of one mate counts for the template.
+
+use readmill_record::RecordRef;
+use readmill_record::tag::Tag;
 
 use super::barcodes::Barcodes;
 use super::location::ReadNames;
@@ -49,4 +55,74 @@ pub enum Coding {
     Barcodes(Barcodes),
     /// UMIs, of which several can be one molecule.
     Umis(Umis),
+}
+
+/// The most fields that a run can use.
+const MOST: usize = 3;
+
+/// How many reads have each field: first segments and single reads, and last segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FieldCounts {
+    reads: [u64; 2],
+    have: [[u64; 2]; MOST],
+}
+
+/// A field, and how many templates have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldShare {
+    /// The field.
+    pub tag: Tag,
+    /// Templates that have it.
+    pub have: u64,
+    /// Templates in all.
+    pub of: u64,
+}
+
+/// A field, and the ends that can have it: the first, the last.
+type EligibleField = (Tag, [bool; 2]);
+
+impl Coding {
+    fn fields(&self) -> [Option<EligibleField>; MOST] {
+        match self {
+            Coding::Umis(umis) => [umis.source.tag().map(|tag| (tag, [true, true])), None, None],
+            Coding::Barcodes(barcodes) => [
+                barcodes.template.map(|tag| (tag, [true, true])),
+                barcodes.first.map(|tag| (tag, [true, false])),
+                barcodes.second.map(|tag| (tag, [false, true])),
+            ],
+        }
+    }
+}
+
+impl FieldCounts {
+    /// Counts a read that takes part.
+    pub fn count(&mut self, coding: &Coding, record: RecordRef<'_>) {
+        let flags = record.flags();
+        let end = usize::from(flags.is_paired() && !flags.is_first());
+        self.reads[end] += 1;
+        for (have, eligible) in self.have.iter_mut().zip(coding.fields()) {
+            if let Some((tag, _)) = eligible.filter(|(_, ends)| ends[end]) {
+                have[end] += u64::from(record.field(tag).is_some());
+            }
+        }
+    }
+
+    /// Adds the counts of another part of the input.
+    pub fn add(&mut self, other: &FieldCounts) {
+        let own = self.reads.iter_mut().chain(self.have.iter_mut().flatten());
+        let others = other.reads.iter().chain(other.have.iter().flatten());
+        own.zip(others).for_each(|(own, other)| *own += other);
+    }
+
+    /// Returns the share of each field, by the end that has it more often. A field of an end without reads is
+    /// left out.
+    pub fn shares(&self, coding: &Coding) -> impl Iterator<Item = FieldShare> {
+        let shares = coding.fields().into_iter().zip(self.have).map(|(eligible, have)| {
+            let (tag, ends) = eligible?;
+            let seen = [0, 1].into_iter().filter(|&end| ends[end] && self.reads[end] > 0);
+            let shares = seen.map(|end| FieldShare { tag, have: have[end], of: self.reads[end] });
+            shares.max_by_key(|share| (u128::from(share.have) << 64) / u128::from(share.of))
+        });
+        shares.flatten()
+    }
 }

@@ -15,6 +15,7 @@ pub mod batch;
 pub mod cigar;
 pub mod edit;
 pub mod error;
+pub mod exact;
 pub mod flags;
 pub mod header;
 pub mod ledger;

@@ -1,9 +1,12 @@
 //! The reference genome: a Markov sequence with repeats and gaps of N.
+//!
+//! Repeats are copies of mobile elements, microsatellites and exact duplications, with a coarse map of where they are
+//! (aligners give low mapping qualities there).
+
+use std::ops::Range;
 
 use crate::profile::Profile;
-use crate::repeats::{Families, RepeatMap};
 use crate::rng::Rng;
-use std::ops::Range;
 
 /// One contig.
 #[derive(Debug)]
@@ -88,4 +91,134 @@ impl Chain {
         bases.truncate(length);
         bases
     }
+}
+
+/// Bases in one cell of the map.
+const CELL_BITS: u32 = 7;
+
+/// How repetitive a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Repeat {
+    /// Found once.
+    Unique = 0,
+    /// An old copy: similar to others.
+    Old = 1,
+    /// A young copy: nearly equal to others.
+    Young = 2,
+    /// An exact duplication.
+    Exact = 3,
+}
+
+/// The repeats of one contig, cell by cell.
+#[derive(Debug)]
+pub(crate) struct RepeatMap(Vec<Repeat>);
+
+impl RepeatMap {
+    /// The repeat class at a position.
+    #[inline]
+    pub(crate) fn at(&self, position: usize) -> Repeat {
+        self.0[position >> CELL_BITS]
+    }
+
+    fn mark(&mut self, start: usize, length: usize, repeat: Repeat) {
+        // Only cells covered by half are marked: reads at the rim are unique in part.
+        let half = 1 << (CELL_BITS - 1);
+        let cells = (start + half) >> CELL_BITS..(start + length + half) >> CELL_BITS;
+        for cell in cells {
+            if let Some(slot) = self.0.get_mut(cell) {
+                *slot = (*slot).max(repeat);
+            }
+        }
+    }
+}
+
+/// The consensus sequences of the mobile elements.
+pub(crate) struct Families(Vec<Vec<u8>>);
+
+impl Families {
+    /// Draws six families: four of 300 bases and two of 3,000.
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, 0x5245_5045);
+        let lengths = [300, 300, 290, 310, 3000, 3000];
+        Self(lengths.iter().map(|&n| random_bases(&mut rng, n)).collect())
+    }
+
+    /// Writes repeats over a contig (an eighth of it, roughly) and returns their map.
+    pub(crate) fn scatter(&self, rng: &mut Rng, contig: &mut [u8]) -> RepeatMap {
+        let mut map = RepeatMap(vec![Repeat::Unique; (contig.len() >> CELL_BITS) + 1]);
+        let mut budget = contig.len() / 8;
+        while budget > 4000 {
+            budget -= self.element(rng, contig, &mut map);
+        }
+        for _ in 0..contig.len() / 6000 {
+            microsatellite(rng, contig);
+        }
+        for _ in 0..contig.len() / 400_000 {
+            duplication(rng, contig, &mut map);
+        }
+        map
+    }
+
+    fn element(&self, rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) -> usize {
+        let family = &self.0[rng.below(self.0.len() as u32) as usize];
+        let length = family.len().min(300 + rng.below(700) as usize);
+        let from = rng.below((family.len() - length + 1) as u32) as usize;
+        let mut copy = family[from..from + length].to_vec();
+        if rng.coin() {
+            copy.reverse();
+            copy.iter_mut().for_each(|b| *b = complement(*b));
+        }
+        let divergence = if rng.per_mille(150) { rng.below(8) } else { rng.between(40, 200) };
+        for base in copy.iter_mut() {
+            if rng.per_mille(divergence) {
+                *base = b"ACGT"[rng.below(4) as usize];
+            }
+        }
+        let at = rng.below((contig.len() - length) as u32) as usize;
+        contig[at..at + length].copy_from_slice(&copy);
+        let class = if divergence < 20 { Repeat::Young } else { Repeat::Old };
+        map.mark(at, length, class);
+        length
+    }
+}
+
+fn microsatellite(rng: &mut Rng, contig: &mut [u8]) {
+    let unit = random_bases(rng, 1 + rng.clone().below(5) as usize);
+    let length = rng.between(12, 45) as usize;
+    let at = rng.below((contig.len() - length) as u32) as usize;
+    let repeated = unit.iter().cycle();
+    contig[at..at + length].iter_mut().zip(repeated).for_each(|(b, &u)| *b = u);
+}
+
+fn duplication(rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) {
+    let length = rng.between(1000, 4000) as usize;
+    let room = (contig.len() / 2 - length) as u32;
+    let from = rng.below(room) as usize;
+    let to = contig.len() / 2 + rng.below(room) as usize;
+    contig.copy_within(from..from + length, to);
+    map.mark(from, length, Repeat::Exact);
+    map.mark(to, length, Repeat::Exact);
+}
+
+/// Bases without any structure.
+pub(crate) fn random_bases(rng: &mut Rng, length: usize) -> Vec<u8> {
+    (0..length).map(|_| b"ACGT"[rng.below(4) as usize]).collect()
+}
+
+/// The complement of a base; anything but A, C, G and T stays.
+#[inline]
+pub(crate) fn complement(base: u8) -> u8 {
+    match base {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        b'T' => b'A',
+        other => other,
+    }
+}
+
+/// Reverses and complements bases in place.
+pub(crate) fn reverse_complement(bases: &mut [u8]) {
+    bases.reverse();
+    bases.iter_mut().for_each(|b| *b = complement(*b));
 }

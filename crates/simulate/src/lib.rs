@@ -14,14 +14,8 @@
 //! ```
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-mod bases;
 mod draw;
-mod errors;
-mod fastq;
-mod fixed;
 mod genome;
-mod header;
-mod md;
 mod names;
 mod place;
 mod profile;
@@ -29,13 +23,10 @@ mod quality;
 mod raw;
 mod read;
 mod records;
-mod repeats;
-mod reservoir;
 mod rng;
 mod sample;
-mod sites;
-mod split;
 mod template;
+mod text;
 mod variants;
 
 pub use profile::{Flowcell, Profile, Qualities};

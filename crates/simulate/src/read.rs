@@ -1,13 +1,12 @@
-//! One read as it is stored: bases, qualities and alignment.
+//! One read as it is stored: bases, qualities and alignment; the supplementary record of a split read.
 
-use crate::bases::{complement, reverse_complement};
-use crate::errors::{self, Circumstances};
-use crate::md::{Summary, summarize};
-use crate::place::{View, op, push};
-use crate::repeats::Repeat;
+use crate::genome::{Repeat, complement, reverse_complement};
+use crate::names::decimal;
+use crate::place::{Summary, View, op, push, summarize};
+use crate::quality::{self, Circumstances};
 use crate::rng::Rng;
 use crate::sample::Sample;
-use crate::template::{Template, TemplateKind};
+use crate::template::{Split, Template, TemplateKind};
 
 /// The adapter that is read beyond the end of a short fragment, before random bases.
 const ADAPTOR: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
@@ -63,7 +62,7 @@ impl SimulatedRead {
             self.bases.copy_from_slice(&sample.junk[from..from + sample.profile.length()]);
         }
         let read = Circumstances { qualities, reverse: self.reverse, second: end == 1, group };
-        errors::apply(rng, &sample.waits, &sample.pool, read, &mut self.bases);
+        quality::add_errors(rng, &sample.waits, &sample.pool, read, &mut self.bases);
         let string = sample.pool.string(qualities);
         self.qualities.clear();
         if self.reverse {
@@ -203,4 +202,64 @@ impl SimulatedRead {
     pub(crate) fn five(&self) -> i32 {
         if self.reverse { self.start + self.summary.covered as i32 - 1 } else { self.start }
     }
+}
+
+/// The supplementary alignment of a split read.
+#[derive(Default)]
+pub(crate) struct Supplementary {
+    pub(crate) bases: Vec<u8>,
+    pub(crate) qualities: Vec<u8>,
+    pub(crate) cigar: [u32; 2],
+    pub(crate) md: Vec<u8>,
+    pub(crate) summary: Summary,
+    pub(crate) mapping_quality: u8,
+}
+
+impl Supplementary {
+    /// Takes the part aligned elsewhere out of the finished primary read.
+    pub(crate) fn make(&mut self, sample: &Sample, read: &SimulatedRead, split: &Split) {
+        let (whole, length) = (read.bases.len(), usize::from(split.length));
+        let part = if split.at_five == read.reverse { whole - length..whole } else { 0..length };
+        self.bases.clear();
+        self.bases.extend_from_slice(&read.bases[part.clone()]);
+        self.qualities.clear();
+        self.qualities.extend_from_slice(&read.qualities[part]);
+        if split.reverse != read.reverse {
+            reverse_complement(&mut self.bases);
+            self.qualities.reverse();
+        }
+        let aligned = (length as u32) << 4 | op::MATCH;
+        let clipped = ((whole - length) as u32) << 4 | op::HARD_CLIP;
+        let clip_is_left = split.at_five == split.reverse;
+        self.cigar = if clip_is_left { [clipped, aligned] } else { [aligned, clipped] };
+        let reference = sample.contig(split.contig as usize);
+        let start = split.start as usize;
+        self.summary = summarize(&self.cigar, &self.bases, reference, start, &mut self.md);
+        self.mapping_quality = (20 + split.length / 2).min(60) as u8;
+    }
+}
+
+/// Writes one element of an SA tag; hard clips are shown as soft ones, as aligners do.
+pub(crate) fn write_sa(
+    contig: &str,
+    start: i32,
+    reverse: bool,
+    cigar: &[u32],
+    quality: u8,
+    edits: u32,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(contig.as_bytes());
+    out.push(b',');
+    decimal(start as u32 + 1, out);
+    out.extend_from_slice(if reverse { b",-," } else { b",+," });
+    for &element in cigar {
+        decimal(element >> 4, out);
+        out.push(b"MIDNSS"[(element & 15) as usize]);
+    }
+    out.push(b',');
+    decimal(u32::from(quality), out);
+    out.push(b',');
+    decimal(edits, out);
+    out.push(b';');
 }

@@ -1,15 +1,12 @@
 //! The stream of records, template by template.
 
 use crate::draw::Drawer;
-use crate::header::groups;
 use crate::names::{Lane, write_umi};
 use crate::raw::{Record, finish, number_tag, text_tag};
-use crate::read::SimulatedRead;
-use crate::reservoir::{Library, Ring};
+use crate::read::{SimulatedRead, Supplementary, write_sa};
 use crate::rng::Rng;
-use crate::sample::Sample;
-use crate::split::{Supplementary, write_sa};
-use crate::template::{Split, Template, TemplateKind};
+use crate::sample::{Sample, groups};
+use crate::template::{Library, Ring, Split, Template, TemplateKind};
 
 /// One read group while it is read.
 struct TemplateGroup {
@@ -41,7 +38,7 @@ impl<'a> SampleRecords<'a> {
         let profile = &sample.profile;
         let list = groups(profile);
         let count = list.len() as u32;
-        let open = |(i, group): (usize, crate::header::ReadGroup)| TemplateGroup {
+        let open = |(i, group): (usize, crate::sample::ReadGroup)| TemplateGroup {
             id: group.id.into_bytes(),
             library: group.library,
             lane: Lane::new(profile, i as u32, count),

@@ -9,9 +9,7 @@
 //! | records into the arena, entries into lists | [`run`] |
 //! | entries of equal keys, by the tails of their keys | `ties` |
 //! | sorted records on disk | [`frame`] |
-//! | runs and lists, as sequences of blocks | [`sources`] |
-//! | the order split into ranges, serially, block by block | [`merge`] |
-//! | the records of a range put in order, in parallel | [`range`] |
+//! | the order of all runs and lists split into ranges, serially; their records put in order, in parallel | [`merge`] |
 //! | partitions of the output cut from ranges | [`partition`] |
 //! | the tournament tree of the merge | [`tournament`] |
 //! | the edits of `-M` | [`Minimise`] |
@@ -22,20 +20,14 @@ pub mod entry;
 pub mod frame;
 pub mod key;
 pub mod merge;
-mod minimise;
 pub mod partition;
-pub mod range;
 pub mod run;
-pub mod sources;
 mod ties;
 pub mod tournament;
 
 pub use entry::Entry;
 pub use frame::{FrameWriter, Frames, Framing, SpilledRun};
-pub use key::{Key, Keyer, Order};
-pub use merge::Merge;
-pub use minimise::Minimise;
-pub use partition::{CRAM_PARTITION, Cutter, PARTITION, Partition};
-pub use range::{Ordered, Range};
+pub use key::{Key, Keyer, Minimise, Order};
+pub use merge::{Merge, Ordered, PARTITION, Range, Sources};
+pub use partition::{CRAM_PARTITION, Cutter, Partition};
 pub use run::{List, Run, RunSort};
-pub use sources::Sources;

@@ -6,17 +6,12 @@
 
 use std::sync::Arc;
 
-use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
 use super::frame::damaged;
-use super::range::{Ordered, SPILLED};
+use super::merge::{Ordered, PARTITION, SPILLED};
 use super::run::{STAMP_BYTES, arena_record};
-
-/// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four: a partition
-/// in work takes two to three times its size, and 8 threads must fit into 160 MiB.)
-pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 
 /// The records of one partition, in order.
 #[derive(Default)]

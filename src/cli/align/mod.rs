@@ -1,9 +1,7 @@
-//! `readmill align`: reads of FASTQ files, aligned and prepared in one pass.
+//! `readmill align`: reads of FASTQ files, aligned and prepared in one pass; which aligner, and how it aligns.
 
-mod adapters;
 #[cfg(feature = "bwa")]
 mod bwa;
-mod kernel;
 #[cfg(feature = "minibwa")]
 mod minibwa;
 mod read_tags;
@@ -11,20 +9,23 @@ mod shared;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use readmill::allocator::Heaps;
-use readmill::plan::{self, Aligning, Lane};
+use readmill::plan::{self, Aligner, Aligning, Lane};
 use readmill::{Plan, memory};
 use readmill_format::reference::Fasta;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Result};
 
-pub use kernel::KernelName;
-
 use super::common::OutputFlags;
 use super::hints::{is_named_as_records, no_output};
 use super::prep::StepFlags;
-use kernel::KernelFlags;
+use shared::SharedFlags;
+
+#[cfg(feature = "bwa")]
+use bwa::BwaFlags;
+#[cfg(feature = "minibwa")]
+use minibwa::MinibwaFlags;
 
 /// Flags of aligning, and of any combination of steps.
 #[derive(Args)]
@@ -62,7 +63,7 @@ pub struct AlignArgs {
     #[command(flatten)]
     read_tags: read_tags::ReadTagFlags,
     #[command(flatten)]
-    adapters: adapters::AdapterFlags,
+    adapters: read_tags::AdapterFlags,
     #[command(flatten)]
     kernel: KernelFlags,
 }
@@ -154,4 +155,61 @@ impl AlignArgs {
         };
         Ok(self.reads.iter().map(lane).collect())
     }
+}
+
+/// An aligner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum KernelName {
+    /// bwa mem
+    #[cfg(feature = "bwa")]
+    #[default]
+    Bwa,
+    /// minibwa
+    #[cfg(feature = "minibwa")]
+    #[cfg_attr(not(feature = "bwa"), default)]
+    Minibwa,
+}
+
+/// The aligner and its options.
+#[derive(Args)]
+#[command(next_help_heading = "Alignment")]
+pub struct KernelFlags {
+    /// Aligner; each has an index of its own
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    kernel: KernelName,
+    #[command(flatten)]
+    shared: SharedFlags,
+    #[cfg(feature = "bwa")]
+    #[command(flatten)]
+    bwa: BwaFlags,
+    #[cfg(feature = "minibwa")]
+    #[command(flatten)]
+    minibwa: MinibwaFlags,
+}
+
+impl KernelFlags {
+    /// The aligner with its options, and the words that say them.
+    pub fn aligner(&self) -> Result<(Aligner, Vec<String>)> {
+        match self.kernel {
+            #[cfg(feature = "bwa")]
+            KernelName::Bwa => {
+                #[cfg(feature = "minibwa")]
+                refuse(self.minibwa.is_given(), "--minibwa is for --kernel minibwa")?;
+                let (options, words) = self.bwa.options(&self.shared)?;
+                Ok((Aligner::Bwa(Box::new(options)), words))
+            }
+            #[cfg(feature = "minibwa")]
+            KernelName::Minibwa => {
+                #[cfg(feature = "bwa")]
+                refuse(self.bwa.is_given(), "--bwa and -M are for --kernel bwa")?;
+                let (options, words) = self.minibwa.options(&self.shared)?;
+                Ok((Aligner::Minibwa(Box::new(options)), words))
+            }
+        }
+    }
+}
+
+#[cfg(all(feature = "bwa", feature = "minibwa"))]
+fn refuse(given: bool, what: &str) -> Result<()> {
+    if given { Err(readmill_record::Error::usage(what)) } else { Ok(()) }
 }

@@ -1,10 +1,13 @@
-//! Flags of barcodes and comments that become tags.
+//! Flags of barcodes, comments and adapters, which become tags.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use readmill::plan::ReadTags;
 use readmill_fastq::ReadStructure;
-use readmill_filters::adapter::AdapterRules;
+use readmill_filters::adapter::{AdapterPair, AdapterRules, Pruning, Stringency};
 use readmill_markdup::umi::UmiSource;
+use readmill_record::{Error, Result};
 
 /// Barcodes and comments of reads.
 #[derive(Args)]
@@ -48,5 +51,156 @@ impl ReadTagFlags {
             adapters,
             adapter_words,
         }
+    }
+}
+
+/// The adapters that are looked for unless others are named.
+const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";
+
+/// Adapters behind short templates.
+#[derive(Args)]
+#[command(next_help_heading = "Adapters")]
+pub struct AdapterFlags {
+    /// Mark reads that run into an adapter: XT is its first base, as Picard MarkIlluminaAdapters has it
+    #[arg(long)]
+    mark_adapters: bool,
+    /// Adapters to look for: INDEXED, DUAL_INDEXED, PAIRED_END, SINGLE_END, NEXTERA_V1, NEXTERA_V2, FLUIDIGM, TRUSEQ_SMALLRNA, ALTERNATIVE_SINGLE_END
+    #[arg(
+        long,
+        value_name = "NAMES",
+        default_value = ADAPTERS,
+        value_delimiter = ',',
+        alias = "ADAPTERS",
+        requires = "mark_adapters"
+    )]
+    adapters: Vec<String>,
+    /// 5' adapter of one more pair to look for; last reads run into its reverse complement
+    #[arg(long, value_name = "BASES", alias = "FIVE_PRIME_ADAPTER", requires_all = ["mark_adapters", "three_prime_adapter"])]
+    five_prime_adapter: Option<String>,
+    /// 3' adapter of this pair; single and first reads run into it
+    #[arg(long, value_name = "BASES", alias = "THREE_PRIME_ADAPTER", requires_all = ["mark_adapters", "five_prime_adapter"])]
+    three_prime_adapter: Option<String>,
+    /// Fewest bases of a single read that are like the adapter
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 12,
+        alias = "MIN_MATCH_BASES_SE",
+        requires = "mark_adapters"
+    )]
+    min_match_bases_se: usize,
+    /// The same for each read of a pair
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 6,
+        alias = "MIN_MATCH_BASES_PE",
+        requires = "mark_adapters"
+    )]
+    min_match_bases_pe: usize,
+    /// Share of these bases that may differ in a single read
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value_t = 0.1,
+        alias = "MAX_ERROR_RATE_SE",
+        requires = "mark_adapters"
+    )]
+    max_error_rate_se: f64,
+    /// The same for each read of a pair
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value_t = 0.1,
+        alias = "MAX_ERROR_RATE_PE",
+        requires = "mark_adapters"
+    )]
+    max_error_rate_pe: f64,
+    /// Bases of an adapter that count
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        alias = "ADAPTER_TRUNCATION_LENGTH",
+        requires = "mark_adapters"
+    )]
+    adapter_truncation_length: usize,
+    /// After so many templates with an adapter, look only for those found most often; 0: always for all
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        alias = "PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN",
+        allow_hyphen_values = true,
+        requires = "mark_adapters"
+    )]
+    prune_adapters_after: i64,
+    /// How many adapters these are
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        alias = "NUM_ADAPTERS_TO_KEEP",
+        requires = "mark_adapters"
+    )]
+    num_adapters_to_keep: usize,
+    /// Write how many bases of how many reads are of adapters, as Picard's METRICS
+    #[arg(long, value_name = "FILE", requires = "mark_adapters")]
+    adapter_metrics: Option<PathBuf>,
+}
+
+impl AdapterFlags {
+    /// The file for their metrics.
+    pub fn metrics(&self) -> Option<PathBuf> {
+        self.adapter_metrics.clone()
+    }
+
+    /// The flags that are not their defaults, for `@PG`.
+    pub fn words(&self) -> Vec<String> {
+        let pair = |of: &Option<String>| of.clone().unwrap_or_default();
+        [
+            ("--adapters", self.adapters.join(","), ADAPTERS),
+            ("--five-prime-adapter", pair(&self.five_prime_adapter), ""),
+            ("--three-prime-adapter", pair(&self.three_prime_adapter), ""),
+            ("--min-match-bases-se", self.min_match_bases_se.to_string(), "12"),
+            ("--min-match-bases-pe", self.min_match_bases_pe.to_string(), "6"),
+            ("--max-error-rate-se", self.max_error_rate_se.to_string(), "0.1"),
+            ("--max-error-rate-pe", self.max_error_rate_pe.to_string(), "0.1"),
+            ("--adapter-truncation-length", self.adapter_truncation_length.to_string(), "30"),
+            ("--prune-adapters-after", self.prune_adapters_after.to_string(), "100"),
+            ("--num-adapters-to-keep", self.num_adapters_to_keep.to_string(), "1"),
+        ]
+        .into_iter()
+        .filter(|(_, value, default)| value != default)
+        .map(|(flag, value, _)| format!("{flag} {value}"))
+        .collect()
+    }
+
+    /// Returns the rules, if adapters are marked.
+    pub fn rules(&self) -> Result<Option<AdapterRules>> {
+        if !self.mark_adapters {
+            return Ok(None);
+        }
+        let mut adapters =
+            self.adapters.iter().map(|name| name.parse()).collect::<Result<Vec<AdapterPair>>>()?;
+        if let (Some(five_prime), Some(three_prime)) =
+            (&self.five_prime_adapter, &self.three_prime_adapter)
+        {
+            adapters.push(AdapterPair::new(five_prime, three_prime)?);
+        }
+        if self.num_adapters_to_keep == 0 {
+            return Err(Error::usage("no adapter would be left to look for")
+                .hint("keep one at least; --prune-adapters-after 0 keeps all"));
+        }
+        let stringency = |least_bases, error_rate| Stringency { least_bases, error_rate };
+        let keep = self.num_adapters_to_keep;
+        let pruning = u64::try_from(self.prune_adapters_after).ok().filter(|&after| after > 0);
+        Ok(Some(AdapterRules {
+            adapters,
+            single: stringency(self.min_match_bases_se, self.max_error_rate_se),
+            pair: stringency(self.min_match_bases_pe, self.max_error_rate_pe),
+            longest: self.adapter_truncation_length,
+            pruning: pruning.map(|after| Pruning { after, keep }),
+        }))
     }
 }

@@ -10,10 +10,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use crate::contender::{Call, Contender, Measurement, Program};
-use crate::duplicates::samtools_marks;
 use crate::floor;
 use crate::options::{Options, Peer};
-use crate::sorters::Sorting;
+use crate::sorters::{Sorting, samtools_marks};
 use crate::table::{self, TableRow};
 use crate::work::Work;
 

@@ -32,7 +32,7 @@ use readmill_sort::{
 };
 
 use crate::options::Order;
-use crate::{machine, records};
+use crate::{data, machine};
 
 /// Options of `bench serial-once`.
 #[derive(clap::Args)]
@@ -84,7 +84,7 @@ struct ClockedSort {
 
 /// Sorts once and prints records, and the phases of reading, of writing runs and of merging.
 pub fn run(args: &Args) -> Result<()> {
-    let source = records::open(&args.input)?;
+    let source = data::open(&args.input)?;
     let header = source.header().clone();
     let directory = args.to.parent().unwrap_or(&args.to);
     let mut drive = ClockedSort::new(args.divide()?, args.order, header, directory)?;
@@ -352,7 +352,7 @@ mod tests {
         readmill::sample::write_bam(&sample, &input, 1, crew).unwrap();
         let mut sizes = Vec::new();
         for mib in [1024, 64] {
-            let source = records::open(&input).unwrap();
+            let source = data::open(&input).unwrap();
             let (header, memory) = (source.header().clone(), Memory::divide(&plan(mib << 20, 2, 1)));
             let drive = ClockedSort::new(memory.unwrap(), Order::Natural, header, directory.path());
             let mut drive = drive.unwrap();

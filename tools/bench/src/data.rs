@@ -1,4 +1,5 @@
-//! Simulated data of any size in a fixed amount of memory: reads as BAM, the reference, known sites.
+//! Simulated data of any size in a fixed amount of memory: reads as BAM, the reference, known sites. And all records of a
+//! BAM file, one batch after the other, on one thread.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -7,6 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use readmill_engine::Crew;
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_input::{OpenOptions, Opener, Source};
+use readmill_record::{Batch, Limit};
 use readmill_simulate::{Flowcell, Profile, Qualities, Sample};
 
 /// Options of `data`: the sample, and the directory for its files.
@@ -110,4 +115,49 @@ fn write_file(
 fn write_bam(sample: &Sample, level: u8, path: &Path) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(readmill::sample::write_bam(sample, path, level, Crew { threads, in_flight: 2 * threads })?)
+}
+
+/// A BAM file, its header read.
+pub fn open(file: &Path) -> Result<Source> {
+    let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let rules = OpenOptions { most: Limit::NONE, ..OpenOptions::default() };
+    Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
+}
+
+/// Hands each batch of the file to `take`.
+pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
+    let mut source = open(file)?;
+    let mut opener = Opener::new(source.header(), None);
+    let (mut link, mut chunk, mut batch) =
+        (ChunkLinker::new(Limit::of(1 << 30)), Chunk::default(), Batch::default());
+    loop {
+        let claim = source.claim(std::mem::take(&mut chunk))?;
+        let ended = claim.is_none();
+        let linked = match claim {
+            Some(claim) => {
+                let mut opened = Opened::reuse(std::mem::take(&mut batch));
+                chunk = opener.open(claim, &mut opened)?;
+                link.link(opened)
+            }
+            None => link.finish(std::mem::take(&mut batch)),
+        };
+        let Linked { batch: linked, fault, .. } = linked;
+        fault.map_or(Ok(()), Err)?;
+        take(&linked);
+        batch = linked;
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
+/// Says how many records a BAM file has, and how many of them are flagged as duplicates.
+pub fn tally(file: &Path) -> Result<()> {
+    let (mut records, mut duplicates) = (0, 0);
+    each_batch(file, |batch| {
+        records += batch.len();
+        duplicates += batch.records().filter(|(_, record)| record.flags().is_duplicate()).count();
+    })?;
+    println!("{records} {duplicates}");
+    Ok(())
 }

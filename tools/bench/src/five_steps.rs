@@ -8,8 +8,7 @@ use anyhow::Result;
 use readmill_record::header::HeaderLine;
 
 use crate::contender::{Call, Contender, Program};
-use crate::duplicates::{picard_marks, samtools_marks};
-use crate::sorters::{Sorting, picard_tool};
+use crate::sorters::{Sorting, picard_marks, picard_tool, samtools_marks};
 use crate::table;
 use crate::work::Work;
 

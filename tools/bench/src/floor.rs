@@ -22,7 +22,7 @@ use readmill_record::{Error, Stamp};
 
 use crate::contender::{Contender, LogSummary};
 use crate::work::Work;
-use crate::{machine, records};
+use crate::{data, machine};
 
 /// Options of `bench floor-once`.
 #[derive(clap::Args)]
@@ -255,7 +255,7 @@ impl Spill {
     pub fn prepare(sorted: &Path, runs: usize, bytes: u64, directory: &Path) -> Result<Self> {
         let mut hands = vec![Vec::new(); runs.max(1)];
         let (mut frames, mut number) = (Vec::new(), 0u64);
-        records::each_batch(sorted, |batch| {
+        data::each_batch(sorted, |batch| {
             for (_, record) in batch.records() {
                 // Stamps replace places in the input, which are as good as random here.
                 let stamp = Stamp::new(number.wrapping_mul(0x9e37_79b9) & 0x07ff_ffff, 0);

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::contender::{Call, Contender, Program};
-use crate::duplicates::Marking;
 use crate::options::{Options, Order, Peer};
 use crate::recalibration::{BqsrFlags, BqsrInputs, Recalibrating};
-use crate::sorters::{Sorting, samtools_sort};
+use crate::sorters::{Marking, Sorting, samtools_sort};
 use crate::table::{self, measure};
 use crate::work::Work;
 use crate::{five_steps, floor};

@@ -11,7 +11,6 @@ mod clocked_sort;
 mod codecs;
 mod contender;
 mod data;
-mod duplicates;
 mod five_steps;
 mod floor;
 mod jobs;
@@ -20,7 +19,6 @@ mod machine;
 mod memory;
 mod options;
 mod recalibration;
-mod records;
 mod same_position;
 mod serial;
 mod sorters;
@@ -121,7 +119,7 @@ fn main() -> Result<()> {
         Bench::KernelOnce(args) => kernel::run(&args),
         Bench::SerialOnce(args) => clocked_sort::run(&args),
         Bench::Data(args) => data::run(args),
-        Bench::Tally { file } => records::tally(&file),
+        Bench::Tally { file } => data::tally(&file),
     }
 }
 

@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::contender::{Call, Contender, Program};
-use crate::duplicates::Marking;
 use crate::options::Options;
-use crate::sorters::Sorting;
+use crate::sorters::{Marking, Sorting};
 use crate::work::Work;
 
 /// Options: the data, the reference and the known sites.

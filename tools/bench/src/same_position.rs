@@ -13,9 +13,8 @@ use anyhow::{Context, Result, bail};
 use readmill_simulate::Rng;
 
 use crate::contender::{Call, Contender, Measurement, Program, TooLong};
-use crate::duplicates::{picard_marks, samtools_marks};
 use crate::options::{Options, Peer};
-use crate::sorters::Sorting;
+use crate::sorters::{Sorting, picard_marks, samtools_marks};
 use crate::table::{median, print_commands};
 use crate::work::Work;
 

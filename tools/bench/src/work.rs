@@ -9,7 +9,7 @@ use readmill_record::Header;
 
 use crate::contender::{self, Call, Program};
 use crate::options::{Options, Peer};
-use crate::{machine, records};
+use crate::{data, machine};
 
 /// Everything the measurements need.
 pub struct Work {
@@ -154,7 +154,7 @@ impl Work {
 
     /// The input's header.
     pub fn header(&self) -> Result<Header> {
-        Ok(records::open(&self.data)?.header().clone())
+        Ok(data::open(&self.data)?.header().clone())
     }
 
     /// Machine and data.

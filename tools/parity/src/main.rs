@@ -15,7 +15,6 @@ mod duplicates;
 mod filters;
 mod indexes;
 mod ledger;
-mod metrics;
 mod orders;
 mod outputs;
 mod pipeline;
@@ -193,7 +192,7 @@ fn small(
         indexes::odd(&dir("indexes")?, number(40, 300), ledger);
     }
     if args.has(ParityPart::Metrics) {
-        metrics::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;
+        duplicates::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;
     }
     if args.has(ParityPart::Umi) && args.quick {
         ledger.left_out("umi: beside umi_tools and fgumi", FULL_RUN);

@@ -11,10 +11,10 @@ use std::ptr;
 use bwa_mem3_sys as sys;
 use readmill_record::{Read, ReadBatch, Result};
 
-use super::failure::failed;
 use super::memory::Index;
+use super::memory::failed;
 use super::options::InsertSize;
-use super::settings::Settings;
+use super::options::Settings;
 
 /// A thread's buffers.
 pub(super) struct Scratch(*mut sys::BwaScratch);

@@ -7,8 +7,8 @@ use std::path::Path;
 use readmill_record::{Error, ReadBatch, Result};
 
 use crate::Contig;
-use crate::index_files::named;
-use crate::index_files::{Described, IndexFiles};
+use crate::index::named;
+use crate::index::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
 use crate::text::Fault;
 

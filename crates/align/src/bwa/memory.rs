@@ -1,16 +1,22 @@
 //! The index of bwa-mem3 in memory: loaded from its files, and seen as its C++ code sees it.
-#![allow(unsafe_code, reason = "gives C++ memory")]
+//!
+//! The C++ code is kept from an index in shared memory. `bwa-mem3 shm` puts an index there under the name of its files, without their directory, and bwa-mem3 takes the one
+//! of the name it is given, whoever has put it there. Whoever has can change it while it is in use. So where there is
+//! one of the name, the C++ code is given the files under another.
+#![allow(unsafe_code, reason = "gives C++ memory, and calls it")]
 
 use std::ffi::{CStr, CString, c_char};
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::slice;
 
 use bwa_mem3_sys as sys;
 use readmill_record::{Error, Result};
+use tempfile::TempDir;
 
-use super::aside::Aside;
-use super::failure::failed;
+use super::files::SUFFIXES;
 use super::loaded::{CheckpointBlock, Loaded};
+use crate::index::named;
 
 /// An index in memory. Nothing changes it once it is loaded: it is of this process alone.
 pub(super) struct Index(*mut sys::BwaIndex);
@@ -168,4 +174,38 @@ struct BnsSequence {
     is_alternate: i32,
     name: *const c_char,
     comment: *const c_char,
+}
+
+/// The error of a call that did not do what it says.
+pub(super) fn failed(doing: &str) -> Error {
+    // SAFETY: null, or this thread's message, which lives until its next call of the shim.
+    let said = unsafe {
+        let text = sys::bwa_shim_last_error();
+        (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+    };
+    Error::bug(format!("bwa-mem3: {doing}: {}", said.as_deref().unwrap_or("it did not say why")))
+}
+
+/// The files of an index under a name that nothing else has, for as long as this lives.
+pub(super) struct Aside {
+    prefix: PathBuf,
+    _place: TempDir,
+}
+
+impl Aside {
+    pub(super) fn of(prefix: &Path) -> Result<Self> {
+        let whole =
+            std::path::absolute(prefix).map_err(|error| Error::io("finding it", &error).file(prefix))?;
+        let failed = |error| Error::io("linking the index aside", &error).file(prefix);
+        let place = TempDir::with_prefix("readmill-index-").map_err(failed)?;
+        let own = place.path().join(place.path().file_name().unwrap_or_default());
+        for suffix in SUFFIXES.iter().chain(&[".alt"]) {
+            symlink(named(&whole, suffix), named(&own, suffix)).map_err(failed)?;
+        }
+        Ok(Aside { prefix: own, _place: place })
+    }
+
+    pub(super) fn prefix(&self) -> &Path {
+        &self.prefix
+    }
 }

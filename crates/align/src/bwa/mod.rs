@@ -4,8 +4,6 @@
 //! in its order. The index is that of bwa-mem2 (`.amb .ann .pac .bwt.2bit.64`), found beside the reference under the
 //! names bwa-mem2 gives it, or made by [`build_index`].
 
-mod aside;
-mod failure;
 mod ffi;
 mod files;
 mod index;
@@ -20,7 +18,6 @@ mod quiet;
 mod record;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod rescue;
-mod settings;
 #[cfg(all(test, target_os = "linux"))]
 mod shared_tests;
 
@@ -37,7 +34,7 @@ use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Inserts, Regions, Scratch};
 use memory::Index;
-use settings::Settings;
+use options::Settings;
 
 /// bwa mem with its index in memory.
 pub struct BwaKernel {

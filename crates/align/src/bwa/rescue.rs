@@ -15,8 +15,8 @@ use std::{io, ptr};
 
 use readmill_record::{Error, Result};
 
+use super::options::Settings;
 use super::pages::make_writable;
-use super::settings::Settings;
 
 /// Bits of `ksw_align2` in [`Pair::ask`] (`ksw.h`): scores in bytes; find the start, too.
 const BYTES: c_int = 0x10000;

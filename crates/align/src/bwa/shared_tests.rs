@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::files;
 use super::index::{IndexOptions, build_index};
 use super::memory::{Index, is_shared};
-use crate::index_files::named;
+use crate::index::named;
 
 /// An index of one sequence, and its packed bases.
 fn index(place: &Path, name: &str, bases: &str) -> (PathBuf, Vec<u8>) {

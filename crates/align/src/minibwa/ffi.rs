@@ -1,4 +1,4 @@
-//! minibwa's C functions, checked.
+//! minibwa's C functions, checked, and its options as C code has them.
 //!
 //! minibwa-sys is used rather than minibwa, its safe layer, which gives hits alone: pairs are paired here by the same C
 //! code as in minibwa itself, which minibwa-sys compiles, but does not declare.
@@ -12,7 +12,8 @@ use readmill_record::{Error, Result};
 
 use super::hits::Hits;
 use super::memory::{MinibwaIndex, Sequences, hush};
-use super::options::InsertSize;
+use super::options::{Differences, InsertSize, MinibwaOptions, Preset};
+use crate::kernel::given::{self, set, set_both};
 
 /// How long inserts are in one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
 #[repr(C)]
@@ -72,7 +73,7 @@ impl Drop for ThreadBuffer {
 }
 
 /// The options of a preset, `adap`, `sr` or `lr`.
-pub(super) fn options(preset: &CStr) -> sys::mb_opt_t {
+fn options(preset: &CStr) -> sys::mb_opt_t {
     let mut options = std::mem::MaybeUninit::<sys::mb_opt_t>::zeroed();
     // SAFETY: plain numbers, of which zeros are values; both calls write them all, if the preset exists or not.
     unsafe {
@@ -201,4 +202,56 @@ pub(super) fn pair(
 /// The version of minibwa.
 pub(super) fn version() -> &'static str {
     std::str::from_utf8(sys::MB_VERSION).unwrap_or_default().trim_end_matches('\0')
+}
+
+impl Preset {
+    fn name(self) -> &'static CStr {
+        match self {
+            Preset::Adaptive => c"adap",
+            Preset::Short => c"sr",
+            Preset::Long => c"lr",
+        }
+    }
+}
+
+impl MinibwaOptions {
+    /// The options as the C code has them.
+    pub(super) fn settings(&self) -> sys::mb_opt_t {
+        let mut to = options(self.preset.name());
+        set(&mut to.max_sr_len, self.longest_short_read);
+        set(&mut to.min_len, self.min_seed_length);
+        set(&mut to.max_occ, self.max_occurrences);
+        set(&mut to.max_gap, self.max_gap);
+        set(&mut to.bw, self.band_width);
+        set(&mut to.bw_long, self.long_band_width);
+        set(&mut to.min_chain_score, self.min_chain_score);
+        set(&mut to.pri_ratio, self.min_secondary_ratio);
+        set(&mut to.best_n, self.max_secondary);
+        set(&mut to.a, self.match_score);
+        set(&mut to.b, self.mismatch_penalty);
+        set_both((&mut to.q, &mut to.q2), self.gap_open);
+        set_both((&mut to.e, &mut to.e2), self.gap_extend);
+        set(&mut to.min_dp_max, self.min_score);
+        set(&mut to.pen_unpair, self.unpaired);
+        set(&mut to.max_rescue, self.max_mate_rescues);
+        set(&mut to.out_n, self.secondary_written);
+        set(&mut to.out_s, self.min_written_ratio);
+        set(&mut to.xa_max, self.max_xa_hits);
+        to.flag |= self.flags();
+        to
+    }
+
+    fn flags(&self) -> u64 {
+        let asked = |how: Differences| self.differences == Some(how);
+        given::flags([
+            (self.skip_pairing, sys::MB_F_NO_PAIRING),
+            (asked(Differences::Md), sys::MB_F_WRITE_MD),
+            (asked(Differences::Cs), sys::MB_F_WRITE_CS),
+            (asked(Differences::Ds), sys::MB_F_WRITE_DS),
+            (self.soft_clip, sys::MB_F_SUPP_SOFT),
+            (self.primary_five_prime, sys::MB_F_PRIMARY5),
+            (self.eqx, sys::MB_F_EQX),
+        ])
+        .into()
+    }
 }

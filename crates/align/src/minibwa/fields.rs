@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::hits::Hit;
-use super::segment::{Segment, clips};
+use super::hits::{Segment, clips};
 
 /// Appends the fields of a hit, or of a read that has none.
 pub(super) fn push(segment: &Segment<'_>, hit: Option<&Hit>, out: &mut Vec<u8>) {

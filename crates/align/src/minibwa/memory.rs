@@ -12,8 +12,8 @@ use readmill_record::{Error, Result};
 
 use super::files;
 use super::loaded::Loaded;
-use crate::index_files::Described;
-use crate::index_files::named;
+use crate::index::Described;
+use crate::index::named;
 
 // SAFETY: as minibwa 0.6 declares it in kommon.h; the version of the crate is pinned.
 unsafe extern "C" {

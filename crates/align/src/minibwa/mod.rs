@@ -12,8 +12,6 @@ mod loaded;
 mod memory;
 mod options;
 mod record;
-mod segment;
-mod settings;
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -31,8 +29,8 @@ use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Inserts, Letters, ThreadBuffer};
 use hits::Hits;
+use hits::Segment;
 use memory::MinibwaIndex;
-use segment::Segment;
 
 /// minibwa with its index in memory.
 pub struct MinibwaKernel {

@@ -5,7 +5,7 @@ use readmill_record::{Error, Flags, Result, edit};
 
 use super::fields;
 use super::hits::Hit;
-use super::segment::{Segment, clips};
+use super::hits::{Segment, clips};
 
 /// Most operators that a record can have.
 const MOST_OPERATORS: usize = u16::MAX as usize;

@@ -2,11 +2,11 @@
 
 use readmill_record::{Error, Result};
 
-use crate::tables::Event;
+use crate::counters::Event;
 
-/// The longest context that a report may state, as in GATK; those over [`crate::covariates::MOST_CONTEXT`] are refused when the
+/// The longest context that a report may state, as in GATK; those over [`crate::covariates::LONGEST_CONTEXT`] are refused when the
 /// report is used.
-const LONGEST_CONTEXT: u8 = 13;
+const GATK_LONGEST_CONTEXT: u8 = 13;
 
 /// The only covariates there are since GATK 4.
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
@@ -77,7 +77,7 @@ impl Arguments {
     pub fn check(&self) -> Result<()> {
         let sizes = [("mismatches", self.mismatches_context_size), ("indels", self.indels_context_size)];
         for (of, size) in sizes {
-            if !(1..=LONGEST_CONTEXT).contains(&size) {
+            if !(1..=GATK_LONGEST_CONTEXT).contains(&size) {
                 return Err(Error::usage(format!(
                     "{of}_context_size is {size}, but contexts have 1 to 13 bases"
                 )));

@@ -2,25 +2,21 @@
 //!
 //! | subject | file |
 //! |---|---|
-//! | a report from counts | `make` |
-//! | its rows | `rows` |
+//! | its rows, made from counts | `rows` |
 //! | the arguments of its tables | [`arguments`] |
-//! | a report as text | `write`, in columns by `layout` |
-//! | a report from text | `read`, tables of text by `text_table` |
+//! | a report as text | `write` |
+//! | a report from text | `read` |
 
 pub mod arguments;
-mod layout;
-mod make;
 mod read;
 mod rows;
-mod text_table;
 mod write;
 
 pub use arguments::Arguments;
 use readmill_record::{Charge, Result};
 
+use super::counters::Tables;
 pub use super::recal_datum::RecalDatum;
-use super::tables::Tables;
 pub use rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Report};
 pub(crate) use write::{covariate_name, text as covariate_text};
 
@@ -28,7 +24,7 @@ impl Report {
     /// Makes a report from counts. Read groups, qualities, contexts and cycles without observations are left
     /// out.
     pub fn new(tables: &Tables, arguments: Arguments) -> Result<Report> {
-        make::report(tables, arguments)
+        rows::report(tables, arguments)
     }
 
     /// Reads a report of GATK 2 or later (v1.1), or of readmill. Errors name the line. Its memory is added to

@@ -1,8 +1,13 @@
-//! The rows of a report.
+//! The rows of a report, and how they are made from counts.
+
+use readmill_record::{Error, Result};
 
 use super::arguments::Arguments;
+use crate::counters::{Datum, Event, GroupTable, QualityTable, Tables, cycle_at};
+use crate::covariates::{QUALITIES, empty_context};
+use crate::java;
+use crate::quantize::quantize;
 use crate::recal_datum::RecalDatum;
-use crate::tables::{Event, QUALITIES};
 
 /// A recalibration report.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +87,7 @@ pub struct CovariateRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
     /// A context of `size` bases, the last one being the base itself, as a number
-    /// ([`context_code`](crate::tables::context_code)).
+    /// ([`context_code`](crate::counters::context_code)).
     Context {
         /// Bases.
         size: u8,
@@ -91,4 +96,101 @@ pub enum Covariate {
     },
     /// The cycle, negative in the second read of a pair.
     Cycle(i32),
+}
+
+pub(super) fn report(tables: &Tables, arguments: Arguments) -> Result<Report> {
+    arguments.check()?;
+    let groups =
+        tables.groups.iter().map(|table| group(table, &arguments)).collect::<Result<Vec<_>>>()?;
+    let mut groups: Vec<GroupRows> =
+        groups.into_iter().filter(|group| !group.qualities.is_empty()).collect();
+    groups.sort_by(|a, b| java::compare(&a.name, &b.name));
+    let quantization = Quantization::of(&groups, arguments.quantizing_levels);
+    Ok(Report { stated: arguments.stated(), arguments, quantization, groups })
+}
+
+fn group(table: &GroupTable, arguments: &Arguments) -> Result<GroupRows> {
+    let mut group = GroupRows { name: table.name.clone(), ..GroupRows::default() };
+    for event in Event::ALL {
+        for (quality, table) in table.events[event.index()].seen() {
+            if usize::from(quality) >= QUALITIES {
+                return Err(Error::bug(format!("bases of quality {quality} were counted")));
+            }
+            add_quality(&mut group, event, quality, table, arguments)?;
+        }
+    }
+    group.qualities.sort_by_key(|row| (row.quality, row.event));
+    group.covariates.sort_by_key(|row| (row.quality, row.covariate, row.event));
+    sum_up(&mut group);
+    Ok(group)
+}
+
+/// Adds the rows of a quality.
+fn add_quality(
+    group: &mut GroupRows,
+    event: Event,
+    quality: u8,
+    table: &QualityTable,
+    arguments: &Arguments,
+) -> Result<()> {
+    if let Some(recal_datum) = recal_datum(table.total, quality) {
+        group.qualities.push(QualityRow { quality, event, recal_datum });
+    }
+    let size = arguments.context_size(event);
+    let empty = u32::from(empty_context(size));
+    if table.contexts.len() > empty as usize + 1 {
+        return Err(Error::bug(format!("contexts of more than {size} bases were counted")));
+    }
+    let contexts =
+        table.contexts.iter().zip(0..).map(|(datum, code)| (datum, context(size, code, empty)));
+    let cycles = table.cycles.iter().enumerate();
+    let cycles = cycles.map(|(index, datum)| (datum, Covariate::Cycle(cycle_at(index) as i32)));
+    for (&datum, covariate) in contexts.chain(cycles) {
+        if let Some(recal_datum) = recal_datum(datum, quality) {
+            group.covariates.push(CovariateRow { quality, covariate, event, recal_datum });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the context of a number; the last number is the empty context.
+fn context(size: u8, code: u32, empty: u32) -> Covariate {
+    if code == empty {
+        Covariate::Context { size: 0, code: 0 }
+    } else {
+        Covariate::Context { size, code }
+    }
+}
+
+/// Returns the datum of a quality, if it has observations.
+fn recal_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
+    (datum.observations > 0).then(|| {
+        let mut recal_datum = RecalDatum::new(datum, f64::from(quality));
+        recal_datum.round();
+        recal_datum
+    })
+}
+
+/// Makes the rows of RecalTable0: the sum over all qualities of an event, lowest first, since the order shows
+/// in the last bits of the reported quality (spec D4.17). GATK adds before it rounds; our counts are
+/// integers.
+fn sum_up(group: &mut GroupRows) {
+    for row in &group.qualities {
+        match &mut group.events[row.event.index()] {
+            Some(sum) => sum.combine(&row.recal_datum),
+            none => *none = Some(row.recal_datum),
+        }
+    }
+    group.events.iter_mut().flatten().for_each(RecalDatum::round);
+}
+
+impl Quantization {
+    /// Computes the quantization from the rows of reported qualities, including insertions and deletions.
+    pub(crate) fn of(groups: &[GroupRows], levels: u32) -> Self {
+        let mut counts = [0; QUALITIES];
+        for row in groups.iter().flat_map(|group| &group.qualities) {
+            counts[usize::from(row.recal_datum.empirical())] += row.recal_datum.observations;
+        }
+        Quantization { counts, map: quantize(&counts, levels as usize) }
+    }
 }

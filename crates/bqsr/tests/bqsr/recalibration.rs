@@ -3,12 +3,12 @@
 //! with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
+use readmill_bqsr::counters::{Event, context_code, cycle_index};
 use readmill_bqsr::report::Covariate;
-use readmill_bqsr::tables::{Event, context_code, cycle_index};
 use readmill_bqsr::{
-    ApplyOptions, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables,
+    ApplyOptions, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables, gather,
+    plot_data,
 };
-use readmill_bqsr::{gather, plot_data};
 use readmill_record::{Ledger, Result};
 
 const ONE: &str = include_str!("recalibration/one.table");

@@ -6,14 +6,12 @@
 
 mod bits;
 mod end;
-mod fragment;
 mod half;
 mod pair;
 
-pub use end::{End, EndKey, end_code, end_key, end_place};
-pub use fragment::{
-    fragment, fragment_code, fragment_end, fragment_locus, fragment_member, fragment_ordinals,
-    fragment_prefers,
+pub use end::{
+    End, EndKey, end_code, end_key, end_place, fragment, fragment_code, fragment_end, fragment_locus,
+    fragment_member, fragment_ordinals, fragment_prefers,
 };
 pub use half::{HALF_REFS, Half, HalfKind, HalfOrder, half, half_name, half_read};
 pub use pair::{

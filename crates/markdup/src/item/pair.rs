@@ -10,10 +10,10 @@ pub type Pair<S> = <S as ItemLayout>::Pair;
 
 const LIBRARY: Field = Field(0, 16);
 const REF1: Field = Field(16, 32);
-const POS1: Field = Field(48, end::POS);
+const POS1: Field = Field(48, end::POS_BITS);
 const STRANDS: Field = Field(82, 2);
 const REF2: Field = Field(84, 32);
-const POS2: Field = Field(116, end::POS);
+const POS2: Field = Field(116, end::POS_BITS);
 
 /// Bits of the position key of a set, before the code.
 const ENDS: usize = 150;

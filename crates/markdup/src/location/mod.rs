@@ -12,7 +12,6 @@
 
 mod full;
 mod names;
-mod picard;
 
 pub use names::ReadNames;
 

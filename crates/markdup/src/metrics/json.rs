@@ -51,7 +51,7 @@ fn library(name: &[u8], counts: &LibraryCounts) -> String {
         counts.secondary_or_supplementary.to_string(),
         counts.unmapped.to_string(),
         counts.unpaired_duplicates.to_string(),
-        counts.pair_duplicates().to_string(),
+        counts.duplicate_pairs().to_string(),
         counts.optical_pairs.to_string(),
         counts.duplication().to_string(),
         counts.library_size().map_or("null".to_owned(), |size| size.to_string()),
@@ -106,9 +106,9 @@ mod tests {
     fn one_object_with_the_names_of_picard() {
         let counts = LibraryCounts {
             unpaired_examined: 1,
-            paired_examined: 1248,
+            paired_reads_examined: 1248,
             unmapped: 2,
-            paired_duplicates: 448,
+            paired_read_duplicates: 448,
             optical_pairs: 97,
             ..LibraryCounts::default()
         };

@@ -3,9 +3,7 @@
 //! | subject | file |
 //! |---|---|
 //! | the number of molecules in a library, and the gain of deeper sequencing | [`estimate`] |
-//! | e^x, the same everywhere | [`exp`] |
-//! | numbers as Java writes them | [`number`] |
-//! | the file that Picard writes | [`picard`] |
+//! | the file that Picard writes, with numbers as Java writes them | [`picard`] |
 //! | the same as JSON | [`json`] |
 //!
 //! The categories (Picard 3.4.0): an unmapped record is unmapped, even if it is secondary; of the others a
@@ -14,19 +12,14 @@
 //! removed.
 
 pub mod estimate;
-pub mod exp;
 pub mod json;
-pub mod number;
 pub mod picard;
-#[cfg(test)]
-mod stated;
-
-use std::collections::BTreeMap;
 
 pub use estimate::{estimated_library_size, expected_yield};
 
-/// The library of reads whose read group is missing, unknown or names none, in Picard's words.
-pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
+use std::collections::BTreeMap;
+
+use readmill_record::Flags;
 
 /// Counts of one library, in records where not stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,15 +27,15 @@ pub struct LibraryCounts {
     /// Mapped primary records that are single-end, or whose mate is unmapped.
     pub unpaired_examined: u64,
     /// Mapped primary records of pairs; each mate is one.
-    pub paired_examined: u64,
+    pub paired_reads_examined: u64,
     /// Mapped records that are secondary or supplementary.
     pub secondary_or_supplementary: u64,
     /// Unmapped records.
     pub unmapped: u64,
     /// Duplicates among [`Self::unpaired_examined`].
     pub unpaired_duplicates: u64,
-    /// Duplicates among [`Self::paired_examined`].
-    pub paired_duplicates: u64,
+    /// Duplicates among [`Self::paired_reads_examined`].
+    pub paired_read_duplicates: u64,
     /// Pairs that are optical duplicates.
     pub optical_pairs: u64,
 }
@@ -50,24 +43,24 @@ pub struct LibraryCounts {
 impl LibraryCounts {
     /// Pairs examined. A record whose mate is not in the file counts half, and halves are cut off.
     pub fn pairs_examined(&self) -> u64 {
-        self.paired_examined / 2
+        self.paired_reads_examined / 2
     }
 
     /// Pairs that are duplicates, counted as [`Self::pairs_examined`].
-    pub fn pair_duplicates(&self) -> u64 {
-        self.paired_duplicates / 2
+    pub fn duplicate_pairs(&self) -> u64 {
+        self.paired_read_duplicates / 2
     }
 
     /// The share of duplicates among the reads examined, from 0 to 1; 0 if none were.
     pub fn duplication(&self) -> f64 {
         let examined = self.unpaired_examined + 2 * self.pairs_examined();
-        let duplicates = self.unpaired_duplicates + 2 * self.pair_duplicates();
+        let duplicates = self.unpaired_duplicates + 2 * self.duplicate_pairs();
         if examined == 0 { 0.0 } else { duplicates as f64 / examined as f64 }
     }
 
     /// Pairs that are not duplicates.
     pub fn unique_pairs(&self) -> u64 {
-        self.pairs_examined().saturating_sub(self.pair_duplicates())
+        self.pairs_examined().saturating_sub(self.duplicate_pairs())
     }
 
     /// Estimates the number of molecules in the library: see [`estimated_library_size`]. Optical duplicates
@@ -80,11 +73,11 @@ impl LibraryCounts {
     /// Adds the counts of more reads of the same library.
     pub fn add(&mut self, more: &LibraryCounts) {
         self.unpaired_examined += more.unpaired_examined;
-        self.paired_examined += more.paired_examined;
+        self.paired_reads_examined += more.paired_reads_examined;
         self.secondary_or_supplementary += more.secondary_or_supplementary;
         self.unmapped += more.unmapped;
         self.unpaired_duplicates += more.unpaired_duplicates;
-        self.paired_duplicates += more.paired_duplicates;
+        self.paired_read_duplicates += more.paired_read_duplicates;
         self.optical_pairs += more.optical_pairs;
     }
 }
@@ -127,7 +120,7 @@ impl SetSizes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
     /// Each library once, by name, in any order: all that the header's read groups have, reads or not, and
-    /// [`UNKNOWN_LIBRARY`] if a read group has none or such reads exist.
+    /// [`UNKNOWN_LIBRARY`](super::libraries::UNKNOWN_LIBRARY) if a read group has none or such reads exist.
     pub libraries: Vec<(Vec<u8>, LibraryCounts)>,
     /// Sizes of sets.
     pub sets: SetSizes,
@@ -143,6 +136,48 @@ impl DuplicationMetrics {
     }
 }
 
+/// Records of each kind, by the number of their library.
+#[derive(Clone, Debug, Default)]
+pub struct Examined(Vec<LibraryCounts>);
+
+impl Examined {
+    /// The counts of a library.
+    pub fn of(&mut self, library: u16) -> &mut LibraryCounts {
+        let at = usize::from(library);
+        if self.0.len() <= at {
+            self.0.resize_with(at + 1, LibraryCounts::default);
+        }
+        &mut self.0[at]
+    }
+
+    /// Counts a record.
+    pub fn count(&mut self, flags: Flags, library: u16) {
+        let counts = self.of(library);
+        let kind = if flags.is_unmapped() {
+            &mut counts.unmapped
+        } else if !flags.is_primary() {
+            &mut counts.secondary_or_supplementary
+        } else if !flags.is_paired() || flags.is_mate_unmapped() {
+            &mut counts.unpaired_examined
+        } else {
+            &mut counts.paired_reads_examined
+        };
+        *kind += 1;
+    }
+
+    /// Adds the counts of another part of the input.
+    pub fn add(&mut self, other: &Examined) {
+        for (library, counts) in other.0.iter().enumerate() {
+            self.of(library as u16).add(counts);
+        }
+    }
+
+    /// Returns all counts, by library number.
+    pub fn counts(self) -> Vec<LibraryCounts> {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,13 +186,13 @@ mod tests {
     fn half_pairs_are_cut_off() {
         let counts = LibraryCounts {
             unpaired_examined: 1,
-            paired_examined: 15,
-            paired_duplicates: 7,
+            paired_reads_examined: 15,
+            paired_read_duplicates: 7,
             optical_pairs: 1,
             ..LibraryCounts::default()
         };
         assert_eq!(
-            (counts.pairs_examined(), counts.pair_duplicates(), counts.unique_pairs()),
+            (counts.pairs_examined(), counts.duplicate_pairs(), counts.unique_pairs()),
             (7, 3, 4)
         );
         assert_eq!(counts.duplication(), 6.0 / 15.0);

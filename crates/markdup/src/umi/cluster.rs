@@ -10,14 +10,14 @@
 //!
 //! Fractions are rounded down. Two UMIs are near if not more than `edits` symbols differ, and length
 //! and dashes are the same. (umi_tools and fgumi stop with an error where lengths differ.)
+//!
+//! Near UMIs are found without comparing all with all ([`Neighbours`]): two UMIs of one shape that differ in at most `edits` symbols, cut at the same places into `edits +
+//! 1` parts, have at least one part in common (the pigeonhole principle). So the UMIs are sorted by
+//! each part in turn, and one is compared with those that share a part with it.
 
 use std::cmp::Reverse;
 
 use super::code::Umi;
-use super::neighbours::Neighbours;
-
-#[cfg(test)]
-mod tests;
 
 /// How UMIs of one position become molecules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Method {
     Adjacency,
     /// Groups of UMIs linked by nearness.
     Cluster,
-    /// UMIs of both ends of a duplex molecule, [normalised](super::duplex::normalise); much as
+    /// UMIs of both ends of a duplex molecule, [normalised](super::code::normalise); much as
     /// directional.
     Paired,
 }
@@ -70,7 +70,7 @@ impl Method {
 /// cluster, of several the first by its text.
 ///
 /// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs that share a
-/// part ([`super::neighbours`]). The result does not depend on the order of `seen`.
+/// part ([`super::cluster`]). The result does not depend on the order of `seen`.
 pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();
     if method == Method::Exact || edits == 0 || seen.len() < 2 {
@@ -156,5 +156,312 @@ fn divide(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: 
                 roots[other as usize] = template_offset;
             }
         });
+    }
+}
+
+/// Up to this number, all UMIs are compared with all others.
+const FEW: usize = 24;
+
+/// Finds UMIs near one of a list. Takes `28 (edits + 1)` bytes a UMI.
+pub struct Neighbours<'a> {
+    umis: &'a [Umi],
+    edits: u32,
+    /// The UMIs by each of their parts. Empty where UMIs are few.
+    parts: Vec<PartIndex>,
+}
+
+/// The UMIs by one of their parts: those that share it, and the shape, are adjacent.
+struct PartIndex {
+    umis: Vec<Umi>,
+    /// Their indices in the list.
+    indices: Vec<u32>,
+    /// For each UMI of the list, the range of those that share the part with it.
+    sharing: Vec<(u32, u32)>,
+}
+
+impl<'a> Neighbours<'a> {
+    /// Builds the index for neighbours of at most `edits` edits.
+    pub fn new(umis: &'a [Umi], edits: u32) -> Self {
+        let longest = umis.iter().map(|umi| umi.len()).max().unwrap_or(0);
+        // More parts than symbols are useless: with that many edits, all are near.
+        let parts = if umis.len() <= FEW { 0 } else { longest.min(edits as usize) + 1 };
+        Neighbours {
+            umis,
+            edits,
+            parts: (0..parts).map(|part| PartIndex::new(umis, part, parts)).collect(),
+        }
+    }
+
+    /// Visits the neighbours of a UMI, each at least once, itself among them.
+    pub fn visit(&self, of: u32, mut visit: impl FnMut(u32)) {
+        let umi = self.umis[of as usize];
+        if self.parts.is_empty() {
+            let is_near =
+                |other: &Umi| umi.shape() == other.shape() && umi.is_within(*other, self.edits);
+            let near = (0..).zip(self.umis).filter(|(_, other)| is_near(other));
+            near.for_each(|(at, _)| visit(at));
+        }
+        for part in &self.parts {
+            let (start, end) = part.sharing[of as usize];
+            let sharing = start as usize..end as usize;
+            for (&other, &at) in part.umis[sharing.clone()].iter().zip(&part.indices[sharing]) {
+                if umi.is_within(other, self.edits) {
+                    visit(at);
+                }
+            }
+        }
+    }
+}
+
+impl PartIndex {
+    fn new(umis: &[Umi], part: usize, parts: usize) -> Self {
+        let key = |&at: &u32| {
+            let umi = umis[at as usize];
+            let (from, to) = (umi.len() * part / parts, umi.len() * (part + 1) / parts);
+            (umi.shape(), umi.window(from, to))
+        };
+        let mut indices: Vec<u32> = (0..umis.len() as u32).collect();
+        indices.sort_by_cached_key(key);
+        let (mut sharing, mut start) = (vec![(0, 0); umis.len()], 0);
+        for same in indices.chunk_by(|a, b| key(a) == key(b)) {
+            let end = start + same.len() as u32;
+            same.iter().for_each(|&at| sharing[at as usize] = (start, end));
+            start = end;
+        }
+        PartIndex { umis: indices.iter().map(|&at| umis[at as usize]).collect(), indices, sharing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use readmill_simulate::Rng;
+
+    use super::super::testing::{text, umi};
+    use super::*;
+
+    #[test]
+    fn all_within_the_distance_are_found_and_no_others() {
+        let random = &mut Rng::new(2);
+        for (symbols, most) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
+            for (number, edits) in [(FEW, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)] {
+                let umis = |_| {
+                    let length = most - random.below64(3).min(1);
+                    umi(&text(random, symbols, length))
+                };
+                let umis: Vec<Umi> = (0..number).map(umis).collect();
+                let near = Neighbours::new(&umis, edits);
+                for (at, umi) in umis.iter().enumerate() {
+                    let mut found = Vec::new();
+                    near.visit(at as u32, |other| found.push(other as usize));
+                    found.sort_unstable();
+                    found.dedup();
+                    let is_near = |&other: &usize| umi.distance(umis[other]).is_some_and(|d| d <= edits);
+                    assert_eq!(found, (0..umis.len()).filter(is_near).collect::<Vec<_>>(), "{umi}");
+                }
+            }
+        }
+    }
+
+    const METHODS: [Method; 5] =
+        [Method::Exact, Method::Directional, Method::Adjacency, Method::Cluster, Method::Paired];
+
+    /// The clusters of UMIs with these counts, in the order of arrival: each as its root and its members.
+    fn clusters(counts: &[(&str, u64)], method: Method, edits: u32) -> Vec<String> {
+        let seen = |(place, &(text, count)): (usize, &(&str, u64))| UmiCount {
+            umi: umi(text),
+            count,
+            place: place as u64,
+        };
+        let seen: Vec<UmiCount> = counts.iter().enumerate().map(seen).collect();
+        let mut members: HashMap<u32, Vec<&str>> = HashMap::new();
+        for (at, root) in cluster(&seen, method, edits).into_iter().enumerate() {
+            members.entry(root).or_default().push(counts[at].0);
+        }
+        let shown = |(root, members): (u32, Vec<&str>)| {
+            format!("{}: {}", counts[root as usize].0, members.join(" "))
+        };
+        let mut shown: Vec<String> = members.into_iter().map(shown).collect();
+        shown.sort();
+        shown
+    }
+
+    /// The example of Smith, Heger and Sudbery (2017), figure 1.
+    const PUBLISHED: [(&str, u64); 6] =
+        [("ACGT", 456), ("TCGT", 2), ("CCGT", 2), ("ACAT", 72), ("ACAG", 1), ("AAAT", 90)];
+
+    #[test]
+    fn the_published_example() {
+        assert_eq!(clusters(&PUBLISHED, Method::Exact, 1).len(), 6);
+        assert_eq!(clusters(&PUBLISHED, Method::Cluster, 1), ["ACGT: ACGT TCGT CCGT ACAT ACAG AAAT"]);
+        assert_eq!(
+            clusters(&PUBLISHED, Method::Adjacency, 1),
+            ["AAAT: AAAT", "ACAT: ACAT ACAG", "ACGT: ACGT TCGT CCGT"]
+        );
+        assert_eq!(
+            clusters(&PUBLISHED, Method::Directional, 1),
+            ["AAAT: AAAT", "ACGT: ACGT TCGT CCGT ACAT ACAG"]
+        );
+    }
+
+    #[test]
+    fn how_much_rarer_an_error_is() {
+        let both =
+            |parent, child, method| clusters(&[("AA", parent), ("AC", child)], method, 1).len() == 1;
+        let most = |parent, method| (1..=parent).rev().find(|&child| both(parent, child, method));
+        let most = |method| [1, 2, 3, 4, 5, 100].map(|parent| most(parent, method).unwrap_or(0));
+        assert_eq!(most(Method::Directional), [1, 1, 2, 2, 3, 50]);
+        assert_eq!(most(Method::Paired), [1, 2, 2, 3, 3, 51]);
+    }
+
+    #[test]
+    fn ties_of_directional_are_settled_by_arrival_and_of_paired_by_text() {
+        let between = [("CA", 4), ("AC", 4), ("AA", 1)];
+        assert_eq!(clusters(&between, Method::Directional, 1), ["AC: AC", "CA: CA AA"]);
+        assert_eq!(clusters(&between, Method::Paired, 1), ["AC: AC AA", "CA: CA"]);
+        assert_eq!(clusters(&[("CA", 1), ("AA", 1)], Method::Directional, 1), ["AA: CA AA"]);
+    }
+
+    #[test]
+    fn only_equal_shapes_are_near() {
+        let mixed = [("AAA", 9), ("AA", 1), ("A-A", 1), ("AAN", 1), ("", 1), ("-AA", 1)];
+        for method in METHODS.into_iter().filter(|&method| method != Method::Exact) {
+            let expected = ["-AA: -AA", ": ", "A-A: A-A", "AA: AA", "AAA: AAA AAN"];
+            assert_eq!(clusters(&mixed, method, 3), expected, "{method:?}");
+        }
+        assert_eq!(clusters(&[], Method::Directional, 1).len(), 0);
+    }
+
+    /// UMIs in the order of arrival, many near others.
+    fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
+        let mut seen: Vec<(String, u64)> = Vec::new();
+        for _ in 0..1 + random.below64(most) {
+            let length = length - u64::from(random.below64(8) == 0);
+            let text = text(random, symbols, length);
+            if seen.iter().all(|(other, _)| *other != text) {
+                seen.push((text, 1 + random.below64(3) * random.below64(4)));
+            }
+        }
+        seen
+    }
+
+    /// The rules of the tools as their authors state them, on texts, comparing all with all.
+    fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
+        let near =
+            |a: usize, b: usize| umi(&seen[a].0).distance(umi(&seen[b].0)).is_some_and(|d| d <= edits);
+        let links = |a: usize, b: usize| {
+            near(a, b)
+                && match method {
+                    Method::Exact => a == b,
+                    Method::Directional => seen[a].1 >= 2 * seen[b].1 - 1,
+                    Method::Paired => seen[b].1 < seen[a].1 / 2 + 2,
+                    Method::Adjacency | Method::Cluster => true,
+                }
+        };
+        let mut seeds: Vec<usize> = (0..seen.len()).collect();
+        if method != Method::Directional {
+            seeds.sort_by_key(|&at| &seen[at].0);
+        }
+        seeds.sort_by_key(|&at| Reverse(seen[at].1));
+        let mut roots = vec![u32::MAX; seen.len()];
+        for &seed in &seeds {
+            if roots[seed] != u32::MAX {
+                continue;
+            }
+            let mut group = vec![seed];
+            while let Some(next) = (0..seen.len()).find(|at| {
+                roots[*at] == u32::MAX
+                    && !group.contains(at)
+                    && group.iter().any(|&from| links(from, *at))
+            }) {
+                group.push(next);
+            }
+            group.sort_by_key(|&at| (Reverse(seen[at].1), &seen[at].0));
+            if method != Method::Adjacency {
+                group.iter().for_each(|&at| roots[at] = group[0] as u32);
+                continue;
+            }
+            let covers = |leads: &[usize]| {
+                group.iter().all(|&at| leads.iter().any(|&template_offset| near(template_offset, at)))
+            };
+            let leads = (1..=group.len()).map(|n| &group[..n]).find(|leads| covers(leads)).unwrap();
+            for &at in &group {
+                let template_offset = if leads.contains(&at) {
+                    at
+                } else {
+                    *leads.iter().find(|&&template_offset| near(template_offset, at)).unwrap()
+                };
+                roots[at] = template_offset as u32;
+            }
+        }
+        roots
+    }
+
+    #[test]
+    fn as_comparing_all_with_all() {
+        let random = &mut Rng::new(3);
+        for round in 0..80 {
+            let (symbols, length, most) =
+                [(&b"ACGT"[..], 4, 50), (b"ACGTN", 3, 20), (b"ACGT-", 4, 50), (b"AC", 7, 60)][round % 4];
+            let counts = random_seen(random, symbols, length, most);
+            let seen = |(place, (text, count)): (usize, &(String, u64))| UmiCount {
+                umi: umi(text),
+                count: *count,
+                place: place as u64,
+            };
+            let seen: Vec<UmiCount> = counts.iter().enumerate().map(seen).collect();
+            for method in METHODS {
+                for edits in 0..4 {
+                    let expected = slowly(&counts, method, edits);
+                    assert_eq!(cluster(&seen, method, edits), expected, "{method:?} {edits} {counts:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_list_is_of_no_matter() {
+        let random = &mut Rng::new(4);
+        for method in METHODS {
+            let counts = random_seen(random, b"ACGT", 4, 200);
+            let mut seen: Vec<UmiCount> = (0..)
+                .zip(&counts)
+                .map(|(place, (text, count))| UmiCount { umi: umi(text), count: *count, place })
+                .collect();
+            let umis_of = |seen: &[UmiCount]| {
+                let roots = cluster(seen, method, 1);
+                let mut pairs: Vec<(Umi, Umi)> = seen
+                    .iter()
+                    .zip(roots)
+                    .map(|(one, root)| (one.umi, seen[root as usize].umi))
+                    .collect();
+                pairs.sort_unstable();
+                pairs
+            };
+            let expected = umis_of(&seen);
+            seen.sort_unstable_by_key(|one| one.umi);
+            assert_eq!(umis_of(&seen), expected, "{method:?}");
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_at_one_position() {
+        let random = &mut Rng::new(5);
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        while counts.len() < 100_000 {
+            counts.insert(text(random, b"ACGT", 12), 1 + random.below64(100));
+        }
+        let seen: Vec<UmiCount> = counts
+            .iter()
+            .map(|(text, &count)| UmiCount { umi: umi(text), count, place: umi(text).code() as u64 })
+            .collect();
+        for method in METHODS {
+            let started = std::time::Instant::now();
+            let roots = cluster(&seen, method, 1);
+            println!("{method:?}: {:?}", started.elapsed());
+            assert!((0..).zip(&roots).all(|(at, &root)| roots[root as usize] == root
+                && seen[at].count <= seen[root as usize].count));
+        }
     }
 }

@@ -21,11 +21,11 @@ fn read(text: &str) -> (DuplicationMetrics, &str, &str) {
         let n: Vec<u64> = numbers.split('\t').take(7).map(|n| n.parse().unwrap()).collect();
         let counts = LibraryCounts {
             unpaired_examined: n[0],
-            paired_examined: 2 * n[1],
+            paired_reads_examined: 2 * n[1],
             secondary_or_supplementary: n[2],
             unmapped: n[3],
             unpaired_duplicates: n[4],
-            paired_duplicates: 2 * n[5],
+            paired_read_duplicates: 2 * n[5],
             optical_pairs: n[6],
         };
         // In an order that is not that of the file.

@@ -2,8 +2,17 @@
 //!
 //! Reference sequence, with none last; position + 1; the record's own reverse bit. Nothing else counts: no
 //! name, no FLAG, not whether a read is mapped. (Read in samtools 1.24, `bam_sort.c`.)
+//!
+//! [`Minimisers`]: by position, and reads without a reference sequence by their smallest k-mer, as `samtools sort -M` with
+//! its defaults: k-mers of 20 bases, either strand, repeated bases kept. Read in 1.24, `bam_sort.c`.
+//!
+//! So reads of the same sequence become neighbours and compress well. They are also edited: a read whose
+//! smallest k-mer is on the other strand is reverse complemented, FLAG included; and every read without a
+//! reference sequence loses both positions and its template length.
+//!
+//! The key is that of the record before [`Minimise`] edits it.
 
-use readmill_record::{Header, RecordRef};
+use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit};
 
 use super::bits::{Bits, bits_of};
 
@@ -38,9 +47,163 @@ impl Coordinate {
     }
 }
 
+/// Bases of a k-mer.
+const K: usize = 20;
+const MASK: u64 = (1 << (2 * K)) - 1;
+
+/// Mask of k-mers, so that runs of one base do not have the smallest numbers.
+const MIX: u64 = 0xdead_7878_beef_7878 & MASK;
+
+/// Added to k-mers, so that reads without one, whose k-mer is -1, come before all others.
+const LEAD: u64 = 1 << 30;
+
+/// The value of the first base's place. Later places count less, those beyond it 0.
+const PLACES: i64 = 65535;
+
+/// The largest value of a place: that of a read without a k-mer.
+const MOST: i64 = PLACES + K as i64 - 1;
+
+/// Writes positions and k-mers into keys.
+#[derive(Clone, Copy)]
+pub struct Minimisers {
+    coordinate: Coordinate,
+    n_ref: u64,
+}
+
+impl Minimisers {
+    /// Creates the encoder for a file with `header`.
+    pub fn new(header: &Header) -> Self {
+        let n_ref = u64::from(header.n_ref().cast_unsigned());
+        Minimisers { coordinate: Coordinate::new(header), n_ref }
+    }
+
+    /// Appends the key of `record`.
+    pub fn put(self, record: RecordRef<'_>, key: &mut impl Bits) {
+        if record.ref_id() >= 0 {
+            return self.coordinate.put(record, key);
+        }
+        let found = Minimiser::of(record);
+        key.put(self.n_ref, bits_of(self.n_ref));
+        key.put(found.kmer.wrapping_add(LEAD), 2 * K as u32 + 1);
+        let place = (PLACES - found.place).max(0);
+        key.put((MOST - place).cast_unsigned(), bits_of(MOST as u64));
+        key.put(u64::from(record.flags().is_reverse() != found.reverse), 1);
+    }
+}
+
+/// Appends `record` to `out` in the form that is written in this order. A read with a reference sequence is
+/// not changed.
+fn minimise(record: RecordRef<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(record.raw());
+    if record.ref_id() >= 0 {
+        return;
+    }
+    let raw = &mut out[start..];
+    if Minimiser::of(record).reverse {
+        reverse_complement(record, raw);
+        edit::set_flags(raw, record.flags().0 ^ Flags::REVERSE);
+    }
+    raw[8..12].copy_from_slice(&(-1i32).to_le_bytes()); // position
+    edit::set_next_pos(raw, -1);
+    edit::set_tlen(raw, 0);
+}
+
+/// The smallest k-mer of a read.
+#[derive(Debug, PartialEq, Eq)]
+struct Minimiser {
+    /// Two bits a base, mixed; -1 for a read shorter than a k-mer.
+    kmer: u64,
+    /// Its start on its strand.
+    place: i64,
+    reverse: bool,
+}
+
+impl Minimiser {
+    /// Returns the first of the smallest; one on the other strand only if that is smaller.
+    fn of(record: RecordRef<'_>) -> Self {
+        let (seq, length) = (record.seq(), record.l_seq());
+        let none = Minimiser { kmer: u64::MAX, place: 1 - K as i64, reverse: false };
+        let (mut forward, mut reverse) = (0, 0);
+        let (mut least, mut least_reverse) =
+            (none, Minimiser { kmer: u64::MAX, place: 0, reverse: true });
+        for i in 0..length {
+            let base = usize::from(seq[i / 2] >> (4 * (1 - i % 2)) & 15);
+            forward = (forward << 2 | NUMBER[base]) & MASK;
+            reverse = reverse >> 2 | COMPLEMENT_NUMBER[base] << (2 * (K - 1));
+            if i + 1 < K {
+                continue;
+            }
+            let (there, here) = (reverse ^ MIX, forward ^ MIX);
+            if here < least.kmer {
+                least = Minimiser { kmer: here, place: (i + 1 - K) as i64, reverse: false };
+            }
+            if there < least_reverse.kmer {
+                let place = (length - 1 - i) as i64;
+                least_reverse = Minimiser { kmer: there, place, reverse: true };
+            }
+        }
+        if least_reverse.kmer < least.kmer { least_reverse } else { least }
+    }
+}
+
+/// Bases as numbers, by the alphabet `=ACMGRSVTWYHKDBN`; other than ACGT as A.
+const NUMBER: [u64; 16] = [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0];
+
+/// Their complements as numbers; other than ACGT again as A.
+const COMPLEMENT_NUMBER: [u64; 16] = [0, 3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Complements in that alphabet as samtools 1.24 has them, where that of `=` is N and that of Y is Y.
+const COMPLEMENT: [u8; 16] = [15, 8, 4, 12, 2, 10, 6, 14, 1, 9, 10, 13, 3, 11, 7, 15];
+
+/// Reverse complements SEQ and reverses QUAL of `raw`, a copy of `record`.
+fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
+    let (seq, length) = (record.seq(), record.l_seq());
+    let quals = record.fields_start() - length;
+    let seqs = quals - seq.len();
+    for i in 0..length {
+        let from = length - 1 - i;
+        let base = COMPLEMENT[usize::from(seq[from / 2] >> (4 * (1 - from % 2)) & 15)];
+        let into = &mut raw[seqs + i / 2];
+        *into = if i % 2 == 0 { base << 4 | *into & 15 } else { *into & 0xf0 | base };
+    }
+    raw[quals..quals + length].reverse();
+}
+
+/// Edits reads without a reference sequence as `samtools sort -M` does. It must run after the sort, whose
+/// keys are those of the unedited records.
+#[derive(Clone, Copy, Default)]
+pub struct Minimise;
+
+impl Step for Minimise {
+    fn name(&self) -> &'static str {
+        "minhash"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(*self)
+    }
+
+    fn changes(&self) -> Changes {
+        let Changes { reads, tags, .. } = Changes::nothing();
+        Changes { reads, tags, flags: true, alignment: true, bases: true, qualities: true }
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        if batch.records().all(|(_, record)| record.ref_id() >= 0) {
+            return Ok(());
+        }
+        batch.rewrite(|_, record, out| {
+            minimise(record, out);
+            Ok(())
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{TestRead, header};
+    use super::super::{Key, Keyer, Order};
     use super::*;
 
     #[test]
@@ -65,5 +228,116 @@ mod tests {
             .collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:x?}");
         assert_eq!(numbers[4], 2 << 33 | 6 << 1);
+    }
+
+    const CODES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
+
+    /// An unplaced read with these bases, and qualities that count up.
+    fn unplaced(bases: &str, flags: u16) -> Vec<u8> {
+        let mut raw = TestRead { ref_id: -1, pos: 70, next_pos: 9, flags, ..TestRead::default() }.raw();
+        raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
+        raw[32..36].copy_from_slice(&77i32.to_le_bytes());
+        let code = |base: &u8| CODES.iter().position(|code| code == base).unwrap() as u8;
+        for pair in bases.as_bytes().chunks(2) {
+            raw.push(code(&pair[0]) << 4 | pair.get(1).map_or(0, code));
+        }
+        raw.extend(0..bases.len() as u8);
+        edit::close(&mut raw, 0);
+        raw
+    }
+
+    fn bases(record: RecordRef<'_>) -> String {
+        let base = |i: usize| record.seq()[i / 2] >> (4 * (1 - i % 2)) & 15;
+        (0..record.l_seq()).map(|i| char::from(CODES[usize::from(base(i))])).collect()
+    }
+
+    fn key(raw: &[u8]) -> Key {
+        let keyer = Keyer::new(Order::Minhash, &header(3));
+        keyer.key(RecordRef::new(raw)).unwrap()
+    }
+
+    /// The twenty bases whose mixed number is 0: MIX, 78beef7878.
+    const SMALLEST: &str = "CTGAGTTGTGTTCTGACTGA";
+
+    #[test]
+    fn the_smallest_kmer_is_found_on_either_strand() {
+        let found = |bases: &str| Minimiser::of(RecordRef::new(&unplaced(bases, 0)));
+        let at = |kmer, place, reverse| Minimiser { kmer, place, reverse };
+        assert_eq!(found(SMALLEST), at(0, 0, false));
+        assert_eq!(found(&format!("ACC{SMALLEST}{SMALLEST}")), at(0, 3, false));
+        assert_eq!(found("TCAGTCAGAACACAACTCAG"), at(0, 0, true));
+        assert_eq!(found("TCAGTCAGAACACAACTCAGAC"), at(0, 2, true));
+        assert_eq!(found("TCAGTCAGAACACAACTCAGTCAGTCAGAACACAACTCAG"), at(0, 20, true));
+        assert_eq!(found(&SMALLEST[1..]), at(u64::MAX, -19, false));
+        assert_eq!(found(""), at(u64::MAX, -19, false));
+    }
+
+    #[test]
+    fn a_read_is_turned_to_the_strand_of_its_kmer() {
+        let (mut out, raw) = (vec![1], unplaced("=MRYTCAGTCAGAACACAACTCAGNV", 0x14));
+        minimise(RecordRef::new(&raw), &mut out);
+        let edited = RecordRef::new(&out[1..]);
+        assert_eq!(bases(edited), "BNCTGAGTTGTGTTCTGACTGAYYKN");
+        assert_eq!(edited.qual(), (0..26).rev().collect::<Vec<u8>>());
+        assert_eq!((edited.flags().0, edited.pos(), edited.next_pos(), edited.tlen()), (0x4, -1, -1, 0));
+        assert_eq!(RecordRef::check(&out[1..], 3), Ok(()));
+
+        let raw = unplaced(SMALLEST, 0x10);
+        let mut out = Vec::new();
+        minimise(RecordRef::new(&raw), &mut out);
+        assert_eq!((bases(RecordRef::new(&out)), out[18]), (SMALLEST.to_string(), 0x10));
+
+        let mut odd = unplaced("TCAGTCAGAACACAACTCAGA", 0);
+        odd[38 + 10] |= 5; // the half of a byte behind the last base is kept
+        let mut out = Vec::new();
+        minimise(RecordRef::new(&odd), &mut out);
+        assert_eq!((bases(RecordRef::new(&out)), out[48] & 15), (format!("T{SMALLEST}"), 5));
+
+        let placed = TestRead { pos: 70, next_pos: 9, ..TestRead::default() }.raw();
+        let mut out = Vec::new();
+        minimise(RecordRef::new(&placed), &mut out);
+        assert_eq!(out, placed);
+    }
+
+    #[test]
+    fn unplaced_reads_follow_placed_ones_and_earlier_kmers_come_first() {
+        let late = TestRead { ref_id: 2, pos: i32::MAX, flags: 0x10, ..TestRead::default() }.raw();
+        let in_order = [
+            late,
+            unplaced("ACGT", 0),
+            unplaced("AC", 0x10),
+            unplaced(&format!("A{SMALLEST}"), 0),
+            unplaced("TCAGTCAGAACACAACTCAGA", 0), // on the other strand
+            unplaced(&format!("AA{SMALLEST}"), 0),
+            unplaced("TTTTTTTTTTTTTTTTTTTT", 0x10),
+        ];
+        let keys: Vec<Key> = in_order.iter().map(|raw| key(raw)).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b), "{keys:x?}");
+        assert!(keys.iter().all(|key| key.is_decided()));
+    }
+
+    #[test]
+    fn beyond_a_length_places_are_alike() {
+        let far = |n: usize| format!("{}{SMALLEST}", "A".repeat(n));
+        let key = |n| {
+            let (bases, mut head) = (far(n), super::super::bits::KeyHead::default());
+            let raw = long(&bases);
+            Minimisers::new(&header(1)).put(RecordRef::new(&raw), &mut head);
+            head.key()
+        };
+        assert!(key(65534) < key(65535));
+        assert_eq!(key(65535), key(65600));
+    }
+
+    fn long(bases: &str) -> Vec<u8> {
+        let mut raw = TestRead { ref_id: -1, ..TestRead::default() }.raw();
+        raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
+        let code = |base: &u8| CODES.iter().position(|code| code == base).unwrap() as u8;
+        for pair in bases.as_bytes().chunks(2) {
+            raw.push(code(&pair[0]) << 4 | pair.get(1).map_or(0, code));
+        }
+        raw.resize(raw.len() + bases.len(), 0xff);
+        edit::close(&mut raw, 0);
+        raw
     }
 }

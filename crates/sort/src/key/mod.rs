@@ -7,40 +7,31 @@
 //! | order | file |
 //! |---|---|
 //! | their names and header fields | `order` |
-//! | coordinate | `coordinate` |
-//! | natural, lexicographic | `name`, of `symbols`, shortened by `anchor` |
-//! | Picard's queryname | `queryname` |
+//! | coordinate, smallest k-mer | `coordinate` |
+//! | natural, lexicographic, Picard's queryname | `name`, of `symbols` |
 //! | an optional field | `tag` |
-//! | smallest k-mer | `minimiser` |
 //! | template-coordinate | `template`, of `ends` |
 
-mod anchor;
 mod bits;
 mod coordinate;
 mod ends;
-mod minimiser;
 mod name;
 mod order;
-mod queryname;
 mod symbols;
 mod tag;
 mod template;
-#[cfg(test)]
-mod testing;
-mod value;
 
 use readmill_record::tag::Tag;
 use readmill_record::{Header, RecordRef, Result};
 
 use bits::{Bits, KeyHead, KeyTail};
-use coordinate::Coordinate;
-use minimiser::Minimisers;
+use coordinate::{Coordinate, Minimisers};
 use name::{NameKeys, Style};
 use tag::ByTag;
 use template::Templates;
 
 pub use bits::Key;
-pub use minimiser::minimise;
+pub use coordinate::Minimise;
 pub use order::{HeaderOrder, Order, Within};
 
 /// Makes keys; all threads share it.
@@ -132,12 +123,81 @@ impl Keyer {
             KeyEncoder::Input => {}
             KeyEncoder::Coordinate(coordinate) => coordinate.put(record, key),
             KeyEncoder::Name(names) => names.put_read(record, key),
-            KeyEncoder::Queryname(names) => queryname::put(names, record, key),
+            KeyEncoder::Queryname(names) => name::put_queryname(names, record, key),
             KeyEncoder::Tag(by_tag) => by_tag.put(record, key),
             KeyEncoder::Templates(templates) => templates.put(record, key)?,
             KeyEncoder::Minimisers(minimisers) => minimisers.put(record, key),
         }
         Ok(())
+    }
+}
+
+/// Records for the tests of orders.
+#[cfg(test)]
+mod testing {
+    use readmill_record::{Header, edit};
+
+    /// A record of the tests of orders.
+    pub struct TestRead<'a> {
+        pub qname: &'a [u8],
+        pub flags: u16,
+        pub ref_id: i32,
+        pub pos: i32,
+        pub cigar: &'a [(u32, u32)],
+        pub next_ref_id: i32,
+        pub next_pos: i32,
+        pub fields: &'a [u8],
+    }
+
+    impl Default for TestRead<'_> {
+        fn default() -> Self {
+            TestRead {
+                qname: b"r",
+                flags: 0,
+                ref_id: 0,
+                pos: 0,
+                cigar: &[],
+                next_ref_id: -1,
+                next_pos: -1,
+                fields: b"",
+            }
+        }
+    }
+
+    impl<'a> TestRead<'a> {
+        pub fn with_flags(self, flags: u16) -> Self {
+            TestRead { flags, ..self }
+        }
+
+        pub fn with_qname(self, qname: &'a [u8]) -> Self {
+            TestRead { qname, ..self }
+        }
+
+        /// The record as BAM stores it, without bases.
+        pub fn raw(&self) -> Vec<u8> {
+            let mut raw = vec![0; 36];
+            raw[4..8].copy_from_slice(&self.ref_id.to_le_bytes());
+            raw[8..12].copy_from_slice(&self.pos.to_le_bytes());
+            raw[12] = self.qname.len() as u8 + 1;
+            raw[16..18].copy_from_slice(&(self.cigar.len() as u16).to_le_bytes());
+            raw[18..20].copy_from_slice(&self.flags.to_le_bytes());
+            raw[24..28].copy_from_slice(&self.next_ref_id.to_le_bytes());
+            raw[28..32].copy_from_slice(&self.next_pos.to_le_bytes());
+            raw.extend_from_slice(self.qname);
+            raw.push(0);
+            for (op, length) in self.cigar {
+                raw.extend_from_slice(&(length << 4 | op).to_le_bytes());
+            }
+            raw.extend_from_slice(self.fields);
+            edit::close(&mut raw, 0);
+            raw
+        }
+    }
+
+    /// A header with reference sequences of 1,000 bases.
+    pub fn header(n_ref: usize) -> Header {
+        let text: String = (0..n_ref).map(|i| format!("@SQ\tSN:c{i}\tLN:1000\n")).collect();
+        Header::parse(text.as_bytes()).unwrap()
     }
 }
 

@@ -13,7 +13,6 @@ use super::bits::Bits;
 use super::coordinate::Coordinate;
 use super::name::{NameKeys, Style};
 use super::order::Within;
-use super::value;
 
 /// Writes a field, then position or name, into keys.
 pub struct ByTag {
@@ -66,7 +65,7 @@ fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
         }
         _ => {
             key.put(4, 3);
-            put_number(value::number(field).unwrap_or(f64::NAN), key);
+            put_number(number(field).unwrap_or(f64::NAN), key);
         }
     }
 }
@@ -87,6 +86,15 @@ fn put_number(value: f64, key: &mut impl Bits) {
         0 => key.put(0, 2),
         ONES => key.put(2, 2),
         lower => key.put(1 << LOWER | lower, 2 + LOWER),
+    }
+}
+
+/// The value of a number of any type.
+fn number(field: Field<'_>) -> Option<f64> {
+    match (field.kind, field.value) {
+        (b'f', &[a, b, c, d]) => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),
+        (b'd', value) => value.first_chunk().map(|bytes| f64::from_le_bytes(*bytes)),
+        _ => field.integer().map(|value| value as f64), // 32 bits: exact
     }
 }
 

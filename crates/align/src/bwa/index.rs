@@ -1,16 +1,62 @@
-//! The bases of a reference, four in each byte, and the files that describe them.
+//! Makes the index that bwa-mem2 makes, byte for byte.
+//!
+//! - `.pac`: the bases, four a byte, the first in the highest bits; what is not A, C, G or T is drawn at random, as
+//!   bwa draws it (`drand48` from seed 11). A byte 0 if the last one is full; how many bases the last one has.
+//! - `.ann`: names, comments, places and lengths of the sequences. `.amb`: what was drawn.
+//! - `.bwt.2bit.64`: the Burrows–Wheeler transform of the bases and their reverse complement, as occurrences every 64
+//!   rows, and every eighth entry of the suffix array (bwa-mem2 2.2.1, `FMI_search::build_fm_index`).
+//! - `.0123`: bases and reverse complement, one a byte; only if asked for, as bwa-mem2 wants it and this crate does not.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use crate::fasta::{self, FastaLine};
-use crate::partial::Partial;
+use super::files::SUFFIXES;
+use crate::index::{self, FastaLine, Partial, Stage, Suffixes};
+
+/// How an index is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IndexOptions {
+    /// Most bytes that may be used; an index that needs more is refused before it is begun.
+    pub memory: Option<u64>,
+    /// Writes `.0123` too, which bwa-mem2 needs; it takes two bytes a base of disk.
+    pub unpacked: bool,
+}
+
+/// The files that [`build_index`] writes before it renames them, for cleaning up if the process is ended.
+pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
+    index::partial_names(prefix, &[&SUFFIXES[..], &[".0123"]].concat())
+}
+
+/// Makes the index of `reference`, a FASTA file that may be gzipped, under the name `prefix`, on the calling thread.
+/// The files get their names when all of them are whole.
+pub fn build_index(
+    reference: &Path,
+    prefix: &Path,
+    options: IndexOptions,
+    watch: &mut dyn FnMut(Stage),
+) -> Result<()> {
+    watch(Stage::Read);
+    let packed = Packed::read(reference)?;
+    let bases = packed.bases();
+    index::check_memory(reference, bases, options.memory)?;
+    let mut files = packed.write(prefix)?;
+    let text = packed.both_strands();
+    drop(packed);
+    if options.unpacked {
+        files.push(Partial::whole(prefix, ".0123", &text)?);
+    }
+    watch(Stage::Sort);
+    let rows = index::sort_suffixes(&text)?;
+    watch(Stage::Write);
+    files.push(write_transform(prefix, &text, &rows)?);
+    Partial::keep_all(files, watch)
+}
 
 /// A reference as bwa packs it.
 #[derive(Default)]
-pub(super) struct Packed {
+struct Packed {
     /// Four bases a byte, the first in the highest bits.
     bytes: Vec<u8>,
     bases: u64,
@@ -55,9 +101,9 @@ const NO_COMMENT: &str = "(null)";
 
 impl Packed {
     /// Reads and packs a FASTA file.
-    pub(super) fn read(file: &Path) -> Result<Self> {
+    fn read(file: &Path) -> Result<Self> {
         let (mut packed, mut names, mut last) = (Packed::default(), HashSet::new(), 0);
-        fasta::lines(file, |line| match line {
+        index::fasta_lines(file, |line| match line {
             FastaLine::Head { name, comment } => {
                 last = 0;
                 packed.begin(name, comment)?;
@@ -127,12 +173,12 @@ impl Packed {
         Ok(())
     }
 
-    pub(super) fn bases(&self) -> u64 {
+    fn bases(&self) -> u64 {
         self.bases
     }
 
     /// The bases as 0 to 3, one a byte, and behind them their reverse complement.
-    pub(super) fn both_strands(&self) -> Vec<u8> {
+    fn both_strands(&self) -> Vec<u8> {
         let bases = self.bases as usize;
         let mut text = Vec::with_capacity(2 * bases);
         text.extend((0..bases).map(|at| self.bytes[at / 4] >> (6 - 2 * (at % 4)) & 3));
@@ -143,7 +189,7 @@ impl Packed {
     }
 
     /// Writes `.pac`, `.ann` and `.amb`.
-    pub(super) fn write(&self, prefix: &Path) -> Result<Vec<Partial>> {
+    fn write(&self, prefix: &Path) -> Result<Vec<Partial>> {
         let mut pac = Partial::whole(prefix, ".pac", &self.bytes)?;
         let filled = (self.bases % 4) as u8;
         pac.write(if filled == 0 { &[0, 0] } else { std::slice::from_ref(&filled) })?;
@@ -169,4 +215,54 @@ impl Packed {
         }
         text
     }
+}
+
+/// Rows between two counts.
+const BLOCK: usize = 64;
+/// Of so many rows one says where its suffix starts.
+const SAMPLED: usize = 8;
+
+/// Writes `.bwt.2bit.64` of a text and its suffixes.
+fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
+    let rows = text.len() + 1;
+    let mut file = Partial::new(prefix, ".bwt.2bit.64")?;
+    file.write(&(rows as u64).to_le_bytes())?;
+    for letter in 0..5 {
+        let smaller = text.iter().filter(|&&base| base < letter).count() as u64;
+        file.write(&smaller.to_le_bytes())?;
+    }
+    let end = occurrences(&mut file, text, suffixes)?;
+    let sampled = || (0..rows).step_by(SAMPLED).map(|row| suffixes.start(row) as u64);
+    for start in sampled() {
+        file.write(&[(start >> 32) as u8])?;
+    }
+    for start in sampled() {
+        file.write(&(start as u32).to_le_bytes())?;
+    }
+    file.write(&(end as u64).to_le_bytes())?;
+    Ok(file)
+}
+
+/// Writes, for each 64 rows, how often each base stood before, and a mask of the rows of each, the first row in the
+/// highest bit. Returns the row whose suffix is the whole text, which no base stands before.
+fn occurrences(file: &mut Partial, text: &[u8], suffixes: &Suffixes) -> Result<usize> {
+    let rows = text.len() + 1;
+    let (mut before, mut end) = ([0u64; 4], 0);
+    // bwa-mem2 has a block too many where the rows fill the last one, which an odd number never does.
+    for first in (0..rows).step_by(BLOCK) {
+        let mut masks = [0u64; 4];
+        for row in first..rows.min(first + BLOCK) {
+            match suffixes.start(row) {
+                0 => end = row,
+                start => masks[usize::from(text[start - 1])] |= 1 << (BLOCK - 1 - (row - first)),
+            }
+        }
+        for word in before.iter().chain(&masks) {
+            file.write(&word.to_le_bytes())?;
+        }
+        for (count, mask) in before.iter_mut().zip(masks) {
+            *count += u64::from(mask.count_ones());
+        }
+    }
+    Ok(end)
 }

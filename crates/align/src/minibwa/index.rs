@@ -1,16 +1,51 @@
-//! The sequences of a reference as minibwa packs them.
+//! Makes the index that `minibwa index` makes, byte for byte.
+//!
+//! minibwa's own C code for it is left out: it says nothing of a reference that is cut, or of a disk that is full, and
+//! brings a libsais that clashes with the one that is linked for bwa mem's index.
+//!
+//! - `.l2b`: names, comments and lengths of the sequences; where letters are no bases, and where they are lower case;
+//!   the bases, 32 in a word, where what is no base is drawn at random, as minibwa draws it.
+//! - `.mbw`: the Burrows–Wheeler transform of the bases and their reverse complement in blocks of 128 with counts, and
+//!   every sixteenth entry of the suffix array.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use crate::fasta::{self, FastaLine};
-use crate::partial::Partial;
+use super::files::SUFFIXES;
+use crate::index::{self, FastaLine, Partial, Stage, Suffixes};
+
+/// The files that [`build_index`] writes before it renames them, for cleaning up if the process is ended.
+pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
+    index::partial_names(prefix, &SUFFIXES)
+}
+
+/// Makes the index of `reference`, a FASTA file that may be gzipped, under the name `prefix`, on the calling thread. More
+/// memory than `memory` bytes is refused before it is begun. The files get their names when both are whole.
+pub fn build_index(
+    reference: &Path,
+    prefix: &Path,
+    memory: Option<u64>,
+    watch: &mut dyn FnMut(Stage),
+) -> Result<()> {
+    watch(Stage::Read);
+    let sequences = Sequences::read(reference)?;
+    let bases = sequences.bases();
+    index::check_memory(reference, bases, memory)?;
+    let mut files = vec![sequences.write(prefix)?];
+    let text = sequences.both_strands();
+    drop(sequences);
+    watch(Stage::Sort);
+    let rows = index::sort_suffixes(&text)?;
+    watch(Stage::Write);
+    files.push(write_transform(prefix, &text, &rows)?);
+    Partial::keep_all(files, watch)
+}
 
 /// A reference as minibwa packs it.
 #[derive(Default)]
-pub(super) struct Sequences {
+struct Sequences {
     /// Names, each with a NUL behind it.
     names: Vec<u8>,
     /// Comments, each with a NUL behind it.
@@ -66,9 +101,9 @@ impl Draw {
 
 impl Sequences {
     /// Reads and packs a FASTA file.
-    pub(super) fn read(file: &Path) -> Result<Self> {
+    fn read(file: &Path) -> Result<Self> {
         let (mut sequences, mut names) = (Sequences::default(), HashSet::new());
-        fasta::lines(file, |line| match line {
+        index::fasta_lines(file, |line| match line {
             FastaLine::Head { name, comment } => {
                 sequences.begin(name, comment.unwrap_or_default())?;
                 if names.insert(name.to_vec()) {
@@ -136,12 +171,12 @@ impl Sequences {
         }
     }
 
-    pub(super) fn bases(&self) -> u64 {
+    fn bases(&self) -> u64 {
         self.bases
     }
 
     /// The bases as 0 to 3, one a byte, and behind them their reverse complement.
-    pub(super) fn both_strands(&self) -> Vec<u8> {
+    fn both_strands(&self) -> Vec<u8> {
         let bases = self.bases as usize;
         let mut text = Vec::with_capacity(2 * bases);
         text.extend((0..bases).map(|at| (self.words[at / 32] >> (2 * (at % 32)) & 3) as u8));
@@ -152,7 +187,7 @@ impl Sequences {
     }
 
     /// Writes `.l2b`.
-    pub(super) fn write(&self, prefix: &Path) -> Result<Partial> {
+    fn write(&self, prefix: &Path) -> Result<Partial> {
         let mut file = Partial::new(prefix, ".l2b")?;
         file.write(b"L2B\x01\0\0\0\0")?;
         let (holes, masks) = (&self.holes.done, &self.masks.done);
@@ -167,4 +202,61 @@ impl Sequences {
         file.write(&self.comments)?;
         Ok(file)
     }
+}
+
+/// Rows of a block.
+const BLOCK: usize = 128;
+/// Rows of its first half, whose counts stand above the others.
+const HALF: usize = BLOCK / 2;
+/// Where in a word they stand.
+const HALF_SHIFT: u32 = 56;
+/// Of 2 to this power of rows one says where its suffix starts.
+const SAMPLED: u32 = 4;
+
+/// Writes `.mbw` of a text and its suffixes.
+fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
+    let mut file = Partial::new(prefix, ".mbw")?;
+    // The row whose suffix is the whole text, which no base stands before.
+    let end = (0..=text.len()).find(|&row| suffixes.start(row) == 0).unwrap_or(0);
+    file.write(b"MBW\x02")?;
+    file.write(&SAMPLED.to_le_bytes())?;
+    file.write(&(end as u64).to_le_bytes())?;
+    for letter in 0..4 {
+        let up_to = text.iter().filter(|&&base| base <= letter).count() as u64;
+        file.write(&up_to.to_le_bytes())?;
+    }
+    blocks(&mut file, text, suffixes, end)?;
+    let samples = (text.len() >> SAMPLED) as u64 + 1;
+    file.write(&samples.to_le_bytes())?;
+    // The row of the empty suffix has no place.
+    file.write(&u64::MAX.to_le_bytes())?;
+    for row in (0..=text.len()).step_by(1 << SAMPLED).skip(1) {
+        file.write(&(suffixes.start(row) as u64).to_le_bytes())?;
+    }
+    Ok(file)
+}
+
+/// Writes, for each 128 rows, that of the end left out: how often each base stood before, and how often it does in the
+/// first half if there is a second; the bases, 32 in a word, the first in the lowest bits. Behind them, the last counts.
+fn blocks(file: &mut Partial, text: &[u8], suffixes: &Suffixes, end: usize) -> Result<()> {
+    let mut before = [0u64; 4];
+    for first in (0..text.len()).step_by(BLOCK) {
+        let (mut words, mut counts, mut half) = ([0u64; BLOCK / 32], before, before);
+        for at in first..text.len().min(first + BLOCK) {
+            let (row, within) = (at + usize::from(at >= end), at - first);
+            if within == HALF {
+                for (half, count) in half.iter_mut().zip(counts) {
+                    *half |= (count - *half) << HALF_SHIFT;
+                }
+            }
+            let base = text[suffixes.start(row) - 1];
+            counts[usize::from(base)] += 1;
+            words[within / 32] |= u64::from(base) << (2 * (within % 32));
+        }
+        for word in half.iter().chain(&words) {
+            file.write(&word.to_le_bytes())?;
+        }
+        before = counts;
+    }
+    before.iter().try_for_each(|count| file.write(&count.to_le_bytes()))
 }
