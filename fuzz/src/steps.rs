@@ -8,7 +8,7 @@ use readmill_filters::expression::Expression;
 use readmill_filters::tally::checksum::SequencingChecksum;
 use readmill_filters::tally::{AdapterBases, Checksum, Flagstat, Idxstats, Stats};
 use readmill_filters::{
-    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
+    CleanSam, Criterion, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
     OptionalFields, RenameContigs, ReplaceReadGroup, Select, Subsample, fix_mates,
 };
 use readmill_format::bam::Encoder;
@@ -64,21 +64,21 @@ fn make() -> Result<Made> {
     let names = HashMap::from([(b"c1".to_vec(), b"chromosome1".to_vec())]);
     let expression = Expression::parse("avg(qual) > 10 || [XX] != 3 && cigar =~ \"M$\"", &header)?;
     let steps: Vec<Box<dyn Step>> = vec![
-        Box::new(DropUnmapped::new(false)),
-        Box::new(DropUnmapped::new(true)),
-        Box::new(MinMapq::new(20)),
-        Box::new(ExactMapping::new(false)),
-        Box::new(ExactMapping::new(true)),
-        Box::new(ByFlags::new(flags)),
-        Box::new(Select::new(expression, true)),
-        Box::new(Subsample::new(0.5, Some(7), &header)?),
+        Box::new(DropUnmapped { strict: false }.step()),
+        Box::new(DropUnmapped { strict: true }.step()),
+        Box::new(MinMapq { least: 20 }.step()),
+        Box::new(ExactMapping { strict: false }.step()),
+        Box::new(ExactMapping { strict: true }.step()),
+        Box::new(flags.step()),
+        Box::new(Select { expression, keep: true }.step()),
+        Box::new(Subsample::new(0.5, Some(7), &header)?.step()),
         Box::new(CleanSam::new(&header)),
         Box::new(FixMates::new(fix_mates::MateRules::Picard, &header)),
         Box::new(FixMates::new(fix_mates::MateRules::Samtools, &header)),
         Box::new(NmMdUq::new(reference, &header)?),
         Box::new(OptionalFields::remove(vec![*b"XX", *b"RG", *b"MD"])),
         Box::new(OptionalFields::keep(vec![*b"RG"])),
-        Box::new(InReadGroups::new(vec![b"g1".to_vec()], true, &mut header.clone())?),
+        Box::new(InReadGroups::new(vec![b"g1".to_vec()], true, &mut header.clone())?.step()),
         Box::new(ReplaceReadGroup::new("@RG\\tID:new\\tSM:s", &mut header.clone())?),
         Box::new(RenameContigs::new(names, &mut header.clone())?),
     ];

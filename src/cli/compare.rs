@@ -10,8 +10,6 @@ use readmill_format::reference::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
 
-use super::filters::any;
-
 /// Exit code when the files do not agree as far as was asked for.
 const DIFFERENT: u8 = 4;
 
@@ -72,7 +70,7 @@ impl CompareArgs {
         let verdict = compare::compare(&Comparison {
             files: [self.a, self.b],
             ignore_header: self.ignore_header,
-            ignore_flags: any(&self.ignore_flag),
+            ignore_flags: self.ignore_flag.iter().fold(0, |bits, flags| bits | flags.0),
             ignore_tags: self.ignore_tag,
             reference: self.reference.as_deref().map(Fasta::new),
         })?;

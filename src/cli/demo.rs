@@ -9,8 +9,7 @@ use clap::Args;
 use readmill::allocator::Heaps;
 use readmill::console::Console;
 use readmill::plan::{
-    self, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies, Unmapped,
-    Verbosity,
+    self, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies, Verbosity,
 };
 use readmill::{limit, sample};
 use readmill_engine::Crew;
@@ -62,7 +61,7 @@ impl DemoArgs {
         drop(made); // its genome is not part of the memory the pipeline is given
 
         let prepared = dir.join("prepared.bam");
-        let plan = preparing(reads, dictionary, prepared.clone(), threads);
+        let plan = preparing(reads, dictionary, prepared.clone(), threads)?;
         println!("running: readmill {}", shown(&plan));
         let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
         println!("{} of {} reads are left in {}", summary.written, summary.read, prepared.display());
@@ -149,18 +148,20 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
     write().map_err(|e| failed(path, &e))
 }
 
-fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Plan {
-    Plan {
+fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Result<Plan> {
+    let filters = Filters::from_words([
+        "--drop-unmapped".as_ref(),
+        "--sequence-dictionary".as_ref(),
+        dictionary.as_os_str(),
+        "--read-group".as_ref(),
+        "ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".as_ref(),
+    ])?;
+    Ok(Plan {
         command: "prep",
         inputs: vec![input],
         aligning: None,
         steps: Steps {
-            filters: Filters {
-                drop_unmapped: Some(Unmapped::Flagged),
-                dictionary: Some(dictionary),
-                read_group: Some("ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".into()),
-                ..Filters::default()
-            },
+            filters,
             duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),
             sort: Some(Order::Coordinate),
             recalibration: None,
@@ -179,7 +180,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
             explain: false,
             verbosity: Verbosity::Normal,
         },
-    }
+    })
 }
 
 /// The plan as a command the user can repeat.

@@ -8,24 +8,17 @@ use readmill::plan::Steps;
 use readmill_record::{Error, Result};
 
 use super::common::Io;
-use super::filters::FilterFlags;
+use super::filters::{FilterFlags, with_samtools_names};
 
-/// Flags of filters alone. Those that samtools view has are called by its letters, too; what these letters mean
-/// elsewhere is long here.
+/// Flags of filters alone. Those that samtools view has are called by its names, too; what its letters mean elsewhere is
+/// long here.
 #[derive(Args)]
 #[command(
     after_help = "Reads keep their order. Filters are applied in the order of this help, whatever the order of the \
 flags: reads are judged as they are in the input, then changed. The header is always written, with or without -h.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
-    mut_arg("min_mapq", |arg| arg.short('q')),
-    mut_arg("overlap", |arg| arg.short('L')),
-    mut_arg("require_flags", |arg| arg.short('f')),
-    mut_arg("exclude_flags", |arg| arg.short('F')),
-    mut_arg("exclude_all_flags", |arg| arg.short('G')),
-    mut_arg("in_read_group", |arg| arg.short('r')),
-    mut_arg("in_read_groups", |arg| arg.short('R')),
-    mut_arg("include", |arg| arg.short('e').alias("expr")),
+    mut_args(with_samtools_names),
 )]
 pub struct FilterArgs {
     #[command(flatten)]

@@ -166,7 +166,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = plan.output.as_ref().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
-    let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.inputs()).collect();
+    let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.files()).collect();
     let training = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.resources.reference.iter().map(|fasta| fasta.path());

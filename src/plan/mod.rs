@@ -3,7 +3,6 @@
 mod aligning;
 mod duplicates;
 mod extra;
-mod filters;
 mod naming;
 mod parts;
 mod recalibration;
@@ -12,6 +11,7 @@ mod tallies;
 use std::path::{Path, PathBuf};
 
 use readmill_cram as cram;
+use readmill_filters::spec::{PlanFacts, Stage};
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
 use readmill_format::fastq;
@@ -24,9 +24,9 @@ use readmill_sort::Order;
 pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use extra::{ExtraFile, ExtraOutput, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
-pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
 pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
+pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use tallies::Tallies;
 
@@ -340,20 +340,16 @@ impl Plan {
             _ => {}
         }
         self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
-        self.steps.filters.check()?;
-        if self.steps.filters.nm_md_uq && self.resources.reference.is_none() {
-            return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
-        }
-        if self.steps.filters.subsample.is_some_and(|it| it.after_duplicates)
-            && self.steps.duplicates.is_none()
-        {
-            return Err(Error::usage("no duplicates are marked after which reads could be sampled")
-                .hint("add --mark-duplicates, or drop --subsample-after-duplicates"));
-        }
+        let filters = &self.steps.filters;
+        filters.check(PlanFacts {
+            has_reference: self.resources.reference.is_some(),
+            marks_duplicates: self.steps.duplicates.is_some(),
+        })?;
         if let Some(recalibration) = &self.steps.recalibration {
             recalibration.check()?;
             let without = |aligning: &Aligning| aligning.lanes.iter().any(Lane::lacks_group);
-            if self.aligning.as_ref().is_some_and(without) && self.steps.filters.read_group.is_none() {
+            let groupless = self.aligning.as_ref().is_some_and(without);
+            if groupless && !filters.facts().any(|facts| facts.sets_read_group) {
                 let what = "recalibration counts by read group, and the reads are given none";
                 return Err(Error::usage(what).hint(
                     "name it: -R '@RG\\tID:lane1\\tSM:sample\\tPL:ILLUMINA', once for all files or once for each lane",
@@ -412,22 +408,22 @@ impl Plan {
         if let Some(aligning) = &self.aligning {
             aligning.command_words().iter().for_each(|word| say(word));
         }
-        steps.filters.words().iter().for_each(|word| say(word));
+        steps.filters.words(Stage::BeforeSort).iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {
             if self.command != "markdup" {
                 say("--mark-duplicates");
             }
             duplicates.words().iter().for_each(|word| say(word));
         }
-        if steps.filters.nm_md_uq {
-            say("--nm-md-uq");
+        steps.filters.words(Stage::AfterDuplicates).iter().for_each(|word| say(word));
+        if steps.filters.facts().any(|facts| facts.reference) {
             let reference = self.resources.reference.iter().filter(|_| steps.recalibration.is_none());
             reference.for_each(|it| say(&format!("--reference {}", it.path().display())));
         }
         if let Some(recalibration) = &steps.recalibration {
             recalibration.words().iter().for_each(|word| say(word));
         }
-        steps.filters.late_words().iter().for_each(|word| say(word));
+        steps.filters.words(Stage::Last).iter().for_each(|word| say(word));
         if let Some(extra) = &self.extra {
             extra.words().iter().for_each(|word| say(word));
         }

@@ -10,7 +10,6 @@ use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_filters::tally::Stats;
-use readmill_format::reference::WINDOW_BYTES;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::{CRAM_PARTITION, Entry};
 
@@ -50,9 +49,6 @@ const CRAM_TICKET: u64 = 2 * MIB;
 /// How many copies of the counts of a read group a thread holds: while they grow, both forms, and those of the next
 /// read group when the others are full.
 const COUNTS: u64 = 2;
-
-/// Memory of one thread for fixing mates, where all reads are as small as possible: a hundred bytes for each of 27,000.
-const MATES: u64 = 3 * MIB;
 
 /// The least memory for reads; with less, a run would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
@@ -181,11 +177,8 @@ impl Memory {
             let counts = wanted.map_or(0, |it| COUNTS * recal_setup::group_bytes(&it.counting));
             division.take(RECALIBRATION, (WORKER_BYTES as u64 + counts) * threads as u64);
         }
-        if plan.steps.filters.fix_mates.is_some() {
-            division.take("mates", MATES * threads as u64);
-        }
-        if plan.steps.filters.nm_md_uq {
-            division.take("reference", WINDOW_BYTES as u64 * threads as u64);
+        for (name, bytes) in plan.steps.filters.facts().filter_map(|facts| facts.thread_memory) {
+            division.take(name, bytes * threads as u64);
         }
         if let Some(extra) = &plan.extra {
             let tickets = MIB * (crew.in_flight * extra.most_copies()) as u64; // what they bring

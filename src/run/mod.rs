@@ -22,6 +22,7 @@ use std::time::Instant;
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_engine::Crew;
 use readmill_filters::fix_mates::LoneMates;
+use readmill_filters::spec::FilterSteps;
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
@@ -44,7 +45,6 @@ use crate::plan::{Aligning, Format, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
-use filters::PlanSteps;
 use memory::Memory;
 use summary::Summary;
 use tallies::{RunTallies, Tap};
@@ -93,7 +93,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().copy()?;
     let Additions { early, late, tallies: others } = additions;
-    let PlanSteps { early: mut steps, leaving, late: mut late_steps, lone } =
+    let FilterSteps { early: mut steps, leaving, late: mut late_steps, lone } =
         filters::make(plan, &mut header, &memory.ledger, console)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(late, &mut header)?;

@@ -1,14 +1,17 @@
 //! Filters and edits in a run: their order, and those after duplicates.
 
-use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Sampling, Steps};
-use readmill_filters::FlagRules;
-use readmill_filters::fix_mates::MateRules;
+use readmill::plan::{DuplicateMode, Duplicates, Filters, Steps};
+use readmill_filters::spec::Stage;
 use readmill_sort::Order;
 
 use crate::support::{self, TestDir, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:200\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:m\n";
+
+fn filters(words: &[&str]) -> Filters {
+    Filters::from_words(words).expect("filters")
+}
 
 fn run(dir: &TestDir, steps: Steps, given: &[&str]) -> String {
     let text = support::with_header(HEADER, given);
@@ -18,17 +21,26 @@ fn run(dir: &TestDir, steps: Steps, given: &[&str]) -> String {
 #[test]
 fn reads_are_judged_as_they_are_in_the_input_and_then_changed() {
     let dir = TestDir::new();
-    let filters = Filters {
-        min_mapq: Some(20),
-        exact_mapping: true,
-        overlap: Some(dir.file("regions.bed", "1\t90\t100\n2\t0\t10\n")),
-        rename_contigs: Some(dir.file("names", "1\tchr1\n2\tchr2\n")),
-        clean_sam: true,
-        dictionary: Some(dir.file("new.dict", "@SQ\tSN:chr1\tLN:100\n")),
-        read_group: Some("ID:z".to_string()),
-        optional_fields: Some(OptionalFields::Remove(vec![*b"NM"])),
-        ..Filters::default()
-    };
+    let regions = arg(&dir.file("regions.bed", "1\t90\t100\n2\t0\t10\n"));
+    let names = arg(&dir.file("names", "1\tchr1\n2\tchr2\n"));
+    let dictionary = arg(&dir.file("new.dict", "@SQ\tSN:chr1\tLN:100\n"));
+    let filters = Filters::from_words([
+        "--remove-optional-fields",
+        "NM",
+        "--read-group",
+        "ID:z",
+        "--sequence-dictionary",
+        &dictionary,
+        "--clean-sam",
+        "--rename-contigs",
+        &names,
+        "--overlap",
+        &regions,
+        "--exact-mapping",
+        "--min-mapq",
+        "20",
+    ])
+    .expect("filters, in another order than they are applied");
     let given = [
         "clipped\t0\t1\t99\t20\t4M\t*\t0\t0\tACGT\tIIII\tSA:Z:2,1,+,4M,0,0;\tNM:i:1",
         "low\t0\t1\t95\t19\t4M\t*\t0\t0\tACGT\tIIII",
@@ -53,8 +65,7 @@ fn optional_fields_go_when_duplicates_no_longer_need_them() {
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let duplicates = Duplicates::marked(DuplicateMode::Coordinate);
     for (sort, names) in [(Some(Order::Coordinate), "abc"), (None, "abc")] {
-        let filters =
-            Filters { optional_fields: Some(OptionalFields::Keep(vec![*b"NM"])), ..Filters::default() };
+        let filters = filters(&["--keep-optional-fields", "NM"]);
         let steps = Steps { filters, sort, duplicates: Some(duplicates.clone()), ..Steps::default() };
         let left = run(&TestDir::new(), steps, &given);
         let read = |name: char| {
@@ -68,8 +79,7 @@ fn optional_fields_go_when_duplicates_no_longer_need_them() {
 #[test]
 fn sorted_reads_that_leave_early_are_changed_like_others() {
     let dir = TestDir::new();
-    let filters =
-        Filters { optional_fields: Some(OptionalFields::Keep(Vec::new())), ..Filters::default() };
+    let filters = filters(&["--keep-optional-fields", "none"]);
     let reads: Vec<String> =
         (1..90).map(|i| format!("r\t0\t1\t{i}\t60\t4M\t*\t0\t0\tACGT\tIIII")).collect();
     let given: Vec<String> = reads.iter().map(|read| format!("{read}\tNM:i:0\tRG:Z:x")).collect();
@@ -80,19 +90,15 @@ fn sorted_reads_that_leave_early_are_changed_like_others() {
 
 #[test]
 fn the_program_line_says_what_was_done_in_the_order_in_which_it_was_done() {
-    let filters = Filters {
-        optional_fields: Some(OptionalFields::Keep(Vec::new())),
-        read_group: Some("ID:z SM:s".into()),
-        min_mapq: Some(3),
-        exact_mapping_strict: true,
-        clean_sam: true,
-        ..Filters::default()
-    };
+    let words =
+        "--remove-optional-fields all --min-mapq 3 --exact-mapping-strict --clean-sam --read-group";
+    let words = words.split(' ').chain(["ID:z SM:s"]);
+    let filters = Filters::from_words(words).expect("filters");
     assert_eq!(
-        filters.words().join(" "),
+        filters.words(Stage::BeforeSort).join(" "),
         "--min-mapq 3 --exact-mapping-strict --clean-sam --read-group '@RG\\tID:z\\tSM:s'"
     );
-    assert_eq!(filters.late_words().join(" "), "--keep-optional-fields none");
+    assert_eq!(filters.words(Stage::Last).join(" "), "--keep-optional-fields none");
 }
 
 #[test]
@@ -100,7 +106,7 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
     let read = |name: &str, flags: u16, pos: u32| {
         format!("{name}\t{flags}\t1\t{pos}\t60\t4M\t*\t0\t0\tACGT\tIIII")
     };
-    let filters = Filters { fix_mates: Some(MateRules::Picard), ..Filters::default() };
+    let filters = filters(&["--fix-mates", "picard"]);
     let sorted = Steps { filters, sort: Some(Order::Coordinate), ..Steps::default() };
     let given = [read("a", 65, 50), read("a", 129, 10), read("b", 0, 20)];
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
@@ -165,9 +171,10 @@ fn reads_are_sampled_before_duplicates_are_marked_or_after() {
         (0..200).map(|i| format!("r{i}\t0\t1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\tRG:Z:x")).collect();
     let given: Vec<&str> = reads.iter().map(String::as_str).collect();
     let marked = |after_duplicates| {
-        let subsample = Some(Sampling { fraction: 0.5, seed: Some(1), after_duplicates });
+        let words = "--subsample 0.5 --subsample-seed 1 --subsample-after-duplicates".split(' ');
         let steps = Steps {
-            filters: Filters { subsample, ..Filters::default() },
+            filters: Filters::from_words(words.take(if after_duplicates { 5 } else { 4 }))
+                .expect("filters"),
             duplicates: Some(Duplicates::marked(DuplicateMode::Coordinate)),
             ..Steps::default()
         };
@@ -184,16 +191,11 @@ fn reads_are_sampled_before_duplicates_are_marked_or_after() {
 
 #[test]
 fn later_filters_are_said_of_the_program_too() {
-    let filters = Filters {
-        flags: FlagRules { required: 1, excluded: 4, ..FlagRules::default() },
-        in_read_groups: vec!["a b".into()],
-        include: vec!["mapq > 3".into()],
-        subsample: Some(Sampling { fraction: 0.25, seed: Some(3), after_duplicates: false }),
-        fix_mates: Some(MateRules::Samtools),
-        ..Filters::default()
-    };
+    let words = "--require-flags PAIRED --exclude-flags 4 --subsample .25 --subsample-seed 3 --fix-mates samtools";
+    let texts = ["--in-read-group", "a b", "--include", "mapq > 3"];
+    let filters = Filters::from_words(words.split(' ').chain(texts)).expect("filters");
     assert_eq!(
-        filters.words().join(" "),
+        filters.words(Stage::BeforeSort).join(" "),
         "--require-flags 1 --exclude-flags 4 --in-read-group 'a b' --include 'mapq > 3' \
          --subsample 0.25 --subsample-seed 3 --fix-mates samtools"
     );

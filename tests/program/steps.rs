@@ -1,9 +1,9 @@
 //! The steps that drop or change reads: fixed examples, and random reads compared with a line-by-line version.
 
-use readmill::plan::{Filters, Steps, Unmapped};
+use readmill::plan::{Filters, Steps};
 
 use crate::support::random::TestRandom;
-use crate::support::{self, TestDir};
+use crate::support::{self, TestDir, arg};
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:200\n@SQ\tSN:c\tLN:300\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:l\n@CO\tkept\n";
@@ -43,12 +43,8 @@ fn each(steps: &Steps, change: impl Fn(&str) -> Option<String>) {
     }
 }
 
-fn filters(filters: Filters) -> Steps {
-    Steps { filters, ..Steps::default() }
-}
-
-fn drop_unmapped(which: Unmapped) -> Steps {
-    filters(Filters { drop_unmapped: Some(which), ..Filters::default() })
+fn filters(words: &[&str]) -> Steps {
+    Steps { filters: Filters::from_words(words).expect("filters"), ..Steps::default() }
 }
 
 #[test]
@@ -59,23 +55,22 @@ fn unmapped_reads_are_dropped() {
     let placed = "p\t4\ta\t1\t0\t*\t*\t0\t0\tACGT\tIIII";
     let mate_unmapped = "h\t73\ta\t1\t0\t4M\t=\t1\t0\tACGT\tIIII";
     let given = [mapped, nowhere, zero, placed, mate_unmapped];
-    t(drop_unmapped(Unmapped::Flagged), &given, &[mapped, nowhere, zero, mate_unmapped]);
-    t(drop_unmapped(Unmapped::Strict), &given, &[mapped, mate_unmapped]);
+    t(filters(&["--drop-unmapped"]), &given, &[mapped, nowhere, zero, mate_unmapped]);
+    t(filters(&["--drop-unmapped-strict"]), &given, &[mapped, mate_unmapped]);
 }
 
 #[test]
 fn random_unmapped_reads_are_dropped() {
     let mapped = |line: &str| support::number(line, 1) & 4 == 0;
-    each(&drop_unmapped(Unmapped::Flagged), |line| mapped(line).then(|| line.to_string()));
+    each(&filters(&["--drop-unmapped"]), |line| mapped(line).then(|| line.to_string()));
     let placed = |line: &str| support::column(line, 2) != "*" && support::column(line, 3) != "0";
-    let strict = drop_unmapped(Unmapped::Strict);
+    let strict = filters(&["--drop-unmapped-strict"]);
     each(&strict, |line| (mapped(line) && placed(line)).then(|| line.to_string()));
 }
 
 #[test]
 fn every_read_is_put_into_the_read_group() {
-    let steps =
-        filters(Filters { read_group: Some("ID:new LB:lib SM:s".to_string()), ..Filters::default() });
+    let steps = filters(&["--read-group", "ID:new LB:lib SM:s"]);
     each(&steps, |line| {
         let fields: Vec<&str> = line.split('\t').collect();
         let mut new: Vec<&str> = fields.clone();
@@ -95,7 +90,7 @@ fn every_read_is_put_into_the_read_group() {
 fn dictionary(dir: &TestDir) -> Steps {
     let path =
         dir.file("new.dict", "@HD\tVN:1.6\n@SQ\tSN:c\tLN:300\n@SQ\tSN:new\tLN:5\n@SQ\tSN:a\tLN:100\n");
-    filters(Filters { dictionary: Some(path), ..Filters::default() })
+    filters(&["--sequence-dictionary", &arg(&path)])
 }
 
 #[test]
@@ -155,7 +150,7 @@ fn the_header_takes_the_dictionary_and_no_longer_claims_an_order_it_lost() {
 fn a_dictionary_of_another_reference_is_refused() {
     let dir = TestDir::new();
     let path = dir.file("other.dict", "@SQ\tSN:a\tLN:101\n");
-    let steps = filters(Filters { dictionary: Some(path), ..Filters::default() });
+    let steps = filters(&["--sequence-dictionary", &arg(&path)]);
     let error = dir.run(HEADER.as_bytes(), steps, 1).expect_err("another length");
     assert!(error.what.contains("100 bases in the input and 101 in the dictionary"), "{error}");
 }

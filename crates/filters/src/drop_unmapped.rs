@@ -1,53 +1,59 @@
 //! Drops unmapped reads.
 
-use readmill_record::{Batch, RecordRef, Result};
+use readmill_record::{RecordRef, Result, Step};
 
-use readmill_record::{Changes, Step};
+use crate::criterion::Criterion;
+use crate::flag::Flag;
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::switch("drop-unmapped", "Drop reads flagged unmapped").aliases(&["filter-unmapped-reads"]),
+        Flag::switch(
+            "drop-unmapped-strict",
+            "Drop reads flagged unmapped, and reads without reference sequence or position",
+        )
+        .aliases(&["filter-unmapped-reads-strict"]),
+    ],
+    parse: |given, filters| {
+        let strict = given.is_given("drop-unmapped-strict");
+        if strict || given.is_given("drop-unmapped") {
+            filters.add(DropUnmapped { strict });
+        }
+        Ok(())
+    },
+};
 
 /// Drops reads flagged unmapped (0x4); the strict form also those without a reference sequence or position,
 /// whatever their flag (elPrep's `--filter-unmapped-reads-strict`).
-#[derive(Clone, Default)]
+#[derive(Clone, Debug)]
 pub struct DropUnmapped {
-    strict: bool,
-    dropped: u64,
+    /// Whether this is the strict form.
+    pub strict: bool,
 }
 
-impl DropUnmapped {
-    /// The step, strict or not.
-    pub fn new(strict: bool) -> Self {
-        DropUnmapped { strict, dropped: 0 }
+impl Filter for DropUnmapped {
+    fn words(&self) -> Vec<String> {
+        vec![if self.strict { "--drop-unmapped-strict" } else { "--drop-unmapped" }.to_string()]
     }
 
-    fn drops(&self, record: RecordRef<'_>) -> bool {
-        record.flags().is_unmapped() || self.strict && (record.ref_id() < 0 || record.pos() < 0)
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().step()))
     }
 }
 
-impl Step for DropUnmapped {
+impl Criterion for DropUnmapped {
     fn name(&self) -> &'static str {
         "drop-unmapped"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        "unmapped reads dropped"
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        batch.retain(|_, record| !self.drops(record));
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("unmapped reads dropped", self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let placed = || record.ref_id() >= 0 && record.pos() >= 0;
+        Ok(!record.flags().is_unmapped() && (!self.strict || placed()))
     }
 }

@@ -1,7 +1,31 @@
 //! Drops reads that do not map exactly.
 
 use readmill_record::tag::{Field, Tag};
-use readmill_record::{Batch, Changes, RecordRef, Result, Step};
+use readmill_record::{RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::Flag;
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::switch("exact-mapping", "Drop reads whose CIGAR has operators other than M and S")
+            .aliases(&["filter-non-exact-mapping-reads"]),
+        Flag::switch(
+            "exact-mapping-strict",
+            "Drop reads that do not say to be the one hit without mismatch or gap (X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0)",
+        )
+        .aliases(&["filter-non-exact-mapping-reads-strict"]),
+    ],
+    parse: |given, filters| {
+        for (flag, strict) in [("exact-mapping", false), ("exact-mapping-strict", true)] {
+            if given.is_given(flag) {
+                filters.add(ExactMapping { strict });
+            }
+        }
+        Ok(())
+    },
+};
 
 /// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any operator but M
 /// and S in the CIGAR. A read without CIGAR stays. An M can be a mismatch; the strict form uses the aligner's
@@ -10,21 +34,14 @@ use readmill_record::{Batch, Changes, RecordRef, Result, Step};
 /// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if its fields say that it is
 /// the only best hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`, as bwa aln writes
 /// them. A field of another type counts as missing; elPrep 5.1.3 stops at it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ExactMapping {
-    strict: bool,
-    dropped: u64,
+    /// Whether this is the strict form.
+    pub strict: bool,
 }
 
 /// The fields that the strict form requires.
 const SAID: [(Tag, i64); 5] = [(*b"X0", 1), (*b"X1", 0), (*b"XM", 0), (*b"XO", 0), (*b"XG", 0)];
-
-impl ExactMapping {
-    /// The step, strict or not.
-    pub fn new(strict: bool) -> Self {
-        ExactMapping { strict, dropped: 0 }
-    }
-}
 
 /// Whether the CIGAR has no operator but M (0) and S (4).
 fn aligned_without_gaps(record: RecordRef<'_>) -> bool {
@@ -60,37 +77,31 @@ pub(super) fn integer(field: Field<'_>) -> Option<i64> {
     })
 }
 
-impl Step for ExactMapping {
+impl Filter for ExactMapping {
+    fn words(&self) -> Vec<String> {
+        vec![format!("--{}", self.name())]
+    }
+
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().step()))
+    }
+}
+
+impl Criterion for ExactMapping {
     fn name(&self) -> &'static str {
         if self.strict { "exact-mapping-strict" } else { "exact-mapping" }
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
-    }
-
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        let keeps = if self.strict { said_to_be_exact } else { aligned_without_gaps };
-        batch.retain(|_, record| keeps(record));
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        let what = match self.strict {
+    fn dropped(&self) -> &'static str {
+        match self.strict {
             true => "reads dropped that do not say that they map exactly",
             false => "reads dropped that do not map exactly",
-        };
-        vec![(what, self.dropped)]
+        }
+    }
+
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(if self.strict { said_to_be_exact(record) } else { aligned_without_gaps(record) })
     }
 }
 
@@ -108,7 +119,7 @@ mod tests {
         ];
         let reads = cigars.map(|cigar| format!("{cigar} 0 c 5 60 {cigar} * 0 0 ACGT IIII"));
         let reads = reads.each_ref().map(String::as_str);
-        let mut step = ExactMapping::new(false);
+        let mut step = ExactMapping { strict: false }.step();
         // htslib, and so the reader, takes a placed read without CIGAR for unmapped; it is as exact as can be
         assert_eq!(kept(&mut step, &header, &reads), "4M 1S3M 2M2S 4S *");
         assert_eq!(step.counts()[0].1, 7);
@@ -134,6 +145,6 @@ mod tests {
             with("float", &yes.replace("XO:i:0", "XO:f:0")),
         ];
         let reads = reads.each_ref().map(String::as_str);
-        assert_eq!(kept(&mut ExactMapping::new(true), &header, &reads), "yes order");
+        assert_eq!(kept(&mut ExactMapping { strict: true }.step(), &header, &reads), "yes order");
     }
 }

@@ -1,10 +1,43 @@
 //! Drops reads by the bits of FLAG.
 
-use readmill_record::{Batch, Flags, Result};
+use readmill_record::{Flags, RecordRef, Result, Step};
 
-use readmill_record::{Changes, Step};
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
 
-/// Rules for FLAG, all of which hold for reads that stay. A rule of 0 has no effect.
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        bits(
+            "require-flags",
+            "Keep only reads with all of these bits in FLAG: a number, or names such as PAIRED,UNMAP",
+        )
+        .samtools(&["f"]),
+        bits("exclude-flags", "Drop reads with any of these bits")
+            .aliases(&["excl-flags"])
+            .samtools(&["F"]),
+        bits("include-flags", "Keep only reads with any of these bits").aliases(&["rf", "incl-flags"]),
+        bits("exclude-all-flags", "Drop reads with all of these bits").samtools(&["G"]),
+    ],
+    parse: |given, filters| {
+        let rules = FlagRules {
+            required: given.bits("require-flags")?,
+            excluded: given.bits("exclude-flags")?,
+            any_of: given.bits("include-flags")?,
+            excluded_together: given.bits("exclude-all-flags")?,
+        };
+        if rules != FlagRules::default() {
+            filters.add(rules);
+        }
+        Ok(())
+    },
+};
+
+const fn bits(name: &'static str, help: &'static str) -> Flag {
+    Flag::with_value(name, Value::Flags, "FLAGS", help).repeats()
+}
+
+/// Keeps the reads whose FLAG satisfies these rules. A rule of 0 has no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagRules {
     /// All of these bits are set (`--require-flags`, samtools view's `-f`).
@@ -28,46 +61,35 @@ impl FlagRules {
     }
 }
 
-/// Keeps the reads whose FLAG satisfies the rules.
-#[derive(Clone)]
-pub struct ByFlags {
-    rules: FlagRules,
-    dropped: u64,
-}
+impl Filter for FlagRules {
+    fn words(&self) -> Vec<String> {
+        let rules = [
+            ("--require-flags", self.required),
+            ("--exclude-flags", self.excluded),
+            ("--include-flags", self.any_of),
+            ("--exclude-all-flags", self.excluded_together),
+        ];
+        let rules = rules.into_iter().filter(|(_, bits)| *bits != 0);
+        rules.flat_map(|(flag, bits)| with_value(flag, bits)).collect()
+    }
 
-impl ByFlags {
-    /// The step that applies these rules.
-    pub fn new(rules: FlagRules) -> Self {
-        ByFlags { rules, dropped: 0 }
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.step()))
     }
 }
 
-impl Step for ByFlags {
+impl Criterion for FlagRules {
     fn name(&self) -> &'static str {
         "flags"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        "reads dropped by their flags"
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        batch.retain(|_, record| self.rules.keep(record.flags()));
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("reads dropped by their flags", self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(self.keep(record.flags()))
     }
 }
 

@@ -1,10 +1,91 @@
 //! Keeps the reads of some read groups.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use readmill_format::text;
 use readmill_record::header::HeaderLine;
-use readmill_record::{Batch, Changes, Charge, Header, Prepaid, RecordRef, Result, Step, make_room};
+use readmill_record::{Charge, Error, Header, Prepaid, RecordRef, Result, Step, make_room};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "in-read-group",
+            Value::Text,
+            "ID",
+            "Keep only reads of this read group, and reads without one; may be given again",
+        )
+        .repeats()
+        .samtools(&["r"]),
+        Flag::with_value(
+            "in-read-groups",
+            Value::File,
+            "FILE",
+            "Keep only reads of the read groups that this file lists; ^FILE: drop those",
+        )
+        .samtools(&["R"]),
+    ],
+    parse: |given, filters| {
+        let request = Request { ids: given.all("in-read-group")?, list: given.path("in-read-groups") };
+        if !request.ids.is_empty() || request.list.is_some() {
+            filters.add(request);
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    ids: Vec<String>,
+    /// A file, after `^` one of read groups to drop.
+    list: Option<PathBuf>,
+}
+
+impl Request {
+    /// The file of the list, and whether its read groups are kept.
+    fn list(&self) -> Option<(&Path, bool)> {
+        let path = self.list.as_deref()?;
+        let dropped = path.as_os_str().as_bytes().strip_prefix(b"^");
+        Some((dropped.map_or(path, |name| Path::new(OsStr::from_bytes(name))), dropped.is_none()))
+    }
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        let list = self.list.iter().flat_map(|path| with_value("--in-read-groups", path.display()));
+        self.ids.iter().flat_map(|id| with_value("--in-read-group", quoted(id))).chain(list).collect()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.list().map(|(path, _)| path.to_path_buf()).into_iter().collect()
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let mut ids: Vec<Vec<u8>> = self.ids.iter().map(|id| id.clone().into()).collect();
+        let mut prepaid = Prepaid::new(context.ledger.empty("read groups"));
+        if let Some((path, keep)) = self.list() {
+            if !keep && !ids.is_empty() {
+                return Err(Error::usage("read groups are to be kept and others dropped")
+                    .hint("give --in-read-group, or a file behind ^"));
+            }
+            let text = text::read_all(path, &mut context.ledger.empty("read groups"))?;
+            listed(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
+        }
+        for id in undefined(&ids, context.header) {
+            context.host.warn(&format!("no read group of the header is called {id}"));
+        }
+        let keep = self.list().is_none_or(|(_, keep)| keep);
+        let groups = InReadGroups::new(ids, keep, context.header)?;
+        Ok(Box::new(groups.paid_by(prepaid.into_charge()).step()))
+    }
+}
 
 /// Keeps the reads of the read groups that are named (`--in-read-group`, samtools view's `-r` and `-R`), or
 /// of all others. Reads without `RG` stay, as in samtools, unless they are excluded (its
@@ -18,20 +99,19 @@ pub struct InReadGroups {
     ids: Arc<[Vec<u8>]>,
     keep: bool,
     keep_ungrouped: bool,
-    dropped: u64,
     /// The memory of the list.
     _charge: Option<Arc<Charge>>,
 }
 
 impl InReadGroups {
-    /// The step that keeps the groups of `ids`, or drops them where `keep` is false; the `@RG` lines of
+    /// Keeps the groups of `ids`, or drops them where `keep` is false; the `@RG` lines of
     /// dropped groups are removed from `header`.
     pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
         ids.sort_unstable();
         let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
         let lines: Vec<HeaderLine> = header.lines_of(b"RG").filter(stays).cloned().collect();
         header.replace(b"RG", lines, &[b"PG", b"CO"])?;
-        Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, dropped: 0, _charge: None })
+        Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, _charge: None })
     }
 
     /// Drops reads without `RG`, too.
@@ -44,10 +124,6 @@ impl InReadGroups {
     #[must_use]
     pub fn paid_by(self, charge: Charge) -> Self {
         InReadGroups { _charge: Some(Arc::new(charge)), ..self }
-    }
-
-    fn keeps(&self, record: RecordRef<'_>) -> bool {
-        record.read_group().map_or(self.keep_ungrouped, |id| contains(&self.ids, id) == self.keep)
     }
 }
 
@@ -77,39 +153,26 @@ pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = Strin
     unknown.map(|id| String::from_utf8_lossy(id).into_owned())
 }
 
-impl Step for InReadGroups {
+impl Criterion for InReadGroups {
     fn name(&self) -> &'static str {
         "in-read-groups"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        "reads of other read groups dropped"
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        batch.retain(|_, record| self.keeps(record));
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("reads of other read groups dropped", self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let group = record.read_group();
+        Ok(group.map_or(self.keep_ungrouped, |id| contains(&self.ids, id) == self.keep))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use readmill_record::{Ledger, Stamp, edit};
+    use readmill_record::{Batch, Ledger, Stamp, edit};
 
     const HEADER: &str = "@RG\tID:a\n@RG\tID:b\n@RG\tSM:x\n@CO\tend\n";
 
@@ -126,10 +189,8 @@ mod tests {
         }
         let mut header = Header::parse(HEADER.as_bytes()).unwrap();
         let ids = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
-        let mut step = InReadGroups::new(ids, keep, &mut header).unwrap();
-        if !ungrouped {
-            step = step.without_ungrouped();
-        }
+        let groups = InReadGroups::new(ids, keep, &mut header).unwrap();
+        let mut step = if ungrouped { groups } else { groups.without_ungrouped() }.step();
         step.apply(&mut batch).unwrap();
         assert_eq!(step.counts()[0].1, 3 - batch.len() as u64);
         let names = batch.records().map(|(_, record)| char::from(record.qname()[0])).collect();

@@ -1,13 +1,17 @@
 //! Filters and edits of reads, one file each; also the expression language of filters, adapters, tallies, and
 //! the rules that route reads to outputs.
 //!
-//! Each filter is a [`Step`](readmill_record::Step), each tally a [`Tally`](readmill_record::Tally).
+//! Each filter is a [`Step`](readmill_record::Step), each tally a [`Tally`](readmill_record::Tally). To add a filter, write
+//! a module with a [`FilterSpec`] and list it in [`FILTERS`]; docs/ARCHITECTURE.md has an example.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod adapter;
+pub mod criterion;
 pub mod expression;
+pub mod flag;
 pub mod route;
+pub mod spec;
 pub mod tally;
 
 pub mod clean_sam;
@@ -28,10 +32,11 @@ pub mod select;
 pub mod subsample;
 
 pub use clean_sam::CleanSam;
+pub use criterion::Criterion;
 pub use drop_unmapped::DropUnmapped;
 pub use exact_mapping::ExactMapping;
 pub use fix_mates::FixMates;
-pub use flags::{ByFlags, FlagRules};
+pub use flags::FlagRules;
 pub use in_read_groups::InReadGroups;
 pub use min_mapq::MinMapq;
 pub use nm_md_uq::NmMdUq;
@@ -42,7 +47,27 @@ pub use rename_contigs::RenameContigs;
 pub use replace_dictionary::ReplaceDictionary;
 pub use replace_read_group::ReplaceReadGroup;
 pub use select::Select;
+pub use spec::{Filter, FilterSpec, Filters};
 pub use subsample::Subsample;
+
+/// All filters and edits, in the order in which they are applied, which is that of the help.
+pub const FILTERS: &[&FilterSpec] = &[
+    &drop_unmapped::SPEC,
+    &min_mapq::SPEC,
+    &exact_mapping::SPEC,
+    &overlap::SPEC,
+    &flags::SPEC,
+    &in_read_groups::SPEC,
+    &select::SPEC,
+    &subsample::SPEC,
+    &rename_contigs::SPEC,
+    &clean_sam::SPEC,
+    &replace_dictionary::SPEC,
+    &replace_read_group::SPEC,
+    &fix_mates::SPEC,
+    &nm_md_uq::SPEC,
+    &optional_fields::SPEC,
+];
 
 #[cfg(test)]
 mod testing;

@@ -1,50 +1,56 @@
 //! Drops reads of low mapping quality.
 
-use readmill_record::{Batch, Result};
+use readmill_record::{RecordRef, Result, Step};
 
-use readmill_record::{Changes, Step};
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "min-mapq",
+        Value::U8,
+        "N",
+        "Drop reads whose mapping quality is below this",
+    )
+    .aliases(&["filter-mapping-quality", "min-MQ"])
+    .samtools(&["q"])],
+    parse: |given, filters| {
+        given.parsed("min-mapq")?.into_iter().for_each(|least| filters.add(MinMapq { least }));
+        Ok(())
+    },
+};
 
 /// Drops reads whose MAPQ is below a threshold (`samtools view -q`, elPrep's `--filter-mapping-quality`).
 /// 255, an unknown quality, is compared as a number, as in both tools.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct MinMapq {
-    least: u8,
-    dropped: u64,
+    /// The least quality that is kept.
+    pub least: u8,
 }
 
-impl MinMapq {
-    /// Keeps reads of at least this quality.
-    pub fn new(least: u8) -> Self {
-        MinMapq { least, dropped: 0 }
+impl Filter for MinMapq {
+    fn words(&self) -> Vec<String> {
+        with_value("--min-mapq", self.least)
+    }
+
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().step()))
     }
 }
 
-impl Step for MinMapq {
+impl Criterion for MinMapq {
     fn name(&self) -> &'static str {
         "min-mapq"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        "reads of low mapping quality dropped"
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        batch.retain(|_, record| record.mapq() >= self.least);
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("reads of low mapping quality dropped", self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(record.mapq() >= self.least)
     }
 }
 
@@ -61,7 +67,7 @@ mod tests {
         for (least, answer) in
             [(0, "q0 q19 q20 q21 q255"), (1, "q19 q20 q21 q255"), (20, "q20 q21 q255"), (255, "q255")]
         {
-            let mut step = MinMapq::new(least);
+            let mut step = MinMapq { least }.step();
             assert_eq!(kept(&mut step, &header, &reads), answer);
             let left = answer.split(' ').count() as u64;
             assert_eq!(step.counts()[0].1, 5 - left);

@@ -1,11 +1,54 @@
 //! Writes the fields that describe differences from the reference.
 
-use readmill_format::reference::{Matched, Reference, Window};
+use readmill_format::reference::{Matched, Reference, WINDOW_BYTES, Window};
 use readmill_record::realign::number;
 use readmill_record::tag::Tag;
-use readmill_record::{Batch, Changes, Header, RecordRef, Result, Step, edit};
+use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step, edit};
 
 use super::exact_mapping::integer;
+use crate::flag::Flag;
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext, PlanFacts, Stage};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::switch("nm-md-uq", "Write NM, MD and UQ as Picard SetNmMdAndUqTags").requires("reference")
+    ],
+    parse: |given, filters| {
+        if given.is_given("nm-md-uq") {
+            filters.add(Request);
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request;
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        vec!["--nm-md-uq".to_string()]
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(NmMdUq::new(context.host.reference()?, context.header)?))
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::AfterDuplicates
+    }
+
+    fn facts(&self) -> FilterFacts {
+        let thread_memory = Some(("reference", WINDOW_BYTES as u64));
+        FilterFacts { reference: true, thread_memory, ..FilterFacts::default() }
+    }
+
+    fn check(&self, plan: PlanFacts) -> Result<()> {
+        if !plan.has_reference {
+            return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
+        }
+        Ok(())
+    }
+}
 
 /// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are
 /// inserted or deleted; MD has the reference's bases where they differ; UQ is the sum of qualities of bases

@@ -3,6 +3,66 @@
 use readmill_record::tag::{self, Fields, Tag, TagSet};
 use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step, Tags, edit};
 
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext, Stage};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "remove-optional-fields",
+            Value::Text,
+            "TAGS",
+            "Remove these optional fields at the end: NM,MD…, or all",
+        ),
+        Flag::with_value(
+            "keep-optional-fields",
+            Value::Text,
+            "TAGS",
+            "Remove all optional fields at the end but these: RG,NM…, or none",
+        )
+        .conflicts_with("remove-optional-fields"),
+    ],
+    parse: |given, filters| {
+        for (flag, keep, everything) in
+            [("remove-optional-fields", false, "all"), ("keep-optional-fields", true, "none")]
+        {
+            match given.parsed::<String>(flag)? {
+                Some(list) if list == everything => {
+                    filters.add(Request { named: Vec::new(), keep: true })
+                }
+                Some(list) => filters.add(Request { named: parse_tags(&list)?, keep }),
+                None => {}
+            }
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    named: Vec<Tag>,
+    /// Whether the named ones stay, and all others are removed.
+    keep: bool,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        let tags: Vec<_> = self.named.iter().map(|tag| String::from_utf8_lossy(tag)).collect();
+        let tags = if tags.is_empty() { "none".to_string() } else { tags.join(",") };
+        with_value(if self.keep { "--keep-optional-fields" } else { "--remove-optional-fields" }, tags)
+    }
+
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let named = self.named.clone();
+        let step = if self.keep { OptionalFields::keep(named) } else { OptionalFields::remove(named) };
+        Ok(Box::new(step))
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::Last
+    }
+}
+
 /// Removes optional fields: the named ones, or all but these (elPrep's `--remove-optional-fields` and
 /// `--keep-optional-fields`). RG is removed like any other; so is CG, except one that holds the CIGAR.
 #[derive(Clone)]

@@ -1,10 +1,53 @@
 //! Keeps reads that overlap regions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use readmill_format::features::Features;
 use readmill_format::intervals::{List, Set};
-use readmill_record::{Batch, Changes, Error, Header, Ledger, RecordRef, Result, Step};
+use readmill_record::{Error, Header, Ledger, RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "overlap",
+        Value::File,
+        "BED",
+        "Drop reads that overlap no region of this BED file, interval list or VCF",
+    )
+    .aliases(&["filter-non-overlapping-reads", "targets-file"])
+    .samtools(&["L"])],
+    parse: |given, filters| {
+        given.path("overlap").into_iter().for_each(|path| filters.add(Request { path }));
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    path: PathBuf,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        with_value("--overlap", self.path.display())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let overlap = Overlap::open(&self.path, context.header, context.ledger)?;
+        if overlap.is_empty() {
+            let path = self.path.display();
+            context.host.warn(&format!("{path}: there is no region in it, so that no read is kept"));
+        }
+        Ok(Box::new(overlap.step()))
+    }
+}
 
 /// Drops reads that overlap none of the regions (`samtools view -L`, elPrep's `--filter-non-overlapping-reads`).
 ///
@@ -17,7 +60,6 @@ use readmill_record::{Batch, Changes, Error, Header, Ledger, RecordRef, Result, 
 pub struct Overlap {
     /// The regions. Those without bases lie between two bases.
     regions: Set,
-    dropped: u64,
 }
 
 impl Overlap {
@@ -44,47 +86,29 @@ impl Overlap {
             .file(path)
             .hint("are names with and without chr mixed? give the file made for this genome"));
         }
-        Ok(Overlap { regions: regions.into_set(header.references().len())?, dropped: 0 })
+        Ok(Overlap { regions: regions.into_set(header.references().len())? })
     }
 
     /// Whether there are no regions, so that all reads are dropped.
     pub fn is_empty(&self) -> bool {
         self.regions.intervals().is_empty()
     }
-
-    fn keeps(&self, record: RecordRef<'_>) -> bool {
-        let Ok(contig) = usize::try_from(record.ref_id()) else { return false };
-        let next = self.regions.first_behind(contig, record.pos().into());
-        next.is_some_and(|region| i64::from(region.0) < record.end())
-    }
 }
 
-impl Step for Overlap {
+impl Criterion for Overlap {
     fn name(&self) -> &'static str {
         "overlap"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        "reads outside the regions dropped"
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        batch.retain(|_, record| self.keeps(record));
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("reads outside the regions dropped", self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let Ok(contig) = usize::try_from(record.ref_id()) else { return Ok(false) };
+        let next = self.regions.first_behind(contig, record.pos().into());
+        Ok(next.is_some_and(|region| i64::from(region.0) < record.end()))
     }
 }
 
@@ -102,7 +126,7 @@ mod tests {
 
     fn keeps(bed: &str, reads: &[&str]) -> String {
         kept(
-            &mut step(bed).unwrap(),
+            &mut step(bed).unwrap().step(),
             &header("@SQ SN:c LN:1000;@SQ SN:d LN:1000;@SQ SN:e LN:1000"),
             reads,
         )

@@ -1,7 +1,7 @@
 //! Renames reference sequences.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_format::text::LineReader;
@@ -10,6 +10,41 @@ use readmill_record::tag::{Field, Fields, Tag, TagSet};
 use readmill_record::{
     Batch, Changes, Charge, Error, Header, Ledger, Prepaid, RecordRef, Result, Step, edit,
 };
+
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "rename-contigs",
+        Value::File,
+        "FILE",
+        "Rename reference sequences by this table of old and new names, also in SA, OA, XA, XB and CC",
+    )],
+    parse: |given, filters| {
+        given.path("rename-contigs").into_iter().for_each(|path| filters.add(Request { path }));
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    path: PathBuf,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        with_value("--rename-contigs", self.path.display())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(RenameContigs::open(&self.path, context.header, context.ledger)?))
+    }
+}
 
 /// Renames reference sequences (`chr1` for `1`): SN of `@SQ`, and the optional fields of records that name a sequence.
 /// These are SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are numbers in BAM and follow the header.

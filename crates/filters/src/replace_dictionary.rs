@@ -1,9 +1,48 @@
 //! Replaces, reorders and filters the dictionary of reference sequences.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
+
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "sequence-dictionary",
+        Value::File,
+        "FILE",
+        "Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed",
+    )
+    .aliases(&["replace-reference-sequences"])],
+    parse: |given, filters| {
+        given.path("sequence-dictionary").into_iter().for_each(|path| filters.add(Request { path }));
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    path: PathBuf,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        with_value("--sequence-dictionary", self.path.display())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.path.clone()]
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let dictionary = context.host.header_of(&self.path)?;
+        let step = ReplaceDictionary::new(&dictionary, context.header);
+        Ok(Box::new(step.map_err(|e| e.file(&self.path))?))
+    }
+}
 
 /// Replaces the dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks are
 /// removed and counted. A read whose mate's sequence is dropped gets an unmapped mate: RNEXT `*`, PNEXT 0,

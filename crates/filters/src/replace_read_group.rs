@@ -5,6 +5,43 @@ use std::sync::Arc;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
 
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "read-group",
+        Value::Text,
+        "RG",
+        "Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\\tID:g1\\tLB:l1…'",
+    )
+    .aliases(&["replace-read-group"])],
+    parse: |given, filters| {
+        given.parsed("read-group")?.into_iter().for_each(|group| filters.add(Request { group }));
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    group: String,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        let line = canonical(&self.group).unwrap_or_else(|_| self.group.clone());
+        with_value("--read-group", quoted(&line.replace('\t', "\\t")))
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(ReplaceReadGroup::new(&self.group, context.header)?))
+    }
+
+    fn facts(&self) -> FilterFacts {
+        FilterFacts { sets_read_group: true, ..FilterFacts::default() }
+    }
+}
+
 /// Puts every read into one read group (elPrep's `--replace-read-group`, Picard's
 /// AddOrReplaceReadGroups): all `@RG` lines become this one, and `RG:Z` of every read names it.
 #[derive(Clone)]

@@ -1,62 +1,79 @@
 //! Keeps or drops reads by an expression.
 
-use readmill_record::{Batch, Result};
+use readmill_record::{RecordRef, Result, Step};
 
+use crate::criterion::Criterion;
 use crate::expression::Expression;
-use readmill_record::{Changes, Step};
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "include",
+            Value::Text,
+            "EXPR",
+            "Keep only reads for which this holds, as samtools view -e: 'mapq >= 20 && !flag.dup && [NM] < 5'; may be given again",
+        )
+        .repeats()
+        .samtools(&["e", "expr"]),
+        Flag::with_value(
+            "exclude",
+            Value::Text,
+            "EXPR",
+            "Drop reads for which this holds; may be given again",
+        )
+        .repeats(),
+    ],
+    parse: |given, filters| {
+        for (flag, keep) in [("include", true), ("exclude", false)] {
+            given.all(flag)?.into_iter().for_each(|text| filters.add(Request { text, keep }));
+        }
+        Ok(())
+    },
+};
 
 /// Keeps the reads for which an expression is true (`--include`, samtools' `view -e`), or drops them
 /// (`--exclude`).
 #[derive(Clone)]
 pub struct Select {
-    expression: Expression,
-    keep: bool,
-    dropped: u64,
+    /// The expression.
+    pub expression: Expression,
+    /// Whether its reads stay.
+    pub keep: bool,
 }
 
-impl Select {
-    /// The step that keeps the reads of `expression`, or drops them where `keep` is false.
-    pub fn new(expression: Expression, keep: bool) -> Self {
-        Select { expression, keep, dropped: 0 }
+#[derive(Debug)]
+struct Request {
+    text: String,
+    keep: bool,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        with_value(if self.keep { "--include" } else { "--exclude" }, quoted(&self.text))
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let expression = Expression::parse(&self.text, context.header)?;
+        Ok(Box::new(Select { expression, keep: self.keep }.step()))
     }
 }
 
-impl Step for Select {
+impl Criterion for Select {
     fn name(&self) -> &'static str {
         if self.keep { "include" } else { "exclude" }
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        match self.keep {
+            true => "reads dropped that the --include expression does not hold for",
+            false => "reads dropped that the --exclude expression holds for",
+        }
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let (before, mut failed) = (batch.len(), None);
-        batch.retain(|stamp, record| match self.expression.matches(record) {
-            Ok(matches) => matches == self.keep,
-            Err(error) => {
-                failed.get_or_insert_with(|| error.record(stamp.ordinal()).qname(record.qname()));
-                false
-            }
-        });
-        self.dropped += (before - batch.len()) as u64;
-        failed.map_or(Ok(()), Err)
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        let what = if self.keep {
-            "reads dropped that the --include expression does not hold for"
-        } else {
-            "reads dropped that the --exclude expression holds for"
-        };
-        vec![(what, self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(self.expression.matches(record)? == self.keep)
     }
 }

@@ -1,7 +1,81 @@
 //! Keeps a fraction of templates.
 
 use readmill_record::header::HeaderLine;
-use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step};
+use readmill_record::{Error, Header, RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext, PlanFacts, Stage};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "subsample",
+            Value::F64,
+            "FRACTION",
+            "Keep so much of the templates, such as 0.1: those that samtools view --subsample keeps",
+        ),
+        Flag::with_value(
+            "subsample-seed",
+            Value::U32,
+            "N",
+            "Seed of the choice of templates [default: made from the header]",
+        )
+        .requires("subsample"),
+        Flag::switch(
+            "subsample-after-duplicates",
+            "Choose templates when duplicates are marked, among all reads",
+        )
+        .requires("subsample"),
+    ],
+    parse: |given, filters| {
+        let seed = given.parsed("subsample-seed")?;
+        let after_duplicates = given.is_given("subsample-after-duplicates");
+        if let Some(fraction) = given.parsed("subsample")? {
+            filters.add(Request { fraction, seed, after_duplicates });
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct Request {
+    /// How much of all, above 0 and up to 1.
+    fraction: f64,
+    /// The seed of the choice; `None`: made from the header.
+    seed: Option<u32>,
+    /// Once duplicates are marked, among all reads.
+    after_duplicates: bool,
+}
+
+impl Filter for Request {
+    fn words(&self) -> Vec<String> {
+        let mut words = with_value("--subsample", self.fraction);
+        words.extend(self.seed.into_iter().flat_map(|seed| with_value("--subsample-seed", seed)));
+        words.extend(self.after_duplicates.then(|| "--subsample-after-duplicates".to_string()));
+        words
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let sample = Subsample::new(self.fraction, self.seed, context.header)?;
+        let (fraction, seed) = (self.fraction, sample.seed());
+        context.host.say(&format!("readmill: {fraction} of the templates stay, by seed {seed}"));
+        sample.note(context.header)?;
+        Ok(Box::new(sample.step()))
+    }
+
+    fn stage(&self) -> Stage {
+        if self.after_duplicates { Stage::Last } else { Stage::BeforeSort }
+    }
+
+    fn check(&self, plan: PlanFacts) -> Result<()> {
+        if self.after_duplicates && !plan.marks_duplicates {
+            return Err(Error::usage("no duplicates are marked after which reads could be sampled")
+                .hint("add --mark-duplicates, or drop --subsample-after-duplicates"));
+        }
+        Ok(())
+    }
+}
 
 /// Keeps a fraction of read names, and all reads of each: those that `samtools view --subsample` (1.24) keeps
 /// for the same seed. A name's hash decides, so with the same seed a smaller fraction is a subset of a larger
@@ -12,11 +86,10 @@ pub struct Subsample {
     seed: u32,
     /// The seed, as the hashes use it.
     mask: u32,
-    dropped: u64,
 }
 
 impl Subsample {
-    /// The step that keeps `fraction` of the names (above 0, at most 1). The same seed keeps the same names;
+    /// Keeps `fraction` of the names (above 0, at most 1). The same seed keeps the same names;
     /// without one it is derived from the header, as in samtools: it differs between a file and a sample of
     /// it.
     pub fn new(fraction: f64, seed: Option<u32>, header: &Header) -> Result<Self> {
@@ -26,7 +99,7 @@ impl Subsample {
         }
         let seed = seed.unwrap_or_else(|| fnv1a(&header.to_text()));
         let mask = if seed == 0 { 0 } else { first_random(seed) };
-        Ok(Subsample { fraction, seed, mask, dropped: 0 })
+        Ok(Subsample { fraction, seed, mask })
     }
 
     /// Returns the seed.
@@ -41,11 +114,6 @@ impl Subsample {
         let (fraction, seed) = (self.fraction, self.seed);
         lines.push(HeaderLine::new(format!("@CO\tSub-sampled fraction={fraction} seed={seed}")));
         header.replace(b"CO", lines, &[])
-    }
-
-    fn keeps(&self, record: RecordRef<'_>) -> bool {
-        let hash = wang(x31(record.qname()) ^ self.mask);
-        f64::from(hash & 0xFF_FFFF) / f64::from(1 << 24) < self.fraction
     }
 }
 
@@ -90,39 +158,26 @@ fn first_random(seed: u32) -> u32 {
     words[344] >> 1
 }
 
-impl Step for Subsample {
+impl Criterion for Subsample {
     fn name(&self) -> &'static str {
         "subsample"
     }
 
-    fn fork(&self) -> Box<dyn Step> {
-        Box::new(self.clone())
+    fn dropped(&self) -> &'static str {
+        "reads dropped by subsampling"
     }
 
-    fn changes(&self) -> Changes {
-        Changes::drops()
-    }
-
-    fn by_record(&self) -> bool {
-        true
-    }
-
-    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let before = batch.len();
-        batch.retain(|_, record| self.keeps(record));
-        self.dropped += (before - batch.len()) as u64;
-        Ok(())
-    }
-
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("reads dropped by subsampling", self.dropped)]
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let hash = wang(x31(record.qname()) ^ self.mask);
+        Ok(f64::from(hash & 0xFF_FFFF) / f64::from(1 << 24) < self.fraction)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use readmill_record::{Stamp, edit};
+    use readmill_record::{Batch, Stamp, edit};
 
     #[test]
     fn the_generator_is_that_of_glibc() {
@@ -163,7 +218,7 @@ mod tests {
                 edit::close(&mut raw, 0);
                 batch.push(&raw, Stamp::new(i, 0)).unwrap();
             }
-            let mut step = Subsample::new(fraction, Some(seed), &header).unwrap();
+            let mut step = Subsample::new(fraction, Some(seed), &header).unwrap().step();
             step.apply(&mut batch).unwrap();
             let kept: Vec<u64> = batch.records().map(|(stamp, _)| stamp.ordinal()).collect();
             let both: Vec<u64> = names.iter().flat_map(|name| [2 * name, 2 * name + 1]).collect();

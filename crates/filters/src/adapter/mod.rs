@@ -8,12 +8,49 @@
 
 mod marker;
 mod prefix_scan;
-mod pruning;
-mod rules;
 mod search;
 mod sequences;
 
-pub use marker::{FoundIn, Marker};
-pub use pruning::{Kept, Tally};
-pub use rules::{AdapterRules, Pruning, Stringency};
+pub use marker::{FoundIn, Kept, Marker, Tally};
 pub use sequences::AdapterPair;
+
+/// How much of a read must match an adapter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stringency {
+    /// The least number of compared bases.
+    pub least_bases: usize,
+    /// The highest rate of mismatches in compared bases; the product with the number of bases is rounded
+    /// down. 0 to 1.
+    pub error_rate: f64,
+}
+
+impl Stringency {
+    /// Returns the allowed mismatches in `bases` bases.
+    fn mismatches(&self, bases: usize) -> usize {
+        (bases as f64 * self.error_rate) as usize
+    }
+}
+
+/// The rules of adapter marking.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdapterRules {
+    /// Adapters, in the order in which they are tried.
+    pub adapters: Vec<AdapterPair>,
+    /// The stringency for single reads.
+    pub single: Stringency,
+    /// The stringency for each read of a pair.
+    pub pair: Stringency,
+    /// Bases of an adapter that are used.
+    pub longest: usize,
+    /// Which adapters are dropped; `None` if all stay.
+    pub pruning: Option<Pruning>,
+}
+
+/// When adapters are dropped, and how many stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pruning {
+    /// Templates with an adapter after which the list is pruned; from 1.
+    pub after: u64,
+    /// Adapters that stay, from 1: the most frequent ones.
+    pub keep: usize,
+}

@@ -1,7 +1,7 @@
 //! Finds the place in a read where an adapter starts.
 
+use super::Stringency;
 use super::prefix_scan::{BaseBlock, PrefixScan, up_to};
-use super::rules::Stringency;
 
 /// The adapters to search in reads of one segment, each sequence once.
 #[derive(Clone, Debug)]

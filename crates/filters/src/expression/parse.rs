@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use readmill_record::Header;
 
-use super::fault::{ExpressionFault, unknown};
-use super::names::HeaderNames;
-use super::program::{Binary, Id, Junction, Node, Program, Unary};
+use super::evaluate::{Binary, Id, Junction, Node, Program, Unary};
 use super::value::ValueKind;
-use super::variable::Variable;
-use super::{literal, pattern};
+use super::variable::{HeaderNames, Variable};
+use super::{ExpressionFault, literal, pattern};
 
 /// Deepest nesting, so that neither parsing nor evaluating an expression exhausts the stack.
 const DEEPEST: u32 = 200;
@@ -398,4 +396,21 @@ impl<'t> Parser<'t> {
             _ => ExpressionFault::new(self.at, "here should stand an operator"),
         }
     }
+}
+
+/// Returns the fault of an unknown variable.
+fn unknown(at: usize, word: &str) -> ExpressionFault {
+    let fault = ExpressionFault::new(at, format!("there is no variable {word}"));
+    if word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
+        return fault.hint("optional fields stand in brackets, as [NM]");
+    }
+    if word.starts_with("flag.") {
+        return fault.hint(
+            "after flag. stands paired, proper_pair, unmap, munmap, reverse, mreverse, read1, read2, secondary, \
+             qcfail, dup or supplementary",
+        );
+    }
+    fault.hint(
+        "variables are those of 'samtools view -e': mapq, flag, pos, qname, rname, cigar, seq, qual, …",
+    )
 }

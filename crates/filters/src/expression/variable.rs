@@ -1,11 +1,11 @@
 //! The variables of expressions, and their values in a record.
 
-use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
-use readmill_record::{Flags, RecordRef};
+use std::collections::HashMap;
 
-use super::names::HeaderNames;
-use super::text::Text;
-use super::value::{Value, ValueKind};
+use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
+use readmill_record::{Flags, Header, RecordRef};
+
+use super::value::{Text, Value, ValueKind};
 
 /// A variable, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,4 +156,38 @@ fn soft_clipped(cigar: Cigar<'_>) -> i64 {
         _ => 0,
     };
     i64::from(left) + i64::from(right)
+}
+
+/// Names of reference sequences and libraries; empty where no variable needs them.
+#[derive(Default)]
+pub(super) struct HeaderNames {
+    references: Vec<Box<[u8]>>,
+    /// LB of each read group.
+    libraries: HashMap<Box<[u8]>, Box<[u8]>>,
+}
+
+impl HeaderNames {
+    pub fn take_references(&mut self, header: &Header) {
+        self.references = header.references().iter().map(|it| it.name.as_slice().into()).collect();
+    }
+
+    pub fn take_libraries(&mut self, header: &Header) {
+        for group in header.lines_of(b"RG") {
+            if let (Some(id), Some(library)) = (group.get(b"ID"), group.get(b"LB")) {
+                self.libraries.entry(id.into()).or_insert_with(|| library.into());
+            }
+        }
+    }
+
+    /// Returns the name of a reference sequence, `*` for none.
+    pub fn reference(&self, id: i32) -> &[u8] {
+        let name = usize::try_from(id).ok().and_then(|id| self.references.get(id));
+        name.map_or(b"*", |name| name)
+    }
+
+    /// Returns the library of a record's read group; empty if unknown.
+    pub fn library(&self, record: RecordRef<'_>) -> &[u8] {
+        let library = record.read_group().and_then(|group| self.libraries.get(group));
+        library.map_or(b"", |library| library)
+    }
 }

@@ -8,13 +8,36 @@ mod samtools;
 mod tests;
 
 use std::ops::Range;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use readmill_record::header::ReferenceSequence;
-use readmill_record::{Batch, Changes, Flags, Header, Result, Span, Step, tag};
+use readmill_record::{Batch, Changes, Error, Flags, Header, Result, Span, Step, tag};
+
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 pub use lone::LoneMates;
 use read::{PlannedRead, TemplateOutcome, Texts};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "fix-mates",
+        Value::OneOf(&[
+            ("picard", "Picard FixMateInformation"),
+            ("samtools", "samtools fixmate -m, which sanitises, too"),
+        ]),
+        "RULES",
+        "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together",
+    )],
+    parse: |given, filters| {
+        given.parsed::<MateRules>("fix-mates")?.into_iter().for_each(|rules| filters.add(rules));
+        Ok(())
+    },
+};
+
+/// Memory of one thread where all reads are as small as possible: a hundred bytes for each of 27,000.
+const THREAD_MEMORY: u64 = 3 << 20;
 
 /// The tool whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +55,32 @@ impl MateRules {
             MateRules::Picard => "picard",
             MateRules::Samtools => "samtools",
         }
+    }
+}
+
+impl FromStr for MateRules {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let rules = [MateRules::Picard, MateRules::Samtools].into_iter().find(|it| it.name() == name);
+        rules.ok_or_else(|| Error::usage("these are no rules for mates").hint("give picard or samtools"))
+    }
+}
+
+impl Filter for MateRules {
+    fn words(&self) -> Vec<String> {
+        with_value("--fix-mates", self.name())
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let step = FixMates::new(*self, context.header);
+        context.lone_mates = Some(step.lone_mates());
+        Ok(Box::new(step))
+    }
+
+    fn facts(&self) -> FilterFacts {
+        let thread_memory = Some(("mates", THREAD_MEMORY));
+        FilterFacts { adjacent_mates: true, thread_memory, ..FilterFacts::default() }
     }
 }
 

@@ -6,8 +6,8 @@ mod language;
 pub mod random;
 mod sample;
 
-use readmill_filters::Select;
 use readmill_filters::expression::Expression;
+use readmill_filters::{Criterion, Select};
 use readmill_record::ErrorKind;
 use readmill_record::Step;
 use sample::{READS, batch, header, of_both};
@@ -275,7 +275,8 @@ SRR.2.1\t4\t*\t0\t0\t*\t*\t0\t0\tCCCCCC\t*"
     ] {
         for keep in [true, false] {
             let mut batch = batch_of(&reads);
-            let mut step = Select::new(Expression::parse(text, &header).unwrap(), keep).fork();
+            let mut step =
+                Select { expression: Expression::parse(text, &header).unwrap(), keep }.step().fork();
             step.apply(&mut batch).unwrap();
             let left: String = batch.records().map(|(stamp, _)| stamp.ordinal().to_string()).collect();
             let others: String = "012".chars().filter(|i| !kept.contains(*i)).collect();
@@ -295,7 +296,8 @@ fn batch_of(reads: &readmill_record::Batch) -> readmill_record::Batch {
 #[test]
 fn a_step_names_the_record_it_failed_on() {
     let header = header();
-    let mut step = Select::new(Expression::parse("[RG] + 1", &header).unwrap(), true);
+    let mut step =
+        Select { expression: Expression::parse("[RG] + 1", &header).unwrap(), keep: true }.step();
     let error = step.apply(&mut batch(&header, READS)).unwrap_err();
     assert!(error.to_string().starts_with("record 1 (read first): expression '[RG] + 1'"), "{error}");
 }

@@ -9,12 +9,9 @@
 //!   (sums count them), nor have lengths above [`LONGEST_READ`] in RL, FRL and LRL. A comment says so where it happens.
 //! - Where samtools stops (a mapped read without CIGAR, an insertion outside of its read), counting goes on.
 
-mod counts;
 mod cycles;
-mod indels;
-mod insert_sizes;
+mod histograms;
 mod partial;
-mod summary;
 mod text;
 
 use readmill_record::{Batch, Result};

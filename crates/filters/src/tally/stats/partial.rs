@@ -3,10 +3,8 @@
 use readmill_record::cigar::HARD_CLIP;
 use readmill_record::{Flags, RecordRef};
 
-use super::counts::{Count, Histogram, NamedCounts};
 use super::cycles::{Bases, Qualities};
-use super::indels::Indels;
-use super::insert_sizes::InsertSizes;
+use super::histograms::{Count, Histogram, Indels, InsertSizes, NamedCounts};
 
 /// The longest read whose length has a row; longer ones are counted together.
 pub const LONGEST_READ: usize = (1 << 16) - 2;

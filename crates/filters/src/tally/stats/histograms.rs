@@ -1,0 +1,247 @@
+//! Named counters, and counts by number: histograms, insert sizes by the orientation of pairs, insertions and deletions.
+
+use readmill_record::RecordRef;
+use readmill_record::cigar::{HARD_CLIP, SKIP};
+
+use super::cycles::MOST_CYCLES;
+
+/// The counters that a read adds to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Count {
+    Secondary,
+    Supplementary,
+    /// First segments, and reads that are not paired.
+    First,
+    Last,
+    /// Segments that are neither, or both.
+    Other,
+    Unmapped,
+    MappedAlone,
+    MappedInPair,
+    Proper,
+    Paired,
+    Duplicates,
+    QcFailed,
+    MapqZero,
+    OtherContig,
+    Bases,
+    FirstBases,
+    LastBases,
+    DuplicateBases,
+    MappedBases,
+    CigarBases,
+}
+
+/// Counts by name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NamedCounts([u64; Count::CigarBases as usize + 1]);
+
+impl NamedCounts {
+    pub fn add(&mut self, count: Count, n: u64) {
+        self.0[count as usize] += n;
+    }
+
+    pub fn of(&self, count: Count) -> u64 {
+        self.0[count as usize]
+    }
+
+    pub fn merge(&mut self, from: &NamedCounts) {
+        for (into, from) in self.0.iter_mut().zip(from.0) {
+            *into += from;
+        }
+    }
+}
+
+/// Numbers by index; missing ones are 0.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Histogram(Vec<u64>);
+
+impl Histogram {
+    pub fn add(&mut self, index: usize) {
+        if index >= self.0.len() {
+            self.0.resize((index + 1).next_power_of_two(), 0);
+        }
+        self.0[index] += 1;
+    }
+
+    pub fn of(&self, index: usize) -> u64 {
+        self.0.get(index).copied().unwrap_or(0)
+    }
+
+    pub fn merge(&mut self, mut from: Histogram) {
+        if from.0.len() > self.0.len() {
+            std::mem::swap(self, &mut from);
+        }
+        for (into, from) in self.0.iter_mut().zip(from.0) {
+            *into += from;
+        }
+    }
+
+    /// Returns the numbers that are not 0, by index.
+    pub fn counted(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.0.iter().copied().enumerate().filter(|&(_, count)| count > 0)
+    }
+}
+
+/// Larger insert sizes count as this one.
+const LARGEST_INSERT: u32 = 8000;
+
+/// The share of pairs in rows, mean and deviation; the largest insert sizes are left out.
+const MAIN_BULK: f32 = 0.99;
+
+/// Numbers of reads by insert size: inward, outward, other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InsertSizes([Histogram; 3]);
+
+/// The summary of insert sizes.
+pub(super) struct Insertion {
+    /// Pairs by insert size, up to where the main bulk ends: inward, outward, other.
+    pub rows: Vec<[u64; 3]>,
+    /// Pairs of any size: inward, outward, other.
+    pub pairs: [u64; 3],
+    pub mean: f64,
+    pub deviation: f64,
+}
+
+impl InsertSizes {
+    /// Bytes of the largest tables.
+    pub const BYTES: usize = 3 * 8192 * 8;
+
+    /// Counts a primary read that is mapped as its mate is.
+    pub fn add(&mut self, record: RecordRef<'_>) {
+        let size = record.tlen().unsigned_abs().min(LARGEST_INSERT);
+        if size == 0 && record.ref_id() != record.next_ref_id() {
+            return;
+        }
+        let flags = record.flags();
+        let (first, forward) = (flags.is_first(), !flags.is_reverse());
+        let to_mate = i64::from(record.next_pos()) - i64::from(record.pos());
+        let orientation = if forward != flags.is_mate_reverse() {
+            2
+        } else if to_mate == 0 {
+            0 // reads that cover each other count as inward
+        } else {
+            let ahead = first == (to_mate > 0);
+            usize::from(ahead != (first == forward))
+        };
+        self.0[orientation].add(size as usize);
+    }
+
+    pub fn merge(&mut self, from: InsertSizes) {
+        for (into, from) in self.0.iter_mut().zip(from.0) {
+            into.merge(from);
+        }
+    }
+
+    /// Pairs of one size; both reads of a pair were counted.
+    fn pairs_of(&self, size: usize) -> [u64; 3] {
+        [0, 1, 2].map(|orientation| self.0[orientation].of(size) / 2)
+    }
+
+    /// Returns the summary, by the same steps of arithmetic as samtools.
+    pub fn summary(&self) -> Insertion {
+        let sizes: Vec<[u64; 3]> =
+            (0..=LARGEST_INSERT as usize).map(|size| self.pairs_of(size)).collect();
+        let total = |pairs: &[u64; 3]| pairs.iter().sum::<u64>();
+        let pairs = [0, 1, 2].map(|i| sizes.iter().map(|row| row[i]).sum());
+        let mut counted = total(&pairs);
+        let (mut end, mut bulk, mut sum) = (0, 0.0, 0.0);
+        for (size, row) in sizes.iter().enumerate() {
+            let here = total(row);
+            if here > 0 {
+                end = size + 1;
+            }
+            bulk += here as f64;
+            sum += (size as u64 * here) as f64;
+            if bulk / counted as f64 > f64::from(MAIN_BULK) {
+                (end, counted) = (size + 1, bulk as u64);
+                break;
+            }
+        }
+        let divisor = counted.max(1) as f64;
+        let mean = sum / divisor;
+        let mut variance = 0.0;
+        for (size, row) in sizes.iter().enumerate().take(end).skip(1) {
+            let distance = size as f64 - mean;
+            variance += total(row) as f64 * distance * distance / divisor;
+        }
+        Insertion { rows: sizes[..end].to_vec(), pairs, mean, deviation: variance.sqrt() }
+    }
+}
+
+/// Longest insertion or deletion that has a row.
+const LONGEST_INDEL: u32 = 300;
+
+const INSERTION: u32 = 1;
+const DELETION: u32 = 2;
+const PADDING: u32 = 6;
+
+/// Insertions and deletions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Indels {
+    /// Insertions and deletions by length.
+    by_length: [Histogram; 2],
+    /// By cycle: insertions of first and last segments, deletions of first and last segments.
+    by_cycle: [Histogram; 4],
+}
+
+impl Indels {
+    /// Bytes of the largest tables.
+    pub const BYTES: usize = (2 * 512 + 4 * 1024) * 8;
+
+    /// Counts the insertions and deletions of a mapped read, which is the first (0) or last (1) segment of its
+    /// template, or neither.
+    pub fn add(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
+        let (length, reverse) = (record.l_seq() as i64, record.flags().is_reverse());
+        let mut cycle = 0; // bases before the operator, as the record has them
+        for (op, n) in record.cigar().ops().filter(|&(_, n)| n > 0) {
+            let bases = i64::from(n);
+            match op {
+                INSERTION => {
+                    let first = if reverse { length - cycle - bases } else { cycle };
+                    self.count(0, n, first, segment);
+                    cycle += bases;
+                }
+                DELETION => {
+                    let before = if reverse { length - cycle - 1 } else { cycle - 1 };
+                    self.count(1, n, before, segment);
+                }
+                SKIP | HARD_CLIP | PADDING => {}
+                _ => cycle += bases,
+            }
+        }
+    }
+
+    fn count(&mut self, what: usize, n: u32, cycle: i64, segment: Option<usize>) {
+        let Ok(cycle) = usize::try_from(cycle) else { return };
+        if let Some(segment) = segment.filter(|_| cycle < MOST_CYCLES) {
+            self.by_cycle[2 * what + segment].add(cycle);
+        }
+        if n <= LONGEST_INDEL {
+            self.by_length[what].add(n as usize);
+        }
+    }
+
+    /// Rows of lengths: length, insertions, deletions.
+    pub fn lengths(&self) -> impl Iterator<Item = (usize, [u64; 2])> {
+        let rows =
+            (1..=LONGEST_INDEL as usize).map(|n| (n, [0, 1].map(|what| self.by_length[what].of(n))));
+        rows.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
+    }
+
+    /// Rows of cycles, from 0.
+    pub fn cycles(&self) -> impl Iterator<Item = (usize, [u64; 4])> {
+        let rows =
+            (0..MOST_CYCLES).map(|cycle| (cycle, [0, 1, 2, 3].map(|i| self.by_cycle[i].of(cycle))));
+        rows.filter(|(_, counts)| counts.iter().any(|&count| count > 0))
+    }
+
+    pub fn merge(&mut self, from: Indels) {
+        for (into, from) in self.by_length.iter_mut().zip(from.by_length) {
+            into.merge(from);
+        }
+        for (into, from) in self.by_cycle.iter_mut().zip(from.by_cycle) {
+            into.merge(from);
+        }
+    }
+}
