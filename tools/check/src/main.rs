@@ -1,11 +1,12 @@
 //! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, no file is too long, and documents
-//! name paths that exist.
+//! name paths that exist. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod circles;
 mod documents;
 mod files;
+mod picture;
 
 use std::path::Path;
 
@@ -14,6 +15,9 @@ use anyhow::{Context, Result, bail};
 /// Checks every rule and prints the places that break one.
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("no workspace")?;
+    if std::env::args().nth(1).is_some_and(|word| word == "picture") {
+        return picture::write(root);
+    }
     let mut files = Vec::new();
     for place in files::PLACES {
         files::collect(&root.join(place), &mut files)?;
@@ -24,6 +28,7 @@ fn main() -> Result<()> {
         findings.extend(files::check_length(file)?);
     }
     findings.extend(documents::check(root)?);
+    findings.extend(picture::check(root)?);
     for finding in &findings {
         println!("{}", finding.replace(&format!("{}/", root.display()), ""));
     }

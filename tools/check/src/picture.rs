@@ -1,0 +1,141 @@
+//! The picture of crates and modules in docs/ARCHITECTURE.md, drawn from the manifests and from each `lib.rs`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+const DOCUMENT: &str = "docs/ARCHITECTURE.md";
+const BEGIN: &str = "<!-- drawn by `./dev picture` -->\n```\n";
+const END: &str = "```\n<!-- end of the picture -->";
+
+/// The most letters of a line.
+const WIDTH: usize = 118;
+
+/// A crate of the program.
+struct Crate {
+    /// Crates of ours that it uses.
+    uses: Vec<String>,
+    modules: Vec<String>,
+}
+
+/// The finding that the picture is not the code's, if it is not.
+pub fn check(root: &Path) -> Result<Option<String>> {
+    let text = std::fs::read_to_string(root.join(DOCUMENT))?;
+    let shown = parts(&text)?[1];
+    Ok((shown != draw(root)?)
+        .then(|| format!("{DOCUMENT}: the picture is not the code's: run ./dev picture")))
+}
+
+/// Draws the picture into the document.
+pub fn write(root: &Path) -> Result<()> {
+    let path = root.join(DOCUMENT);
+    let text = std::fs::read_to_string(&path)?;
+    let [before, _, after] = parts(&text)?;
+    std::fs::write(&path, [before, &draw(root)?, after].concat())?;
+    Ok(())
+}
+
+/// The document before the picture, the picture, and the rest.
+fn parts(text: &str) -> Result<[&str; 3]> {
+    let begin = text.find(BEGIN).with_context(|| format!("{DOCUMENT} has no picture"))? + BEGIN.len();
+    let end = begin
+        + text[begin..].find(END).with_context(|| format!("{DOCUMENT}: the picture has no end"))?;
+    Ok([&text[..begin], &text[begin..end], &text[end..]])
+}
+
+/// Crates from the bottom to the top, each with those directly below it and with its modules.
+fn draw(root: &Path) -> Result<String> {
+    let mut crates = BTreeMap::new();
+    for entry in std::fs::read_dir(root.join("crates"))? {
+        let directory = entry?.path();
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        crates.insert(name, read(&directory)?);
+    }
+    crates.insert("readmill".to_string(), read(root)?);
+    let mut rows: Vec<&String> = crates.keys().collect();
+    rows.sort_by_key(|name| (level(&crates, name), *name));
+    let mut picture = String::new();
+    for name in rows {
+        let Crate { uses, modules } = &crates[name];
+        let by_another =
+            |it: &&String| uses.iter().any(|other| other != *it && reaches(&crates, other, it));
+        let below: Vec<&str> = uses.iter().filter(|it| !by_another(it)).map(String::as_str).collect();
+        let arrow =
+            if below.is_empty() { String::new() } else { format!("─► {}", below.join(", ")) };
+        writeln!(picture, "{name:<9} {arrow}")?;
+        let mut line = String::new();
+        for module in modules {
+            if line.len() + module.len() + 14 > WIDTH {
+                writeln!(picture, "            {line}")?;
+                line.clear();
+            }
+            line = if line.is_empty() { module.clone() } else { line + "  " + module };
+        }
+        if !line.is_empty() {
+            writeln!(picture, "            {line}")?;
+        }
+    }
+    Ok(picture)
+}
+
+fn read(directory: &Path) -> Result<Crate> {
+    let manifest = std::fs::read_to_string(directory.join("Cargo.toml"))?;
+    let used = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
+    let used = used.split("\n[").next().unwrap_or_default();
+    let ours = |line: &str| {
+        let name = line.strip_prefix("readmill-")?.split(['.', ' ', '=']).next()?;
+        Some(name.to_string())
+    };
+    let mut modules = Vec::new();
+    for file in ["lib.rs", "main.rs"] {
+        let Ok(text) = std::fs::read_to_string(directory.join("src").join(file)) else { continue };
+        let mut before = "";
+        for line in text.lines() {
+            let module = line.strip_prefix("pub mod ").or_else(|| line.strip_prefix("mod "));
+            let module = module.and_then(|rest| rest.strip_suffix(';'));
+            modules.extend(module.filter(|_| !before.contains("cfg(test)")).map(str::to_string));
+            before = line;
+        }
+    }
+    modules.sort();
+    Ok(Crate { uses: used.lines().filter_map(ours).collect(), modules })
+}
+
+/// How many crates lie below at most.
+fn level(crates: &BTreeMap<String, Crate>, name: &str) -> usize {
+    let below = crates.get(name).map_or(&[][..], |it| &it.uses);
+    below.iter().map(|it| 1 + level(crates, it)).max().unwrap_or(0)
+}
+
+/// Whether a crate uses another, directly or not.
+fn reaches(crates: &BTreeMap<String, Crate>, from: &str, to: &str) -> bool {
+    let below = crates.get(from).map_or(&[][..], |it| &it.uses);
+    below.iter().any(|it| it == to || reaches(crates, it, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_shows_what_lies_directly_below() {
+        let of = |uses: &[&str]| Crate {
+            uses: uses.iter().map(|it| it.to_string()).collect(),
+            modules: Vec::new(),
+        };
+        let crates = [("a", of(&[])), ("b", of(&["a"])), ("c", of(&["a", "b"]))]
+            .map(|(name, it)| (name.to_string(), it));
+        let crates = BTreeMap::from(crates);
+        assert_eq!(["a", "b", "c"].map(|name| level(&crates, name)), [0, 1, 2]);
+        assert!(reaches(&crates, "c", "a") && !reaches(&crates, "a", "c"));
+    }
+
+    #[test]
+    fn a_document_without_a_picture_is_an_error() {
+        assert!(parts("nothing").is_err());
+        let text = format!("before {BEGIN}a\n{END} after");
+        assert_eq!(parts(&text).unwrap()[1], "a\n");
+    }
+}
