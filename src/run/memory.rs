@@ -183,8 +183,8 @@ impl Memory {
             let tickets = MIB * (crew.in_flight * extra.most_copies()) as u64; // what they bring
             division.take("other outputs", extra_writer::memory(extra.most_files()) + tickets);
         }
-        for (name, bytes) in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
-            division.take(name, bytes() as u64 * (threads as u64 + 1));
+        for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
+            division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -43,8 +43,8 @@ pub struct TallySpec {
     pub of_input: bool,
     /// Whether its text names the sample.
     pub names_sample: bool,
-    /// The memory of its counts on each thread, and of their sum, if that is more than a few KiB: a name and bytes.
-    pub memory: Option<(&'static str, fn() -> usize)>,
+    /// The memory of its counts, if that is more than a few KiB.
+    pub memory: Option<CountMemory>,
     /// Makes the tally for a run.
     pub make: fn(&TallyContext<'_>) -> Report,
 }
@@ -55,6 +55,15 @@ impl TallySpec {
         let (flag_help, command_help, memory) = (None, None, None);
         TallySpec { name, flag_help, command_help, of_input: false, names_sample: false, memory, make }
     }
+}
+
+/// The memory that counts take on each thread, and once more for their sum.
+#[derive(Clone, Copy, Debug)]
+pub struct CountMemory {
+    /// What the division of the memory calls it.
+    pub name: &'static str,
+    /// Returns the bytes of one thread.
+    pub bytes: fn() -> usize,
 }
 
 /// What is known of the reads before they are counted.

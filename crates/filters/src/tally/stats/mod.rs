@@ -16,7 +16,7 @@ mod text;
 
 use readmill_record::{Batch, Result, Tally};
 
-use super::{Report, TallySpec};
+use super::{CountMemory, Report, TallySpec};
 
 pub use cycles::MOST_CYCLES;
 pub use partial::{LONGEST_READ, StatsPartial};
@@ -25,7 +25,7 @@ pub use partial::{LONGEST_READ, StatsPartial};
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write statistics of the reads, as samtools stats does"),
     command_help: Some("Statistics of reads, as samtools stats"),
-    memory: Some(("statistics", StatsPartial::bytes)),
+    memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::bytes }),
     ..TallySpec::new("stats", |context| {
         Report::new(Stats::new(context.sorted), |counts, _| counts.to_text().into_bytes())
     })
