@@ -24,9 +24,9 @@ mod process;
 mod run;
 
 pub use outputs::signal;
-pub use pipeline::dyn_tally::{DynTally, SharedTally, TallyWorker};
 pub use plan::Plan;
 pub use process::{allocator, console, limit, pause};
+pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]
 pub use run::audit;

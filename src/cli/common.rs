@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 use readmill::plan::{
     self, CramStyle, ExtraFile, ExtraOutput, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources,
     Steps, Tallies, Verbosity,
 };
 use readmill::{Plan, limit};
 use readmill_cram::Cache;
+use readmill_filters::tally::{TALLIES, TallySpec};
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
 use readmill_format::reference::Fasta;
@@ -338,18 +339,8 @@ impl ResourceFlags {
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SamePassFlags {
-    /// Write numbers of reads by FLAG, as samtools flagstat does
-    #[arg(long, value_name = "FILE")]
-    flagstat: Option<PathBuf>,
-    /// Write numbers of reads by reference sequence, as samtools idxstats does
-    #[arg(long, value_name = "FILE")]
-    idxstats: Option<PathBuf>,
-    /// Write statistics of the reads, as samtools stats does
-    #[arg(long, value_name = "FILE")]
-    stats: Option<PathBuf>,
-    /// Write checksums of the reads that do not depend on their order, as readmill checksum does
-    #[arg(long, value_name = "FILE")]
-    checksum: Option<PathBuf>,
+    #[command(flatten)]
+    tallies: TallyFlags,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
     #[arg(long)]
     verify: bool,
@@ -359,6 +350,41 @@ pub struct SamePassFlags {
     /// Put some reads into another file instead; may be given again, the first that fits counts
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
+}
+
+/// Flags of tallies, as `readmill_filters` describes them: the tallies with their files.
+struct TallyFlags(Vec<(&'static TallySpec, PathBuf)>);
+
+/// The tallies that have a flag, with its help.
+fn flags() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
+    TALLIES.iter().filter_map(|tally| Some((*tally, tally.flag_help?)))
+}
+
+impl Args for TallyFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(flags().map(|(tally, help)| {
+            let arg = Arg::new(tally.name).long(tally.name).value_name("FILE").help(help);
+            arg.value_parser(value_parser!(PathBuf))
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for TallyFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let file = |(tally, _): (&'static TallySpec, _)| {
+            Some((tally, matches.get_one::<PathBuf>(tally.name)?.clone()))
+        };
+        Ok(TallyFlags(flags().filter_map(file).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// The name of the sample.
@@ -382,14 +408,7 @@ fn parse_sample(text: &str) -> std::result::Result<String, String> {
 
 impl SamePassFlags {
     pub fn tallies(&self) -> Tallies {
-        Tallies {
-            flagstat: self.flagstat.clone(),
-            idxstats: self.idxstats.clone(),
-            stats: self.stats.clone(),
-            checksum: self.checksum.clone(),
-            verify: self.verify,
-            ..Tallies::default()
-        }
+        Tallies { files: self.tallies.0.clone(), verify: self.verify, ..Tallies::default() }
     }
 
     pub fn extra(&self) -> Result<Option<ExtraOutput>> {

@@ -60,12 +60,8 @@ enum Command {
     Split(sort::SplitArgs),
     /// Reads back to FASTQ
     Fastq(Box<fastq::FastqArgs>),
-    /// Numbers of reads by FLAG, as samtools flagstat
-    Flagstat(tally::TallyArgs),
-    /// Numbers of reads by reference sequence, as samtools idxstats; needs no index
-    Idxstats(tally::TallyArgs),
-    /// Statistics of reads, as samtools stats
-    Stats(tally::TallyArgs),
+    #[command(flatten)]
+    Tally(tally::TallyCommand),
     /// Checksums of reads that do not depend on their order
     Checksum(tally::ChecksumArgs),
     /// Say how far two files agree
@@ -128,9 +124,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
-        Command::Flagstat(it) => process(&it.flagstat()?),
-        Command::Idxstats(it) => process(&it.idxstats()?),
-        Command::Stats(it) => process(&it.stats()?),
+        Command::Tally(it) => process(&it.plan()?),
         Command::Checksum(it) => process(&it.plan()?),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),

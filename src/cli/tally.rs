@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
 use readmill::plan::{Steps, Tallies};
+use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_record::Result;
 
 use super::common::{InputFlags, ResourceFlags};
@@ -43,17 +45,56 @@ impl TallyArgs {
             resources: self.resources.resources(&self.output())?,
         })
     }
+}
 
-    pub fn flagstat(&self) -> Result<Plan> {
-        self.plan("flagstat", Tallies { flagstat: Some(self.output()), ..Tallies::default() })
+/// A subcommand that does nothing but one tally.
+pub struct TallyCommand {
+    tally: &'static TallySpec,
+    args: TallyArgs,
+}
+
+impl TallyCommand {
+    pub fn plan(&self) -> Result<Plan> {
+        self.args.plan(self.tally.name, Tallies::only(self.tally, self.args.output()))
+    }
+}
+
+/// The tallies that have a subcommand, with its help.
+fn commands() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
+    TALLIES.iter().filter_map(|tally| Some((*tally, tally.command_help?)))
+}
+
+impl Subcommand for TallyCommand {
+    fn augment_subcommands(command: Command) -> Command {
+        let made = |(tally, help): (&'static TallySpec, _)| {
+            TallyArgs::augment_args(Command::new(tally.name)).about(help).long_about(None)
+        };
+        command.subcommands(commands().map(made))
     }
 
-    pub fn stats(&self) -> Result<Plan> {
-        self.plan("stats", Tallies { stats: Some(self.output()), ..Tallies::default() })
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
     }
 
-    pub fn idxstats(&self) -> Result<Plan> {
-        self.plan("idxstats", Tallies { idxstats: Some(self.output()), ..Tallies::default() })
+    fn has_subcommand(name: &str) -> bool {
+        commands().any(|(tally, _)| tally.name == name)
+    }
+}
+
+impl FromArgMatches for TallyCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let given = matches.subcommand();
+        let found = given.and_then(|(name, matches)| {
+            let tally = commands().find(|(tally, _)| tally.name == name)?.0;
+            Some((tally, matches))
+        });
+        let (tally, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        Ok(TallyCommand { tally, args: TallyArgs::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
@@ -83,12 +124,11 @@ pub struct ChecksumArgs {
 
 impl ChecksumArgs {
     pub fn plan(&self) -> Result<Plan> {
-        let file = || Some(self.args.output());
-        let tallies = match (self.samtools, self.bamseqchksum) {
-            (true, _) => Tallies { samtools_checksum: file(), ..Tallies::default() },
-            (_, true) => Tallies { bamseqchksum: file(), ..Tallies::default() },
-            _ => Tallies { checksum: file(), ..Tallies::default() },
+        let tally = match (self.samtools, self.bamseqchksum) {
+            (true, _) => &checksum::SAMTOOLS_CHECKSUM,
+            (_, true) => &checksum::BAMSEQCHKSUM,
+            _ => &checksum::SPEC,
         };
-        self.args.plan("checksum", tallies)
+        self.args.plan("checksum", Tallies::only(tally, self.args.output()))
     }
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
-use readmill_filters::tally::AdapterCounts;
+use readmill_filters::tally::{Report, RunNames};
 use readmill_markdup::apply::FlaggedCounts;
 use readmill_markdup::{DuplicateCounts, DuplicationMetrics, Libraries};
 use readmill_record::header::Header;
@@ -25,20 +25,8 @@ pub enum ReportFile {
     Table,
     /// The recalibration table of the reads with their new qualities.
     After,
-    /// The text of samtools flagstat.
-    Flagstat,
-    /// The text of samtools idxstats.
-    Idxstats,
-    /// The text of samtools stats.
-    Stats,
-    /// Checksums.
-    Checksum,
-    /// Checksums as samtools takes them.
-    SamtoolsChecksum,
-    /// Checksums as bamseqchksum takes them.
-    Bamseqchksum,
-    /// Picard's metrics of adapters.
-    Adapters,
+    /// The result of the tally of this name.
+    Tally(&'static str),
 }
 
 /// The open report files; a name that cannot be written is reported before the run.
@@ -82,10 +70,14 @@ impl ReportFiles {
         target.sync()
     }
 
-    /// Writes the metrics of adapters, if the plan asks for them.
-    pub fn write_adapters(&mut self, plan: &Plan, counts: &AdapterCounts) -> Result<()> {
-        let text = counts.to_text(&self.in_place_of("MarkIlluminaAdapters", plan), VERSION);
-        self.write(ReportFile::Adapters, text.as_bytes())
+    /// Writes the result of a tally.
+    pub fn write_tally(&mut self, plan: &Plan, name: &'static str, report: &Report) -> Result<()> {
+        let main = plan.output.as_ref().map(|output| &output.path).or(plan.inputs.first());
+        let file = main.map_or("-".into(), |path| path.display().to_string());
+        let in_place_of = |tool: &str| self.in_place_of(tool, plan);
+        let text =
+            report.text(&RunNames { file: &file, in_place_of: &in_place_of, started: VERSION })?;
+        self.write(ReportFile::Tally(name), &text)
     }
 
     /// Returns a command line that begins like one of Picard, because report tools read the sample from it.
@@ -139,27 +131,23 @@ fn only_sample(header: &Header) -> Option<String> {
 fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
-    let [flagstat, idxstats, stats, checksum, samtools, bamseqchksum, adapters] = plan.tallies.paths();
     let all = [
         (ReportFile::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
         (ReportFile::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
         (ReportFile::Table, training.and_then(|training| training.table.as_deref())),
         (ReportFile::After, training.and_then(|training| training.after.as_deref())),
-        (ReportFile::Flagstat, flagstat),
-        (ReportFile::Idxstats, idxstats),
-        (ReportFile::Stats, stats),
-        (ReportFile::Checksum, checksum),
-        (ReportFile::SamtoolsChecksum, samtools),
-        (ReportFile::Bamseqchksum, bamseqchksum),
-        (ReportFile::Adapters, adapters),
     ];
-    all.into_iter().filter_map(|(what, path)| Some((what, path?))).collect()
+    let tallies = plan.tallies.files.iter();
+    let tallies = tallies.map(|(spec, path)| (ReportFile::Tally(spec.name), path.as_path()));
+    all.into_iter().filter_map(|(what, path)| Some((what, path?))).chain(tallies).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
 pub fn check(plan: &Plan) -> Result<()> {
-    let named = [ReportFile::Metrics, ReportFile::Json, ReportFile::Adapters];
-    if plan.tallies.sample.is_some() && !paths(plan).iter().any(|(what, _)| named.contains(what)) {
+    let metrics = [ReportFile::Metrics, ReportFile::Json];
+    let is_named = paths(plan).iter().any(|(what, _)| metrics.contains(what))
+        || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
+    if plan.tallies.sample.is_some() && !is_named {
         let what = "--sample names the sample in metrics, and none are written";
         return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
     }

@@ -2,14 +2,12 @@
 
 use readmill_bqsr::CovariateWorker;
 use readmill_filters::route::Segments;
-use readmill_record::Step;
-use readmill_record::{Batch, Result};
+use readmill_record::{Batch, DynTally, Result, Step, TallyWorker};
 
 use super::count::CovariateCounter;
 use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::routing::{self, RoutedRecords, Router};
-use crate::pipeline::dyn_tally::{DynTally, TallyWorker};
 
 /// Tallies.
 pub type DynTallies<'a> = Vec<&'a dyn DynTally>;

@@ -3,7 +3,6 @@
 pub mod batch_pipeline;
 pub mod count;
 pub mod duplicates;
-pub mod dyn_tally;
 pub mod feed;
 pub mod flush;
 pub mod ingest;

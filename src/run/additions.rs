@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::Step;
-use readmill_record::{Header, Result};
-
-use crate::pipeline::dyn_tally::DynTally;
+use readmill_record::{DynTally, Header, Result, Step};
 
 /// Makes a step; it may edit the header that the reads will have.
 pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>;

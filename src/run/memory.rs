@@ -9,7 +9,6 @@ use std::sync::Arc;
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
-use readmill_filters::tally::Stats;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::{CRAM_PARTITION, Entry};
 
@@ -184,8 +183,8 @@ impl Memory {
             let tickets = MIB * (crew.in_flight * extra.most_copies()) as u64; // what they bring
             division.take("other outputs", extra_writer::memory(extra.most_files()) + tickets);
         }
-        if plan.tallies.stats.is_some() {
-            division.take("statistics", Stats::bytes() as u64 * (threads as u64 + 1));
+        for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
+            division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);

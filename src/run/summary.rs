@@ -80,7 +80,7 @@ fn shown_output(plan: &Plan) -> String {
     if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
         return fastq.files[1].display().to_string();
     }
-    let tally = plan.tallies.paths().into_iter().flatten().next();
+    let tally = plan.tallies.files.first().map(|(_, path)| path.as_path());
     let main = plan.output.as_ref().map(|output| &*output.path);
     let path = main.or(table.map(|path| &**path)).or(tally);
     let path = path.map_or("nowhere".into(), |path| path.display().to_string());

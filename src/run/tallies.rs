@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use readmill_filters::tally::checksum::SequencingChecksum;
-use readmill_filters::tally::{AdapterBases, Checksum, Columns, Flagstat, Idxstats, Stats};
-use readmill_record::{Changes, Step, Tags};
-use readmill_record::{Error, Header, Result};
+use readmill_filters::tally::{Checksum, Columns, Report, TallyContext, TallySpec};
+use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
 
-use crate::outputs::report_files::{ReportFile, ReportFiles};
+use crate::outputs::report_files::ReportFiles;
 use crate::pipeline::batch_pipeline::DynTallies;
-use crate::pipeline::dyn_tally::{DynTally, SharedTally};
 use crate::plan::Plan;
 use crate::process::console::Console;
 
@@ -32,12 +29,8 @@ pub enum Tap {
 /// All tallies of a run.
 #[derive(Default)]
 pub struct RunTallies {
-    flagstat: Option<SharedTally<Flagstat>>,
-    idxstats: Option<SharedTally<Idxstats>>,
-    stats: Option<SharedTally<Stats>>,
-    checksum: Option<SharedTally<Checksum>>,
-    sequencing: Option<SharedTally<SequencingChecksum>>,
-    adapters: Option<SharedTally<AdapterBases>>,
+    /// Those whose result is a file.
+    reports: Vec<(&'static TallySpec, Report)>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
 }
@@ -53,20 +46,12 @@ impl RunTallies {
     ) -> Self {
         let wanted = &plan.tallies;
         let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
-        let sequencing = wanted.samtools_checksum.is_some() || wanted.bamseqchksum.is_some();
+        let context = TallyContext { header, sorted };
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
         RunTallies {
-            flagstat: wanted.flagstat.as_ref().map(|_| SharedTally::new(Flagstat)),
-            idxstats: wanted.idxstats.as_ref().map(|_| SharedTally::new(Idxstats::new(header))),
-            stats: wanted.stats.as_ref().map(|_| SharedTally::new(Stats::new(sorted))),
-            checksum: wanted
-                .checksum
-                .as_ref()
-                .map(|_| SharedTally::new(Checksum::new(header, Tags::default()))),
-            sequencing: sequencing.then(|| SharedTally::new(SequencingChecksum)),
-            adapters: wanted.adapters.as_ref().map(|_| SharedTally::new(AdapterBases)),
+            reports: wanted.files.iter().map(|(spec, _)| (*spec, (spec.make)(&context))).collect(),
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
         }
@@ -84,15 +69,12 @@ impl RunTallies {
                 Tap::MainOutput => {}
             }
         }
-        if tap == Tap::Input {
-            tallies.extend(self.adapters.iter().map(|it| it as &dyn DynTally));
+        for (spec, report) in &self.reports {
+            if tap == if spec.of_input { Tap::Input } else { Tap::MainOutput } {
+                tallies.push(&*report.tally);
+            }
         }
         if tap == Tap::MainOutput {
-            tallies.extend(self.flagstat.iter().map(|it| it as &dyn DynTally));
-            tallies.extend(self.idxstats.iter().map(|it| it as &dyn DynTally));
-            tallies.extend(self.stats.iter().map(|it| it as &dyn DynTally));
-            tallies.extend(self.checksum.iter().map(|it| it as &dyn DynTally));
-            tallies.extend(self.sequencing.iter().map(|it| it as &dyn DynTally));
             tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));
         }
         tallies
@@ -113,29 +95,8 @@ impl RunTallies {
 
     /// Writes the files that the plan asks for.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
-        if let Some(tally) = &self.flagstat {
-            files.write(ReportFile::Flagstat, tally.total()?.to_text().as_bytes())?;
-        }
-        if let Some(tally) = &self.idxstats {
-            files.write(ReportFile::Idxstats, &tally.total()?.to_text())?;
-        }
-        if let Some(tally) = &self.stats {
-            files.write(ReportFile::Stats, tally.total()?.to_text().as_bytes())?;
-        }
-        if let Some(tally) = &self.checksum {
-            files.write(ReportFile::Checksum, tally.total()?.to_text().as_bytes())?;
-        }
-        if let Some(tally) = &self.sequencing {
-            let sums = tally.total()?;
-            let main = plan.output.as_ref().map(|output| &output.path).or(plan.inputs.first());
-            let name = main.map_or("-".into(), |path: &std::path::PathBuf| path.display().to_string());
-            files.write(ReportFile::SamtoolsChecksum, &sums.to_samtools(&name))?;
-            files.write(ReportFile::Bamseqchksum, &sums.to_bamseqchksum())?;
-        }
-        if let Some(tally) = &self.adapters {
-            files.write_adapters(plan, &tally.total()?)?;
-        }
-        Ok(())
+        let mut reports = self.reports.iter();
+        reports.try_for_each(|(spec, report)| files.write_tally(plan, spec.name, report))
     }
 
     /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.

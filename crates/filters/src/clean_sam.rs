@@ -15,9 +15,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "Clip alignments, and MC, at the ends of reference sequences; set MAPQ of unmapped reads to 0 (Picard CleanSam)",
     )],
     parse: |given, filters| {
-        if given.is_given("clean-sam") {
-            filters.add(Request);
-        }
+        filters.extend(given.is_given("clean-sam").then_some(Request));
         Ok(())
     },
 };

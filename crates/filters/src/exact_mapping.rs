@@ -19,9 +19,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     ],
     parse: |given, filters| {
         for (flag, strict) in [("exact-mapping", false), ("exact-mapping-strict", true)] {
-            if given.is_given(flag) {
-                filters.add(ExactMapping { strict });
-            }
+            filters.extend(given.is_given(flag).then_some(ExactMapping { strict }));
         }
         Ok(())
     },

@@ -16,7 +16,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     .aliases(&["filter-mapping-quality", "min-MQ"])
     .samtools(&["q"])],
     parse: |given, filters| {
-        given.parsed("min-mapq")?.into_iter().for_each(|least| filters.add(MinMapq { least }));
+        filters.extend(given.parsed("min-mapq")?.map(|least| MinMapq { least }));
         Ok(())
     },
 };

@@ -14,9 +14,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         Flag::switch("nm-md-uq", "Write NM, MD and UQ as Picard SetNmMdAndUqTags").requires("reference")
     ],
     parse: |given, filters| {
-        if given.is_given("nm-md-uq") {
-            filters.add(Request);
-        }
+        filters.extend(given.is_given("nm-md-uq").then_some(Request));
         Ok(())
     },
 };

@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     .aliases(&["filter-non-overlapping-reads", "targets-file"])
     .samtools(&["L"])],
     parse: |given, filters| {
-        given.path("overlap").into_iter().for_each(|path| filters.add(Request { path }));
+        filters.extend(given.path("overlap").map(|path| Request { path }));
         Ok(())
     },
 };

@@ -22,7 +22,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "Rename reference sequences by this table of old and new names, also in SA, OA, XA, XB and CC",
     )],
     parse: |given, filters| {
-        given.path("rename-contigs").into_iter().for_each(|path| filters.add(Request { path }));
+        filters.extend(given.path("rename-contigs").map(|path| Request { path }));
         Ok(())
     },
 };

@@ -18,7 +18,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     )
     .aliases(&["replace-reference-sequences"])],
     parse: |given, filters| {
-        given.path("sequence-dictionary").into_iter().for_each(|path| filters.add(Request { path }));
+        filters.extend(given.path("sequence-dictionary").map(|path| Request { path }));
         Ok(())
     },
 };

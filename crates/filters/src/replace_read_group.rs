@@ -17,7 +17,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     )
     .aliases(&["replace-read-group"])],
     parse: |given, filters| {
-        given.parsed("read-group")?.into_iter().for_each(|group| filters.add(Request { group }));
+        filters.extend(given.parsed("read-group")?.map(|group| Request { group }));
         Ok(())
     },
 };

@@ -27,7 +27,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     ],
     parse: |given, filters| {
         for (flag, keep) in [("include", true), ("exclude", false)] {
-            given.all(flag)?.into_iter().for_each(|text| filters.add(Request { text, keep }));
+            filters.extend(given.all(flag)?.into_iter().map(|text| Request { text, keep }));
         }
         Ok(())
     },

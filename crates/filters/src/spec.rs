@@ -210,6 +210,12 @@ impl Filters {
     }
 }
 
+impl<F: Filter + 'static> Extend<F> for Filters {
+    fn extend<I: IntoIterator<Item = F>>(&mut self, filters: I) {
+        filters.into_iter().for_each(|filter| self.add(filter));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,7 @@ pub mod realign;
 mod room;
 mod step;
 pub mod tag;
+mod tally;
 pub mod view;
 
 pub use arena::{Arena, Sealed};
@@ -37,5 +38,6 @@ pub use ledger::{Charge, Ledger, ShareUse};
 pub use limit::Limit;
 pub use read_batch::{Read, ReadBatch, ReadSpan};
 pub use room::{Prepaid, make_room};
-pub use step::{Changes, Step, Tags, Tally};
+pub use step::{Changes, Step, Tags};
+pub use tally::{DynTally, SharedTally, Tally, TallyWorker};
 pub use view::RecordRef;

@@ -1,8 +1,8 @@
-//! The traits of all steps and tallies of a pipeline, and the kinds of changes that a step may make.
+//! The trait of all steps of a pipeline, and the kinds of changes that a step may make.
 //!
-//! A [`Step`] changes or drops the reads of a batch; a [`Tally`] counts something of them. Both see one batch at a time, on any
-//! thread, in any order. `examples/` has a program that adds one of each. Within a version 0.x these traits and
-//! [`Changes`] change only with x.
+//! A [`Step`] changes or drops the reads of a batch; a [`Tally`](crate::Tally) counts something of them. Both see one batch
+//! at a time, on any thread, in any order. `examples/` has a program that adds one of each. Within a version 0.x these
+//! traits and [`Changes`] change only with x.
 
 use crate::batch::Batch;
 use crate::error::Result;
@@ -38,32 +38,6 @@ pub trait Step: Send + Sync {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
-}
-
-/// Counts something of reads without changing them.
-///
-/// The counts of all threads are merged at the end, in any order: they must be integers, so that the result
-/// is the same for any number of threads.
-pub trait Tally: Send + Sync {
-    /// The counts of one thread.
-    type Partial: Send + Default;
-    /// The result for all reads.
-    type Total;
-
-    /// Bytes of memory that it takes on so many threads, with its result and the text of that, where they grow with the
-    /// header. The few KiB that every tally takes are not counted.
-    fn bytes(&self, _threads: u64) -> u64 {
-        0
-    }
-
-    /// Counts the reads of a batch.
-    fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
-
-    /// Adds the counts of another thread.
-    fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
-
-    /// Makes the result from the counts of all threads.
-    fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }
 
 /// The changes that a step may make to reads. All else must stay the same, and `--verify` fails if it does not.

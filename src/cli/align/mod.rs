@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use readmill::allocator::Heaps;
 use readmill::plan::{self, Aligner, Aligning, Lane};
 use readmill::{Plan, memory};
+use readmill_filters::tally::adapters as adapter_tally;
 use readmill_format::reference::Fasta;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Result};
@@ -86,7 +87,7 @@ impl AlignArgs {
         let (aligner, words) = self.kernel.aligner()?;
         let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
         plan.tallies.sample = self.steps.sample();
-        plan.tallies.adapters = self.adapters.metrics();
+        plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
         if plan.resources.reference.is_none() && self.fasta.is_file() {
             let fasta = Fasta::new(&self.fasta);
             plan.resources.reference = Some(fasta.clone());

@@ -31,7 +31,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together",
     )],
     parse: |given, filters| {
-        given.parsed::<MateRules>("fix-mates")?.into_iter().for_each(|rules| filters.add(rules));
+        filters.extend(given.parsed::<MateRules>("fix-mates")?);
         Ok(())
     },
 };

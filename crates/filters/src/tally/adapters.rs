@@ -3,9 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use readmill_record::{Batch, Result, tag};
+use readmill_record::{Batch, Result, Tally, tag};
 
-use readmill_record::Tally;
+use super::{Report, TallySpec};
+
+/// The specification of the tally, for which `readmill align` has a flag of its own.
+pub const SPEC: TallySpec = TallySpec {
+    of_input: true,
+    names_sample: true,
+    ..TallySpec::new("adapters", |_| {
+        Report::new(AdapterBases, |counts, names| {
+            counts.to_text(&(names.in_place_of)("MarkIlluminaAdapters"), names.started).into_bytes()
+        })
+    })
+};
 
 /// Counts reads by the number of bases from XT to their end.
 pub struct AdapterBases;

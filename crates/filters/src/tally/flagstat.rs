@@ -2,9 +2,16 @@
 
 use std::fmt::Write as _;
 
-use readmill_record::{Batch, RecordRef, Result};
+use readmill_record::{Batch, RecordRef, Result, Tally};
 
-use readmill_record::Tally;
+use super::{Report, TallySpec};
+
+/// The specification of the tally.
+pub const SPEC: TallySpec = TallySpec {
+    flag_help: Some("Write numbers of reads by FLAG, as samtools flagstat does"),
+    command_help: Some("Numbers of reads by FLAG, as samtools flagstat"),
+    ..TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_text().into_bytes()))
+};
 
 /// Counts reads by FLAG.
 #[derive(Clone, Copy, Default)]

@@ -5,6 +5,17 @@ use std::fmt::Write as _;
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Header, Result, Tally};
 
+use super::{Report, TallySpec};
+
+/// The specification of the tally.
+pub const SPEC: TallySpec = TallySpec {
+    flag_help: Some("Write numbers of reads by reference sequence, as samtools idxstats does"),
+    command_help: Some("Numbers of reads by reference sequence, as samtools idxstats; needs no index"),
+    ..TallySpec::new("idxstats", |context| {
+        Report::new(Idxstats::new(context.header), |counts, _| counts.to_text())
+    })
+};
+
 /// Counts reads by reference sequence.
 pub struct Idxstats {
     header: Header,

@@ -12,7 +12,20 @@ use readmill_record::tag::Field;
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Tags, Tally};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-pub use sequencing::{SequencingChecksum, SequencingSums};
+use super::{Report, TallySpec};
+pub use sequencing::{BAMSEQCHKSUM, SAMTOOLS_CHECKSUM, SequencingChecksum, SequencingSums};
+
+/// The specification of the tally, whose subcommand has flags of its own.
+pub const SPEC: TallySpec = TallySpec {
+    flag_help: Some(
+        "Write checksums of the reads that do not depend on their order, as readmill checksum does",
+    ),
+    ..TallySpec::new("checksum", |context| {
+        Report::new(Checksum::new(context.header, Tags::default()), |sums, _| {
+            sums.to_text().into_bytes()
+        })
+    })
+};
 
 /// Computes checksums of reads under one header.
 pub struct Checksum {

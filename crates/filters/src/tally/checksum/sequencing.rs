@@ -13,6 +13,18 @@ use crc32fast::Hasher;
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
 
+use super::super::{Report, TallySpec};
+
+/// The tally whose text is that of `samtools checksum`.
+pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |_| {
+    Report::new(SequencingChecksum, |sums, names| sums.to_samtools(names.file))
+});
+
+/// The tally whose text is that of `bamseqchksum`.
+pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |_| {
+    Report::new(SequencingChecksum, |sums, _| sums.to_bamseqchksum())
+});
+
 /// Computes the checksums.
 #[derive(Clone, Copy, Default)]
 pub struct SequencingChecksum;

@@ -14,12 +14,22 @@ mod histograms;
 mod partial;
 mod text;
 
-use readmill_record::{Batch, Result};
+use readmill_record::{Batch, Result, Tally};
 
-use readmill_record::Tally;
+use super::{CountMemory, Report, TallySpec};
 
 pub use cycles::MOST_CYCLES;
 pub use partial::{LONGEST_READ, StatsPartial};
+
+/// The specification of the tally.
+pub const SPEC: TallySpec = TallySpec {
+    flag_help: Some("Write statistics of the reads, as samtools stats does"),
+    command_help: Some("Statistics of reads, as samtools stats"),
+    memory: Some(CountMemory { name: "statistics", bytes: StatsPartial::bytes }),
+    ..TallySpec::new("stats", |context| {
+        Report::new(Stats::new(context.sorted), |counts, _| counts.to_text().into_bytes())
+    })
+};
 
 /// Counts what `samtools stats` counts.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,36 @@
-//! Tallies of any kind as trait objects: each thread tallies by itself, and its part is merged when the thread is done.
+//! The trait of all tallies of a pipeline, and tallies of any kind as trait objects: each thread tallies by itself, and its
+//! part is merged when the thread is done.
 
 use std::sync::{Mutex, PoisonError};
 
-use readmill_record::Tally;
-use readmill_record::{Batch, Result};
+use crate::batch::Batch;
+use crate::error::Result;
+
+/// Counts something of reads without changing them.
+///
+/// The counts of all threads are merged at the end, in any order: they must be integers, so that the result
+/// is the same for any number of threads.
+pub trait Tally: Send + Sync {
+    /// The counts of one thread.
+    type Partial: Send + Default;
+    /// The result for all reads.
+    type Total;
+
+    /// Bytes of memory that it takes on so many threads, with its result and the text of that, where they grow with the
+    /// header. The few KiB that every tally takes are not counted.
+    fn bytes(&self, _threads: u64) -> u64 {
+        0
+    }
+
+    /// Counts the reads of a batch.
+    fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
+
+    /// Adds the counts of another thread.
+    fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
+
+    /// Makes the result from the counts of all threads.
+    fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
+}
 
 /// A tally and its total so far, as a trait object.
 pub trait DynTally: Send + Sync {
