@@ -19,22 +19,22 @@ pub struct CountingFlags {
     #[arg(long)]
     allow_empty: bool,
     /// Longest read that can be counted, in cycles
-    #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
     maximum_cycle_value: u32,
     /// Bases of a context
-    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
     mismatches_context_size: u8,
     /// Bases of a context of insertions and deletions
-    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().indels_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
     indels_context_size: u8,
     /// Bases of at most this quality at the ends of a read are in no context
-    #[arg(long, value_name = "Q", default_value = "2", value_parser = clap::value_parser!(i8).range(0..=93))]
+    #[arg(long, value_name = "Q", default_value_t = Arguments::default().low_quality_tail, value_parser = clap::value_parser!(i8).range(0..=93))]
     low_quality_tail: i8,
     /// Quality of the bases of reads that have none, which are not counted otherwise
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_base_qualities: Option<u8>,
     /// Levels of the quantised qualities that the table proposes
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = Arguments::default().quantizing_levels, value_parser = clap::value_parser!(u32).range(1..=1000))]
     quantizing_levels: u32,
     /// Count insertions and deletions, too
     #[arg(long)]

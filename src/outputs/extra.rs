@@ -151,9 +151,7 @@ fn fastq<'a>(
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
     if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
-        let said = |tag: &[u8; 2]| header.lines_of(b"HD").next().and_then(|line| line.get(tag));
-        let grouped = said(b"SO") == Some(b"queryname") || said(b"GO") == Some(b"query");
-        if grouped || fastq.grouped {
+        if header.claims_name_groups() || fastq.grouped {
             plan.steps.sort = None;
         }
     }

@@ -8,7 +8,7 @@ use readmill_bqsr::counters::most_group_bytes;
 use readmill_bqsr::{
     self, ApplyRecalibration, CountOptions, ReadGroups, RecalReference, Recalibration, WellFormed,
 };
-use readmill_format::intervals::{Chosen, Intervals};
+use readmill_format::intervals::{IntervalArguments, Intervals};
 use readmill_format::reference::{Matched, Reference};
 use readmill_format::sites::Sites;
 use readmill_format::spill::Spill;
@@ -91,11 +91,11 @@ fn intervals(
     if wanted.intervals.is_empty() && wanted.exclude_intervals.is_empty() {
         return Ok(None);
     }
-    let chosen = Chosen {
+    let chosen = IntervalArguments {
         include: &wanted.intervals,
         exclude: &wanted.exclude_intervals,
         padding: wanted.interval_padding,
-        ..Chosen::default()
+        ..IntervalArguments::default()
     };
     Intervals::of(&chosen, header, ledger).map(Some)
 }

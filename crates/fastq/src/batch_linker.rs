@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 
-use crate::claims::{BatchState, Claims, TakenBatch};
+use crate::claims::{BatchFinding, Claims, TakenBatch};
 use crate::general::{Parser, different_names};
 use crate::line::template_name;
 use crate::text::Position;
@@ -56,13 +56,13 @@ impl BatchLinker {
         // Batches taken before an unusual one was found are not in the right place.
         let serial = self.claims.serial.load(Ordering::Relaxed);
         match taken.found {
-            BatchState::Batch(ends) if !serial => {
+            BatchFinding::Batch(ends) if !serial => {
                 for (text, end) in self.claims.files.iter().zip(&ends) {
                     text.release_below(end.block);
                 }
                 self.at = ends;
             }
-            BatchState::Last if !serial => self.claims.ended.store(true, Ordering::Release),
+            BatchFinding::Last if !serial => self.claims.ended.store(true, Ordering::Release),
             _ => {
                 self.read(reads)?;
                 self.templates += reads.templates() as u64;

@@ -77,12 +77,12 @@ pub struct Claims {
 #[derive(Debug)]
 pub struct TakenBatch {
     pub(crate) ticket: u64,
-    pub(crate) found: BatchState,
+    pub(crate) found: BatchFinding,
 }
 
 /// The content at the place where a batch should be if every earlier record has four lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum BatchState {
+pub(crate) enum BatchFinding {
     /// A full batch of records of four lines, which ends here.
     Batch(Vec<Position>),
     /// The last records, of four lines; there may be none.
@@ -94,7 +94,7 @@ pub(crate) enum BatchState {
 impl TakenBatch {
     /// Whether it is a regular batch, as far as is known before earlier ones are checked.
     pub fn is_whole(&self) -> bool {
-        self.found != BatchState::Unusual
+        self.found != BatchFinding::Unusual
     }
 }
 
@@ -174,9 +174,9 @@ impl Claims {
         (4 * self.options.templates * self.segments / self.files.len()) as u64
     }
 
-    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchState {
+    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchFinding {
         if self.serial.load(Ordering::Relaxed) || self.ended() {
-            return BatchState::Unusual;
+            return BatchFinding::Unusual;
         }
         let (from, to) = (ticket * self.lines(), (ticket + 1) * self.lines());
         let mut reach = vec![Reach::Full; self.files.len()];
@@ -185,11 +185,11 @@ impl Claims {
             let file = (turn + ticket as usize) % self.files.len();
             reach[file] = self.files[file].reach(to);
             if reach[file] == Reach::Full {
-                return BatchState::Unusual;
+                return BatchFinding::Unusual;
             }
         }
         if reach.iter().any(|other| *other != reach[0]) {
-            return BatchState::Unusual;
+            return BatchFinding::Unusual;
         }
         let full = reach[0] == Reach::Enough;
         let mut text = std::mem::take(reads.text_mut());
@@ -201,10 +201,10 @@ impl Claims {
         *reads.text_mut() = text;
         match places {
             Some((_, ends)) if clean && full && reads.templates() == self.options.templates => {
-                BatchState::Batch(ends)
+                BatchFinding::Batch(ends)
             }
-            Some(_) if clean && !full => BatchState::Last,
-            _ => BatchState::Unusual,
+            Some(_) if clean && !full => BatchFinding::Last,
+            _ => BatchFinding::Unusual,
         }
     }
 

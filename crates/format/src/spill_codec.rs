@@ -49,12 +49,13 @@ impl SpillCodec {
             SpillCodec::Zstd => zstd::bulk::decompress_to_buffer(input, into).ok(),
             SpillCodec::None => None,
         };
-        if n == Some(into.len()) { Ok(()) } else { Err(damaged()) }
+        if n == Some(into.len()) { Ok(()) } else { Err(damaged("data")) }
     }
 }
 
-fn damaged() -> Error {
-    let error = std::io::Error::other("the spilled data came back changed");
+/// Returns the error for spilled data, or sites, that differ from those written.
+pub fn damaged(what: &str) -> Error {
+    let error = std::io::Error::other(format!("the spilled {what} came back changed"));
     Error::io("reading back what was spilled failed", &error)
         .hint("check the temporary directory's disk")
 }

@@ -30,7 +30,8 @@ impl Stated {
     /// several coordinate-sorted inputs are not sorted as a whole.
     pub fn by<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
-        if headers.len() > 0 && headers.clone().all(says_grouped) {
+        let grouped = |it: &Header| it.claims_name_groups() && !it.claims_coordinate_order();
+        if headers.len() > 0 && headers.clone().all(grouped) {
             Stated::Grouped
         } else if one && headers.all(Header::claims_coordinate_order) {
             Stated::Coordinate
@@ -38,12 +39,6 @@ impl Stated {
             Stated::Neither
         }
     }
-}
-
-fn says_grouped(header: &Header) -> bool {
-    let mut lines = header.lines_of(b"HD");
-    let said = lines.any(|it| it.get(b"SO") == Some(b"queryname") || it.get(b"GO") == Some(b"query"));
-    said && !header.claims_coordinate_order()
 }
 
 /// The sort key of a record in a coordinate-sorted file, without the strand.

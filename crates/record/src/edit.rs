@@ -30,14 +30,14 @@ pub fn set_mapq(raw: &mut [u8], mapq: u8) {
 /// Sets the BAI bin from POS, CIGAR and FLAG, as htslib and htsjdk do when they change these.
 pub fn set_bin(raw: &mut [u8]) {
     let record = RecordRef::new(raw);
-    let bin = bin(record.pos(), record.end());
+    let bin = bin(record.pos().into(), record.end());
     put(raw, 14, &bin.to_le_bytes());
 }
 
-/// The BAI bin (SAM specification, section 5.3) of an alignment from `pos` to `end`, 0-based, half-open; positions
+/// The BAI bin (SAM specification, section 5.3) of an alignment from `start` to `end`, 0-based, half-open; positions
 /// beyond what BAI can index wrap around, as they do in htslib.
-fn bin(pos: i32, end: i64) -> u16 {
-    let (first, last) = (i64::from(pos), end - 1);
+pub fn bin(start: i64, end: i64) -> u16 {
+    let (first, last) = (start, end - 1);
     for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
         if first >> shift == last >> shift {
             return (offset + (first >> shift)) as u16;

@@ -8,8 +8,8 @@
 use std::sync::OnceLock;
 
 use readmill_format::spill::{Extent, Spill};
-use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
-use readmill_record::{Charge, Error, Result, Stamp};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec, damaged};
+use readmill_record::{Charge, Result, Stamp};
 
 use super::key::Key;
 use super::run::STAMP_BYTES;
@@ -132,7 +132,7 @@ impl SpilledRun {
         let mut bytes = vec![0; (frame.column + frame.packed) as usize];
         spill.read(&self.extent, self.extent.start + frame.at, &mut bytes)?;
         if crc32fast::hash(&bytes) != frame.crc {
-            return Err(damaged());
+            return Err(damaged("data"));
         }
         let mut records = vec![0; frame.raw as usize];
         self.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
@@ -271,13 +271,6 @@ impl Frame {
     }
 }
 
-/// Returns the error for data that differ from those written.
-pub fn damaged() -> Error {
-    let error = std::io::Error::other("the spilled data came back changed");
-    Error::io("reading back what was spilled failed", &error)
-        .hint("check the temporary directory's disk")
-}
-
 /// A cursor over a frame's keys.
 pub struct KeyColumn<'a> {
     rest: &'a [u8],
@@ -298,7 +291,7 @@ impl<'a> KeyColumn<'a> {
         if self.rest.is_empty() {
             return Ok(None);
         }
-        self.row().map(Some).ok_or_else(damaged)
+        self.row().map(Some).ok_or_else(|| damaged("data"))
     }
 
     fn row(&mut self) -> Option<KeyRow<'a>> {

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
+use readmill_format::spill_codec::damaged;
 use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
-use super::frame::damaged;
 use super::merge::{Ordered, PARTITION, SPILLED};
 use super::run::{STAMP_BYTES, arena_record};
 
@@ -166,8 +166,11 @@ impl RangeSlice {
     fn current_frame(&self, spool: usize, (frame, offset): &mut SpoolCursor) -> Result<&[u8]> {
         let (sources, frames) = (&self.range.sources, &self.range.spools[spool].frames);
         loop {
-            let records =
-                &frames.get(*frame).ok_or_else(damaged)?.load(&sources.spill, &sources.runs)?.records;
+            let records = &frames
+                .get(*frame)
+                .ok_or_else(|| damaged("data"))?
+                .load(&sources.spill, &sources.runs)?
+                .records;
             if *offset < records.len() {
                 return Ok(records);
             }

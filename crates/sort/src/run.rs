@@ -10,7 +10,7 @@ use readmill_record::{Arena, Batch, Error, RecordRef, Result, Stamp};
 
 use super::entry::{self, Entry, Place};
 use super::key::Keyer;
-use super::ties::Tails;
+use super::ties::TailSort;
 
 /// Bytes of an arena record in addition to the BAM record.
 pub const STAMP_BYTES: usize = 8;
@@ -124,7 +124,7 @@ impl List {
     pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
         let was_sorted = entry::sort(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
-        let mut tails = Tails::new(|place, into: &mut Vec<u8>| {
+        let mut tails = TailSort::new(|place, into: &mut Vec<u8>| {
             keyer.tail(RecordRef::new(arena_record(arena, place).1), into);
         });
         for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {

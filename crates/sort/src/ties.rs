@@ -15,16 +15,16 @@ const PIECE: usize = 15;
 const MOST_PIECES: u32 = 24;
 
 /// Sorts by tails, which the function makes from a place, replacing the vector's content.
-pub struct Tails<F> {
+pub struct TailSort<F> {
     make: F,
     one: Vec<u8>,
     other: Vec<u8>,
 }
 
-impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
+impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
     /// Creates a sort by the tails that `make` gives.
     pub fn new(make: F) -> Self {
-        Tails { make, one: Vec::new(), other: Vec::new() }
+        TailSort { make, one: Vec::new(), other: Vec::new() }
     }
 
     /// Sorts entries with equal keys; those with equal tails keep their order.
@@ -136,7 +136,7 @@ mod tests {
         let key = Key([7, 9]);
         let mut group: Vec<Entry> =
             (0..tails.len() as u64).map(|i| Entry { key, place: Place(i) }).collect();
-        Tails::new(|place, into: &mut Vec<u8>| into.clone_from(&tails[place.0 as usize]))
+        TailSort::new(|place, into: &mut Vec<u8>| into.clone_from(&tails[place.0 as usize]))
             .sort(&mut group, scratch);
         assert!(group.iter().all(|entry| entry.key == key));
         group.iter().map(|entry| entry.place.0 as usize).collect()

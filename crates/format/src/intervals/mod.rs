@@ -19,7 +19,7 @@ pub use set::{List, Set};
 /// list), or of regions, one in each line, if it ends in `.list` or `.intervals`. `unmapped` means reads without a
 /// position, and adds no interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Chosen<'a> {
+pub struct IntervalArguments<'a> {
     /// The intervals to use (-L): their union. All of the genome if there are none.
     pub include: &'a [String],
     /// The intervals to exclude (-XL).
@@ -37,14 +37,14 @@ pub struct Intervals(Set);
 impl Intervals {
     /// The union of all arguments.
     pub fn parse(include: &[String], header: &Header, ledger: &Ledger) -> Result<Self> {
-        Self::of(&Chosen { include, ..Chosen::default() }, header, ledger)
+        Self::of(&IntervalArguments { include, ..IntervalArguments::default() }, header, ledger)
     }
 
     /// Resolves the arguments.
     ///
     /// # Errors
     /// An argument is wrong, the result is empty, or it needs more memory than is free.
-    pub fn of(chosen: &Chosen<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
+    pub fn of(chosen: &IntervalArguments<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());
         let mut included = List::new(ledger);
         if chosen.include.is_empty() {
@@ -290,8 +290,12 @@ mod tests {
 
     fn of(include: &[&str], exclude: &[&str], padding: u32) -> Result<String> {
         let (include, exclude) = (strings(include), strings(exclude));
-        let chosen =
-            Chosen { include: &include, exclude: &exclude, padding, exclusion_padding: padding };
+        let chosen = IntervalArguments {
+            include: &include,
+            exclude: &exclude,
+            padding,
+            exclusion_padding: padding,
+        };
         Intervals::of(&chosen, &header(), &Ledger::unlimited()).map(|intervals| shown(&intervals))
     }
 

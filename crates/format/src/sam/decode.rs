@@ -156,17 +156,10 @@ impl LineParser {
 const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
 
 impl Placement {
-    /// The BAI bin (SAM specification, section 5.3) of an alignment over `span` reference bases;
-    /// positions beyond what BAI can index wrap around, as they do in htslib.
+    /// The BAI bin of an alignment over `span` reference bases.
     fn bin(&self, span: i64) -> u16 {
         let span = if self.flag & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
-        let (first, last) = (i64::from(self.pos), i64::from(self.pos) + span - 1);
-        for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
-            if first >> shift == last >> shift {
-                return (offset + (first >> shift)) as u16;
-            }
-        }
-        0
+        edit::bin(self.pos.into(), i64::from(self.pos) + span)
     }
 
     /// Fills in the fixed part of the record `raw`, whose CIGAR is at `cigar`.

@@ -18,6 +18,7 @@ pub use encode::{write_field, write_record};
 #[cfg(test)]
 mod tests {
     use readmill_record::{Header, RecordRef};
+    use readmill_simulate::Rng;
 
     use super::{LineParser, write_record};
 
@@ -255,27 +256,15 @@ mod tests {
         }
     }
 
-    /// Xorshift: enough to pick mutations.
-    struct LineRng(u64);
-
-    impl LineRng {
-        fn below(&mut self, n: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 11) as usize % n
-        }
-    }
-
-    fn mutate(random: &mut LineRng, line: &mut Vec<u8>) {
-        for _ in 0..random.below(4) {
-            let at = random.below(line.len());
-            let byte = match random.below(3) {
-                0 => random.below(256) as u8,
-                1 => b"\t\t:,-+.0123459MSI*=ifZHBAcCsSd"[random.below(30)],
-                _ => line[random.below(line.len())],
+    fn mutate(random: &mut Rng, line: &mut Vec<u8>) {
+        for _ in 0..random.index(4) {
+            let at = random.index(line.len());
+            let byte = match random.index(3) {
+                0 => random.index(256) as u8,
+                1 => b"\t\t:,-+.0123459MSI*=ifZHBAcCsSd"[random.index(30)],
+                _ => line[random.index(line.len())],
             };
-            match random.below(3) {
+            match random.index(3) {
                 0 => line[at] = byte,
                 1 => line.insert(at, byte),
                 _ if line.len() > 1 => drop(line.remove(at)),
@@ -304,7 +293,7 @@ mod tests {
             "r\t99\tc2\t70\t30\t2S3M1D\tc1\t37\t-39\tTTAGN\t!#+I~".to_string(),
             "r\t0\tc1\t16384\t9\t2S9N\t*\t0\t0\tAC\t*\tXX:i:1\tCG:B:I,16,17\tXD:d:-2.25e-7".to_string(),
         ];
-        let (header, mut random, mut read) = (header(), LineRng(0x2545_f491_4f6c_dd1d), 0);
+        let (header, mut random, mut read) = (header(), Rng::new(0x2545_f491_4f6c_dd1d), 0);
         let mut parser = LineParser::new(&header);
         let (mut out, mut again) = (Vec::new(), Vec::new());
         for i in 0..200_000 {

@@ -6,7 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use readmill_record::{Charge, Error, Result};
+use crate::spill_codec::damaged;
+use readmill_record::{Charge, Result};
 
 use crate::spill::{Extent, Spill};
 
@@ -95,7 +96,7 @@ impl SiteBlock {
             end = start.saturating_add(more).saturating_add(1);
             sites.push((start, end));
         }
-        if end == self.end { Ok(()) } else { Err(damaged()) }
+        if end == self.end { Ok(()) } else { Err(damaged("sites")) }
     }
 }
 
@@ -119,12 +120,6 @@ fn take(bytes: &mut &[u8]) -> u32 {
         }
     }
     n
-}
-
-fn damaged() -> Error {
-    let error = std::io::Error::other("the spilled sites came back changed");
-    Error::io("reading back what was spilled failed", &error)
-        .hint("check the temporary directory's disk")
 }
 
 /// The index that cursors use.

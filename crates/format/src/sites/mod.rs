@@ -157,6 +157,8 @@ impl SiteCollector {
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
 
     /// A header with contigs `c0` and so on.
@@ -172,11 +174,6 @@ mod tests {
         paths.iter().zip(files).for_each(|(path, text)| std::fs::write(path, text).unwrap());
         let spill = Arc::new(Spill::new(&[dir.path().to_path_buf()]));
         Sites::read(&paths, header, &spill, &Ledger::unlimited())
-    }
-
-    fn random(state: &mut u64, below: u64) -> u32 {
-        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((*state >> 33) % below) as u32
     }
 
     type Triple = (u32, u32, u32);
@@ -200,16 +197,16 @@ mod tests {
 
     /// Queries everything, forwards and in random order.
     fn check(sites: &Sites, expected: &[Triple], lengths: &[u32], seed: u64) {
-        let (mut cursor, mut state) = (sites.cursor(), seed);
+        let (mut cursor, mut random) = (sites.cursor(), Rng::new(seed));
         for turn in 0..20_000u32 {
-            let contig = if turn < 10_000 { 0 } else { random(&mut state, lengths.len() as u64 + 1) };
+            let contig = if turn < 10_000 { 0 } else { random.below(lengths.len() as u32 + 1) };
             let length = lengths.get(contig as usize).copied().unwrap_or(100);
             let start = if turn < 10_000 {
                 (u64::from(length) * u64::from(turn) / 10_000) as u32
             } else {
-                random(&mut state, length.into())
+                random.below(length)
             };
-            let end = start + random(&mut state, 300);
+            let end = start + random.below(300);
             let mut found = Vec::new();
             cursor.overlapping(contig, start, end, |from, to| found.push((contig, from, to))).unwrap();
             let of_contig = expected
@@ -226,17 +223,13 @@ mod tests {
     #[test]
     fn sites_are_found_whatever_the_order_and_number_of_files() {
         let lengths = [3_000_000, 50_000, 10, 900_000];
-        let mut state = 11;
+        let mut random = Rng::new(11);
         let mut file = |n: usize| -> Vec<Triple> {
             let mut site = || {
-                let contig = random(&mut state, 4);
-                let start = random(&mut state, lengths[contig as usize].into());
-                let long = random(&mut state, 50) == 0;
-                (
-                    contig,
-                    start,
-                    start + 1 + if long { random(&mut state, 2000) } else { random(&mut state, 3) },
-                )
+                let contig = random.below(4);
+                let start = random.below(lengths[contig as usize]);
+                let long = random.below(50) == 0;
+                (contig, start, start + 1 + if long { random.below(2000) } else { random.below(3) })
             };
             (0..n).map(|_| site()).collect()
         };

@@ -26,6 +26,12 @@ impl Header {
         self.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
     }
 
+    /// Whether it says that reads stand together by name.
+    pub fn claims_name_groups(&self) -> bool {
+        self.lines_of(b"HD")
+            .any(|line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query"))
+    }
+
     /// Sets the order in @HD as `samtools sort` does: SO always, GO and SS only where the new order
     /// has them (spec: SAM section 1.3; behaviour: samtools 1.16 and later).
     pub fn set_order(&mut self, so: &[u8], go: Option<&[u8]>, ss: Option<&[u8]>) {

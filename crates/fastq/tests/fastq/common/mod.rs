@@ -9,22 +9,20 @@ use std::path::Path;
 
 use readmill_fastq::FastqInput;
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
+use readmill_simulate::Rng;
 
-/// A small generator of pseudo-random numbers (xorshift64*).
+/// Random numbers.
 #[derive(Clone)]
-pub struct Random(u64);
+pub struct Random(Rng);
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Random(Rng::new(seed))
     }
 
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n as u64) as usize
+        self.0.index(n)
     }
 
     /// True in `percent` cases of a hundred.
@@ -33,7 +31,7 @@ impl Random {
     }
 
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
+        self.0.pick(from)
     }
 }
 

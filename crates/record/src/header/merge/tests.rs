@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use readmill_simulate::Rng;
+
 use super::*;
 
 fn merge(texts: &[&str]) -> Result<Merged> {
@@ -254,50 +256,37 @@ fn a_chain_without_a_beginning_is_no_endless_loop() {
     assert_eq!(text(&both), format!("{ring}@PG\tID:a.1\tPP:b\tCL:x\n"));
 }
 
-/// Pseudo-random numbers (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len() as u64) as usize]
-    }
-
-    /// A random choice of the words, each at most once, in random order.
-    fn some<'a>(&mut self, of: &[&'a str]) -> Vec<&'a str> {
-        let mut left = of.to_vec();
-        let n = self.below(left.len() as u64 + 1);
-        (0..n).map(|_| left.swap_remove(self.below(left.len() as u64) as usize)).collect()
-    }
+/// A random choice of the words, each at most once, in random order.
+fn some<'a>(random: &mut Rng, of: &[&'a str]) -> Vec<&'a str> {
+    let mut left = of.to_vec();
+    let n = random.index(left.len() + 1);
+    (0..n).map(|_| left.swap_remove(random.index(left.len()))).collect()
 }
 
 const IDS: [&str; 6] = ["g", "h", "g.1", "g.2", "h.1", "g.1.1"];
 
 /// A header whose names are likely to clash with those of another.
-fn any_header(dice: &mut Dice) -> Header {
+fn any_header(random: &mut Rng) -> Header {
     let mut text = String::new();
-    for name in dice.some(&["1", "2", "3", "4", "5"]) {
+    for name in some(random, &["1", "2", "3", "4", "5"]) {
         text += &format!("@SQ\tSN:{name}\tLN:{name}\n");
     }
-    for id in dice.some(&IDS) {
-        let fields =
-            [format!("ID:{id}"), format!("SM:{}", dice.below(2)), format!("PG:{}", dice.pick(&IDS))];
-        let [a, b, c] = if dice.below(2) == 0 { [0, 1, 2] } else { [2, 0, 1] };
+    for id in some(random, &IDS) {
+        let fields = [
+            format!("ID:{id}"),
+            format!("SM:{}", random.below64(2)),
+            format!("PG:{}", random.pick(&IDS)),
+        ];
+        let [a, b, c] = if random.below64(2) == 0 { [0, 1, 2] } else { [2, 0, 1] };
         text += &format!("@RG\t{}\t{}\t{}\n", fields[a], fields[b], fields[c]);
     }
-    let some = dice.some(&IDS);
+    let some = some(random, &IDS);
     for (i, id) in some.iter().enumerate() {
-        let before = dice.pick(&IDS);
+        let before = random.pick(&IDS);
         // Chains without cycles; they may name a program that the header lacks.
         let follows = some[..i].contains(&before) || !some.contains(&before);
         let link = if follows { format!("\tPP:{before}") } else { String::new() };
-        text += &format!("@PG\tID:{id}\tCL:{}{link}\n", dice.below(2));
+        text += &format!("@PG\tID:{id}\tCL:{}{link}\n", random.below64(2));
     }
     Header::parse(text.as_bytes()).unwrap()
 }
@@ -371,11 +360,11 @@ fn contradict(a: &Header, b: &Header) -> bool {
 
 #[test]
 fn names_seen_through_the_merged_header_are_those_of_the_input() {
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut random = Rng::new(0x9E37_79B9_7F4A_7C15);
     let (mut renamed, mut kept) = (0, 0);
     for _ in 0..4000 {
-        let n = 2 + dice.below(3);
-        let inputs: Vec<Header> = (0..n).map(|_| any_header(&mut dice)).collect();
+        let n = 2 + random.below64(3);
+        let inputs: Vec<Header> = (0..n).map(|_| any_header(&mut random)).collect();
         let merged = Header::merge(&inputs).unwrap();
         assert_eq!(Header::merge(&inputs).unwrap(), merged);
         for (i, (input, renames)) in inputs.iter().zip(&merged.renames).enumerate() {
