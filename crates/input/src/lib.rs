@@ -306,7 +306,9 @@ impl Source {
                     }
                     searched = rest.len();
                     // One line longer than a chunk, which whoever takes it charges to its own account.
-                    make_room(rest, TEXT_CHUNK + PROBE, long)?;
+                    let more = rest.len() as u64; // as long as it is already, in each batch under way
+                    make_room(rest, TEXT_CHUNK + PROBE, long)
+                        .map_err(|error| error.hint(most.advice(more)))?;
                     *ended = fill(text, rest, TEXT_CHUNK)?;
                 }
             }

@@ -51,11 +51,15 @@ impl Limit {
             let (needed, most) = (mib(bytes), self.bytes >> 20);
             return Error::input(format!("{what} needs {needed} MiB; at most {most} MiB are read"));
         }
-        let more = bytes.saturating_sub(self.bytes).saturating_mul(self.parts);
-        let least = mib(self.capacity.saturating_add(more)) + 1;
         let (needed, most) = (mib(bytes), self.bytes >> 20);
         Error::usage(format!("{what} needs {needed} MiB, and {most} MiB are available for it"))
-            .hint(format!("raise -m to {least}M or more"))
+            .hint(self.advice(bytes.saturating_sub(self.bytes)))
+    }
+
+    /// The advice for something that needs this many bytes more than its part of the memory.
+    pub fn advice(self, more: u64) -> String {
+        let capacity = self.capacity.saturating_add(more.saturating_mul(self.parts));
+        format!("raise -m to {}M or more", capacity.div_ceil(1 << 20) + 1)
     }
 }
 
