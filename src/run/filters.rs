@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use readmill_filters::fix_mates::LoneMates;
+use readmill_filters::LoneMates;
 use readmill_filters::spec::{FilterHost, FilterSteps, Filters, MakeContext};
 use readmill_format::reference::Reference;
 use readmill_input::Source;

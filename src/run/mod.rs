@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_engine::Crew;
-use readmill_filters::fix_mates::LoneMates;
+use readmill_filters::LoneMates;
 use readmill_filters::spec::FilterSteps;
 use readmill_format::bam;
 use readmill_format::spill::Spill;

@@ -6,10 +6,17 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+use std::ffi::OsString;
+
+use readmill_record::Result;
+
+use flag::GivenFlags;
+
 pub mod adapter;
 pub mod criterion;
 pub mod expression;
 pub mod flag;
+pub mod lone_mates;
 pub mod route;
 pub mod spec;
 pub mod tally;
@@ -38,6 +45,7 @@ pub use exact_mapping::ExactMapping;
 pub use fix_mates::FixMates;
 pub use flags::FlagRules;
 pub use in_read_groups::InReadGroups;
+pub use lone_mates::LoneMates;
 pub use min_mapq::MinMapq;
 pub use nm_md_uq::NmMdUq;
 pub use optional_fields::OptionalFields;
@@ -68,6 +76,27 @@ pub const FILTERS: &[&FilterSpec] = &[
     &nm_md_uq::SPEC,
     &optional_fields::SPEC,
 ];
+
+impl Filters {
+    /// Makes the filters that these flags ask for.
+    ///
+    /// # Errors
+    /// If a value is wrong.
+    pub fn parse(given: &GivenFlags) -> Result<Self> {
+        let mut filters = Filters::default();
+        FILTERS.iter().try_for_each(|spec| (spec.parse)(given, &mut filters))?;
+        Ok(filters)
+    }
+
+    /// Makes the filters of a command line such as `["--min-mapq", "20"]`. The order of flags has no effect.
+    ///
+    /// # Errors
+    /// If a flag is unknown or its value is wrong.
+    pub fn from_words<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Result<Self> {
+        let flags = FILTERS.iter().flat_map(|spec| spec.flags);
+        Filters::parse(&GivenFlags::from_words(flags, words)?)
+    }
+}
 
 #[cfg(test)]
 mod testing;

@@ -1,9 +1,8 @@
 //! Filters as the rest of the program sees them: their specifications, the filters of a plan, and the steps of a run.
 //!
-//! A module with a filter has a constant `SPEC`, which [`FILTERS`] lists. It turns flags into requests, each of which is a
+//! A module with a filter has a constant `SPEC`, which [`FILTERS`](crate::FILTERS) lists. It turns flags into requests, each of which is a
 //! [`Filter`]; a run makes a step of each.
 
-use std::ffi::OsString;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +10,8 @@ use std::sync::Arc;
 use readmill_format::reference::Reference;
 use readmill_record::{Header, Ledger, Result, Step};
 
-use crate::FILTERS;
-use crate::fix_mates::LoneMates;
 use crate::flag::{Flag, GivenFlags};
+use crate::lone_mates::LoneMates;
 
 /// What a module with a filter tells of it.
 #[derive(Debug)]
@@ -143,25 +141,6 @@ pub struct FilterSteps {
 }
 
 impl Filters {
-    /// Makes the filters that these flags ask for.
-    ///
-    /// # Errors
-    /// If a value is wrong.
-    pub fn parse(given: &GivenFlags) -> Result<Self> {
-        let mut filters = Filters::default();
-        FILTERS.iter().try_for_each(|spec| (spec.parse)(given, &mut filters))?;
-        Ok(filters)
-    }
-
-    /// Makes the filters of a command line such as `["--min-mapq", "20"]`. The order of flags has no effect.
-    ///
-    /// # Errors
-    /// If a flag is unknown or its value is wrong.
-    pub fn from_words<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Result<Self> {
-        let flags = FILTERS.iter().flat_map(|spec| spec.flags);
-        Filters::parse(&GivenFlags::from_words(flags, words)?)
-    }
-
     /// Adds a filter, applied after those before.
     pub fn add(&mut self, filter: impl Filter + 'static) {
         self.0.push(Arc::new(filter));
@@ -219,6 +198,7 @@ impl<F: Filter + 'static> Extend<F> for Filters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FILTERS;
     use crate::flag::Value;
     use readmill_simulate::Rng;
 

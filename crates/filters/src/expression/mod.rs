@@ -35,6 +35,7 @@ mod variable;
 use readmill_record::{Error, Header, RecordRef, Result};
 
 use evaluate::{Evaluation, Program};
+use parse::ExpressionFault;
 use value::TextBuffers;
 
 /// A condition on a record.
@@ -76,38 +77,5 @@ impl Expression {
         let mut error = fault.shown(&self.text);
         error.kind = readmill_record::ErrorKind::Input;
         error.hint("ask for the field's kind first, or compare it as what it is")
-    }
-}
-
-/// A fault in an expression, and its byte offset.
-struct ExpressionFault {
-    at: usize,
-    what: String,
-    hint: Option<&'static str>,
-}
-
-impl ExpressionFault {
-    /// Creates a fault at byte `at` of the expression.
-    pub fn new(at: usize, what: impl Into<String>) -> Self {
-        ExpressionFault { at, what: what.into(), hint: None }
-    }
-
-    /// Adds a hint for the user.
-    pub fn hint(self, hint: &'static str) -> Self {
-        ExpressionFault { hint: Some(hint), ..self }
-    }
-
-    /// Returns the error, with the expression and the place.
-    pub fn shown(self, text: &str) -> Error {
-        let before = text.get(..self.at).map_or(self.at, |before| before.chars().count());
-        let rest: String = text.get(self.at..).unwrap_or_default().chars().take(20).collect();
-        let place = if rest.trim().is_empty() {
-            "at its end".to_string()
-        } else {
-            format!("at character {} ({rest})", before + 1)
-        };
-        let mut error = Error::usage(format!("expression '{text}', {place}: {}", self.what));
-        error.hint = self.hint.map(Into::into);
-        error
     }
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use readmill_record::Header;
+use readmill_record::{Error, Header};
 
 use super::evaluate::{Binary, Id, Junction, Node, Program, Unary};
 use super::value::ValueKind;
 use super::variable::{HeaderNames, Variable};
-use super::{ExpressionFault, literal, pattern};
+use super::{literal, pattern};
 
 /// Deepest nesting, so that neither parsing nor evaluating an expression exhausts the stack.
 const DEEPEST: u32 = 200;
@@ -395,6 +395,39 @@ impl<'t> Parser<'t> {
             [b')', ..] => ExpressionFault::new(self.at, "this ) closes nothing"),
             _ => ExpressionFault::new(self.at, "here should stand an operator"),
         }
+    }
+}
+
+/// A fault in an expression, and its byte offset.
+pub(super) struct ExpressionFault {
+    at: usize,
+    what: String,
+    hint: Option<&'static str>,
+}
+
+impl ExpressionFault {
+    /// Creates a fault at byte `at` of the expression.
+    pub fn new(at: usize, what: impl Into<String>) -> Self {
+        ExpressionFault { at, what: what.into(), hint: None }
+    }
+
+    /// Adds a hint for the user.
+    pub fn hint(self, hint: &'static str) -> Self {
+        ExpressionFault { hint: Some(hint), ..self }
+    }
+
+    /// Returns the error, with the expression and the place.
+    pub fn shown(self, text: &str) -> Error {
+        let before = text.get(..self.at).map_or(self.at, |before| before.chars().count());
+        let rest: String = text.get(self.at..).unwrap_or_default().chars().take(20).collect();
+        let place = if rest.trim().is_empty() {
+            "at its end".to_string()
+        } else {
+            format!("at character {} ({rest})", before + 1)
+        };
+        let mut error = Error::usage(format!("expression '{text}', {place}: {}", self.what));
+        error.hint = self.hint.map(Into::into);
+        error
     }
 }
 

@@ -1,6 +1,5 @@
 //! Fills in the mate fields of paired reads.
 
-mod lone;
 mod picard;
 mod read;
 mod samtools;
@@ -15,9 +14,9 @@ use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Changes, Error, Flags, Header, Result, Span, Step, tag};
 
 use crate::flag::{Flag, Value, with_value};
+use crate::lone_mates::LoneMates;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
-pub use lone::LoneMates;
 use read::{PlannedRead, TemplateOutcome, Texts};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use readmill_record::{Batch, Result, Tally, tag};
 
-use super::{Report, TallySpec};
+use super::spec::{Report, TallySpec};
 
 /// The specification of the tally, for which `readmill align` has a flag of its own.
 pub const SPEC: TallySpec = TallySpec {

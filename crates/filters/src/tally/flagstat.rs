@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use readmill_record::{Batch, RecordRef, Result, Tally};
 
-use super::{Report, TallySpec};
+use super::spec::{Report, TallySpec};
 
 /// The specification of the tally.
 pub const SPEC: TallySpec = TallySpec {

@@ -12,7 +12,7 @@ use readmill_record::tag::Field;
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Tags, Tally};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use super::{Report, TallySpec};
+use super::spec::{Report, TallySpec};
 pub use sequencing::{BAMSEQCHKSUM, SAMTOOLS_CHECKSUM, SequencingChecksum, SequencingSums};
 
 /// The specification of the tally, whose subcommand has flags of its own.

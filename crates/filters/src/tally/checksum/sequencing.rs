@@ -13,7 +13,7 @@ use crc32fast::Hasher;
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
 
-use super::super::{Report, TallySpec};
+use super::super::spec::{Report, TallySpec};
 
 /// The tally whose text is that of `samtools checksum`.
 pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |_| {

@@ -16,7 +16,7 @@ mod text;
 
 use readmill_record::{Batch, Result, Tally};
 
-use super::{CountMemory, Report, TallySpec};
+use super::spec::{CountMemory, Report, TallySpec};
 
 pub use cycles::MOST_CYCLES;
 pub use partial::{LONGEST_READ, StatsPartial};

@@ -34,7 +34,7 @@ impl Default for LoneMates {
 
 impl LoneMates {
     /// Adds a template that lacks a mate. Unnamed reads are ignored.
-    pub(super) fn note(&self, name: &[u8]) {
+    pub(crate) fn note(&self, name: &[u8]) {
         if name == b"*" {
             return;
         }
@@ -64,7 +64,7 @@ impl LoneMates {
     }
 
     /// Adds counts of templates of paired reads: those that lack a mate, and all.
-    pub(super) fn count(&self, lone: u64, all: u64) {
+    pub(crate) fn count(&self, lone: u64, all: u64) {
         self.lone.fetch_add(lone, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }

@@ -1,0 +1,87 @@
+//! Tallies as the rest of the program sees them: their specifications, and the reports of a run.
+
+use std::sync::Arc;
+
+use readmill_record::{DynTally, Header, Result, SharedTally, Tally};
+
+/// What a module tells of a tally whose result is a file.
+#[derive(Debug)]
+pub struct TallySpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Help of the flag `--NAME FILE` of commands that write reads; `None` if they have no such flag.
+    pub flag_help: Option<&'static str>,
+    /// Help of the subcommand NAME, which does nothing else; `None` if there is none, or one with flags of its own.
+    pub command_help: Option<&'static str>,
+    /// Whether it sees reads as they come, instead of those of the main output.
+    pub of_input: bool,
+    /// Whether its text names the sample.
+    pub names_sample: bool,
+    /// The memory of its counts, if that is more than a few KiB.
+    pub memory: Option<CountMemory>,
+    /// Makes the tally for a run.
+    pub make: fn(&TallyContext<'_>) -> Report,
+}
+
+impl TallySpec {
+    /// A tally of output reads, without a flag or a subcommand.
+    pub(super) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> Report) -> Self {
+        let (flag_help, command_help, memory) = (None, None, None);
+        TallySpec { name, flag_help, command_help, of_input: false, names_sample: false, memory, make }
+    }
+}
+
+/// The memory that counts take on each thread, and once more for their sum.
+#[derive(Clone, Copy, Debug)]
+pub struct CountMemory {
+    /// What the division of the memory calls it.
+    pub name: &'static str,
+    /// Returns the bytes of one thread.
+    pub bytes: fn() -> usize,
+}
+
+/// What is known of the reads before they are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct TallyContext<'a> {
+    /// The header under which they leave.
+    pub header: &'a Header,
+    /// Whether they are sorted by coordinate.
+    pub sorted: bool,
+}
+
+/// What the text of a tally may say of its run.
+#[derive(Clone, Copy)]
+pub struct RunNames<'a> {
+    /// The main output, or else the first input.
+    pub file: &'a str,
+    /// Returns a command line that begins like one of this tool of Picard.
+    pub in_place_of: &'a dyn Fn(&str) -> String,
+    /// In place of a date: equal runs write equal bytes.
+    pub started: &'a str,
+}
+
+/// A tally of a run, and the text that its result becomes.
+pub struct Report {
+    /// The tally.
+    pub tally: Arc<dyn DynTally>,
+    text: Box<MakeText>,
+}
+
+type MakeText = dyn Fn(&RunNames<'_>) -> Result<Vec<u8>> + Send + Sync;
+
+impl Report {
+    /// A tally whose result `text` formats.
+    pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
+        let tally = Arc::new(SharedTally::new(tally));
+        let counted = Arc::clone(&tally);
+        Report { tally, text: Box::new(move |names| Ok(text(counted.total()?, names))) }
+    }
+
+    /// Returns the text once the run is over, and resets the tally.
+    ///
+    /// # Errors
+    /// If the counts have no result.
+    pub fn text(&self, names: &RunNames<'_>) -> Result<Vec<u8>> {
+        (self.text)(names)
+    }
+}
