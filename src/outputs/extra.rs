@@ -150,10 +150,10 @@ fn fastq<'a>(
 /// sorting to become FASTQ.
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
-    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
-        if header.claims_name_groups() || fastq.grouped {
-            plan.steps.sort = None;
-        }
+    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra
+        && (header.claims_name_groups() || fastq.grouped)
+    {
+        plan.steps.sort = None;
     }
     plan
 }
