@@ -225,7 +225,7 @@ pub struct Datum {
 impl Datum {
     /// Adds other counts.
     pub fn add(&mut self, other: Datum) {
-        self.observations += other.observations;
+        self.observations = self.observations.saturating_add(other.observations);
         self.errors += other.errors;
     }
 }

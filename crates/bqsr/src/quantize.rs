@@ -45,7 +45,8 @@ fn merge_cheapest(intervals: &mut Vec<Interval>) {
 /// Returns the penalty of merging two intervals: the sum over all bases of the change of the logarithm of the
 /// error rate.
 fn penalty(left: &Interval, right: &Interval) -> f64 {
-    let rate = error_rate(left.observations + right.observations, left.errors + right.errors);
+    let rate =
+        error_rate(left.observations.saturating_add(right.observations), left.errors + right.errors);
     if rate == 0.0 {
         return 0.0;
     }
@@ -55,7 +56,7 @@ fn penalty(left: &Interval, right: &Interval) -> f64 {
 
 /// Returns the error rate, with one error and one base added; 0 without bases.
 fn error_rate(observations: u64, errors: u64) -> f64 {
-    if observations == 0 { 0.0 } else { (errors + 1) as f64 / (observations + 1) as f64 }
+    if observations == 0 { 0.0 } else { (errors + 1) as f64 / observations.saturating_add(1) as f64 }
 }
 
 /// Qualities that are merged into one.
@@ -82,7 +83,7 @@ impl Interval {
         Interval {
             first: self.first,
             last: other.last,
-            observations: self.observations + other.observations,
+            observations: self.observations.saturating_add(other.observations),
             errors: self.errors + other.errors,
             rate: 0.0,
             parts: Some(Box::new((self, other))),

@@ -189,7 +189,8 @@ impl Quantization {
     pub(crate) fn of(groups: &[GroupRows], levels: u32) -> Self {
         let mut counts = [0; QUALITIES];
         for row in groups.iter().flat_map(|group| &group.qualities) {
-            counts[usize::from(row.recal_datum.empirical())] += row.recal_datum.observations;
+            let count = &mut counts[usize::from(row.recal_datum.empirical())];
+            *count = u64::saturating_add(*count, row.recal_datum.observations);
         }
         Quantization { counts, map: quantize(&counts, levels as usize) }
     }
