@@ -35,9 +35,11 @@ impl List {
     /// # Errors
     /// There was not; the message names the memory that they need.
     pub fn check(&self) -> Result<()> {
-        match self.missing {
+        let ledger = self.charge.ledger();
+        match self.missing * size_of::<Interval>() as u64 {
             0 => Ok(()),
-            n => Err(self.charge.ledger().shortage("regions", n * size_of::<Interval>() as u64)),
+            // What is free now was not when they came: the list was united since.
+            bytes => Err(ledger.shortage("regions", ledger.free() + bytes)),
         }
     }
 
