@@ -387,10 +387,10 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
 
 /// A build makes a program that says how it was called and what libFuzzer says at the end; the target `two` fails.
 const FUZZED: &str = "[ \"$1\" = build ] || exit 0
-mkdir -p target/host/fuzz
+mkdir -p target/host/checked
 printf '%s\\n' '#!/bin/sh' 'echo called \"$@\"' 'echo \"#9 DONE cov: 7 ft: 8\"' 'echo stat::number_of_executed_units: 9' \\
-    'case $0 in *two) exit 77 ;; esac' >target/host/fuzz/fuzz
-chmod +x target/host/fuzz/fuzz
+    'case $0 in *two) exit 77 ;; esac' >target/host/checked/fuzz
+chmod +x target/host/checked/fuzz
 echo \"cargo $READMILL_FUZZ_TARGET $RUSTC_BOOTSTRAP $*\" >>ran";
 
 #[test]
@@ -415,7 +415,7 @@ fn each_target_is_fuzzed_and_one_that_fails_stops_none() {
     let done = machine.dev("fuzz --runs 5");
     assert_eq!(done.code, Some(1), "{}", done.said);
     let built =
-        "1 build --locked --quiet --profile fuzz --target host -p readmill-fuzz --features libfuzzer";
+        "1 build --locked --quiet --profile checked --target host -p readmill-fuzz --features libfuzzer";
     assert_eq!(done.ran, ["one", "two", "three"].map(|name| format!("cargo {name} {built}")));
     assert!(done.said.contains("dev: two failed\n") && !done.said.contains("dev: one failed"));
     for name in ["one", "two", "three"] {
