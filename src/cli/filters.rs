@@ -34,8 +34,9 @@ pub fn with_samtools_names(arg: Arg) -> Arg {
 
 fn arg(flag: &'static Flag) -> Arg {
     let arg = Arg::new(flag.name).long(flag.name).help(flag.help).aliases(flag.aliases);
+    let arg = arg.requires_all(flag.requires).conflicts_with_all(flag.conflicts);
     let arg = match flag.value {
-        Value::None => return relations(arg.action(ArgAction::SetTrue), flag),
+        Value::None => return arg.action(ArgAction::SetTrue),
         Value::Text => arg.value_parser(value_parser!(String)),
         Value::File => arg.value_parser(value_parser!(PathBuf)),
         Value::U8 => arg.value_parser(value_parser!(u8)),
@@ -47,12 +48,7 @@ fn arg(flag: &'static Flag) -> Arg {
         )),
     };
     let action = if flag.repeats { ArgAction::Append } else { ArgAction::Set };
-    relations(arg.value_name(flag.metavar).action(action), flag)
-}
-
-fn relations(arg: Arg, flag: &Flag) -> Arg {
-    let arg = flag.conflicts.map_or(arg.clone(), |other| arg.conflicts_with(other));
-    flag.requires.map_or(arg.clone(), |other| arg.requires(other))
+    arg.value_name(flag.metavar).action(action)
 }
 
 impl Args for FilterFlags {
