@@ -69,11 +69,11 @@ pub type TicketUse = ShareUse<3>;
 /// A kind of buffer that a ticket has.
 #[derive(Clone, Copy)]
 pub enum TicketBuffer {
-    /// What is claimed of the input.
+    /// The claimed part of the input.
     Claim,
     /// Records.
     Batch,
-    /// What becomes of the records: entries of the sort buffer, or an encoded part of the output.
+    /// The product of the records: entries of the sort buffer, or an encoded part of the output.
     Product,
 }
 

@@ -1,4 +1,4 @@
-//! What a run does for its filters and edits: it checks the input for them, makes their steps, and opens files.
+//! The run's part in its filters and edits: checks the input for them, makes their steps, and opens files.
 
 use std::path::Path;
 

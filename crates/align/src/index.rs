@@ -1,4 +1,4 @@
-//! What the indexes of all aligners have in common: their files, and how they are made.
+//! The common part of all aligners' indexes: their files, and how they are made.
 //!
 //! An index is made from the sequences of a FASTA file ([`fasta_lines`]) and the sorted suffixes of their bases
 //! ([`Suffixes`]). Its files have their names only when all are whole ([`Partial`]); [`IndexFiles`] finds them again.

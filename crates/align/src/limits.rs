@@ -1,4 +1,4 @@
-//! What can be aligned, and where: limits of reads, and the instructions that a processor must have.
+//! Limits of aligning: of reads, and of the processor, which must have certain instructions.
 
 use readmill_record::{Error, ReadBatch, Result};
 

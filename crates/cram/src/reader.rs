@@ -341,7 +341,7 @@ impl Reader {
 /// Reads the header of a container number by number, because its length is not stored.
 struct HeaderBytes<'a> {
     input: &'a mut Input,
-    /// What was read.
+    /// The bytes that were read.
     bytes: Vec<u8>,
 }
 

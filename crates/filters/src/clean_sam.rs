@@ -15,15 +15,15 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "Clip alignments, and MC, at the ends of reference sequences; set MAPQ of unmapped reads to 0 (Picard CleanSam)",
     )],
     parse: |given, filters| {
-        filters.extend(given.is_given("clean-sam").then_some(Request));
+        filters.extend(given.is_given("clean-sam").then_some(CleanSamRequest));
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request;
+struct CleanSamRequest;
 
-impl Filter for Request {
+impl Filter for CleanSamRequest {
     fn words(&self) -> Vec<String> {
         vec!["--clean-sam".to_string()]
     }

@@ -7,7 +7,7 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// The name of its step, which is that of its flag.
     fn name(&self) -> &'static str;
 
-    /// What the summary calls the reads that are dropped.
+    /// The name of the dropped reads in the summary.
     fn dropped(&self) -> &'static str;
 
     /// Whether a read stays.

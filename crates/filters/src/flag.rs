@@ -16,7 +16,7 @@ pub struct Flag {
     pub help: &'static str,
     /// The kind of its value.
     pub value: Value,
-    /// What the help calls the value.
+    /// The name of the value in the help.
     pub metavar: &'static str,
     /// Whether it may be given again.
     pub repeats: bool,

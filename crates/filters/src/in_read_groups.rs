@@ -33,7 +33,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         .samtools(&["R"]),
     ],
     parse: |given, filters| {
-        let request = Request { ids: given.all("in-read-group")?, list: given.path("in-read-groups") };
+        let request =
+            InReadGroupsRequest { ids: given.all("in-read-group")?, list: given.path("in-read-groups") };
         if !request.ids.is_empty() || request.list.is_some() {
             filters.add(request);
         }
@@ -42,13 +43,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 };
 
 #[derive(Debug)]
-struct Request {
+struct InReadGroupsRequest {
     ids: Vec<String>,
     /// A file, after `^` one of read groups to drop.
     list: Option<PathBuf>,
 }
 
-impl Request {
+impl InReadGroupsRequest {
     /// The file of the list, and whether its read groups are kept.
     fn list(&self) -> Option<(&Path, bool)> {
         let path = self.list.as_deref()?;
@@ -57,7 +58,7 @@ impl Request {
     }
 }
 
-impl Filter for Request {
+impl Filter for InReadGroupsRequest {
     fn words(&self) -> Vec<String> {
         let list = self.list.iter().flat_map(|path| with_value("--in-read-groups", path.display()));
         self.ids.iter().flat_map(|id| with_value("--in-read-group", quoted(id))).chain(list).collect()

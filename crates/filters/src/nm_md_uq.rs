@@ -14,15 +14,15 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         Flag::switch("nm-md-uq", "Write NM, MD and UQ as Picard SetNmMdAndUqTags").requires("reference")
     ],
     parse: |given, filters| {
-        filters.extend(given.is_given("nm-md-uq").then_some(Request));
+        filters.extend(given.is_given("nm-md-uq").then_some(NmMdUqRequest));
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request;
+struct NmMdUqRequest;
 
-impl Filter for Request {
+impl Filter for NmMdUqRequest {
     fn words(&self) -> Vec<String> {
         vec!["--nm-md-uq".to_string()]
     }

@@ -28,9 +28,9 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         {
             match given.parsed::<String>(flag)? {
                 Some(list) if list == everything => {
-                    filters.add(Request { named: Vec::new(), keep: true })
+                    filters.add(OptionalFieldsRequest { named: Vec::new(), keep: true })
                 }
-                Some(list) => filters.add(Request { named: parse_tags(&list)?, keep }),
+                Some(list) => filters.add(OptionalFieldsRequest { named: parse_tags(&list)?, keep }),
                 None => {}
             }
         }
@@ -39,13 +39,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 };
 
 #[derive(Debug)]
-struct Request {
+struct OptionalFieldsRequest {
     named: Vec<Tag>,
     /// Whether the named ones stay, and all others are removed.
     keep: bool,
 }
 
-impl Filter for Request {
+impl Filter for OptionalFieldsRequest {
     fn words(&self) -> Vec<String> {
         let tags: Vec<_> = self.named.iter().map(|tag| String::from_utf8_lossy(tag)).collect();
         let tags = if tags.is_empty() { "none".to_string() } else { tags.join(",") };

@@ -20,17 +20,17 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     .aliases(&["filter-non-overlapping-reads", "targets-file"])
     .samtools(&["L"])],
     parse: |given, filters| {
-        filters.extend(given.path("overlap").map(|path| Request { path }));
+        filters.extend(given.path("overlap").map(|path| OverlapRequest { path }));
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request {
+struct OverlapRequest {
     path: PathBuf,
 }
 
-impl Filter for Request {
+impl Filter for OverlapRequest {
     fn words(&self) -> Vec<String> {
         with_value("--overlap", self.path.display())
     }

@@ -22,17 +22,17 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "Rename reference sequences by this table of old and new names, also in SA, OA, XA, XB and CC",
     )],
     parse: |given, filters| {
-        filters.extend(given.path("rename-contigs").map(|path| Request { path }));
+        filters.extend(given.path("rename-contigs").map(|path| RenameContigsRequest { path }));
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request {
+struct RenameContigsRequest {
     path: PathBuf,
 }
 
-impl Filter for Request {
+impl Filter for RenameContigsRequest {
     fn words(&self) -> Vec<String> {
         with_value("--rename-contigs", self.path.display())
     }

@@ -18,17 +18,17 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     )
     .aliases(&["replace-reference-sequences"])],
     parse: |given, filters| {
-        filters.extend(given.path("sequence-dictionary").map(|path| Request { path }));
+        filters.extend(given.path("sequence-dictionary").map(|path| ReplaceDictionaryRequest { path }));
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request {
+struct ReplaceDictionaryRequest {
     path: PathBuf,
 }
 
-impl Filter for Request {
+impl Filter for ReplaceDictionaryRequest {
     fn words(&self) -> Vec<String> {
         with_value("--sequence-dictionary", self.path.display())
     }

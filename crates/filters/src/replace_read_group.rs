@@ -17,17 +17,17 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     )
     .aliases(&["replace-read-group"])],
     parse: |given, filters| {
-        filters.extend(given.parsed("read-group")?.map(|group| Request { group }));
+        filters.extend(given.parsed("read-group")?.map(|group| ReplaceReadGroupRequest { group }));
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request {
+struct ReplaceReadGroupRequest {
     group: String,
 }
 
-impl Filter for Request {
+impl Filter for ReplaceReadGroupRequest {
     fn words(&self) -> Vec<String> {
         let line = canonical(&self.group).unwrap_or_else(|_| self.group.clone());
         with_value("--read-group", quoted(&line.replace('\t', "\\t")))

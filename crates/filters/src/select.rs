@@ -27,7 +27,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     ],
     parse: |given, filters| {
         for (flag, keep) in [("include", true), ("exclude", false)] {
-            filters.extend(given.all(flag)?.into_iter().map(|text| Request { text, keep }));
+            filters.extend(given.all(flag)?.into_iter().map(|text| SelectRequest { text, keep }));
         }
         Ok(())
     },
@@ -44,12 +44,12 @@ pub struct Select {
 }
 
 #[derive(Debug)]
-struct Request {
+struct SelectRequest {
     text: String,
     keep: bool,
 }
 
-impl Filter for Request {
+impl Filter for SelectRequest {
     fn words(&self) -> Vec<String> {
         with_value(if self.keep { "--include" } else { "--exclude" }, quoted(&self.text))
     }

@@ -1,7 +1,7 @@
 //! Filters as the rest of the program sees them: their specifications, the filters of a plan, and the steps of a run.
 //!
-//! A module with a filter has a constant `SPEC`, which [`FILTERS`](crate::FILTERS) lists. It turns flags into requests, each of which is a
-//! [`Filter`]; a run makes a step of each.
+//! A module with a filter has a constant `SPEC`, which [`FILTERS`](crate::FILTERS) lists. It turns flags into requests,
+//! each of which is a [`Filter`]; a run makes a step of each.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use readmill_record::{Header, Ledger, Result, Step};
 use crate::flag::{Flag, GivenFlags};
 use crate::lone_mates::LoneMates;
 
-/// What a module with a filter tells of it.
+/// The description of a filter: its flags, and how it is made of them.
 #[derive(Debug)]
 pub struct FilterSpec {
     /// Its flags, in the order of the help.
@@ -54,7 +54,7 @@ pub trait Filter: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// What the rest of the program must know of it.
+    /// The properties that matter to the rest of the program.
     fn facts(&self) -> FilterFacts {
         FilterFacts::default()
     }
@@ -68,7 +68,7 @@ pub trait Filter: Debug + Send + Sync {
     }
 }
 
-/// What the rest of the program must know of a filter.
+/// The properties of a filter that matter to the rest of the program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilterFacts {
     /// It needs mates that are adjacent in the input.
@@ -81,7 +81,7 @@ pub struct FilterFacts {
     pub thread_memory: Option<(&'static str, u64)>,
 }
 
-/// What a filter may ask of the plan that it is part of.
+/// The properties of the plan that a filter may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanFacts {
     /// The run has a reference.
@@ -90,7 +90,7 @@ pub struct PlanFacts {
     pub marks_duplicates: bool,
 }
 
-/// What there is for making a step.
+/// The surroundings in which a filter makes its step.
 pub struct MakeContext<'a> {
     /// The header of the reads, as the filters before have left it.
     pub header: &'a mut Header,
@@ -102,7 +102,7 @@ pub struct MakeContext<'a> {
     pub lone_mates: Option<Arc<LoneMates>>,
 }
 
-/// What a run does for filters while their steps are made.
+/// Services of the run for filters that make their steps.
 pub trait FilterHost {
     /// Tells the user something.
     fn say(&self, text: &str);

@@ -32,14 +32,14 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         let seed = given.parsed("subsample-seed")?;
         let after_duplicates = given.is_given("subsample-after-duplicates");
         if let Some(fraction) = given.parsed("subsample")? {
-            filters.add(Request { fraction, seed, after_duplicates });
+            filters.add(SubsampleRequest { fraction, seed, after_duplicates });
         }
         Ok(())
     },
 };
 
 #[derive(Debug)]
-struct Request {
+struct SubsampleRequest {
     /// How much of all, above 0 and up to 1.
     fraction: f64,
     /// The seed of the choice; `None`: made from the header.
@@ -48,7 +48,7 @@ struct Request {
     after_duplicates: bool,
 }
 
-impl Filter for Request {
+impl Filter for SubsampleRequest {
     fn words(&self) -> Vec<String> {
         let mut words = with_value("--subsample", self.fraction);
         words.extend(self.seed.into_iter().flat_map(|seed| with_value("--subsample-seed", seed)));

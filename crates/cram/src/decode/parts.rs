@@ -1,4 +1,4 @@
-//! What an input's decoders share, and the state and the buffers for reading a record.
+//! The setup that all decoders of an input share, and the state and buffers for reading a record.
 
 use std::collections::HashMap;
 

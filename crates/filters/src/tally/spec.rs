@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_record::{DynTally, Header, Result, SharedTally, Tally};
 
-/// What a module tells of a tally whose result is a file.
+/// The description of a tally whose result is a file.
 #[derive(Debug)]
 pub struct TallySpec {
     /// Its name.
@@ -34,13 +34,13 @@ impl TallySpec {
 /// The memory that counts take on each thread, and once more for their sum.
 #[derive(Clone, Copy, Debug)]
 pub struct CountMemory {
-    /// What the division of the memory calls it.
+    /// Its name in the division of the memory.
     pub name: &'static str,
     /// Returns the bytes of one thread.
     pub bytes: fn() -> usize,
 }
 
-/// What is known of the reads before they are counted.
+/// The facts about reads that are known before they are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct TallyContext<'a> {
     /// The header under which they leave.
@@ -49,7 +49,7 @@ pub struct TallyContext<'a> {
     pub sorted: bool,
 }
 
-/// What the text of a tally may say of its run.
+/// The facts about its run that the text of a tally may state.
 #[derive(Clone, Copy)]
 pub struct RunNames<'a> {
     /// The main output, or else the first input.

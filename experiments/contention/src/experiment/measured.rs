@@ -1,4 +1,4 @@
-//! What is measured on this machine: critical sections on one thread, and what they allow at best; ways of reading and kinds
+//! Measurements on this machine: critical sections on one thread, and what they allow at best; ways of reading and kinds
 //! of locks with threads together.
 
 use std::fmt::Write;
