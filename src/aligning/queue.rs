@@ -50,6 +50,16 @@ pub enum AlignTask {
     Wait,
 }
 
+impl AlignTask {
+    /// The records that it passes on, if that is its task.
+    pub fn records(&self) -> Option<&Opened> {
+        match self {
+            AlignTask::Records(opened) => Some(opened),
+            _ => None,
+        }
+    }
+}
+
 /// The result of a task.
 pub enum AlignResult {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.

@@ -10,7 +10,7 @@ use readmill_input::{MAX_CLAIM, Opener};
 use readmill_record::{Batch, Error, Limit, Result, ShareUse, Step};
 
 use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
-use crate::pipeline::inputs::{InputFile, InputTask, Inputs};
+use crate::pipeline::inputs::{InputFile, InputTask, Inputs, ReadTask};
 use crate::process::pause::{self, Moment};
 
 /// The inputs, and the link that joins their pieces to whole records.
@@ -77,15 +77,8 @@ pub enum TicketBuffer {
     Product,
 }
 
-/// A claimed task, after it was opened in parallel.
-pub enum OpenedTask {
-    /// A piece of the input of that number.
-    Opened(usize, Opened),
-    /// The end of the input of that number.
-    End(usize),
-    /// The result of an aligner task.
-    Aligned(AlignResult),
-}
+/// A task of reading, after it was opened in parallel.
+pub type OpenedTask = ReadTask<Opened, AlignResult>;
 
 /// Whole records of one input.
 pub struct LinkedBatch {
@@ -129,8 +122,8 @@ impl InputTask {
     pub fn bound(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.bound() as u64,
-            InputTask::Align(AlignTask::Records(opened), _) => opened.len() as u64,
-            InputTask::End(_) | InputTask::Align(..) => 0,
+            InputTask::Align(align) => align.task.records().map_or(0, |opened| opened.len() as u64),
+            InputTask::End(_) => 0,
         }
     }
 
@@ -138,8 +131,8 @@ impl InputTask {
     pub fn most_records(&self) -> Option<u64> {
         match self {
             InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
-            InputTask::Align(AlignTask::Records(opened), _) => Some(opened.records() as u64),
-            InputTask::End(_) | InputTask::Align(..) => None,
+            InputTask::Align(align) => align.task.records().map(|opened| opened.records() as u64),
+            InputTask::End(_) => None,
         }
     }
 
@@ -155,7 +148,7 @@ impl InputTask {
     pub fn read_bytes(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.read_bytes() as u64,
-            InputTask::Align(_, bytes) => *bytes,
+            InputTask::Align(align) => align.read_bytes,
             InputTask::End(_) => 0,
         }
     }
@@ -181,9 +174,9 @@ impl FeedReaders {
         let spare = || self.buffers.batches.take().unwrap_or_default();
         let Linker { chain, align } = link;
         Ok(match piece {
-            OpenedTask::Opened(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
+            OpenedTask::Piece(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
             OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish(spare()) },
-            OpenedTask::Aligned(done) => {
+            OpenedTask::Align(done) => {
                 align.as_mut().map_or(Ok(()), |align| align.link(done))?;
                 LinkedBatch { input: 0, linked: chain.pause(spare()) }
             }
@@ -229,8 +222,12 @@ impl FeedReader {
     pub fn open(&mut self, next: InputTask) -> Result<OpenedTask> {
         let (number, claim) = match next {
             InputTask::End(input) => return Ok(OpenedTask::End(input)),
-            InputTask::Align(AlignTask::Records(opened), _) => return Ok(OpenedTask::Opened(0, opened)),
-            InputTask::Align(task, _) => return self.align(task).map(OpenedTask::Aligned),
+            InputTask::Align(align) => {
+                return Ok(match align.task {
+                    AlignTask::Records(opened) => OpenedTask::Piece(0, opened),
+                    task => OpenedTask::Align(self.align(task)?),
+                });
+            }
             InputTask::Piece(input, claim) => (input, claim),
         };
         let input = &self.shared.inputs[number];
@@ -244,7 +241,7 @@ impl FeedReader {
         if spare.compressed.capacity() <= KEPT_BYTES {
             self.shared.buffers.chunks.put(spare);
         }
-        Ok(OpenedTask::Opened(number, opened))
+        Ok(OpenedTask::Piece(number, opened))
     }
 
     fn align(&mut self, task: AlignTask) -> Result<AlignResult> {

@@ -6,8 +6,6 @@
 //! the one before it is complete.
 //!
 //! Presorted reads go into the output instead of a run ([`super::presorted`]).
-//!
-//!
 
 use std::sync::Arc;
 
@@ -18,6 +16,7 @@ use readmill_sort::{
     Sources,
 };
 
+use super::presorted::EncodedPartitions;
 use super::sort_context;
 
 /// The flush under way: its stage and its next tasks.
@@ -54,42 +53,40 @@ pub enum FlushTarget {
     Output,
 }
 
-/// A task of a flush.
-pub enum FlushTask {
-    /// Seals the old memory, once no ticket fills it any more.
+/// A task of a flush, in one of its phases: `L` is a list, `W` a range that is written, and `C` the records that do not
+/// fill a partition of the output.
+pub enum FlushPhase<L, W, C> {
+    /// Seals the old memory, once no ticket fills it any more; done when it is committed.
     Seal,
     /// Sorts a list.
-    Sort(Vec<Entry>, Arc<Sealed>),
+    Sort(L),
     /// Orders a range and writes it.
-    Write(Range, FlushTarget),
+    Write(W, FlushTarget),
     /// Ends the run, once all its ranges are written.
-    Close(FlushTarget),
+    Close(C, FlushTarget),
 }
 
-/// A task after its first parallel phase.
-pub enum OpenedFlush {
-    /// Nothing to do before its commit.
-    Seal,
-    /// A sorted list.
-    Sorted(List),
-    /// A range in order.
-    Ordered(Ordered, FlushTarget),
-    /// Nothing to do before its commit.
-    Close(FlushTarget),
+/// A task of a flush, as it is claimed.
+pub type FlushTask = FlushPhase<UnsortedList, Range, ()>;
+/// A task after its first parallel phase: the list is sorted, the range is in order.
+pub type OpenedFlush = FlushPhase<List, Ordered, ()>;
+/// A task after the link: the range is cut into partitions of the output, or is one of the run.
+pub type LinkedFlush = FlushPhase<List, Vec<Partition>, Option<Partition>>;
+/// The result of a task.
+pub type FlushResult = FlushPhase<List, FlushedPart, Option<Frames>>;
+
+/// A list that is to be sorted, and the memory of its reads.
+pub struct UnsortedList {
+    entries: Vec<Entry>,
+    sealed: Arc<Sealed>,
 }
 
-/// A task after the link.
-pub enum LinkedFlush {
-    /// Nothing to do before its commit.
-    Seal,
-    /// A sorted list.
-    Sorted(List),
-    /// Records for the run.
-    Records(Ordered),
-    /// Partitions of the output.
-    Partitions(Vec<Partition>),
-    /// The end, and records that do not fill a partition of the output: they go into the run.
-    Close(Option<Partition>),
+/// A range that was written.
+pub enum FlushedPart {
+    /// Frames of the run.
+    Frames(Frames),
+    /// Parts of the output.
+    Encoded(EncodedPartitions),
 }
 
 impl OpenedFlush {
@@ -97,13 +94,18 @@ impl OpenedFlush {
     pub fn link(self, cutter: &mut Cutter) -> LinkedFlush {
         match self {
             OpenedFlush::Seal => LinkedFlush::Seal,
-            OpenedFlush::Sorted(list) => LinkedFlush::Sorted(list),
-            OpenedFlush::Ordered(range, FlushTarget::Run) => LinkedFlush::Records(range),
-            OpenedFlush::Ordered(range, FlushTarget::Output) => {
-                LinkedFlush::Partitions(cutter.cut(range))
+            OpenedFlush::Sort(list) => LinkedFlush::Sort(list),
+            OpenedFlush::Write(range, target) => LinkedFlush::Write(
+                match target {
+                    FlushTarget::Run => vec![range.into()],
+                    FlushTarget::Output => cutter.cut(range),
+                },
+                target,
+            ),
+            OpenedFlush::Close((), target) => {
+                let rest = if target == FlushTarget::Output { cutter.finish() } else { None };
+                LinkedFlush::Close(rest, target)
             }
-            OpenedFlush::Close(FlushTarget::Run) => LinkedFlush::Close(None),
-            OpenedFlush::Close(FlushTarget::Output) => LinkedFlush::Close(cutter.finish()),
         }
     }
 }
@@ -136,14 +138,15 @@ impl Flush {
     pub fn next_task(&mut self) -> Option<FlushTask> {
         match &mut self.stage {
             FlushStage::Sorting { sealed, unsorted, .. } => {
-                unsorted.next().map(|list| FlushTask::Sort(list, Arc::clone(sealed)))
+                let sealed = Arc::clone(sealed);
+                unsorted.next().map(|entries| FlushTask::Sort(UnsortedList { entries, sealed }))
             }
             FlushStage::Writing(merge, to) => match merge.next_range() {
                 Some(range) => Some(FlushTask::Write(range, *to)),
                 None => {
                     let to = *to;
                     self.stage = FlushStage::Closing;
-                    Some(FlushTask::Close(to))
+                    Some(FlushTask::Close((), to))
                 }
             },
             FlushStage::Idle | FlushStage::Sealing(_) | FlushStage::Closing => None,
@@ -199,17 +202,24 @@ impl FlushWorker {
     pub fn open(&mut self, task: FlushTask, sort: &RunSort) -> Result<OpenedFlush> {
         Ok(match task {
             FlushTask::Seal => OpenedFlush::Seal,
-            FlushTask::Sort(list, sealed) => {
-                OpenedFlush::Sorted(List::sort(list, sealed.bytes(), sort.keyer(), &mut self.entries))
+            FlushTask::Sort(UnsortedList { entries, sealed }) => {
+                OpenedFlush::Sort(List::sort(entries, sealed.bytes(), sort.keyer(), &mut self.entries))
             }
-            FlushTask::Write(range, to) => OpenedFlush::Ordered(range.order()?, to),
-            FlushTask::Close(to) => OpenedFlush::Close(to),
+            FlushTask::Write(range, target) => OpenedFlush::Write(range.order()?, target),
+            FlushTask::Close((), target) => OpenedFlush::Close((), target),
         })
     }
 
     /// Packs records, which are in order, into frames.
-    pub fn pack(&mut self, records: &Partition, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
-        records.gather(|stamp, raw| self.push(RecordRef::new(raw), stamp, sort, &mut frames))?;
+    pub fn pack(
+        &mut self,
+        partitions: &[Partition],
+        sort: &RunSort,
+        mut frames: Frames,
+    ) -> Result<Frames> {
+        for records in partitions {
+            records.gather(|stamp, raw| self.push(RecordRef::new(raw), stamp, sort, &mut frames))?;
+        }
         self.writer.close(&mut frames);
         Ok(frames)
     }

@@ -39,14 +39,25 @@ impl InputFile {
     }
 }
 
-/// The next task of reading.
-pub enum InputTask {
+/// A task of reading, as it was claimed or after a phase: a piece of an input is then a `P`, a task of the aligner an `A`.
+pub enum ReadTask<P, A> {
     /// A piece of the input of that number.
-    Piece(usize, Claim),
+    Piece(usize, P),
     /// The end of the input of that number.
     End(usize),
-    /// A task of the aligner, and the bytes read of its files since the task before.
-    Align(AlignTask, u64),
+    /// A task of the aligner.
+    Align(A),
+}
+
+/// A task of reading as it is claimed.
+pub type InputTask = ReadTask<Claim, AlignClaim>;
+
+/// A task of the aligner, as it is claimed.
+pub struct AlignClaim {
+    /// The task.
+    pub task: AlignTask,
+    /// Bytes read of its files since the task before.
+    pub read_bytes: u64,
 }
 
 /// All inputs; one of them is being read.
@@ -197,7 +208,9 @@ impl Inputs {
         if let Some((lanes, read)) = &mut self.lanes {
             let before = std::mem::replace(read, lanes.bytes_read());
             return Ok(Some(match lanes.next()? {
-                Some(task) => InputTask::Align(task, read.saturating_sub(before)),
+                Some(task) => {
+                    InputTask::Align(AlignClaim { task, read_bytes: read.saturating_sub(before) })
+                }
                 None => {
                     self.at += 1;
                     InputTask::End(at)

@@ -129,7 +129,7 @@ impl Pass for SpillPass<'_> {
     }
 
     fn work(&self, scratch: &mut FlushWorker, range: Ordered) -> Result<Frames> {
-        scratch.pack(&Partition::from(range), self.sort, self.frames.take().unwrap_or_default())
+        scratch.pack(&[range.into()], self.sort, self.frames.take().unwrap_or_default())
     }
 }
 

@@ -6,7 +6,7 @@ use readmill_engine::Ticket;
 use readmill_record::{Arena, Error, Result};
 
 use super::state::{Ingest, IngestState, lock};
-use super::ticket::ClaimedTicket;
+use super::ticket::{ClaimedTicket, Flushing, Reading, TicketRoom};
 use crate::pipeline::feed::FeedInput;
 use crate::pipeline::sort_context::{LONG_READS, READS, long_read_bytes};
 
@@ -60,10 +60,11 @@ impl<'a> Claimer<'a> {
             return Ok(Some(ClaimedTicket::Idle));
         };
         let (most, expected) = (context.room_for(&next), next.bound() + next.working());
-        if let Some(room) = context.ledger.try_reserve(READS, most, expected) {
+        if let Some(reserved) = context.ledger.try_reserve(READS, most, expected) {
             self.ingest.console.advance(next.read_bytes());
             self.last_piece = Some(ticket);
-            return Ok(Some(ClaimedTicket::Piece(next, room, self.arena()?)));
+            let room = TicketRoom { reserved, held_back: 0 };
+            return Ok(Some(ClaimedTicket::Read(Reading { task: next, room, arena: self.arena()? })));
         }
         input.inputs.put_back(next);
         // Once all earlier pieces are committed, they have released what they did not need.
@@ -97,21 +98,22 @@ impl<'a> Claimer<'a> {
     /// Returns the next task of the flush, if it can be done now. Where reads are long, each such ticket takes memory
     /// beyond its share; if that is not free, those in flight must end first.
     fn next_flush_task(&self, shared: &mut IngestState) -> Option<ClaimedTicket> {
-        let (bytes, mut charge) =
+        let (bytes, mut large) =
             (long_read_bytes(shared.largest), self.ingest.context.ledger.empty(LONG_READS));
-        if !charge.try_grow(bytes) {
+        if !large.try_grow(bytes) {
             if shared.large_under_way > 0 {
                 return None;
             }
-            charge.resize(bytes);
+            large.resize(bytes);
         }
         let task = shared.flush.next_task()?;
         shared.large_under_way += u64::from(bytes > 0);
-        Some(ClaimedTicket::Flush(task, charge))
+        Some(ClaimedTicket::Flush(Flushing { task, large }))
     }
 
     fn start_flush(&mut self, shared: &mut IngestState) -> ClaimedTicket {
         let full = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
-        ClaimedTicket::Flush(shared.flush.begin(full), self.ingest.context.ledger.empty(LONG_READS))
+        let large = self.ingest.context.ledger.empty(LONG_READS);
+        ClaimedTicket::Flush(Flushing { task: shared.flush.begin(full), large })
     }
 }

@@ -7,9 +7,9 @@ use readmill_record::{Charge, Header, Result};
 use readmill_sort::{Frames, Merge, Sources, SpilledRun};
 
 use super::state::{Ingest, IngestState, lock};
-use super::ticket::{FinishedTicket, FlushResult, IngestedBatch, TicketRoom};
+use super::ticket::{FinishedTicket, Flushing, IngestedBatch, TicketRoom};
 use crate::outputs::Sink;
-use crate::pipeline::flush::FlushTarget;
+use crate::pipeline::flush::{FlushResult, FlushTarget, FlushedPart};
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{INDEXES, READS};
 
@@ -43,11 +43,11 @@ impl<'a> Committer<'a> {
 
     pub fn commit(&mut self, done: FinishedTicket) -> Result<()> {
         match done {
-            FinishedTicket::Batch(ingested) => self.commit_batch(*ingested),
-            FinishedTicket::Flush(done, large) => {
+            FinishedTicket::Read(ingested) => self.commit_batch(*ingested),
+            FinishedTicket::Flush(Flushing { task, large }) => {
                 lock(self.shared).large_under_way -= u64::from(large.bytes() > 0);
                 drop(large);
-                self.commit_flush(done)
+                self.commit_flush(task)
             }
             FinishedTicket::Idle => Ok(()),
         }
@@ -81,17 +81,17 @@ impl<'a> Committer<'a> {
                 self.leaving = Some(std::mem::replace(&mut self.held.charge, none));
                 lock(self.shared).flush.sealed(self.held.run.take())?;
             }
-            FlushResult::Sorted(list) => {
+            FlushResult::Sort(list) => {
                 let sources = lock(self.shared).flush.sorted(list);
                 sources.into_iter().for_each(|sources| self.begin_writing(sources));
             }
-            FlushResult::Frames(frames) => self.append(frames)?,
-            FlushResult::Encoded(encoded) => {
+            FlushResult::Write(FlushedPart::Frames(frames), _) => self.append(frames)?,
+            FlushResult::Write(FlushedPart::Encoded(encoded), _) => {
                 if let Some(writer) = self.ingest.writer {
                     self.held.presorted.write(encoded, self.header, self.sink, writer)?;
                 }
             }
-            FlushResult::Close(rest) => {
+            FlushResult::Close(rest, _) => {
                 rest.map_or(Ok(()), |frames| self.append(frames))?;
                 self.close();
             }

@@ -29,7 +29,7 @@ use readmill_sort::{Entry, Partition, run};
 
 use super::batch_pipeline::PipelineWorker;
 use super::feed::{Feed, FeedReader, LinkedBatch, TicketBuffer};
-use super::flush;
+use super::flush::{FlushResult, FlushTarget, FlushWorker, FlushedPart, LinkedFlush};
 use super::presorted::EarlyWriter;
 use super::sort_buffer::SortBuffer;
 use crate::outputs::{PartWriter, Sink};
@@ -38,7 +38,7 @@ use commit::Committer;
 use state::IngestState;
 pub use state::{Ingest, IngestBuffers};
 use ticket::{
-    ClaimedTicket, FinishedTicket, FlushResult, IngestedBatch, LinkedTicket, OpenedTicket, TicketRoom,
+    ClaimedTicket, FinishedTicket, Flushing, IngestedBatch, LinkedTicket, OpenedTicket, Reading,
 };
 
 /// Why reading stopped.
@@ -55,7 +55,7 @@ pub struct IngestWorker<'a> {
     reader: FeedReader,
     steps: PipelineWorker<'a>,
     ends: Option<markdup::EndsScratch>,
-    flush: flush::FlushWorker,
+    flush: FlushWorker,
     /// Writes presorted reads, once there are any.
     early_writer: Option<EarlyWriter<'a>>,
 }
@@ -78,17 +78,17 @@ impl<'a> Ingest<'a> {
         let Feed { input, link } = feed;
         let link = |_, open| {
             Ok(match open {
-                OpenedTicket::Piece(piece, mut reserved, arena) => {
+                OpenedTicket::Read(Reading { task, mut room, arena }) => {
                     // Records that were held back before come with this piece, and are still in memory.
-                    reserved
-                        .resize(reserved.bytes() + self.context.room_for_bytes(link.waiting_bytes()));
-                    let stretch = self.readers.link(link, piece)?;
-                    stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
                     let held_back = self.context.room_for_bytes(link.waiting_bytes());
-                    LinkedTicket::Batch(stretch, TicketRoom { reserved, held_back }, arena)
+                    room.reserved.resize(room.reserved.bytes() + held_back);
+                    let task = self.readers.link(link, task)?;
+                    task.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
+                    room.held_back = self.context.room_for_bytes(link.waiting_bytes());
+                    LinkedTicket::Read(Reading { task, room, arena })
                 }
-                OpenedTicket::Flush(opened, large) => {
-                    LinkedTicket::Flush(opened.link(&mut cutter), large)
+                OpenedTicket::Flush(Flushing { task, large }) => {
+                    LinkedTicket::Flush(Flushing { task: task.link(&mut cutter), large })
                 }
                 OpenedTicket::Idle => LinkedTicket::Idle,
             })
@@ -116,12 +116,11 @@ impl<'a> Ingest<'a> {
     fn take(
         &self,
         worker: &mut IngestWorker<'a>,
-        stretch: LinkedBatch,
-        room: TicketRoom,
-        arena: &Arena,
+        linked: Reading<LinkedBatch>,
     ) -> Result<IngestedBatch> {
         let IngestWorker { reader, steps, ends: scratch, .. } = worker;
-        reader.check(stretch, |mut batch| {
+        let Reading { task, room, arena } = linked;
+        reader.check(task, |mut batch| {
             let mut ends = EndsPart::default();
             if let Some(scratch) = scratch {
                 scratch.collect_evidence(&batch, &mut ends);
@@ -132,7 +131,7 @@ impl<'a> Ingest<'a> {
             }
             let mut entries = self.buffers.entries.take().unwrap_or_default();
             entries.clear();
-            self.context.sort.accept(arena, &batch, &mut entries)?;
+            self.context.sort.accept(&arena, &batch, &mut entries)?;
             let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
             let largest = batch.largest_record();
             let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
@@ -153,31 +152,29 @@ impl<'a> Ingest<'a> {
     }
 
     /// Carries out a task of the flush.
-    fn flush_task(
-        &self,
-        worker: &mut IngestWorker<'a>,
-        linked: flush::LinkedFlush,
-    ) -> Result<FlushResult> {
+    fn flush_task(&self, worker: &mut IngestWorker<'a>, linked: LinkedFlush) -> Result<FlushResult> {
         let IngestWorker { flush, early_writer, .. } = worker;
         let sort = &self.context.sort;
-        let mut pack = |records: &Partition| {
+        let mut pack = |records: &[Partition]| {
             flush.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
         };
-        Ok(match (linked, self.writer) {
-            (flush::LinkedFlush::Seal, _) => FlushResult::Seal,
-            (flush::LinkedFlush::Sorted(list), _) => FlushResult::Sorted(list),
-            (flush::LinkedFlush::Records(range), _) => FlushResult::Frames(pack(&range.into())?),
-            (flush::LinkedFlush::Partitions(partitions), Some(writer)) => {
+        Ok(match linked {
+            LinkedFlush::Seal => FlushResult::Seal,
+            LinkedFlush::Sort(list) => FlushResult::Sort(list),
+            LinkedFlush::Write(records, FlushTarget::Run) => {
+                FlushResult::Write(FlushedPart::Frames(pack(&records)?), FlushTarget::Run)
+            }
+            LinkedFlush::Write(partitions, FlushTarget::Output) => {
+                let absent = || Error::bug("reads are to leave, and nobody can write them");
+                let writer = self.writer.ok_or_else(absent)?;
                 let early_writer =
                     early_writer.get_or_insert_with(|| EarlyWriter::new(&self.leaving, writer));
                 let encoded = early_writer.encode(&partitions, sort, writer)?;
-                FlushResult::Encoded(encoded)
+                FlushResult::Write(FlushedPart::Encoded(encoded), FlushTarget::Output)
             }
-            (flush::LinkedFlush::Partitions(_), None) => {
-                return Err(Error::bug("reads are to leave, and nobody can write them"));
-            }
-            (flush::LinkedFlush::Close(rest), _) => {
-                FlushResult::Close(rest.as_ref().map(pack).transpose()?)
+            LinkedFlush::Close(rest, target) => {
+                let frames = rest.map(|rest| pack(std::slice::from_ref(&rest))).transpose()?;
+                FlushResult::Close(frames, target)
             }
         })
     }
@@ -199,18 +196,19 @@ impl<'a> Pass for IngestPass<'_, 'a> {
             reader: readers.reader(),
             steps: pipeline.worker(),
             ends: ends.map(DuplicateEnds::scratch),
-            flush: flush::FlushWorker::new(context.framing),
+            flush: FlushWorker::new(context.framing),
             early_writer: None,
         }
     }
 
     fn open(&self, worker: &mut IngestWorker<'a>, claimed: ClaimedTicket) -> Result<OpenedTicket> {
         Ok(match claimed {
-            ClaimedTicket::Piece(next, reserved, arena) => {
-                OpenedTicket::Piece(worker.reader.open(next)?, reserved, arena)
+            ClaimedTicket::Read(Reading { task, room, arena }) => {
+                OpenedTicket::Read(Reading { task: worker.reader.open(task)?, room, arena })
             }
-            ClaimedTicket::Flush(task, large) => {
-                OpenedTicket::Flush(worker.flush.open(task, &self.0.context.sort)?, large)
+            ClaimedTicket::Flush(Flushing { task, large }) => {
+                let task = worker.flush.open(task, &self.0.context.sort)?;
+                OpenedTicket::Flush(Flushing { task, large })
             }
             ClaimedTicket::Idle => OpenedTicket::Idle,
         })
@@ -218,11 +216,9 @@ impl<'a> Pass for IngestPass<'_, 'a> {
 
     fn work(&self, worker: &mut IngestWorker<'a>, ready: LinkedTicket) -> Result<FinishedTicket> {
         Ok(match ready {
-            LinkedTicket::Batch(stretch, room, arena) => {
-                FinishedTicket::Batch(Box::new(self.0.take(worker, stretch, room, &arena)?))
-            }
-            LinkedTicket::Flush(linked, large) => {
-                FinishedTicket::Flush(self.0.flush_task(worker, linked)?, large)
+            LinkedTicket::Read(linked) => FinishedTicket::Read(Box::new(self.0.take(worker, linked)?)),
+            LinkedTicket::Flush(Flushing { task, large }) => {
+                FinishedTicket::Flush(Flushing { task: self.0.flush_task(worker, task)?, large })
             }
             LinkedTicket::Idle => FinishedTicket::Idle,
         })

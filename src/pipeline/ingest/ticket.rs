@@ -4,35 +4,46 @@ use std::sync::Arc;
 
 use readmill_markdup::EndsPart;
 use readmill_record::{Arena, Charge};
-use readmill_sort::{Entry, Frames, List};
+use readmill_sort::Entry;
 
 use crate::pipeline::feed::{LinkedBatch, OpenedTask};
-use crate::pipeline::flush::{self, FlushTask};
+use crate::pipeline::flush::{FlushResult, FlushTask, LinkedFlush, OpenedFlush};
 use crate::pipeline::inputs::InputTask;
-use crate::pipeline::presorted::EncodedPartitions;
 
-/// A ticket after the claim.
-pub enum ClaimedTicket {
-    /// A piece of an input, its reserved memory, and the arena for its records.
-    Piece(InputTask, Charge, Arc<Arena>),
-    /// A task of the flush, and its memory beyond the share of a ticket.
-    Flush(FlushTask, Charge),
+/// A ticket in one of its phases: `R` is its state if it reads, `F` its state if it flushes.
+pub enum IngestTicket<R, F> {
+    /// Takes reads from an input.
+    Read(R),
+    /// Carries out a task of the flush.
+    Flush(Flushing<F>),
     /// No work.
     Idle,
 }
 
+/// A ticket after the claim.
+pub type ClaimedTicket = IngestTicket<Reading<InputTask>, FlushTask>;
 /// A ticket after the first parallel phase.
-pub enum OpenedTicket {
-    Piece(OpenedTask, Charge, Arc<Arena>),
-    Flush(flush::OpenedFlush, Charge),
-    Idle,
+pub type OpenedTicket = IngestTicket<Reading<OpenedTask>, OpenedFlush>;
+/// A ticket after the link.
+pub type LinkedTicket = IngestTicket<Reading<LinkedBatch>, LinkedFlush>;
+/// A finished ticket.
+pub type FinishedTicket = IngestTicket<Box<IngestedBatch>, FlushResult>;
+
+/// Reads on their way into the arena.
+pub struct Reading<T> {
+    /// The reads, in the form of the phase.
+    pub task: T,
+    pub room: TicketRoom,
+    /// Where the records go.
+    pub arena: Arc<Arena>,
 }
 
-/// A ticket after the link.
-pub enum LinkedTicket {
-    Batch(LinkedBatch, TicketRoom, Arc<Arena>),
-    Flush(flush::LinkedFlush, Charge),
-    Idle,
+/// A task of the flush.
+pub struct Flushing<T> {
+    /// The task, in the form of the phase.
+    pub task: T,
+    /// Memory beyond the share of a ticket, where reads are long.
+    pub large: Charge,
 }
 
 /// Memory of a ticket.
@@ -41,27 +52,6 @@ pub struct TicketRoom {
     pub reserved: Charge,
     /// Bytes of the records that the link holds back.
     pub held_back: u64,
-}
-
-/// A finished ticket.
-pub enum FinishedTicket {
-    Batch(Box<IngestedBatch>),
-    Flush(FlushResult, Charge),
-    Idle,
-}
-
-/// The result of a task of the flush.
-pub enum FlushResult {
-    /// The old memory may be sealed.
-    Seal,
-    /// A sorted list.
-    Sorted(List),
-    /// Frames of the run.
-    Frames(Frames),
-    /// Parts of the output.
-    Encoded(EncodedPartitions),
-    /// The flush has ended. The frames have the last records, which do not fill a partition of the output.
-    Close(Option<Frames>),
 }
 
 /// The result of one batch of records.
