@@ -27,7 +27,7 @@ pub fn open<'a>(
     match &plan.extra {
         None => Ok(None),
         Some(ExtraOutput::Selected(list)) => {
-            chosen(plan, list, (header, sorted), in_flight, ledger, console)
+            chosen(plan, list, header, sorted, in_flight, ledger, console)
         }
         Some(ExtraOutput::Split(split)) => split_up(plan, split, header, in_flight, ledger, console),
         Some(ExtraOutput::Fastq(wanted)) => fastq(wanted, header, in_flight, ledger, console),
@@ -37,7 +37,8 @@ pub fn open<'a>(
 fn chosen<'a>(
     plan: &'a Plan,
     list: &'a [ExtraFile],
-    (header, sorted): (&'a Header, bool),
+    header: &'a Header,
+    sorted: bool,
     in_flight: usize,
     ledger: &'a Ledger,
     console: &'a Console,
@@ -50,7 +51,7 @@ fn chosen<'a>(
         create(&chosen.output(main), header.clone(), sorted, ledger, console)
     });
     let router = Router::Each(Box::new(route));
-    ExtraWriter::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
+    ExtraWriter::new(router, open, list.len(), list.len(), None, in_flight).map(Some)
 }
 
 /// The part of the file name for reads without a read group.
@@ -103,7 +104,7 @@ fn split_up<'a>(
         }
         create(&output, header, false, ledger, console)
     });
-    ExtraWriter::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
+    ExtraWriter::new(Router::Each(route), open, opened, most, most_records, in_flight).map(Some)
 }
 
 /// Opens an output, and completes its header.
@@ -143,7 +144,7 @@ fn fastq<'a>(
         let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
         Ok((Sink::create(&output, header, false, ledger, console)?, Header::default()))
     });
-    ExtraWriter::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
+    ExtraWriter::new(Router::Templates(by_segment), open, opened, opened, None, in_flight).map(Some)
 }
 
 /// Returns the plan without a sort that this header makes needless: reads whose templates stand together need no

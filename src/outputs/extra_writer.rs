@@ -3,7 +3,6 @@
 //! One partition of the main output may have few reads for an extra output. So they are gathered, serially, until a
 //! buffer is full. A full buffer is encoded by the next thread that is about to encode, and buffers are written in
 //! their order. Where buffers end depends on the reads alone.
-//!
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +13,7 @@ use readmill_record::{Batch, Header, Result};
 use readmill_sort::PARTITION;
 
 use crate::outputs::routing::{RoutedRecords, Router};
-use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, PartWriter, Sink};
+use crate::outputs::{CompleteOutput, EncodedPart, EncoderSettings, PartEncoder, Sink};
 use crate::process::console::Console;
 
 /// The most bytes of all buffers that are being filled.
@@ -46,7 +45,29 @@ pub struct ExtraWriter<'a> {
     rolling: Mutex<RollingOutput>,
     /// The last template so far, and the counts of those before it.
     edge: Mutex<(Batch, Segments)>,
-    in_flight: usize,
+    encoders: IdleEncoders,
+}
+
+/// Encoders that no thread uses at the moment: making a compressor for each buffer would cost more than some buffers.
+struct IdleEncoders {
+    list: Mutex<Vec<(EncoderSettings, PartEncoder)>>,
+    /// The most that are kept.
+    most: usize,
+}
+
+impl IdleEncoders {
+    fn take(&self, wanted: EncoderSettings) -> Option<PartEncoder> {
+        let mut list = lock(&self.list);
+        let at = list.iter().position(|(settings, _)| *settings == wanted)?;
+        Some(list.swap_remove(at).1)
+    }
+
+    fn put(&self, settings: EncoderSettings, encoder: PartEncoder) {
+        let mut list = lock(&self.list);
+        if list.len() < self.most {
+            list.push((settings, encoder));
+        }
+    }
 }
 
 /// The current output where outputs are split by number of records.
@@ -88,7 +109,8 @@ impl<'a> ExtraWriter<'a> {
     pub fn new(
         router: Router,
         open: OpenExtra<'a>,
-        (opened, most): (usize, usize),
+        opened: usize,
+        most: usize,
         most_records: Option<u64>,
         in_flight: usize,
     ) -> Result<Self> {
@@ -101,7 +123,7 @@ impl<'a> ExtraWriter<'a> {
             tasks: Mutex::default(),
             rolling: Mutex::default(),
             edge: Mutex::default(),
-            in_flight,
+            encoders: IdleEncoders { list: Mutex::default(), most: in_flight },
         };
         (0..opened).try_for_each(|number| extra.sink(number).map(drop))?;
         Ok(extra)
@@ -236,7 +258,7 @@ impl<'a> ExtraWriter<'a> {
         loop {
             let next = lock(&self.tasks).pop_front();
             let Some(WriteBuffer { sink, number, batch }) = next else { return Ok(()) };
-            sink.encode(number, &batch, self.in_flight)?;
+            sink.encode(number, &batch, &self.encoders)?;
         }
     }
 
@@ -253,7 +275,7 @@ impl<'a> ExtraWriter<'a> {
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
         for sink in list.into_iter().flatten() {
             let (batch, number) = std::mem::take(&mut *lock(&sink.gathering));
-            sink.encode(number, &batch, self.in_flight)?;
+            sink.encode(number, &batch, &self.encoders)?;
             drop(batch);
             if let Some(sink) = Arc::into_inner(sink) {
                 let written = sink.written.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -265,11 +287,16 @@ impl<'a> ExtraWriter<'a> {
 }
 
 impl ExtraSink {
-    fn encode(&self, number: u64, batch: &Batch, in_flight: usize) -> Result<()> {
+    fn encode(&self, number: u64, batch: &Batch, encoders: &IdleEncoders) -> Result<()> {
         let mut part = EncodedPart::default();
-        let writer: PartWriter<'_> = lock(&self.written).sink.writer(&self.header, in_flight);
-        let mut encoder: PartEncoder<'_> = writer.encoder();
+        let writer = lock(&self.written).sink.writer(&self.header, 0);
+        let settings = writer.encoder_settings();
+        let idle = settings.and_then(|settings| encoders.take(settings));
+        let mut encoder = idle.unwrap_or_else(|| writer.encoder());
         encoder.encode(batch, &mut part)?;
+        if let Some(settings) = settings {
+            encoders.put(settings, encoder);
+        }
         let mut written = lock(&self.written);
         written.ready.insert(number, part);
         loop {

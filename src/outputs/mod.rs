@@ -26,4 +26,4 @@ mod sink;
 
 pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names};
-pub use sink::{EncodedPart, PartEncoder, PartWriter, Sink};
+pub use sink::{EncodedPart, EncoderSettings, PartEncoder, PartWriter, Sink};

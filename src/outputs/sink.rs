@@ -309,7 +309,7 @@ pub struct PartWriter<'a> {
 
 impl<'a> PartWriter<'a> {
     /// One thread's encoder.
-    pub fn encoder(&self) -> PartEncoder<'a> {
+    pub fn encoder(&self) -> PartEncoder {
         if let Some(writing) = &self.cram {
             return PartEncoder::Cram(Box::new(cram::Encoder::new(writing)));
         }
@@ -320,9 +320,21 @@ impl<'a> PartWriter<'a> {
                     matches!(format, Format::Fastq | Format::FastqGz).then(|| self.fastq.clone());
                 let codec = format.is_compressed();
                 let codec = codec.then(|| Box::new(Encoder::new(self.codec, self.level, None)));
-                PartEncoder::Text(TextEncoder { header: self.header, style, codec, text: Vec::new() })
+                PartEncoder::Text(TextEncoder {
+                    header: self.header.clone(),
+                    style,
+                    codec,
+                    text: Vec::new(),
+                })
             }
         }
+    }
+
+    /// The settings that an encoder depends on, where it can encode parts of other outputs of the same contigs: not of
+    /// CRAM, which depends on read groups, too.
+    pub fn encoder_settings(&self) -> Option<EncoderSettings> {
+        let PartWriter { format, codec, level, scheme, .. } = *self;
+        self.cram.is_none().then_some(EncoderSettings { format, codec, level, scheme })
     }
 
     /// Whether the format is CRAM.
@@ -355,19 +367,28 @@ impl<'a> PartWriter<'a> {
     }
 }
 
+/// The settings that an encoder depends on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct EncoderSettings {
+    format: Format,
+    codec: Codec,
+    level: u8,
+    scheme: Option<Scheme>,
+}
+
 /// One thread's encoder of parts.
-pub enum PartEncoder<'a> {
+pub enum PartEncoder {
     /// BGZF blocks of BAM records.
     Bam(Box<Encoder>),
     /// Lines of text.
-    Text(TextEncoder<'a>),
+    Text(TextEncoder),
     /// Containers of CRAM.
     Cram(Box<cram::Encoder>),
 }
 
 /// One thread's encoder of text.
-pub struct TextEncoder<'a> {
-    header: &'a Header,
+pub struct TextEncoder {
+    header: Header,
     /// The FASTQ style; `None` for SAM.
     style: Option<fastq::FastqStyle>,
     /// The compressor, if the text is compressed.
@@ -375,14 +396,14 @@ pub struct TextEncoder<'a> {
     text: Vec<u8>,
 }
 
-impl TextEncoder<'_> {
+impl TextEncoder {
     fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) {
         self.text.clear();
         let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
         for (_, record) in batch.records() {
             match &self.style {
                 Some(style) => fastq::write_record(style, record, text),
-                None => sam::write_record(self.header, record, text),
+                None => sam::write_record(&self.header, record, text),
             }
         }
         if let Some(codec) = &mut self.codec {
@@ -394,7 +415,7 @@ impl TextEncoder<'_> {
     }
 }
 
-impl PartEncoder<'_> {
+impl PartEncoder {
     /// Encodes the batch's records into `part`, whose memory is reused.
     pub fn encode(&mut self, batch: &Batch, part: &mut EncodedPart) -> Result<()> {
         part.bytes.clear();

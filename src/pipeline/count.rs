@@ -184,7 +184,8 @@ impl Pass for SuspectPass<'_> {
 pub fn find_suspects(
     crew: Crew,
     mut merge: Merge,
-    (counter, verdict): (&CovariateCounter, Option<&Verdict>),
+    counter: &CovariateCounter,
+    verdict: Option<&Verdict>,
     mut found: SiteCollector,
     console: &Console,
 ) -> Result<(Sites, u64)> {

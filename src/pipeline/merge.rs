@@ -26,7 +26,7 @@ struct SinkPass<'a> {
 }
 
 /// One thread's batch, pipeline and encoder.
-type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder<'a>);
+type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder);
 
 impl<'a> Pass for SinkPass<'a> {
     /// A range, or `None` at the end.

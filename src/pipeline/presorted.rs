@@ -84,7 +84,7 @@ pub struct EarlyWriter<'a> {
     batch: Batch,
     /// Tallies of the reads; they are not changed.
     pub steps: PipelineWorker<'a>,
-    encoder: PartEncoder<'a>,
+    encoder: PartEncoder,
 }
 
 impl<'a> EarlyWriter<'a> {

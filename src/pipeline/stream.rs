@@ -67,7 +67,7 @@ impl<'a> Pass for StreamPass<'a> {
     type Opened = (OpenedTask, Charge);
     type Linked = (LinkedBatch, Charge);
     type Output = (EncodedPart, u64, Charge);
-    type Worker = (FeedReader, PipelineWorker<'a>, PartEncoder<'a>);
+    type Worker = (FeedReader, PipelineWorker<'a>, PartEncoder);
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {

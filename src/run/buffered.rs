@@ -74,9 +74,9 @@ impl RunState<'_> {
                 clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
                 ..wanted.writing.clone()
             };
-            let grouped = (stated, feed.link.was_cut());
+            let cut = feed.link.was_cut();
             let (verdict, charge) =
-                self.resolve_duplicates(&context, wanted.mode, noted, grouped, &mut buffer)?;
+                self.resolve_duplicates(&context, wanted.mode, noted, stated, cut, &mut buffer)?;
             let verdict = Arc::new(verdict);
             marks = Some(charge);
             summary::found(&verdict.tally, &self.header, self.console);
@@ -228,7 +228,7 @@ impl RunState<'_> {
             buffers: IngestBuffers::new(context.crew.in_flight),
         };
         let mut buffer = SortBuffer::new(context, noted.map_or_else(EndStore::default, EndStore::new));
-        while ingest.fill(feed, &mut buffer, (sink, &self.header))? != Stop::Ended {
+        while ingest.fill(feed, &mut buffer, sink, &self.header)? != Stop::Ended {
             if buffer.has_too_many_runs(context) {
                 buffer.consolidate(context)?;
             } else if buffer.ends.bytes() > 0 {
@@ -248,7 +248,8 @@ impl RunState<'_> {
         context: &SortContext,
         wanted: DuplicateMode,
         noted: &DuplicateEnds,
-        (stated, cut): (Stated, bool),
+        stated: Stated,
+        cut: bool,
         buffer: &mut SortBuffer,
     ) -> Result<(Verdict, Charge)> {
         self.console.stage("marking", None, true);

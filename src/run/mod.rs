@@ -105,7 +105,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     steps.extend(early);
     late_steps.extend(added_late);
     let late = late_steps;
-    let tallies = RunTallies::new(plan, (inputs.header(), &header), &[&steps, &leaving, &late], others);
+    let tallies = RunTallies::new(plan, inputs.header(), &header, &[&steps, &leaving, &late], others);
     let ledger = memory.ledger.clone();
     let state = RunState { plan, memory, console, header, steps, leaving, late, lone, tallies };
     let summary = match &plan.output {

@@ -140,7 +140,7 @@ impl RunState<'_> {
             SiteCollector::new(self.header.references().len(), &context.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) =
-            count::find_suspects(context.crew, merge, (&counter, verdict), found, self.console)?;
+            count::find_suspects(context.crew, merge, &counter, verdict, found, self.console)?;
         self.console.say(&format!("readmill: {n} positions differ too often, and are left out"));
         Ok(Arc::new(RecalReference { sites, ..(*training).clone() }))
     }

@@ -40,7 +40,8 @@ impl RunTallies {
     /// `steps` are the steps known so far.
     pub fn new(
         plan: &Plan,
-        (came, header): (&Header, &Header),
+        came: &Header,
+        header: &Header,
         steps: &[&[Box<dyn Step>]],
         others: Vec<Arc<dyn DynTally>>,
     ) -> Self {

@@ -192,8 +192,8 @@ impl ReadBuffers {
             return Err(too_long(old.len(), recalibration.maximum_cycle as usize));
         }
         covariates::codes(record, codes);
-        let shape = (recalibration.context_size, recalibration.low_quality_tail);
-        covariates::contexts(codes, old, record.flags().is_reverse(), shape, contexts);
+        let (size, low) = (recalibration.context_size, recalibration.low_quality_tail);
+        covariates::contexts(codes, old, record.flags().is_reverse(), size, low, contexts);
         new.extend_from_slice(old);
         group.recalibrate(new, contexts, Cycles::of(record, old.len()));
         Ok(())

@@ -174,8 +174,8 @@ impl CovariateWorker {
         if bases > most {
             return Err(too_long(bases, most));
         }
-        let Some(there) = reference.contigs.place(record.ref_id())? else { return Ok(None) };
-        read.compare(there, &mut self.window)?;
+        let Some((contig, length)) = reference.contigs.place(record.ref_id())? else { return Ok(None) };
+        read.compare(contig, length, &mut self.window)?;
         read.skip(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
         Ok(Some(group))
     }
@@ -221,7 +221,7 @@ impl CountedRead {
     }
 
     /// Marks the bases that differ from the reference. Bases beyond the end of the contig are skipped.
-    fn compare(&mut self, (contig, length): (u32, u32), window: &mut Window) -> Result<()> {
+    fn compare(&mut self, contig: u32, length: u32, window: &mut Window) -> Result<()> {
         let CountedRead { alignment, codes, findings, .. } = self;
         let codes = &codes[alignment.from..alignment.to];
         findings.clear();
@@ -267,8 +267,8 @@ impl CountedRead {
     fn count(&mut self, cells: &mut Cells, reverse: bool, cycles: Cycles, arguments: &Arguments) {
         let kept = self.kept();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
-        let shape = (arguments.mismatches_context_size, arguments.low_quality_tail);
-        covariates::contexts(codes, qualities, reverse, shape, &mut self.contexts);
+        let (size, low) = (arguments.mismatches_context_size, arguments.low_quality_tail);
+        covariates::contexts(codes, qualities, reverse, size, low, &mut self.contexts);
         cells.reserve(2 * codes.len() + 2);
         cells.count(qualities, &self.contexts, &self.findings, cycles.each());
     }
@@ -285,8 +285,8 @@ impl CountedRead {
         self.find_gaps(reverse);
         let kept = self.kept();
         let (codes, own) = (&self.codes[kept.clone()], &self.qualities[kept.clone()]);
-        let shape = (arguments.indels_context_size, arguments.low_quality_tail);
-        covariates::contexts(codes, own, reverse, shape, &mut self.contexts);
+        let (size, low) = (arguments.indels_context_size, arguments.low_quality_tail);
+        covariates::contexts(codes, own, reverse, size, low, &mut self.contexts);
         for (event, cells) in cells.iter_mut().enumerate() {
             let qualities = covariates::gap_qualities(record, [tag::BI, tag::BD][event])?;
             let bases = codes.len();

@@ -57,13 +57,7 @@ pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
 /// number to the base 4 whose first digit is the base sequenced first. Bases of both tails whose quality is
 /// `low` or less (Phred) count as unknown; if all are, see [`empty_context`]. Contexts are in the order of
 /// SEQ.
-pub fn contexts(
-    codes: &[u8],
-    qualities: &[u8],
-    reverse: bool,
-    (size, low): (u8, i8),
-    out: &mut Vec<u16>,
-) {
+pub fn contexts(codes: &[u8], qualities: &[u8], reverse: bool, size: u8, low: i8, out: &mut Vec<u16>) {
     out.clear();
     out.resize(codes.len(), NO_CONTEXT);
     let is_good = |&q: &u8| i16::from(q) > i16::from(low);
@@ -273,7 +267,7 @@ mod tests {
         let mut qualities = vec![30; codes.len()];
         low.iter().for_each(|&i| qualities[i] = 2);
         let mut out = Vec::new();
-        contexts(&codes, &qualities, reverse, (size, 2), &mut out);
+        contexts(&codes, &qualities, reverse, size, 2, &mut out);
         let text = |context: &u16| match *context {
             NO_CONTEXT => "-".to_string(),
             code if code == empty_context(size) => "0".to_string(),

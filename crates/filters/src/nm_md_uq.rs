@@ -120,11 +120,11 @@ impl NmMdUq {
             self.counts.baseless += u64::from(record.ref_id() >= 0);
             return Ok(false);
         }
-        let Some(place) = self.contigs.place(record.ref_id())? else { return Ok(false) };
+        let Some((contig, length)) = self.contigs.place(record.ref_id())? else { return Ok(false) };
         let differences = &mut self.differences;
         (differences.nm, differences.uq, differences.matched) = (0, 0, 0);
         differences.md.clear();
-        differences.walk(record, &mut self.window, place, pos)?;
+        differences.walk(record, &mut self.window, contig, length, pos)?;
         number(differences.matched, &mut differences.md);
         Ok(true)
     }
@@ -172,7 +172,8 @@ impl ReadDifferences {
         &mut self,
         record: RecordRef<'_>,
         window: &mut Window,
-        (contig, length): (u32, u32),
+        contig: u32,
+        length: u32,
         mut at: u32,
     ) -> Result<()> {
         let mut base = 0u32; // of the read

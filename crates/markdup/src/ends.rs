@@ -221,8 +221,8 @@ impl DuplicateEnds {
                     self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), end);
                 }
             });
-            if let Some((replaced, from)) = replaced {
-                self.push_unmatched::<S>(replaced, from, part);
+            if let Some((replaced, (record, seed))) = replaced {
+                self.push_unmatched::<S>(replaced, record, seed, part);
             }
         }
         self.flush::<S>(&mut pending, part);
@@ -241,14 +241,17 @@ impl DuplicateEnds {
 
     /// Stores the reads without a mate at the end of their template, to be joined later.
     fn flush<S: ItemLayout>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
-        pending.drain(..).for_each(|(_, read, from)| self.push_unmatched::<S>(read, from, part));
+        for (_, read, (record, seed)) in pending.drain(..) {
+            self.push_unmatched::<S>(read, record, seed, part);
+        }
     }
 
     /// Stores a read whose mate is not adjacent, but may be elsewhere.
     fn push_unmatched<S: ItemLayout>(
         &self,
         read: ReadSummary,
-        (record, seed): (RecordRef<'_>, u64),
+        record: RecordRef<'_>,
+        seed: u64,
         part: &mut EndsPart,
     ) {
         let push_half = if self.mate_pairing == MatePairing::InBatchThenName {

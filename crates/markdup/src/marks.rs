@@ -51,8 +51,10 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     pub fn new(
         mode: Mode,
         rules: &'a Rules,
-        (threads, spill): (&'a T, &'a Spill),
-        (records, room): (u64, u64),
+        threads: &'a T,
+        spill: &'a Spill,
+        records: u64,
+        room: u64,
         tally: DuplicateCounts,
     ) -> Self {
         DuplicateMarks {
@@ -208,10 +210,10 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             }
             tally.libraries[at].optical_pairs += optical;
         }
-        self.note_depth(size, locus);
+        self.note_depth(size, locus.0, locus.1);
     }
 
-    fn note_depth(&mut self, size: u64, (ref_id, five_prime): (i32, i64)) {
+    fn note_depth(&mut self, size: u64, ref_id: i32, five_prime: i64) {
         if size >= DEEP && self.tally.deepest.is_none_or(|deepest| deepest.size < size) {
             self.tally.deepest = Some(Deepest { size, ref_id, five_prime });
         }
@@ -413,7 +415,7 @@ impl<S: ItemLayout> FragmentSet<S> {
     }
 
     pub(super) fn close<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) {
-        marks.note_depth(self.size, self.locus);
+        marks.note_depth(self.size, self.locus.0, self.locus.1);
         if self.size < 2 {
             return;
         }

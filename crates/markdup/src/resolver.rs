@@ -94,8 +94,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
         let room = room.saturating_sub(items.bytes() + beside).max(LEAST);
-        let scale = (self.records, room);
-        let mut marks = DuplicateMarks::new(self.mode, &noted.rules, (threads, spill), scale, tally);
+        let mut marks =
+            DuplicateMarks::new(self.mode, &noted.rules, threads, spill, self.records, room, tally);
         match &noted.rules.coding {
             Some(Coding::Umis(umis)) => molecules::mark_sets(&mut marks, &items, umis)?,
             _ => marks.mark_sets(&items)?,

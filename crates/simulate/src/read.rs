@@ -114,7 +114,7 @@ impl SimulatedRead {
             self.splice(sample.contig(number), locus.reverse, left);
         }
         if left + right > 0 {
-            self.fill_clips(sample, rng, locus.reverse, (left, right), adaptor > 0);
+            self.fill_clips(sample, rng, locus.reverse, left, right, adaptor > 0);
             if let Some(split) = split {
                 let clip = if split.at_five == locus.reverse { length - right..length } else { 0..left };
                 let from = split.start as usize;
@@ -158,7 +158,8 @@ impl SimulatedRead {
         sample: &Sample,
         rng: &mut Rng,
         reverse: bool,
-        (left, right): (usize, usize),
+        left: usize,
+        right: usize,
         adaptor: bool,
     ) {
         let length = self.bases.len();

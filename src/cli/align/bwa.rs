@@ -131,8 +131,8 @@ fn within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: 
     Err(refused(word, &format!("{value} is not between {} and {}", range.start(), range.end())))
 }
 
-fn both_within(range: RangeInclusive<i32>, word: &str, (one, two): (i32, i32)) -> Result<(i32, i32)> {
-    Ok((within(range.clone(), word, one)?, within(range, word, two)?))
+fn both_within(range: RangeInclusive<i32>, word: &str, pair: (i32, i32)) -> Result<(i32, i32)> {
+    Ok((within(range.clone(), word, pair.0)?, within(range, word, pair.1)?))
 }
 
 /// Two numbers with a comma between them; one counts for both.

@@ -35,7 +35,8 @@ impl<'a> Committer<'a> {
         ingest: &'a Ingest<'a>,
         held: &'a mut SortBuffer,
         shared: &'a Mutex<IngestState>,
-        (sink, header): (&'a mut Sink, &'a Header),
+        sink: &'a mut Sink,
+        header: &'a Header,
     ) -> Self {
         let (leaving, writing, to, consumed) = (None, None, FlushTarget::Run, None);
         Committer { ingest, held, shared, sink, header, leaving, writing, to, consumed }

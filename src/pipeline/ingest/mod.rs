@@ -62,19 +62,20 @@ pub struct IngestWorker<'a> {
 
 impl<'a> Ingest<'a> {
     /// Reads until the inputs end, or until something must be done before reading on. Presorted reads may go into
-    /// `output`, a sink and its header.
+    /// `sink`, whose header is `header`.
     pub fn fill(
         &self,
         feed: &mut Feed,
         held: &mut SortBuffer,
-        output: (&mut Sink, &Header),
+        sink: &mut Sink,
+        header: &Header,
     ) -> Result<Stop> {
         let keyer = self.context.sort.keyer();
         let shared = Mutex::new(IngestState::new(self.context, held));
         let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
         let mut claimer = Claimer::new(self, arena, &shared);
         let mut cutter = std::mem::take(&mut held.presorted.cutter);
-        let mut committer = Committer::new(self, held, &shared, output);
+        let mut committer = Committer::new(self, held, &shared, sink, header);
         let Feed { input, link } = feed;
         let link = |_, open| {
             Ok(match open {

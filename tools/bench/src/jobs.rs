@@ -274,8 +274,10 @@ pub fn cram(args: CramArgs) -> Result<()> {
         work.options.threads = threads;
         let mut contenders = vec![readmill_to_cram(&work, &truth)];
         if let Some(program) = &samtools {
-            contenders
-                .extend(CRAM_FORMATS.map(|format| samtools_to_cram(&work, &truth, program, format)));
+            contenders.extend(
+                CRAM_FORMATS
+                    .map(|(name, format)| samtools_to_cram(&work, &truth, program, name, format)),
+            );
         }
         let title = format!("Sort by coordinate, BAM to CRAM, -@ {threads}");
         table::measure(&title, &work, &contenders)?;
@@ -299,7 +301,8 @@ fn samtools_to_cram(
     work: &Work,
     truth: &BqsrInputs,
     program: &Program,
-    (name, format): (&str, &str),
+    name: &str,
+    format: &str,
 ) -> Contender {
     let output = work.file("samtools.cram");
     let call = samtools_sort(work, program, Sorting::of(work).memory).arg("--reference");

@@ -188,9 +188,9 @@ fn bounds(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
 }
 
 /// Returns what limits a pass of `cpu` on this number of cores, and its time in nanoseconds per record.
-fn projected(cpu: f64, cores: u32, (phase, serial): (&'static str, f64)) -> (&'static str, f64) {
+fn projected(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static str, f64) {
     let shared = cpu / f64::from(cores);
-    if shared >= serial { ("cores", shared) } else { (phase, serial) }
+    if shared >= bound.1 { ("cores", shared) } else { bound }
 }
 
 fn print_projection(levels: &[Level], all: &[&ClockedRun]) {

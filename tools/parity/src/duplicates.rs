@@ -168,7 +168,8 @@ impl TagComparison {
         });
         let rules = || RULES.into_iter().chain(has_umis.then_some(UMI_RULE)).enumerate();
         ledger.check(&format!("{mode} mode: MarkDuplicates with other rules"), || {
-            let calls: Vec<String> = rules().map(|(i, rule)| self.picard(i, rule)).collect();
+            let calls: Vec<String> =
+                rules().map(|(i, (rule, value))| self.picard(i, rule, value)).collect();
             let codes = dir.picard_each(&calls)?;
             ensure!(codes.iter().all(|code| *code == 0), "exit codes {codes:?}");
             Ok(format!("{} times", codes.len()))
@@ -192,7 +193,7 @@ impl TagComparison {
         format!("{} -o {name}.bam --metrics {name}.metrics {tags}", self.readmill)
     }
 
-    fn picard(&self, number: usize, (rule, value): (&str, &str)) -> String {
+    fn picard(&self, number: usize, rule: &str, value: &str) -> String {
         let TagComparison { mode, input, order, .. } = self;
         let output = format!("{mode}.{number}");
         let files = format!("I={input} O={output}.bam M={output}.metrics COMPRESSION_LEVEL=1");

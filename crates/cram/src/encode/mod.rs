@@ -176,7 +176,7 @@ impl Encoder {
         let with_reference = bases.is_some();
         self.columns.clear();
         let groups = &self.writing.groups;
-        let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
+        let found = self.records.write(all, contig, delta, groups, bases, &mut self.columns)?;
         self.blocks.clear();
         let ids = self.columns.blocks(&mut self.compressor, &mut self.blocks)?;
         let count = ids.len() + 1; // the core block, which is empty
@@ -189,8 +189,7 @@ impl Encoder {
         let mut body = std::mem::take(&mut self.body);
         body.clear();
         self.head.clear();
-        let scheme = (with_reference, delta);
-        self.columns.scheme(scheme, &mut self.head);
+        self.columns.scheme(with_reference, delta, &mut self.head);
         block::write(
             ContentType::CompressionHeader,
             0,

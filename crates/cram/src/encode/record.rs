@@ -54,7 +54,8 @@ impl RecordEncoder {
     pub fn write<'a>(
         &mut self,
         all: impl Iterator<Item = RecordRef<'a>> + Clone,
-        (contig, delta): (i32, bool),
+        contig: i32,
+        delta: bool,
         groups: &HashMap<Vec<u8>, i32>,
         mut bases: Option<&mut Bases>,
         columns: &mut Columns,

@@ -173,7 +173,7 @@ impl Columns {
     }
 
     /// Appends the compression header.
-    pub fn scheme(&self, (reference, delta): (bool, bool), out: &mut Vec<u8>) {
+    pub fn scheme(&self, reference: bool, delta: bool, out: &mut Vec<u8>) {
         let mut lines = Vec::new();
         for line in &self.lines {
             lines.extend_from_slice(&line.keys);

@@ -49,15 +49,17 @@ impl IndexBuilder {
         }
         let (mut chunks, mut windows) = (&fragment.chunks[..], &fragment.windows[..]);
         for part in &fragment.parts {
-            let own = (chunks.split_off(..part.chunks), windows.split_off(..part.windows));
-            let own = (own.0.unwrap_or_default(), own.1.unwrap_or_default());
+            let own_chunks = chunks.split_off(..part.chunks).unwrap_or_default();
+            let own_windows = windows.split_off(..part.windows).unwrap_or_default();
             let n_levels = usize::from(self.scheme.depth) + 1;
             match &mut self.open {
-                Some(reference) if reference.ref_id == part.ref_id => reference.absorb(part, own, base),
+                Some(reference) if reference.ref_id == part.ref_id => {
+                    reference.absorb(part, own_chunks, own_windows, base);
+                }
                 _ => {
                     self.close(part.ref_id);
                     let mut reference = ReferenceIndex::new(part, base, n_levels);
-                    reference.absorb(part, own, base);
+                    reference.absorb(part, own_chunks, own_windows, base);
                     self.open = Some(reference);
                 }
             }
@@ -177,7 +179,7 @@ impl ReferenceIndex {
         ReferenceIndex { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
     }
 
-    fn absorb(&mut self, part: &ReferencePart, (chunks, windows): (&[Chunk], &[(u32, u64)]), base: u64) {
+    fn absorb(&mut self, part: &ReferencePart, chunks: &[Chunk], windows: &[(u32, u64)], base: u64) {
         self.summary.end = rebase(part.summary.end, base);
         self.summary.mapped += part.summary.mapped;
         self.summary.unmapped += part.summary.unmapped;
