@@ -53,7 +53,8 @@ impl State {
         let references =
             References::new(header, Some(&reference), &Cache::default(), &Ledger::unlimited())
                 .unwrap_or_else(|e| panic!("the references are refused: {e}"));
-        let writing = EncoderOptions::new(header, Version::DEFAULT, Some(references.clone()), 1);
+        let writing =
+            EncoderOptions::new(header, Version::DEFAULT, Some(references.clone()), 1, &memory());
         let (header, encoder) = (header.clone(), Encoder::new(&writing));
         State { header, references, decoders: HashMap::new(), encoder }
     }

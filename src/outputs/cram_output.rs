@@ -22,7 +22,7 @@ impl CramOutput {
     pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
         let references = references(&output.cram, header, ledger)?;
         let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
-        let writing = EncoderOptions::new(header, output.cram.version, references, level);
+        let writing = EncoderOptions::new(header, output.cram.version, references, level, ledger);
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 

@@ -75,7 +75,7 @@ fn references(desk: &Desk) -> References {
 
 /// A whole file.
 fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Error> {
-    let writing = EncoderOptions::new(&header(), Version::DEFAULT, references, 6);
+    let writing = EncoderOptions::new(&header(), Version::DEFAULT, references, 6, &Ledger::unlimited());
     let mut encoder = Encoder::new(&writing);
     let mut out = header_container(&header(), Version::DEFAULT).unwrap();
     let mut bytes = Vec::new();
@@ -269,7 +269,13 @@ fn contigs_with_many_reads_have_containers_of_their_own() {
     lines.extend((0..10).map(|i| read(i, "odd", 1 + i / 2)));
     lines.extend((0..10).map(|i| format!("u{i}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*")));
     let batch = batch(&lines);
-    let writing = EncoderOptions::new(&header(), Version::DEFAULT, Some(references(&desk)), 6);
+    let writing = EncoderOptions::new(
+        &header(),
+        Version::DEFAULT,
+        Some(references(&desk)),
+        6,
+        &Ledger::unlimited(),
+    );
     let mut bytes = Vec::new();
     let encoded = Encoder::new(&writing).partition(&batch, &mut bytes).unwrap();
     let found: Vec<Vec<(i32, i64, i64)>> = encoded
@@ -289,6 +295,27 @@ fn what_cram_cannot_hold_is_refused() {
     batch.bytes[place + 8..place + 12].copy_from_slice(&(-1i32).to_le_bytes());
     let error = encode(&batch, Some(references(&desk))).unwrap_err();
     assert!(error.to_string().contains("without a position"), "{error}");
+}
+
+/// A few bytes of CIGAR stand for any number of bases, which CRAM stores one by one.
+#[test]
+fn unknown_bases_beyond_the_memory_are_refused() {
+    let line = |bases: u32| format!("long\t0\tone\t1\t60\t5M{bases}I\t*\t0\t0\t*\t*");
+    let within = |bytes: u64, lines: &[String]| {
+        let ledger = Ledger::of(bytes);
+        let writing = EncoderOptions::new(&header(), Version::DEFAULT, None, 6, &ledger);
+        Encoder::new(&writing).partition(&batch(lines), &mut Vec::new()).map(drop)
+    };
+    within(1 << 20, &[line(100)]).unwrap();
+    within(64 << 20, &[line(5 << 20)]).unwrap();
+    let error = within(64 << 20, &[line(200 << 20)]).unwrap_err().to_string();
+    assert!(error.contains("unknown bases of reads without SEQ"), "{error}");
+    let error = within(u64::MAX, &[line(200 << 20).replace("5M", &"268435455I1P".repeat(8))]);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("a read of more than 2,147,483,647 bases") && error.contains("long"),
+        "{error}"
+    );
 }
 
 /// A list of tags, and a list of names, have NULs between them.

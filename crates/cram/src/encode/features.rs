@@ -179,7 +179,7 @@ impl<'a> Features<'a> {
         self.feature(code, next);
         match self.seq.get(next..next + n) {
             Some(seq) => self.columns.stopped(series, seq),
-            None => self.columns.stopped(series, &vec![b'N'; n]),
+            None => self.columns.repeated(series, b'N', n),
         }
         if inserted {
             self.made.nm += n as u32;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 use readmill_format::reference::WINDOW_BYTES;
-use readmill_record::{Batch, Header, RecordRef, Result};
+use readmill_record::{Batch, Header, Ledger, RecordRef, Result};
 
 use crate::Version;
 use crate::bases::{Bases, References};
@@ -22,7 +22,7 @@ use crate::block::{self, ContentType};
 use crate::codec::{BlockCompressor, Method};
 use crate::container::{ContainerHeader, Entry, long};
 use crate::num::put_itf8;
-use series::Columns;
+use series::{Columns, cannot_hold};
 
 /// Contigs with fewer records share a container with the next.
 const FEW: usize = 1000;
@@ -50,18 +50,26 @@ pub struct EncoderOptions {
     pub level: u8,
     /// Read groups by their names.
     groups: Arc<HashMap<Vec<u8>, i32>>,
+    /// The memory for reads that take more of it than in BAM.
+    ledger: Ledger,
 }
 
 impl EncoderOptions {
     /// Options for files with this header.
-    pub fn new(header: &Header, version: Version, references: Option<References>, level: u8) -> Self {
+    pub fn new(
+        header: &Header,
+        version: Version,
+        references: Option<References>,
+        level: u8,
+        ledger: &Ledger,
+    ) -> Self {
         let groups =
             header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec()).zip(0..);
         let mut numbers = HashMap::new();
         groups.for_each(|(name, number)| {
             numbers.entry(name).or_insert(number);
         });
-        EncoderOptions { version, references, level, groups: Arc::new(numbers) }
+        EncoderOptions { version, references, level, groups: Arc::new(numbers), ledger: ledger.clone() }
     }
 }
 
@@ -118,6 +126,30 @@ pub struct Encoder {
     blocks: Vec<u8>,
     body: Vec<u8>,
     head: Vec<u8>,
+    /// Whether some container made the buffers large.
+    large: bool,
+}
+
+/// How many copies of unknown bases are in memory at once: their series, which doubles as it grows, and as it is
+/// compressed.
+const UNKNOWN_COPIES: u64 = 5;
+
+/// The number of bases that CRAM stores as N, since it has inserted and clipped bases in place of their number: those of
+/// reads without SEQ. A few bytes of CIGAR can stand for any number of them.
+fn unknown_bases<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> Result<u64> {
+    let mut sum = 0;
+    for record in records.filter(|record| record.l_seq() == 0) {
+        let (mut bases, mut unknown) = (0, 0);
+        for (op, n) in record.cigar().ops() {
+            bases += if matches!(op, 0 | 1 | 4 | 7 | 8) { u64::from(n) } else { 0 };
+            unknown += if matches!(op, 1 | 4) { u64::from(n) } else { 0 };
+        }
+        if bases > i32::MAX as u64 {
+            return Err(cannot_hold("a read of more than 2,147,483,647 bases", record));
+        }
+        sum += unknown;
+    }
+    Ok(sum)
 }
 
 impl Encoder {
@@ -131,6 +163,7 @@ impl Encoder {
             blocks: Vec::new(),
             body: Vec::new(),
             head: Vec::new(),
+            large: false,
             writing: writing.clone(),
         }
     }
@@ -144,7 +177,7 @@ impl Encoder {
             let hole = self.container(batch, contig, records, out)?;
             encoded.holes.push(hole);
         }
-        if batch.record_bytes() > KEPT_BYTES {
+        if self.large || batch.record_bytes() > KEPT_BYTES {
             self.free_buffers();
         }
         Ok(encoded)
@@ -156,6 +189,7 @@ impl Encoder {
         self.compressor = BlockCompressor::new(self.writing.level);
         self.records = record::RecordEncoder::default();
         (self.blocks, self.body, self.head) = (Vec::new(), Vec::new(), Vec::new());
+        self.large = false;
     }
 
     fn container(
@@ -174,6 +208,13 @@ impl Encoder {
             contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
         });
         let with_reference = bases.is_some();
+        let bytes: u64 = all.clone().map(|it| it.raw().len() as u64).sum();
+        let unknown = unknown_bases(all.clone())?.saturating_sub(bytes);
+        let name = "unknown bases of reads without SEQ";
+        let _charge = (unknown > 0)
+            .then(|| self.writing.ledger.charge(name, UNKNOWN_COPIES * unknown))
+            .transpose()?;
+        self.large |= unknown > KEPT_BYTES;
         self.columns.clear();
         let groups = &self.writing.groups;
         let found = self.records.write(all, contig, delta, groups, bases, &mut self.columns)?;

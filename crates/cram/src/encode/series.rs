@@ -114,6 +114,13 @@ impl Columns {
         column.bytes.push(STOP);
     }
 
+    /// Adds a byte `n` times, followed by a stop byte.
+    pub fn repeated(&mut self, series: Series, byte: u8, n: usize) {
+        let column = self.of(series);
+        column.bytes.resize(column.bytes.len() + n, byte);
+        column.bytes.push(STOP);
+    }
+
     /// Adds a record's tags: their keys, three bytes each, and values.
     pub fn tags(&mut self, keys: &[u8], values: &[&[u8]]) {
         if self.lines.get(self.last_line).is_none_or(|line| line.keys != keys) {
