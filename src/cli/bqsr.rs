@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use readmill::Plan;
-use readmill::plan::{Recalibration, Steps, TableSource, Tallies};
+use readmill::plan::{Command, Destination, Recalibration, Steps, TableSource, Tallies};
 use readmill::tables;
 use readmill_record::{Error, Result};
 
@@ -120,12 +120,11 @@ impl TableArgs {
         let source = TableSource::Reads(Box::new(table_request));
         let recalibration = Some(Recalibration { source, apply: None });
         Ok(Plan {
-            command: "bqsr table",
+            command: Command::BqsrTable,
             inputs: self.input.inputs(),
             aligning: None,
             steps: Steps { recalibration, ..Steps::default() },
-            output: None,
-            extra: None,
+            destination: Destination::Nowhere,
             tallies: Tallies::default(),
             resources: self.resources.resources(&self.output)?,
         })
@@ -137,7 +136,7 @@ impl ApplyArgs {
         let source = TableSource::File(self.bqsr_table.clone());
         let apply = Some(self.applying.apply(&self.qualities));
         let recalibration = Some(Recalibration { source, apply });
-        self.io.plan("bqsr apply", Steps { recalibration, ..Steps::default() })
+        self.io.plan(Command::BqsrApply, Steps { recalibration, ..Steps::default() })
     }
 }
 

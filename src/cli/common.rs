@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 use readmill::plan::{
-    self, CramStyle, ExtraFile, ExtraOutput, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources,
+    self, CramStyle, Destination, ExtraFile, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources,
     Steps, Tallies, Verbosity,
 };
 use readmill::{Plan, limit};
@@ -169,22 +169,23 @@ impl Io {
     }
 
     /// A plan that does these steps.
-    pub fn plan(&self, command: &'static str, steps: Steps) -> Result<Plan> {
+    pub fn plan(&self, command: plan::Command, steps: Steps) -> Result<Plan> {
         self.output.plan(command, self.inputs(command)?, steps)
     }
 
     /// The inputs. Several need an output, which may stand among them: as the first for samtools merge, else the last.
-    fn inputs(&self, command: &str) -> Result<Vec<PathBuf>> {
+    fn inputs(&self, command: plan::Command) -> Result<Vec<PathBuf>> {
         let inputs = self.input.inputs();
         if self.output.output.is_some() || inputs.len() < 2 {
             return Ok(inputs);
         }
-        let output = if command == "merge" { &inputs[0] } else { &inputs[inputs.len() - 1] };
+        let output =
+            if command == plan::Command::Merge { &inputs[0] } else { &inputs[inputs.len() - 1] };
         Err(hints::no_output(&inputs, &[("-o", output)]))
     }
 
     /// A plan whose output is a prefix of names.
-    pub fn plan_with_prefix(&self, command: &'static str, steps: Steps) -> Result<Plan> {
+    pub fn plan_with_prefix(&self, command: plan::Command, steps: Steps) -> Result<Plan> {
         let format = self.output.format(|path| Ok(Format::by_name(path)))?;
         self.output.plan_in(format, command, self.inputs(command)?, steps)
     }
@@ -220,7 +221,7 @@ impl OutputFlags {
     }
 
     /// A plan that does these steps with the reads of these files.
-    pub fn plan(&self, command: &'static str, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
+    pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
         let way_out = "end it in .bam, .sam, .sam.gz or .cram, or say the format by -O";
         let format = self.format(|path| hints::named_format(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
@@ -236,7 +237,7 @@ impl OutputFlags {
     fn plan_in(
         &self,
         format: OutputFormat,
-        command: &'static str,
+        command: plan::Command,
         inputs: Vec<PathBuf>,
         steps: Steps,
     ) -> Result<Plan> {
@@ -246,8 +247,7 @@ impl OutputFlags {
             inputs,
             aligning: None,
             steps,
-            output: Some(self.output(format, &resources)),
-            extra: self.beside.extra()?,
+            destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
             tallies: self.beside.tallies(),
             resources,
         })
@@ -411,13 +411,14 @@ impl SamePassFlags {
         Tallies { files: self.tallies.0.clone(), verify: self.verify, ..Tallies::default() }
     }
 
-    pub fn extra(&self) -> Result<Option<ExtraOutput>> {
+    /// The files of selected reads.
+    pub fn selected(&self) -> Result<Vec<ExtraFile>> {
         let copies = self.copy_to.iter().map(|text| ExtraFile::parse(text, false));
         let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));
         let list: Vec<ExtraFile> = copies.chain(moves).collect::<Result<_>>()?;
         for chosen in &list {
             named_format(&chosen.path, "end it in .bam, .sam, .sam.gz or .cram")?;
         }
-        Ok((!list.is_empty()).then_some(ExtraOutput::Selected(list)))
+        Ok(list)
     }
 }

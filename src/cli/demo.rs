@@ -9,7 +9,8 @@ use clap::Args;
 use readmill::allocator::Heaps;
 use readmill::console::Console;
 use readmill::plan::{
-    self, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies, Verbosity,
+    self, Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps,
+    Tallies, Verbosity,
 };
 use readmill::{limit, sample};
 use readmill_engine::Crew;
@@ -104,7 +105,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     };
     let prepared = dir.join("prepared.bam");
     let mut plan = Plan::new(reads, &prepared);
-    plan.command = "align";
+    plan.command = Command::Align;
     plan.steps.sort = Some(Order::Coordinate);
     plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
     let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
@@ -157,7 +158,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
         "ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".as_ref(),
     ])?;
     Ok(Plan {
-        command: "prep",
+        command: Command::Prep,
         inputs: vec![input],
         aligning: None,
         steps: Steps {
@@ -166,8 +167,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
             sort: Some(Order::Coordinate),
             recalibration: None,
         },
-        output: Some(Output::new(output)),
-        extra: None,
+        destination: Destination::Main(Output::new(output), Vec::new()),
         tallies: Tallies::default(),
         resources: Resources {
             threads,
@@ -188,6 +188,6 @@ fn shown(plan: &Plan) -> String {
     let words = plan.command_line();
     let words = words.trim_start_matches("readmill ");
     let input = plan.inputs[0].display();
-    let output = plan.output.as_ref().map_or(Path::new("-"), |output| &output.path).display();
+    let output = plan.destination.main().map_or(Path::new("-"), |output| &output.path).display();
     format!("{words} {input} -o {output} -m {}M", plan.resources.memory >> 20)
 }

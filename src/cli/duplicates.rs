@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 use readmill::Plan;
-use readmill::plan::{DuplicateMode, Duplicates, Metrics, Steps};
+use readmill::plan::{Command, DuplicateMode, Duplicates, Metrics, Steps};
 use readmill_markdup::barcodes::Barcodes;
 use readmill_markdup::location::ReadNames;
 use readmill_markdup::umi::{Method, UmiSource, Umis};
@@ -332,7 +332,7 @@ impl MarkdupArgs {
     pub fn plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.duplicates());
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
-        let mut plan = self.io.plan("markdup", steps)?;
+        let mut plan = self.io.plan(Command::Markdup, steps)?;
         plan.tallies.sample.clone_from(&self.sample.sample);
         Ok(plan)
     }

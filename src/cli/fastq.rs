@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{ExtraOutput, Fastq, Format, Index, Output, Steps, Tallies};
+use readmill::plan::{Command, Destination, Fastq, Steps, Tallies};
 use readmill_format::fastq::{FastqStyle, TagSelection};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
@@ -155,14 +155,12 @@ impl FastqArgs {
             level: self.level,
             grouped: self.grouped,
         };
-        let nowhere = Output { format: Format::Sam, index: Index::No, ..Output::new("/dev/null") };
         Ok(Plan {
-            command: "fastq",
+            command: Command::Fastq,
             inputs: self.input.inputs(),
             aligning: None,
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
-            output: Some(nowhere),
-            extra: Some(ExtraOutput::Fastq(fastq)),
+            destination: Destination::Fastq(fastq),
             tallies: Tallies::default(),
             resources: self.resources.resources(Path::new(&first))?,
         })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::Steps;
+use readmill::plan::{Command, Steps};
 use readmill_record::{Error, Result};
 
 use super::common::Io;
@@ -40,6 +40,6 @@ impl FilterArgs {
             );
         }
         let steps = Steps { filters: self.filters.filters()?, ..Steps::default() };
-        self.io.plan("filter", steps)
+        self.io.plan(Command::Filter, steps)
     }
 }

@@ -25,6 +25,7 @@ use readmill::Plan;
 use readmill::allocator::{self, Heaps};
 use readmill::console::{Console, log};
 use readmill::pause::{self, Moment};
+use readmill::plan;
 use readmill_record::{Error, ErrorKind};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
@@ -117,8 +118,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Index(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Prep(it) => process(&it.plan()?),
-        Command::Sort(it) => process(&it.plan("sort")?),
-        Command::Merge(it) => process(&it.plan("merge")?),
+        Command::Sort(it) => process(&it.plan(plan::Command::Sort)?),
+        Command::Merge(it) => process(&it.plan(plan::Command::Merge)?),
         Command::Markdup(it) => process(&it.plan()?),
         Command::Filter(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Recalibration, Steps, TableRequest, TableSource};
+use readmill::plan::{Command, Recalibration, Steps, TableRequest, TableSource};
 use readmill_record::{Error, Result};
 
 use super::common::{Io, SampleFlag};
@@ -139,7 +139,7 @@ impl BqsrFlags {
 
 impl PrepArgs {
     pub fn plan(&self) -> Result<Plan> {
-        let mut plan = self.io.plan("prep", self.steps.steps(self.io.reference())?)?;
+        let mut plan = self.io.plan(Command::Prep, self.steps.steps(self.io.reference())?)?;
         plan.tallies.sample = self.steps.sample();
         Ok(plan)
     }

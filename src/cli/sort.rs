@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{ExtraOutput, SplitBy, Steps};
+use readmill::plan::{Command, Destination, SplitBy, Steps};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
@@ -76,7 +76,7 @@ impl SortArgs {
         }
     }
 
-    pub fn plan(&self, command: &'static str) -> Result<Plan> {
+    pub fn plan(&self, command: Command) -> Result<Plan> {
         let order = Some(self.order()).filter(|&order| order != Order::Input);
         let steps = Steps { sort: order, ..Steps::default() };
         self.io.plan(command, steps)
@@ -102,20 +102,21 @@ pub struct SplitArgs {
 
 impl SplitArgs {
     pub fn plan(&self) -> Result<Plan> {
-        let mut plan = self.io.plan_with_prefix("split", Steps::default())?;
-        let output = plan.output.take();
-        let output = output.ok_or_else(|| Error::bug("a split without an output"))?;
+        let mut plan = self.io.plan_with_prefix(Command::Split, Steps::default())?;
+        let Destination::Main(output, selected) = plan.destination else {
+            return Err(Error::bug("a split without an output"));
+        };
         if output.path.as_os_str() == "-" {
             return Err(
                 Error::usage("a split needs a prefix for the names of its files").hint("give one by -o")
             );
         }
-        if plan.extra.is_some() {
+        if !selected.is_empty() {
             return Err(Error::usage("a split has no main output, of which reads could be chosen")
                 .hint("drop --copy-to and --move-to"));
         }
         let split = readmill::plan::Split { prefix: PathBuf::from(&output.path), by: self.by, output };
-        plan.extra = Some(ExtraOutput::Split(split));
+        plan.destination = Destination::Split(split);
         Ok(plan)
     }
 }

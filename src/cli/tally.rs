@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
-use readmill::plan::{Steps, Tallies};
+use readmill::plan::{self, Destination, Steps, Tallies};
 use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_record::Result;
 
@@ -29,18 +29,17 @@ impl TallyArgs {
         self.output.clone().unwrap_or_else(|| "-".into())
     }
 
-    fn plan(&self, command: &'static str, tallies: Tallies) -> Result<Plan> {
+    fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
         let inputs = self.input.inputs();
         if self.output.is_none() {
             hints::check_last(&inputs)?;
         }
         Ok(Plan {
-            command,
+            command: plan::Command::Tally(name),
             inputs,
             aligning: None,
             steps: Steps::default(),
-            output: None,
-            extra: None,
+            destination: Destination::Nowhere,
             tallies,
             resources: self.resources.resources(&self.output())?,
         })

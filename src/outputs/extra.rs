@@ -11,7 +11,7 @@ use crate::outputs::extra_writer::{ExtraWriter, OpenExtra};
 use crate::outputs::routing::Router;
 use crate::outputs::{Sink, complete_header};
 use crate::plan::{
-    ExtraFile, ExtraOutput, Fastq, Format, Index, MOST_SPLIT_FILES, Output, Plan, Split, SplitBy,
+    Destination, ExtraFile, Fastq, Format, Index, MOST_SPLIT_FILES, Output, Plan, Split, SplitBy,
 };
 use crate::process::console::Console;
 
@@ -24,18 +24,19 @@ pub fn open<'a>(
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
     let sorted = plan.order() == readmill_sort::Order::Coordinate;
-    match &plan.extra {
-        None => Ok(None),
-        Some(ExtraOutput::Selected(list)) => {
-            chosen(plan, list, header, sorted, in_flight, ledger, console)
+    match &plan.destination {
+        Destination::Main(_, selected) if selected.is_empty() => Ok(None),
+        Destination::Main(main, selected) => {
+            chosen(main, selected, header, sorted, in_flight, ledger, console)
         }
-        Some(ExtraOutput::Split(split)) => split_up(plan, split, header, in_flight, ledger, console),
-        Some(ExtraOutput::Fastq(wanted)) => fastq(wanted, header, in_flight, ledger, console),
+        Destination::Split(split) => split_up(plan, split, header, in_flight, ledger, console),
+        Destination::Fastq(wanted) => fastq(wanted, header, in_flight, ledger, console),
+        Destination::Nowhere => Ok(None),
     }
 }
 
 fn chosen<'a>(
-    plan: &'a Plan,
+    main: &'a Output,
     list: &'a [ExtraFile],
     header: &'a Header,
     sorted: bool,
@@ -43,7 +44,6 @@ fn chosen<'a>(
     ledger: &'a Ledger,
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
-    let main = plan.output.as_ref().ok_or_else(|| Error::bug("chosen reads have no main output"))?;
     let selection = |chosen| Selection::new(chosen, header);
     let route = SelectionRoute { list: list.iter().map(selection).collect::<Result<_>>()? };
     let open: OpenExtra<'a> = Box::new(move |number| {
@@ -151,7 +151,7 @@ fn fastq<'a>(
 /// sorting to become FASTQ.
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
-    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra
+    if let Destination::Fastq(fastq) = &plan.destination
         && (header.claims_name_groups() || fastq.grouped)
     {
         plan.steps.sort = None;

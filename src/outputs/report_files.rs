@@ -72,7 +72,7 @@ impl ReportFiles {
 
     /// Writes the result of a tally.
     pub fn write_tally(&mut self, plan: &Plan, name: &'static str, report: &Report) -> Result<()> {
-        let main = plan.output.as_ref().map(|output| &output.path).or(plan.inputs.first());
+        let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
         let in_place_of = |tool: &str| self.in_place_of(tool, plan);
         let text =
@@ -111,7 +111,7 @@ fn sample_name(plan: &Plan, header: &Header) -> String {
 
 /// The name of the output without its ending; `None` for standard output and devices.
 fn output_name(plan: &Plan) -> Option<String> {
-    let path = plan.output.as_ref().map(|output| &output.path)?;
+    let path = plan.destination.main().map(|output| &output.path)?;
     if path.as_os_str() == "-" || is_device(path) {
         return None;
     }
@@ -151,7 +151,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         let what = "--sample names the sample in metrics, and none are written";
         return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
     }
-    let main = plan.output.as_ref().map_or_else(Vec::new, Output::names);
+    let main = plan.destination.main().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.files()).collect();
@@ -162,7 +162,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         read.extend([it.to_path_buf(), with_suffix(it, ".fai"), with_suffix(it, ".gzi")]);
     });
     let beside: Vec<&Path> =
-        paths(plan).into_iter().map(|(_, path)| path).chain(plan.extra_paths()).collect();
+        paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths()).collect();
     for (n, path) in main().chain(beside.iter().copied()).enumerate() {
         let is_main = n < main().count();
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
@@ -176,7 +176,7 @@ pub fn check(plan: &Plan) -> Result<()> {
                 Error::usage("two outputs have one name").hint("give each file a name of its own")
             );
         }
-        let mut others = main().chain(plan.extra_paths());
+        let mut others = main().chain(plan.destination.extra_paths());
         if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
             let what = format!("{} would be taken for the index of another output", path.display());
             return Err(Error::usage(what).hint("give it another name"));

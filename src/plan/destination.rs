@@ -1,4 +1,4 @@
-//! Extra outputs, beside the main one or in its place.
+//! Where reads go: a main output with others beside it, or files that they are split among.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,20 @@ use super::{Format, Output};
 /// Files that reads are split among, at most.
 pub const MOST_SPLIT_FILES: usize = 500;
 
-/// Extra outputs: where reads go beside the main output, or in its place.
+/// Where reads go.
 #[derive(Clone, Debug)]
-pub enum ExtraOutput {
-    /// Reads that are chosen go into files of their own.
-    Selected(Vec<ExtraFile>),
-    /// All reads are split among files.
+pub enum Destination {
+    /// Into one output; those that are selected go into files of their own, beside it or in its place.
+    Main(Output, Vec<ExtraFile>),
+    /// They are split among files.
     Split(Split),
-    /// All reads become FASTQ.
+    /// They become FASTQ.
     Fastq(Fastq),
+    /// They are read for tallies and tables alone.
+    Nowhere,
 }
 
-/// Reads that are chosen go into a file.
+/// A file of selected reads.
 #[derive(Clone, Debug)]
 pub struct ExtraFile {
     /// The file.
@@ -143,43 +145,88 @@ impl ExtraFile {
     }
 }
 
-impl ExtraOutput {
-    /// The files whose names are known before anything is read.
-    pub fn paths(&self) -> Vec<&Path> {
+impl Destination {
+    /// The main output, if there is one.
+    pub fn main(&self) -> Option<&Output> {
         match self {
-            ExtraOutput::Selected(list) => list.iter().map(|chosen| &*chosen.path).collect(),
-            ExtraOutput::Split(_) => Vec::new(),
-            ExtraOutput::Fastq(fastq) => fastq.places().0,
+            Destination::Main(output, _) => Some(output),
+            _ => None,
         }
     }
 
-    /// How many files there may be at most.
-    pub fn most_files(&self) -> usize {
+    /// The format, level and other settings of the files.
+    pub(super) fn settings(&self) -> Option<&Output> {
         match self {
-            ExtraOutput::Selected(list) => list.len(),
-            ExtraOutput::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
-            ExtraOutput::Split(_) => MOST_SPLIT_FILES,
-            ExtraOutput::Fastq(fastq) => fastq.places().0.len(),
+            Destination::Main(output, _) => Some(output),
+            Destination::Split(split) => Some(&split.output),
+            Destination::Fastq(_) | Destination::Nowhere => None,
         }
     }
 
-    /// How many times a batch may be copied on its way to other outputs.
+    /// The extra files whose names are known before anything is read.
+    pub fn extra_paths(&self) -> Vec<&Path> {
+        match self {
+            Destination::Main(_, selected) => selected.iter().map(|chosen| &*chosen.path).collect(),
+            Destination::Fastq(fastq) => fastq.places().0,
+            Destination::Split(_) | Destination::Nowhere => Vec::new(),
+        }
+    }
+
+    /// The most extra files that there may be.
+    pub fn most_extra_files(&self) -> usize {
+        match self {
+            Destination::Main(_, selected) => selected.len(),
+            Destination::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
+            Destination::Split(_) => MOST_SPLIT_FILES,
+            Destination::Fastq(fastq) => fastq.places().0.len(),
+            Destination::Nowhere => 0,
+        }
+    }
+
+    /// Whether any file is known to be CRAM.
+    pub fn writes_cram(&self) -> bool {
+        let selected = match self {
+            Destination::Main(_, selected) => &selected[..],
+            _ => &[],
+        };
+        let mut formats = selected.iter().map(ExtraFile::format);
+        let settings = self.settings().map(|output| output.format);
+        settings == Some(Format::Cram) || formats.any(|format| format == Format::Cram)
+    }
+
+    /// Checks what can be checked before anything is opened.
+    pub(super) fn check(&self) -> Result<()> {
+        match self {
+            Destination::Main(output, selected) => {
+                output.check()?;
+                selected.iter().try_for_each(|chosen| chosen.output(output).check())
+            }
+            Destination::Split(split) if split.output.is_in_parts() => {
+                Err(Error::usage("a split has no main output that could be cut into parts")
+                    .hint("drop --out-parts"))
+            }
+            Destination::Split(split) => split.output.check(),
+            Destination::Fastq(_) | Destination::Nowhere => Ok(()),
+        }
+    }
+
+    /// How many times a batch may be copied on its way to extra outputs.
     pub fn most_copies(&self) -> usize {
         match self {
-            ExtraOutput::Selected(list) => list.iter().filter(|chosen| !chosen.moves).count() + 1,
-            ExtraOutput::Split(_) | ExtraOutput::Fastq(_) => 1,
+            Destination::Main(_, selected) => selected.iter().filter(|chosen| !chosen.moves).count() + 1,
+            _ => 1,
         }
     }
 
-    /// Words of the canonical command line: what leaves the main output, or how all is split.
-    pub fn words(&self) -> Vec<String> {
+    /// Words of the canonical command line: which reads leave the main output, or how all are split.
+    pub(super) fn words(&self) -> Vec<String> {
         match self {
-            ExtraOutput::Selected(list) => {
-                let moves = list.iter().filter(|chosen| chosen.moves);
+            Destination::Main(_, selected) => {
+                let moves = selected.iter().filter(|chosen| chosen.moves);
                 moves.map(|chosen| format!("--move '{}'", chosen.what)).collect()
             }
-            ExtraOutput::Split(split) => vec![format!("--by {}", split.by.word())],
-            ExtraOutput::Fastq(_) => Vec::new(), // FASTQ has no header to tell it in
+            Destination::Split(split) => vec![format!("--by {}", split.by.word())],
+            Destination::Fastq(_) | Destination::Nowhere => Vec::new(), // no file has a header
         }
     }
 }

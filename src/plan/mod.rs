@@ -1,8 +1,9 @@
 //! The plan: the one checked description of a run, from which everything else is made.
 
 mod aligning;
+mod command;
+mod destination;
 mod duplicates;
-mod extra;
 mod naming;
 mod parts;
 mod recalibration;
@@ -22,8 +23,9 @@ use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
 pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
+pub use command::Command;
+pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
-pub use extra::{ExtraFile, ExtraOutput, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
 pub use readmill_filters::Filters;
@@ -43,18 +45,16 @@ const BESIDE_OPTICAL: u64 = 6 << 20;
 /// A run of readmill.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The subcommand, as @PG names it.
-    pub command: &'static str,
+    /// The subcommand.
+    pub command: Command,
     /// Where reads come from, one after the other; `-` is standard input.
     pub inputs: Vec<PathBuf>,
     /// The aligner, if reads are aligned; its files are the inputs.
     pub aligning: Option<Aligning>,
     /// The steps.
     pub steps: Steps,
-    /// The main output; `None` if only tallies or extra outputs are wanted.
-    pub output: Option<Output>,
-    /// Extra outputs, beside the main one or in its place.
-    pub extra: Option<ExtraOutput>,
+    /// Where reads go.
+    pub destination: Destination,
     /// Tallies in the same pass.
     pub tallies: Tallies,
     /// Threads, memory and other resources.
@@ -300,29 +300,19 @@ impl Plan {
     ) -> Self {
         let output = Output::new(output);
         Plan {
-            command: "prep",
+            command: Command::Prep,
             inputs: inputs.into_iter().map(Into::into).collect(),
             aligning: None,
             steps: Steps::default(),
             resources: Resources::beside(&output.path),
-            output: Some(output),
-            extra: None,
+            destination: Destination::Main(output, Vec::new()),
             tallies: Tallies::default(),
         }
     }
 
     /// Whether no @PG line is to be added.
     pub fn no_pg(&self) -> bool {
-        let split = match &self.extra {
-            Some(ExtraOutput::Split(split)) => Some(&split.output),
-            _ => None,
-        };
-        self.output.as_ref().or(split).is_some_and(|output| output.no_pg)
-    }
-
-    /// Returns the extra outputs whose names are known.
-    pub fn extra_paths(&self) -> Vec<&Path> {
-        self.extra.as_ref().map_or_else(Vec::new, ExtraOutput::paths)
+        self.destination.settings().is_some_and(|output| output.no_pg)
     }
 
     /// Checks what can be checked before the input is opened.
@@ -330,15 +320,8 @@ impl Plan {
         if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Error::usage("standard input can be read only once").hint("give - once"));
         }
-        self.output.as_ref().map_or(Ok(()), Output::check)?;
+        self.destination.check()?;
         self.check_parts()?;
-        match (&self.extra, &self.output) {
-            (Some(ExtraOutput::Split(split)), _) => split.output.check()?,
-            (Some(ExtraOutput::Selected(list)), Some(main)) => {
-                list.iter().try_for_each(|chosen| chosen.output(main).check())?;
-            }
-            _ => {}
-        }
         self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
         let filters = &self.steps.filters;
         filters.check(PlanFacts {
@@ -367,18 +350,6 @@ impl Plan {
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
     }
 
-    /// Whether any output is known to be CRAM.
-    pub fn writes_cram(&self) -> bool {
-        let aside = match &self.extra {
-            Some(ExtraOutput::Split(split)) => split.output.format == Format::Cram,
-            Some(ExtraOutput::Selected(list)) => {
-                list.iter().any(|chosen| chosen.format() == Format::Cram)
-            }
-            _ => false,
-        };
-        aside || self.output.as_ref().is_some_and(|output| output.format == Format::Cram)
-    }
-
     /// Whether the whole input must be seen before the first read can leave.
     pub fn holds_everything(&self) -> bool {
         let recalibration = self.steps.recalibration.as_ref();
@@ -403,14 +374,14 @@ impl Plan {
     /// Returns the canonical command line for @PG: everything that decides the output.
     pub fn command_line(&self) -> String {
         let steps = &self.steps;
-        let mut words = vec!["readmill".to_string(), self.command.to_string()];
+        let mut words = vec!["readmill".to_string(), self.command.name().to_string()];
         let mut say = |word: &str| words.push(word.to_string());
         if let Some(aligning) = &self.aligning {
             aligning.command_words().iter().for_each(|word| say(word));
         }
         steps.filters.words(Stage::BeforeSort).iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {
-            if self.command != "markdup" {
+            if !self.command.marks_duplicates() {
                 say("--mark-duplicates");
             }
             duplicates.words().iter().for_each(|word| say(word));
@@ -424,12 +395,9 @@ impl Plan {
             recalibration.words().iter().for_each(|word| say(word));
         }
         steps.filters.words(Stage::Last).iter().for_each(|word| say(word));
-        if let Some(extra) = &self.extra {
-            extra.words().iter().for_each(|word| say(word));
-        }
-        let sorts = !matches!(self.command, "bqsr apply" | "split" | "filter");
-        let by_itself = matches!(self.command, "sort" | "merge") && self.order() == Order::Coordinate;
-        if sorts && !by_itself {
+        self.destination.words().iter().for_each(|word| say(word));
+        let by_itself = self.command.sorts_by_coordinate() && self.order() == Order::Coordinate;
+        if !self.command.keeps_order() && !by_itself {
             say("--sort");
             say(&self.order().name());
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::{ExtraOutput, Format, Output, Plan};
+use super::{Format, Output, Plan};
 
 /// Parts of an output, at most: each is open twice, and a process may have 1,024 files open where nobody has said
 /// otherwise.
@@ -66,13 +66,7 @@ impl Output {
 impl Plan {
     /// Refuses parts where it is not known how many reads will come when the first of them leave.
     pub(super) fn check_parts(&self) -> Result<()> {
-        if let Some(ExtraOutput::Split(split)) = &self.extra
-            && split.output.is_in_parts()
-        {
-            return Err(Error::usage("a split has no main output that could be cut into parts")
-                .hint("drop --out-parts"));
-        }
-        let in_parts = self.output.as_ref().is_some_and(Output::is_in_parts);
+        let in_parts = self.destination.main().is_some_and(Output::is_in_parts);
         if in_parts && !self.holds_everything() {
             return Err(Error::usage(
                 "reads leave as they come, so nobody knows where the output could be cut into parts",

@@ -100,7 +100,7 @@ impl RunState<'_> {
         steps.extend(from_file.into_iter().chain(apply));
         self.console.stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let ((crew, _large), merge) = (context.crew_for(buffer.largest)?, Merge::new(sources));
-        let is_cram = self.plan.output.as_ref().is_some_and(|output| output.format == Format::Cram);
+        let is_cram = self.plan.destination.main().is_some_and(|output| output.format == Format::Cram);
         let Presorted { cutter, records: left_early, .. } = presorted;
         let cutter = if is_cram { Cutter::every(CRAM_PARTITION) } else { cutter };
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
@@ -155,7 +155,7 @@ impl RunState<'_> {
             && steps.recalibration.is_none()
             && self.leaving.is_empty()
             && self.late.is_empty()
-            && self.plan.extra.is_none()
+            && self.plan.destination.most_extra_files() == 0
             && self.plan.order() != Order::Minhash;
         alone && sink.can_restart()
     }

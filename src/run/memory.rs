@@ -152,7 +152,7 @@ impl Memory {
     fn among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
         let threads = crew.threads;
         let mut division = Division::new(plan.resources.memory);
-        let level = plan.output.as_ref().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
+        let level = plan.destination.main().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
@@ -162,7 +162,7 @@ impl Memory {
             division.take("aligners", needs.thread * threads as u64);
             division.take("reads to be aligned", needs.waiting(crew));
         }
-        if plan.writes_cram() {
+        if plan.destination.writes_cram() {
             let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
             division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);
             division.take("partitions for CRAM", CRAM_TICKET * crew.in_flight as u64);
@@ -179,9 +179,11 @@ impl Memory {
         for (name, bytes) in plan.steps.filters.facts().filter_map(|facts| facts.thread_memory) {
             division.take(name, bytes * threads as u64);
         }
-        if let Some(extra) = &plan.extra {
-            let tickets = MIB * (crew.in_flight * extra.most_copies()) as u64; // what they bring
-            division.take("other outputs", extra_writer::memory(extra.most_files()) + tickets);
+        let extra_files = plan.destination.most_extra_files();
+        if extra_files > 0 {
+            // What tickets bring, and buffers.
+            let tickets = MIB * (crew.in_flight * plan.destination.most_copies()) as u64;
+            division.take("other outputs", extra_writer::memory(extra_files) + tickets);
         }
         for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
             division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));

@@ -41,7 +41,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::pipeline::stream;
-use crate::plan::{Aligning, Format, Plan};
+use crate::plan::{Aligning, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
@@ -99,7 +99,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
     describe(plan, &mut header, &Vec::from_iter(added))?;
-    if let Some(output) = plan.output.as_ref().filter(|output| output.format == Format::Cram) {
+    if let Some(output) = plan.destination.main().filter(|output| output.format == Format::Cram) {
         complete_header(&mut header, output, &memory.ledger)?;
     }
     steps.extend(early);
@@ -108,10 +108,10 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     let tallies = RunTallies::new(plan, inputs.header(), &header, &[&steps, &leaving, &late], others);
     let ledger = memory.ledger.clone();
     let state = RunState { plan, memory, console, header, steps, leaving, late, lone, tallies };
-    let summary = match &plan.output {
-        Some(_) if plan.holds_everything() => state.run_buffered(inputs),
-        Some(_) => state.run_streaming(inputs),
-        None => state.inspect_only(inputs),
+    let summary = match &plan.destination {
+        Destination::Split(_) | Destination::Nowhere => state.inspect_only(inputs),
+        _ if plan.holds_everything() => state.run_buffered(inputs),
+        _ => state.run_streaming(inputs),
     };
     console.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
@@ -182,8 +182,15 @@ struct RunState<'a> {
 impl RunState<'_> {
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
-        let output =
-            self.plan.output.as_ref().ok_or_else(|| Error::bug("reads leave, and go nowhere"))?;
+        let nowhere;
+        let output = match self.plan.destination.main() {
+            Some(output) => output,
+            None => {
+                // FASTQ files are extra outputs that take all reads.
+                nowhere = Output { format: Format::Sam, index: Index::No, ..Output::new("/dev/null") };
+                &nowhere
+            }
+        };
         Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)
     }
 
@@ -194,7 +201,7 @@ impl RunState<'_> {
     /// Charges the memory beside reads; returns the charges and the memory that is left for reads.
     fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
-        let is_written = self.plan.output.is_some() || self.plan.extra.is_some();
+        let is_written = !matches!(self.plan.destination, Destination::Nowhere);
         let header = if is_written { bam::header::bytes(&self.header) * HEADER_FORMS } else { 0 };
         let uncounted = inputs.any_cram() && !self.memory.decoders;
         let decoders = if uncounted { (DECODER_BYTES * crew.threads) as u64 } else { 0 };

@@ -7,7 +7,7 @@ use readmill_markdup::verdict::Deepest;
 use readmill_markdup::{DuplicateCounts, Mode};
 use readmill_record::{Header, Ledger};
 
-use crate::plan::{ExtraOutput, Plan};
+use crate::plan::{Destination, Plan};
 use crate::process::console::{Console, log};
 use crate::process::limit;
 use crate::run::memory::{self, Memory};
@@ -74,19 +74,18 @@ fn with_commas(n: u64) -> String {
 fn shown_output(plan: &Plan) -> String {
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = training.and_then(|training| training.table.as_ref());
-    if let Some(ExtraOutput::Split(split)) = &plan.extra {
-        return format!("{}.*", split.prefix.display());
-    }
-    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
-        return fastq.files[1].display().to_string();
-    }
     let tally = plan.tallies.files.first().map(|(_, path)| path.as_path());
-    let main = plan.output.as_ref().map(|output| &*output.path);
-    let path = main.or(table.map(|path| &**path)).or(tally);
-    let path = path.map_or("nowhere".into(), |path| path.display().to_string());
-    match &plan.output {
-        Some(output) if output.is_in_parts() => format!("{path} in {} parts", output.parts),
-        _ => path,
+    match &plan.destination {
+        Destination::Main(output, _) if output.is_in_parts() => {
+            format!("{} in {} parts", output.path.display(), output.parts)
+        }
+        Destination::Main(output, _) => output.path.display().to_string(),
+        Destination::Split(split) => format!("{}.*", split.prefix.display()),
+        Destination::Fastq(fastq) => fastq.files[1].display().to_string(),
+        Destination::Nowhere => {
+            let path = table.map(|path| &**path).or(tally);
+            path.map_or("nowhere".into(), |path| path.display().to_string())
+        }
     }
 }
 
@@ -105,7 +104,7 @@ pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     console.say(&format!(
         "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
         env!("CARGO_PKG_VERSION"),
-        plan.command,
+        plan.command.name(),
         shown_inputs(plan),
         shown_output(plan),
         memory.crew.threads,
@@ -135,13 +134,11 @@ pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
 /// Returns the text for the number of written records, if records are written.
 fn shown_written(plan: &Plan, summary: &Summary) -> String {
     let (written, extra) = (summary.written, summary.extra());
-    match (&plan.extra, &plan.output) {
-        (Some(ExtraOutput::Selected(_)), _) => {
-            format!(", {written} written, and {extra} into other files,")
-        }
-        (Some(ExtraOutput::Split(_) | ExtraOutput::Fastq(_)), _) => format!(", {extra} written"),
-        (None, Some(_)) => format!(", {written} written"),
-        (None, None) => String::new(),
+    match &plan.destination {
+        Destination::Main(_, selected) if selected.is_empty() => format!(", {written} written"),
+        Destination::Main(..) => format!(", {written} written, and {extra} into other files,"),
+        Destination::Split(_) | Destination::Fastq(_) => format!(", {extra} written"),
+        Destination::Nowhere => String::new(),
     }
 }
 

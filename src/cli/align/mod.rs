@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use readmill::allocator::Heaps;
-use readmill::plan::{self, Aligner, Aligning, Lane};
+use readmill::plan::{self, Aligner, Aligning, Command, Destination, Lane};
 use readmill::{Plan, memory};
 use readmill_filters::tally::adapters as adapter_tally;
 use readmill_format::reference::Fasta;
@@ -85,13 +85,15 @@ impl AlignArgs {
         let reference = self.output.reference().unwrap_or(&self.fasta);
         let steps = self.steps.steps(Some(reference))?;
         let (aligner, words) = self.kernel.aligner()?;
-        let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
+        let mut plan = self.output.plan(Command::Align, self.reads.clone(), steps)?;
         plan.tallies.sample = self.steps.sample();
         plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
         if plan.resources.reference.is_none() && self.fasta.is_file() {
             let fasta = Fasta::new(&self.fasta);
             plan.resources.reference = Some(fasta.clone());
-            plan.output.iter_mut().for_each(|output| output.cram.reference = Some(fasta.clone()));
+            if let Destination::Main(output, _) = &mut plan.destination {
+                output.cram.reference = Some(fasta.clone());
+            }
         }
         let aligning = Aligning {
             reference: self.fasta.clone(),

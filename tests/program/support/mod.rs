@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 
 use readmill::Plan;
 use readmill::console::Console;
-use readmill::plan::{Format, Index, Output, Resources, Steps, Tallies, Verbosity};
+use readmill::plan::{self, Format, Index, Output, Resources, Steps, Tallies, Verbosity};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{bam, sam};
@@ -60,22 +60,24 @@ impl TestDir {
         let input = self.file("input", input);
         let (mut reader, writer) = pipe().expect("a pipe");
         let plan = Plan {
-            command: "prep",
+            command: plan::Command::Prep,
             inputs: vec![input],
             aligning: None,
             steps,
-            output: Some(Output {
-                path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
-                parts: 1,
-                format: Format::Sam,
-                codec: Codec::default(),
-                level: None,
-                index: Index::No,
-                no_pg: true,
-                fastq: Default::default(),
-                cram: Default::default(),
-            }),
-            extra: None,
+            destination: plan::Destination::Main(
+                Output {
+                    path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
+                    parts: 1,
+                    format: Format::Sam,
+                    codec: Codec::default(),
+                    level: None,
+                    index: Index::No,
+                    no_pg: true,
+                    fastq: Default::default(),
+                    cram: Default::default(),
+                },
+                Vec::new(),
+            ),
             tallies: Tallies::default(),
             resources: Resources {
                 threads,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use readmill::limit;
 use readmill::memory::Memory;
-use readmill::plan::{Output, Plan, Steps};
+use readmill::plan::{Destination, Output, Plan, Steps};
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::{Chunk, Codec};
@@ -62,9 +62,10 @@ impl Args {
 
 /// A sort, as far as its memory goes.
 fn plan(memory: u64, threads: usize, level: u8) -> Plan {
-    let mut plan = Plan { command: "sort", ..Plan::new(Vec::<PathBuf>::new(), "") };
+    let mut plan = Plan::new(Vec::<PathBuf>::new(), "");
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
-    plan.output = plan.output.map(|output| Output { level: Some(level), ..output });
+    let output = Output { level: Some(level), ..Output::new("") };
+    plan.destination = Destination::Main(output, Vec::new());
     (plan.resources.threads, plan.resources.memory) = (threads, memory);
     plan
 }
