@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use readmill::plan::{
-    self, CramStyle, Destination, ExtraFile, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources,
-    Steps, Tallies, Verbosity,
+    self, Choice, CramStyle, Destination, ExtraFile, FAST_LEVEL, Format, Index, MOST_PARTS, Output,
+    Resources, Steps, Tallies, Verbosity, one_of,
 };
 use readmill::{Plan, limit};
 use readmill_cram::Cache;
@@ -61,8 +61,8 @@ pub struct OutputFlags {
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
     /// Write an index; a BAM file sorted by coordinate gets one without asking
-    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true)]
-    write_index: Option<Option<IndexKind>>,
+    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, value_parser = one_of(INDEX_FORMATS))]
+    write_index: Option<Option<IndexFormat>>,
     /// Write no index
     #[arg(long, conflicts_with = "write_index")]
     no_index: bool,
@@ -143,11 +143,11 @@ fn parse_format(text: &str) -> std::result::Result<OutputFormat, String> {
     Ok(OutputFormat { format, no_reference })
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum IndexKind {
-    Bai,
-    Csi,
-}
+/// Values of `--write-index`.
+const INDEX_FORMATS: &[Choice<IndexFormat>] = &[
+    Choice { value: IndexFormat::Bai, name: "bai", aliases: &[], help: "" },
+    Choice { value: IndexFormat::Csi, name: "csi", aliases: &[], help: "" },
+];
 
 /// A size, or `auto` for the default.
 fn parse_memory(text: &str) -> std::result::Result<u64, String> {
@@ -263,8 +263,7 @@ impl OutputFlags {
         let cram = CramStyle { no_reference, reference, cache, ..CramStyle::default() };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
-            Some(Some(IndexKind::Bai)) => Index::Kind(IndexFormat::Bai),
-            Some(Some(IndexKind::Csi)) => Index::Kind(IndexFormat::Csi),
+            Some(Some(format)) => Index::Kind(format),
             None if self.no_index => Index::No,
             None => Index::Auto,
         };

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
-use readmill::compare::{self, Comparison};
+use clap::Args;
+use readmill::compare::{self, Comparison, Level};
+use readmill::plan::{Choice, one_of};
 use readmill_format::reference::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
@@ -22,8 +23,8 @@ pub struct CompareArgs {
     /// SAM, BAM or CRAM file; - for standard input
     b: PathBuf,
     /// The level demanded
-    #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true)]
-    level: LevelArg,
+    #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = one_of(LEVELS))]
+    level: Level,
     /// Compare records alone
     #[arg(long)]
     ignore_header: bool,
@@ -38,21 +39,28 @@ pub struct CompareArgs {
     reference: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum LevelArg {
-    /// The same SAM text, @PG and @CO lines aside
-    #[value(name = "L0")]
-    L0,
-    /// The same, whatever the order of tags
-    #[value(name = "L1")]
-    L1,
-    /// The same, whatever the order of neighbours of equal reference sequence, position and strand
-    #[value(name = "L2")]
-    L2,
-    /// The same reads and duplicate sets, whatever their order and representatives
-    #[value(name = "L3")]
-    L3,
-}
+/// Values of `--level`.
+const LEVELS: &[Choice<Level>] = &[
+    Choice {
+        value: Level::L0,
+        name: "L0",
+        aliases: &[],
+        help: "The same SAM text, @PG and @CO lines aside",
+    },
+    Choice { value: Level::L1, name: "L1", aliases: &[], help: "The same, whatever the order of tags" },
+    Choice {
+        value: Level::L2,
+        name: "L2",
+        aliases: &[],
+        help: "The same, whatever the order of neighbours of equal reference sequence, position and strand",
+    },
+    Choice {
+        value: Level::L3,
+        name: "L3",
+        aliases: &[],
+        help: "The same reads and duplicate sets, whatever their order and representatives",
+    },
+];
 
 fn tag(text: &str) -> Result<Tag, String> {
     text.as_bytes().try_into().map_err(|_| "a tag has two letters, such as PG".into())
@@ -61,12 +69,6 @@ fn tag(text: &str) -> Result<Tag, String> {
 impl CompareArgs {
     /// Compares, prints, and gives the exit code.
     pub fn run(self) -> Result<ExitCode> {
-        let demanded = match self.level {
-            LevelArg::L0 => compare::Level::L0,
-            LevelArg::L1 => compare::Level::L1,
-            LevelArg::L2 => compare::Level::L2,
-            LevelArg::L3 => compare::Level::L3,
-        };
         let verdict = compare::compare(&Comparison {
             files: [self.a, self.b],
             ignore_header: self.ignore_header,
@@ -76,6 +78,6 @@ impl CompareArgs {
         })?;
         let printed = std::io::stdout().write_all(verdict.to_string().as_bytes());
         printed.map_err(|e| Error::io("the result cannot be printed", &e))?;
-        Ok(if verdict.holds(demanded) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+        Ok(if verdict.holds(self.level) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }

@@ -6,13 +6,13 @@ mod bqsr;
 mod common;
 mod compare;
 mod demo;
-mod duplicates;
 mod fastq;
 mod filter;
 mod filters;
 mod hints;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;
+mod markdup;
 mod prep;
 mod recalibration;
 mod sort;
@@ -49,7 +49,7 @@ enum Command {
     /// Sort reads
     Sort(sort::SortArgs),
     /// Mark duplicates
-    Markdup(duplicates::MarkdupArgs),
+    Markdup(markdup::MarkdupArgs),
     /// Drop and change reads as they pass
     Filter(Box<filter::FilterArgs>),
     /// Recalibrate base qualities, in steps

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Command, Recalibration, Steps, TableRequest, TableSource};
+use readmill::plan::{Command, DuplicateFlags, Recalibration, Steps, TableRequest, TableSource};
 use readmill_record::{Error, Result};
 
 use super::common::{Io, SampleFlag};
-use super::duplicates::DuplicateFlags;
 use super::filters::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
 use super::sort::OutputOrder;

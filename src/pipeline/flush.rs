@@ -16,7 +16,6 @@ use readmill_sort::{
     Sources,
 };
 
-use super::presorted::EncodedPartitions;
 use super::sort_context;
 
 /// The flush under way: its stage and its next tasks.
@@ -72,21 +71,11 @@ pub type FlushTask = FlushPhase<UnsortedList, Range, ()>;
 pub type OpenedFlush = FlushPhase<List, Ordered, ()>;
 /// A task after the link: the range is cut into partitions of the output, or is one of the run.
 pub type LinkedFlush = FlushPhase<List, Vec<Partition>, Option<Partition>>;
-/// The result of a task.
-pub type FlushResult = FlushPhase<List, FlushedPart, Option<Frames>>;
 
 /// A list that is to be sorted, and the memory of its reads.
 pub struct UnsortedList {
     entries: Vec<Entry>,
     sealed: Arc<Sealed>,
-}
-
-/// A range that was written.
-pub enum FlushedPart {
-    /// Frames of the run.
-    Frames(Frames),
-    /// Parts of the output.
-    Encoded(EncodedPartitions),
 }
 
 impl OpenedFlush {

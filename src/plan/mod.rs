@@ -1,6 +1,7 @@
 //! The plan: the one checked description of a run, from which everything else is made.
 
 mod aligning;
+mod choice;
 mod command;
 mod destination;
 mod duplicates;
@@ -23,9 +24,10 @@ use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
 pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
+pub use choice::{Choice, one_of};
 pub use command::Command;
 pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
-pub use duplicates::{DuplicateMode, Duplicates, Metrics};
+pub use duplicates::{DuplicateFlags, DuplicateMode, Duplicates, Metrics};
 pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
 pub use readmill_filters::Filters;

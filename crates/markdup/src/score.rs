@@ -21,15 +21,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Returns its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::SumOfBaseQualities => "sum-of-base-qualities",
-            Strategy::TotalMappedReferenceLength => "total-mapped-reference-length",
-            Strategy::Random => "random",
-        }
-    }
-
     /// The score of a mapped read in Picard's 16-bit arithmetic; a read that fails quality control scores
     /// below every read that passes.
     pub fn score(self, record: RecordRef<'_>) -> i16 {

@@ -7,9 +7,9 @@ use readmill_record::{Charge, Header, Result};
 use readmill_sort::{Frames, Merge, Sources, SpilledRun};
 
 use super::state::{Ingest, IngestState, lock};
-use super::ticket::{FinishedTicket, Flushing, IngestedBatch, TicketRoom};
+use super::ticket::{FinishedTicket, FlushResult, FlushedPart, Flushing, IngestedBatch, TicketRoom};
 use crate::outputs::Sink;
-use crate::pipeline::flush::{FlushResult, FlushTarget, FlushedPart};
+use crate::pipeline::flush::FlushTarget;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{INDEXES, READS};
 

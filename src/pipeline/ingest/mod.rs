@@ -29,7 +29,7 @@ use readmill_sort::{Entry, Partition, run};
 
 use super::batch_pipeline::PipelineWorker;
 use super::feed::{Feed, FeedReader, LinkedBatch, TicketBuffer};
-use super::flush::{FlushResult, FlushTarget, FlushWorker, FlushedPart, LinkedFlush};
+use super::flush::{FlushTarget, FlushWorker, LinkedFlush};
 use super::presorted::EarlyWriter;
 use super::sort_buffer::SortBuffer;
 use crate::outputs::{PartWriter, Sink};
@@ -38,7 +38,8 @@ use commit::Committer;
 use state::IngestState;
 pub use state::{Ingest, IngestBuffers};
 use ticket::{
-    ClaimedTicket, FinishedTicket, Flushing, IngestedBatch, LinkedTicket, OpenedTicket, Reading,
+    ClaimedTicket, FinishedTicket, FlushResult, FlushedPart, Flushing, IngestedBatch, LinkedTicket,
+    OpenedTicket, Reading,
 };
 
 /// Why reading stopped.

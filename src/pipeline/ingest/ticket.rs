@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use readmill_markdup::EndsPart;
 use readmill_record::{Arena, Charge};
-use readmill_sort::Entry;
+use readmill_sort::{Entry, Frames, List};
 
 use crate::pipeline::feed::{LinkedBatch, OpenedTask};
-use crate::pipeline::flush::{FlushResult, FlushTask, LinkedFlush, OpenedFlush};
+use crate::pipeline::flush::{FlushPhase, FlushTask, LinkedFlush, OpenedFlush};
 use crate::pipeline::inputs::InputTask;
+use crate::pipeline::presorted::EncodedPartitions;
 
 /// A ticket in one of its phases: `R` is its state if it reads, `F` its state if it flushes.
 pub enum IngestTicket<R, F> {
@@ -44,6 +45,17 @@ pub struct Flushing<T> {
     pub task: T,
     /// Memory beyond the share of a ticket, where reads are long.
     pub large: Charge,
+}
+
+/// The result of a task of the flush.
+pub type FlushResult = FlushPhase<List, FlushedPart, Option<Frames>>;
+
+/// A range that was written.
+pub enum FlushedPart {
+    /// Frames of the run.
+    Frames(Frames),
+    /// Parts of the output.
+    Encoded(EncodedPartitions),
 }
 
 /// Memory of a ticket.

@@ -1,0 +1,36 @@
+//! `readmill markdup`: duplicates alone.
+
+use clap::Args;
+use readmill::Plan;
+use readmill::plan::{Command, DuplicateFlags, Steps};
+use readmill_record::Result;
+
+use super::common::{Io, SampleFlag};
+use super::sort::OutputOrder;
+
+/// Flags of marking alone.
+#[derive(Args)]
+#[command(
+    after_help = "Flags are those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
+another is asked for."
+)]
+pub struct MarkdupArgs {
+    #[command(flatten)]
+    io: Io,
+    #[command(flatten)]
+    sort: OutputOrder,
+    #[command(flatten)]
+    duplicates: DuplicateFlags,
+    #[command(flatten)]
+    sample: SampleFlag,
+}
+
+impl MarkdupArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        let duplicates = Some(self.duplicates.duplicates());
+        let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
+        let mut plan = self.io.plan(Command::Markdup, steps)?;
+        plan.tallies.sample.clone_from(&self.sample.sample);
+        Ok(plan)
+    }
+}
