@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_record::bases::LETTERS;
 use readmill_record::{Error, ReadBatch};
 
 use crate::{expect_refusal, pieces, seeds};
@@ -14,8 +15,7 @@ pub fn texts() -> Vec<Vec<u8>> {
         let record = readmill_record::RecordRef::new(raw);
         let name = record.qname();
         let bases: Vec<u8> = record.seq().iter().flat_map(|two| [two >> 4, two & 15]).collect();
-        let letters =
-            bases.iter().take(record.l_seq()).map(|&base| b"=ACMGRSVTWYHKDBN"[usize::from(base)]);
+        let letters = bases.iter().take(record.l_seq()).map(|&base| LETTERS[usize::from(base)]);
         let qualities = record.qual().iter().map(|quality| quality.wrapping_add(33));
         let mut text = [b"@", name, b"/", &[number], b" 1:N:0:ACGT\n"].concat();
         text.extend(letters);

@@ -3,7 +3,6 @@
 //!
 //! Each thread counts by itself; its counts go into the totals at the end, or when they have become large. Sums of
 //! integers do not depend on which thread counted.
-//!
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_bqsr::suspects::{SiteEvents, SiteScan};
 use readmill_bqsr::{CountOptions, CovariateWorker, RecalReference, Report, Totals};
-use readmill_engine::{Crew, Pass};
+use readmill_engine::{Crew, map_ordered};
 use readmill_format::sites::{SiteCollector, Sites};
 use readmill_markdup::Verdict;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
-use readmill_sort::{Merge, Ordered, Partition, Range};
+use readmill_sort::{Merge, Partition, Range};
 
 use crate::process::console::Console;
 
@@ -87,43 +86,10 @@ impl CovariateCounter {
     }
 }
 
-struct CountPass<'a> {
-    counter: &'a CovariateCounter,
-    verdict: Option<&'a Verdict>,
-}
-
-impl CountPass<'_> {
-    fn is_duplicate(&self, stamp: Stamp, record: RecordRef<'_>) -> bool {
-        let flagged = || record.flags().is_duplicate();
-        self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
-    }
-}
-
-impl Pass for CountPass<'_> {
-    type Input = Range;
-    type Opened = Ordered;
-    type Linked = Ordered;
-    type Output = u64;
-    type Worker = CovariateWorker;
-    type Error = Error;
-
-    fn worker(&self) -> CovariateWorker {
-        self.counter.worker()
-    }
-
-    fn open(&self, _: &mut CovariateWorker, range: Range) -> Result<Ordered> {
-        range.order()
-    }
-
-    fn work(&self, worker: &mut CovariateWorker, range: Ordered) -> Result<u64> {
-        let mut records = 0;
-        Partition::from(range).gather(|stamp, raw| {
-            let record = RecordRef::new(raw);
-            records += 1;
-            self.counter.count_read(worker, stamp, record, self.is_duplicate(stamp, record))
-        })?;
-        Ok(records)
-    }
+/// Whether a read is a duplicate: by the verdict, or else by its flag.
+fn is_duplicate(verdict: Option<&Verdict>, stamp: Stamp, record: RecordRef<'_>) -> bool {
+    let flagged = || record.flags().is_duplicate();
+    verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
 }
 
 /// Counts all reads of a merge, in output order. Their bytes stay where they are.
@@ -134,49 +100,28 @@ pub fn count_runs(
     verdict: Option<&Verdict>,
     console: &Console,
 ) -> Result<()> {
-    let pass = CountPass { counter, verdict };
-    let learners = readmill_engine::run(
+    let count = |worker: &mut CovariateWorker, range: Range| {
+        let mut records = 0;
+        Partition::from(range.order()?).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            counter.count_read(worker, stamp, record, is_duplicate(verdict, stamp, record))
+        })?;
+        Ok(records)
+    };
+    let claim = || Ok::<_, Error>(merge.next_range());
+    let workers = map_ordered(
         crew,
-        &pass,
-        |_| Ok(merge.next_range()),
-        |_, ordered| Ok(ordered),
-        |_, records| {
+        claim,
+        || counter.worker(),
+        count,
+        |records| {
             console.advance(records);
             Ok(())
         },
     )?;
-    learners.into_iter().for_each(|mut worker| counter.merge(&mut worker));
+    workers.into_iter().for_each(|mut worker| counter.merge(&mut worker));
     Ok(())
-}
-
-struct SuspectPass<'a>(CountPass<'a>);
-
-impl Pass for SuspectPass<'_> {
-    type Input = Range;
-    type Opened = Ordered;
-    type Linked = Ordered;
-    type Output = (SiteEvents, u64);
-    type Worker = CovariateWorker;
-    type Error = Error;
-
-    fn worker(&self) -> CovariateWorker {
-        self.0.counter.worker()
-    }
-
-    fn open(&self, _: &mut CovariateWorker, range: Range) -> Result<Ordered> {
-        range.order()
-    }
-
-    fn work(&self, worker: &mut CovariateWorker, range: Ordered) -> Result<(SiteEvents, u64)> {
-        let (mut seen, mut records) = (SiteEvents::default(), 0);
-        Partition::from(range).gather(|stamp, raw| {
-            let record = RecordRef::new(raw);
-            records += 1;
-            let suspected = worker.suspect(record, self.0.is_duplicate(stamp, record), &mut seen);
-            suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
-        })?;
-        Ok((seen, records))
-    }
 }
 
 /// Finds positions at which the reads, sorted by coordinate, differ from the reference so often that the sample must
@@ -189,14 +134,24 @@ pub fn find_suspects(
     mut found: SiteCollector,
     console: &Console,
 ) -> Result<(Sites, u64)> {
-    let pass = SuspectPass(CountPass { counter, verdict });
+    let suspect = |worker: &mut CovariateWorker, range: Range| {
+        let (mut seen, mut records) = (SiteEvents::default(), 0);
+        Partition::from(range.order()?).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            let suspected = worker.suspect(record, is_duplicate(verdict, stamp, record), &mut seen);
+            suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
+        })?;
+        Ok((seen, records))
+    };
+    let claim = || Ok::<_, Error>(merge.next_range());
     let mut pile = SiteScan::default();
-    readmill_engine::run(
+    map_ordered(
         crew,
-        &pass,
-        |_| Ok(merge.next_range()),
-        |_, ordered| Ok(ordered),
-        |_, (seen, records)| {
+        claim,
+        || counter.worker(),
+        suspect,
+        |(seen, records)| {
             console.advance(records);
             pile.add(seen, |contig, position| found.push(contig, position, position + 1))
         },

@@ -1,9 +1,9 @@
 //! The merge: ranges of the final order are sorted on all threads, cut into partitions, gathered and encoded on all
 //! threads. The same merge writes reads to the spill as one sorted run.
 
-use readmill_engine::{Crew, Pass, Pool};
+use readmill_engine::{Crew, Pass, Pool, map_ordered};
 use readmill_record::{Batch, Error, Header, Result};
-use readmill_sort::{Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun};
+use readmill_sort::{Cutter, Framing, Merge, Ordered, Partition, Range, SpilledRun};
 
 use super::StepCounts;
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
@@ -106,33 +106,6 @@ pub fn to_sink(
     Ok(Written { records, counts })
 }
 
-struct SpillPass<'a> {
-    sort: &'a RunSort,
-    framing: Framing,
-    frames: Pool<Frames>,
-}
-
-impl Pass for SpillPass<'_> {
-    type Input = Range;
-    type Opened = Ordered;
-    type Linked = Ordered;
-    type Output = Frames;
-    type Worker = FlushWorker;
-    type Error = Error;
-
-    fn worker(&self) -> FlushWorker {
-        FlushWorker::new(self.framing)
-    }
-
-    fn open(&self, _: &mut FlushWorker, range: Range) -> Result<Ordered> {
-        range.order()
-    }
-
-    fn work(&self, scratch: &mut FlushWorker, range: Ordered) -> Result<Frames> {
-        scratch.pack(&[range.into()], self.sort, self.frames.take().unwrap_or_default())
-    }
-}
-
 /// Merges reads into one sorted run of the spill.
 pub fn to_spill(
     context: &SortContext,
@@ -145,15 +118,19 @@ pub fn to_spill(
     let mut run = SpilledRun::new(context.spill.begin(turn)?, framing, charge);
     let (crew, _large) = context.crew_for(largest)?;
     let frames = Pool::new(crew.in_flight);
-    let pass = SpillPass { sort: &context.sort, framing, frames };
-    readmill_engine::run(
+    let pack = |worker: &mut FlushWorker, range: Range| {
+        let spare = frames.take().unwrap_or_default();
+        worker.pack(&[range.order()?.into()], &context.sort, spare)
+    };
+    let claim = || Ok::<_, Error>(merge.next_range());
+    map_ordered(
         crew,
-        &pass,
-        |_| Ok(merge.next_range()),
-        |_, ordered| Ok(ordered),
-        |_, mut frames: Frames| {
-            run.append(&context.spill, &mut frames)?;
-            pass.frames.put(frames);
+        claim,
+        || FlushWorker::new(framing),
+        pack,
+        |mut packed| {
+            run.append(&context.spill, &mut packed)?;
+            frames.put(packed);
             Ok(())
         },
     )?;

@@ -1,38 +1,8 @@
 //! Sorts many lists in parallel.
 
-use std::marker::PhantomData;
-
-use readmill_engine::{Crew, Pass};
+use readmill_engine::{Crew, map_ordered};
 use readmill_markdup::{Item, Sorting};
 use readmill_record::{Error, Result};
-
-struct SortPass<F, T, U>(F, PhantomData<fn(T) -> U>);
-
-impl<F, T, U> Pass for SortPass<F, T, U>
-where
-    T: Send,
-    U: Send,
-    F: Fn(Vec<T>, &mut Vec<T>) -> U + Sync,
-{
-    type Input = Vec<T>;
-    type Opened = Vec<T>;
-    type Linked = Vec<T>;
-    type Output = U;
-    type Worker = Vec<T>;
-    type Error = Error;
-
-    fn worker(&self) -> Vec<T> {
-        Vec::new()
-    }
-
-    fn open(&self, _: &mut Vec<T>, list: Vec<T>) -> Result<Vec<T>> {
-        Ok(list)
-    }
-
-    fn work(&self, scratch: &mut Vec<T>, list: Vec<T>) -> Result<U> {
-        Ok(self.0(list, scratch))
-    }
-}
 
 /// Sorts every list with `sort`, which may use a second list as scratch.
 pub fn sort_lists<T: Send, U: Send>(
@@ -41,12 +11,12 @@ pub fn sort_lists<T: Send, U: Send>(
     sort: impl Fn(Vec<T>, &mut Vec<T>) -> U + Sync,
 ) -> Result<Vec<U>> {
     let (mut unsorted, mut sorted) = (lists.into_iter(), Vec::new());
-    readmill_engine::run(
+    map_ordered(
         crew,
-        &SortPass(sort, PhantomData),
-        |_| Ok(unsorted.next()),
-        |_, list| Ok(list),
-        |_, list| {
+        || Ok::<_, Error>(unsorted.next()),
+        Vec::new,
+        |scratch, list| Ok(sort(list, scratch)),
+        |list| {
             sorted.push(list);
             Ok(())
         },

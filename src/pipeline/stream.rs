@@ -59,55 +59,92 @@ fn charge_task(next: InputTask, ledger: &Ledger) -> (InputTask, Charge) {
 struct StreamPass<'a> {
     readers: FeedReaders,
     pipeline: BatchPipeline<'a>,
-    writer: PartWriter<'a>,
+    /// Encodes the reads; `None` where no main output is written.
+    writer: Option<PartWriter<'a>>,
+}
+
+/// One thread's reader, pipeline and encoder.
+struct StreamWorker<'a> {
+    reader: FeedReader,
+    steps: PipelineWorker<'a>,
+    encoder: Option<PartEncoder>,
+}
+
+/// The result of a batch.
+struct StreamedBatch {
+    /// Records that were read.
+    read: u64,
+    /// The part of the main output.
+    part: Option<EncodedPart>,
+    /// Reads that go to extra outputs.
+    routed: RoutedRecords,
+    _charge: Charge,
 }
 
 impl<'a> Pass for StreamPass<'a> {
     type Input = (InputTask, Charge);
     type Opened = (OpenedTask, Charge);
     type Linked = (LinkedBatch, Charge);
-    type Output = (EncodedPart, u64, Charge);
-    type Worker = (FeedReader, PipelineWorker<'a>, PartEncoder);
+    type Output = StreamedBatch;
+    type Worker = StreamWorker<'a>;
     type Error = Error;
 
-    fn worker(&self) -> Self::Worker {
-        (self.readers.reader(), self.pipeline.worker(), self.writer.encoder())
+    fn worker(&self) -> StreamWorker<'a> {
+        StreamWorker {
+            reader: self.readers.reader(),
+            steps: self.pipeline.worker(),
+            encoder: self.writer.as_ref().map(PartWriter::encoder),
+        }
     }
 
-    fn open(&self, worker: &mut Self::Worker, (next, charge): Self::Input) -> Result<Self::Opened> {
-        Ok((worker.0.open(next)?, charge))
+    fn open(&self, worker: &mut StreamWorker<'a>, (next, charge): Self::Input) -> Result<Self::Opened> {
+        Ok((worker.reader.open(next)?, charge))
     }
 
-    fn work(&self, worker: &mut Self::Worker, (stretch, charge): Self::Linked) -> Result<Self::Output> {
-        self.writer.write_pending()?;
-        let (reader, steps, encoder) = worker;
-        let (batch, read, routed) = reader.check(stretch, |mut batch| {
+    fn work(
+        &self,
+        worker: &mut StreamWorker<'a>,
+        (linked, _charge): Self::Linked,
+    ) -> Result<StreamedBatch> {
+        self.writer.as_ref().map_or(Ok(()), PartWriter::write_pending)?;
+        let StreamWorker { reader, steps, encoder } = worker;
+        let (batch, read, routed) = reader.check(linked, |mut batch| {
             let read = batch.len() as u64;
             let routed = steps.apply(&mut batch)?;
             Ok((batch, read, routed))
         })?;
-        let mut part = self.writer.part();
-        encoder.encode(&batch, &mut part)?;
-        part.routed = routed;
-        self.readers.note(TicketBuffer::Product, part.bytes.capacity() as u64);
+        let mut part = self.writer.as_ref().map(PartWriter::part);
+        if let (Some(part), Some(encoder)) = (&mut part, encoder) {
+            encoder.encode(&batch, part)?;
+            self.readers.note(TicketBuffer::Product, part.bytes.capacity() as u64);
+        }
         self.readers.reuse(batch);
-        Ok((part, read, charge))
+        Ok(StreamedBatch { read, part, routed, _charge })
     }
 }
 
-/// Streams the input through the steps into the output; also returns the number of records read.
-pub fn to_sink(
+/// The main output of a stream.
+pub struct StreamOutput<'a> {
+    /// Takes the encoded parts.
+    pub sink: &'a mut Sink,
+    /// The header of the output.
+    pub header: &'a Header,
+}
+
+/// Streams the input through the steps into the main output, if there is one, and into extra outputs; also returns the
+/// number of records read.
+pub fn stream(
     crew: Crew,
     feed: Feed,
     pipeline: BatchPipeline<'_>,
-    header: &Header,
-    sink: &mut Sink,
+    mut output: Option<StreamOutput<'_>>,
     ledger: &Ledger,
     console: &Console,
 ) -> Result<(u64, Written)> {
-    let (writer, extra) = (sink.writer(header, crew.in_flight), pipeline.extra);
-    let copies = COPIES + if writer.is_cram() { CRAM_COPIES } else { 0 };
-    let mut long_reads = LongReadCharge::new(ledger, copies);
+    let writer = output.as_ref().map(|output| output.sink.writer(output.header, crew.in_flight));
+    let is_cram = writer.as_ref().is_some_and(PartWriter::is_cram);
+    let mut long_reads = LongReadCharge::new(ledger, COPIES + if is_cram { CRAM_COPIES } else { 0 });
+    let extra = pipeline.extra;
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };
     let Feed { mut input, mut link } = feed;
     let (mut read, mut records) = (0, 0);
@@ -120,86 +157,21 @@ pub fn to_sink(
             Ok(next.map(|next| charge_task(next, ledger)))
         },
         |_, (piece, charge)| {
-            let stretch = pass.readers.link(&mut link, piece)?;
-            Ok(long_reads.linked(stretch, charge, &link))
+            let linked = pass.readers.link(&mut link, piece)?;
+            Ok(long_reads.linked(linked, charge, &link))
         },
-        |_, (mut part, n, _charge): (EncodedPart, u64, Charge)| {
-            read += n;
-            records += part.records;
-            extra.map_or(Ok(()), |extra| extra.take(std::mem::take(&mut part.routed)))?;
-            sink.take(part, &pass.writer)
+        |_, batch: StreamedBatch| {
+            read += batch.read;
+            extra.map_or(Ok(()), |extra| extra.take(batch.routed))?;
+            if let (Some(part), Some(output), Some(writer)) = (batch.part, &mut output, &pass.writer) {
+                records += part.records;
+                output.sink.take(part, writer)?;
+            }
+            Ok(())
         },
     )?;
-    pass.writer.write_pending()?;
+    pass.writer.as_ref().map_or(Ok(()), PartWriter::write_pending)?;
     let mut counts = StepCounts::new();
-    workers.into_iter().for_each(|(_, steps, _)| steps.finish(&mut counts));
+    workers.into_iter().for_each(|worker| worker.steps.finish(&mut counts));
     Ok((read, Written { records, counts }))
-}
-
-struct InspectPass<'a> {
-    readers: FeedReaders,
-    pipeline: BatchPipeline<'a>,
-}
-
-impl<'a> Pass for InspectPass<'a> {
-    type Input = (InputTask, Charge);
-    type Opened = (OpenedTask, Charge);
-    type Linked = (LinkedBatch, Charge);
-    type Output = (u64, RoutedRecords, Charge);
-    type Worker = (FeedReader, PipelineWorker<'a>);
-    type Error = Error;
-
-    fn worker(&self) -> Self::Worker {
-        (self.readers.reader(), self.pipeline.worker())
-    }
-
-    fn open(&self, worker: &mut Self::Worker, (next, charge): Self::Input) -> Result<Self::Opened> {
-        Ok((worker.0.open(next)?, charge))
-    }
-
-    fn work(&self, (reader, steps): &mut Self::Worker, linked: Self::Linked) -> Result<Self::Output> {
-        let (stretch, charge) = linked;
-        let (batch, (read, routed)) = reader.check(stretch, |mut batch| {
-            let read = batch.len() as u64;
-            let routed = steps.apply(&mut batch)?;
-            Ok((batch, (read, routed)))
-        })?;
-        self.readers.reuse(batch);
-        Ok((read, routed, charge))
-    }
-}
-
-/// Streams the input to tallies and extra outputs only; returns the number of records read.
-pub fn inspect(
-    crew: Crew,
-    feed: Feed,
-    pipeline: BatchPipeline<'_>,
-    ledger: &Ledger,
-    console: &Console,
-) -> Result<(u64, StepCounts)> {
-    let mut long_reads = LongReadCharge::new(ledger, COPIES);
-    let extra = pipeline.extra;
-    let pass = InspectPass { readers: feed.readers(), pipeline };
-    let Feed { mut input, mut link } = feed;
-    let mut read = 0;
-    let workers = readmill_engine::run(
-        crew,
-        &pass,
-        |_| {
-            let next = input.claim()?;
-            console.advance(next.as_ref().map_or(0, InputTask::read_bytes));
-            Ok(next.map(|next| charge_task(next, ledger)))
-        },
-        |_, (piece, charge)| {
-            let stretch = pass.readers.link(&mut link, piece)?;
-            Ok(long_reads.linked(stretch, charge, &link))
-        },
-        |_, (records, routed, _charge)| {
-            read += records;
-            extra.map_or(Ok(()), |extra| extra.take(routed))
-        },
-    )?;
-    let mut counts = StepCounts::new();
-    workers.into_iter().for_each(|(_, steps)| steps.finish(&mut counts));
-    Ok((read, counts))
 }

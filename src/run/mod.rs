@@ -40,7 +40,7 @@ use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::pipeline::open_input;
-use crate::pipeline::stream;
+use crate::pipeline::stream::{self, StreamOutput};
 use crate::plan::{Aligning, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
@@ -109,9 +109,9 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     let ledger = memory.ledger.clone();
     let state = RunState { plan, memory, console, header, steps, leaving, late, lone, tallies };
     let summary = match &plan.destination {
-        Destination::Split(_) | Destination::Nowhere => state.inspect_only(inputs),
+        Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
         _ if plan.holds_everything() => state.run_buffered(inputs),
-        _ => state.run_streaming(inputs),
+        _ => state.run_streaming(inputs, true),
     };
     console.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
@@ -260,31 +260,6 @@ impl RunState<'_> {
         Ok(crew)
     }
 
-    /// Runs a plan without a main output: reads are tallied or go to extra outputs.
-    fn inspect_only(mut self, mut inputs: Inputs) -> Result<Summary> {
-        let mut files = ReportFiles::open(self.plan, &self.header)?;
-        let training = self.training(&self.spill())?;
-        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(training.as_deref()))?;
-        let counter = self.new_counter(training);
-        let crew = self.streaming_crew(&mut inputs, room)?;
-        let extra =
-            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
-        self.console.stage("reading", inputs.size(), true);
-        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets);
-        let mut steps = std::mem::take(&mut self.steps);
-        steps.append(&mut self.leaving);
-        let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
-        let (read, counts) = stream::inspect(crew, feed, pipeline, &self.memory.ledger, self.console)?;
-        self.check_mates()?;
-        if let Some(counter) = counter {
-            self.finish_table(counter, &mut files, false)?;
-        }
-        self.tallies.verify(false, &steps, &self.late, self.console)?;
-        self.tallies.write(self.plan, &mut files)?;
-        let [others, _] = self.finish(None, extra, files)?;
-        Ok(Summary { read, others, counts, ..Summary::default() })
-    }
-
     /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Returns the extra outputs
     /// with their records, and the parts of the main output with their bytes.
     fn finish(
@@ -327,10 +302,13 @@ impl RunState<'_> {
         BatchPipeline { tallies_before, steps, counter, late, tallies_after, extra, tallies_of_main }
     }
 
-    /// Runs a plan that streams reads: no read is kept.
-    fn run_streaming(mut self, mut inputs: Inputs) -> Result<Summary> {
-        let mut sink = self.sink()?;
-        sink.charge_index(&self.header, &self.memory.ledger)?;
+    /// Runs a plan that streams reads: no read is kept. Without a main output they are only tallied, counted or routed to
+    /// extra outputs.
+    fn run_streaming(mut self, mut inputs: Inputs, has_main: bool) -> Result<Summary> {
+        let mut sink = has_main.then(|| self.sink()).transpose()?;
+        if let Some(sink) = &mut sink {
+            sink.charge_index(&self.header, &self.memory.ledger)?;
+        }
         let mut files = ReportFiles::open(self.plan, &self.header)?;
         let apply = self.step_from_file()?;
         let training = self.training(&self.spill())?;
@@ -341,20 +319,22 @@ impl RunState<'_> {
         steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));
         let extra =
             extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
-        sink.begin(&self.header)?;
+        if let Some(sink) = &mut sink {
+            sink.begin(&self.header)?;
+        }
         self.console.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets);
         let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
-        let ledger = &self.memory.ledger;
+        let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
-            stream::to_sink(crew, feed, pipeline, &self.header, &mut sink, ledger, self.console)?;
+            stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;
         self.check_mates()?;
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, false)?;
         }
         self.tallies.verify(false, &steps, &self.late, self.console)?;
         self.tallies.write(self.plan, &mut files)?;
-        let [others, _] = self.finish(Some(sink), extra, files)?;
+        let [others, _] = self.finish(sink, extra, files)?;
         let counts = written.counts;
         Ok(Summary { read, written: written.records, others, counts, ..Summary::default() })
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use readmill_engine::{Crew, Pass, Pool};
+use readmill_engine::{Crew, Pool, map_ordered};
 use readmill_format::bam::Encoder;
 use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
@@ -34,12 +34,16 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     sink.begin(&header)?;
     let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
     let mut records = sample.records();
-    readmill_engine::run(
+    map_ordered(
         crew,
-        &Compress { level, batches: &batches, parts: &parts },
-        |_| Ok(simulate(&mut records, batches.take().unwrap_or_default())),
-        |_, batch| Ok(batch),
-        |_, part: Vec<u8>| {
+        || Ok::<_, Error>(simulate(&mut records, batches.take().unwrap_or_default())),
+        || Encoder::new(Codec::default(), level, None),
+        |encoder, mut batch| {
+            let part = compress(encoder, &mut batch, parts.take().unwrap_or_default())?;
+            batches.put(batch);
+            Ok(part)
+        },
+        |part: Vec<u8>| {
             sink.write_bytes(&part)?;
             parts.put(part);
             Ok(())
@@ -56,42 +60,17 @@ fn simulate(records: &mut readmill_simulate::SampleRecords<'_>, mut batch: Batch
 }
 
 /// Finds the records of a batch and compresses them.
-struct Compress<'a> {
-    level: u8,
-    batches: &'a Pool<Batch>,
-    parts: &'a Pool<Vec<u8>>,
-}
-
-impl Pass for Compress<'_> {
-    type Input = Batch;
-    type Opened = Batch;
-    type Linked = Batch;
-    type Output = Vec<u8>;
-    type Worker = Encoder;
-    type Error = Error;
-
-    fn worker(&self) -> Encoder {
-        Encoder::new(Codec::default(), self.level, None)
+fn compress(encoder: &mut Encoder, batch: &mut Batch, mut part: Vec<u8>) -> Result<Vec<u8>> {
+    let Batch { bytes, spans, .. } = &mut *batch;
+    let mut start = 0;
+    while let Some(size) = bytes[start..].first_chunk::<4>() {
+        let len = u32::from_le_bytes(*size) as usize + 4;
+        spans.push(Span::new(start, len, Stamp::default())?);
+        start += len;
     }
-
-    fn open(&self, _: &mut Encoder, mut batch: Batch) -> Result<Batch> {
-        let Batch { bytes, spans, .. } = &mut batch;
-        let mut start = 0;
-        while let Some(size) = bytes[start..].first_chunk::<4>() {
-            let len = u32::from_le_bytes(*size) as usize + 4;
-            spans.push(Span::new(start, len, Stamp::default())?);
-            start += len;
-        }
-        Ok(batch)
-    }
-
-    fn work(&self, encoder: &mut Encoder, batch: Batch) -> Result<Vec<u8>> {
-        let mut part = self.parts.take().unwrap_or_default();
-        part.clear();
-        encoder.partition(&batch, &mut part);
-        self.batches.put(batch);
-        Ok(part)
-    }
+    part.clear();
+    encoder.partition(batch, &mut part);
+    Ok(part)
 }
 
 #[cfg(test)]

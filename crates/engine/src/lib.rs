@@ -35,12 +35,14 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod board;
+mod map_ordered;
 mod pass;
 mod phases;
 mod pool;
 mod progress;
 mod sync;
 
+pub use map_ordered::map_ordered;
 pub use pass::{Crew, Pass, Ticket, run};
 pub use pool::Pool;
 pub use progress::Progress;

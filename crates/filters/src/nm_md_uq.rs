@@ -1,6 +1,7 @@
 //! Writes the fields that describe differences from the reference.
 
 use readmill_format::reference::{Matched, Reference, WINDOW_BYTES, Window};
+use readmill_record::bases::CODES;
 use readmill_record::realign::number;
 use readmill_record::tag::Tag;
 use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step, edit};
@@ -84,18 +85,6 @@ struct ReadDifferences {
 const NM: Tag = *b"NM";
 const MD: Tag = *b"MD";
 const UQ: Tag = *b"UQ";
-
-/// BAM's code of each letter; letters outside IUPAC are N.
-const NIBBLES: [u8; 256] = {
-    let mut table = [15; 256];
-    let letters = b"=ACMGRSVTWYHKDBN";
-    let mut i = 0;
-    while i < 16 {
-        table[letters[i] as usize] = i as u8;
-        i += 1;
-    }
-    table
-};
 
 impl NmMdUq {
     /// The step for reads on the contigs of `header`, which are found in this reference by their names.
@@ -215,7 +204,7 @@ impl ReadDifferences {
         for (i, &letter) in letters.iter().enumerate() {
             let i = base + i;
             let code = seq[i / 2] >> (4 * (1 - i % 2)) & 15;
-            if code == NIBBLES[letter as usize] || code == 0 {
+            if code == CODES[letter as usize] || code == 0 {
                 self.matched += 1;
                 continue;
             }

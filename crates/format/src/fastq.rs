@@ -1,5 +1,6 @@
 //! FASTQ made from alignments: four lines a read, in the direction of sequencing.
 
+use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{RecordRef, tag};
 
@@ -56,10 +57,6 @@ pub fn segment(record: RecordRef<'_>) -> Option<u8> {
         _ => None,
     }
 }
-
-/// Letters of SEQ, and of its complement.
-const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
-const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
 
 /// Appends `record` as four lines.
 pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>) {

@@ -11,6 +11,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod arena;
+pub mod bases;
 pub mod batch;
 pub mod cigar;
 pub mod edit;

@@ -1,7 +1,7 @@
 //! Hits as BAM records, in the shape that minibwa writes them as SAM (0.6, `mb_fmt_sam`).
 
 use minibwa_sys as sys;
-use readmill_record::{Error, Flags, Result, edit};
+use readmill_record::{Error, Flags, Result, bases, edit};
 
 use super::fields;
 use super::hits::Hit;
@@ -12,14 +12,7 @@ const MOST_OPERATORS: usize = u16::MAX as usize;
 
 /// The letters and their codes in BAM, as htslib has them, but for U, which minibwa reads as T.
 static CODES: [u8; 256] = {
-    let mut table = [15; 256];
-    let letters = b"=ACMGRSVTWYHKDBN";
-    let mut i = 0;
-    while i < 16 {
-        table[letters[i] as usize] = i as u8;
-        table[letters[i].to_ascii_lowercase() as usize] = i as u8;
-        i += 1;
-    }
+    let mut table = bases::CODES;
     (table[b'U' as usize], table[b'u' as usize]) = (8, 8);
     table
 };

@@ -1,6 +1,7 @@
 //! Decodes one record of a slice from its data series, and assembles its parts as BAM.
 
 use readmill_format::sam::long_cigar;
+use readmill_record::bases::CODES;
 use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
 use readmill_record::{Flags, Result, edit};
 
@@ -220,29 +221,6 @@ impl RecordReader<'_> {
     }
 }
 
-/// The codes of bases (SAM specification, section 4.2): 15, N, for all other bytes.
-const CODES: [u8; 256] = {
-    let mut codes = [15; 256];
-    let (letters, mut i) = (b"=ACMGRSVTWYHKDBN", 0);
-    while i < 16 {
-        codes[letters[i] as usize] = i as u8;
-        codes[letters[i].to_ascii_lowercase() as usize] = i as u8;
-        i += 1;
-    }
-    codes
-};
-
-/// The bin of an alignment from `start` to `end` (0-based, half-open).
-fn bin(start: i64, end: i64) -> u16 {
-    let (first, last) = (start, end - 1);
-    for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
-        if first >> shift == last >> shift {
-            return (offset + (first >> shift)) as u16;
-        }
-    }
-    0
-}
-
 /// Appends the record, without data of its mate.
 fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
     let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
@@ -283,7 +261,7 @@ fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Resul
     put(4, &fixed.contig.to_le_bytes());
     put(8, &(pos as i32).to_le_bytes());
     put(12, &[name.len() as u8 + 1, fixed.mapq]);
-    put(14, &bin(pos, pos + span).to_le_bytes());
+    put(14, &edit::bin(pos, pos + span).to_le_bytes());
     put(16, &operators.to_le_bytes());
     put(18, &fixed.flags.to_le_bytes());
     put(20, &(length as u32).to_le_bytes());

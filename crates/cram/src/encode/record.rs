@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use readmill_record::bases::PAIRS;
 use readmill_record::tag::{self, CG, Field, Fields};
 use readmill_record::{Flags, RecordRef, Result};
 
@@ -35,16 +36,6 @@ pub struct RecordEncoder {
     made: Made,
     seq: Vec<u8>,
 }
-
-/// Two letters for each byte of SEQ.
-static PAIRS: [[u8; 2]; 256] = {
-    let (letters, mut pairs, mut i) = (b"=ACMGRSVTWYHKDBN", [[0; 2]; 256], 0);
-    while i < 256 {
-        pairs[i] = [letters[i >> 4], letters[i & 15]];
-        i += 1;
-    }
-    pairs
-};
 
 /// FLAG has 12 bits in CRAM.
 const FLAG_BITS: u16 = 0xfff;

@@ -12,7 +12,7 @@ use std::time::Duration;
 mod script;
 
 use readmill_engine as engine;
-use readmill_engine::{Crew, Pass, Ticket, run};
+use readmill_engine::{Crew, Pass, Ticket, map_ordered, run};
 use script::{Fault, PHASES, Phase, Script, mix, simultaneous};
 
 /// Varies the timing: most steps take no time, some a little, a few as long as many others together.
@@ -213,5 +213,36 @@ impl Pass for Numbers {
     fn work(&self, (): &mut (), linked: u64) -> Result<u64, ()> {
         self.note_thread();
         Ok(linked)
+    }
+}
+
+#[test]
+fn map_ordered_keeps_the_order_of_inputs_and_returns_the_first_error() {
+    for threads in [1, 2, 8] {
+        let crew = Crew { threads, in_flight: 2 * threads };
+        let mut inputs = 0..1000u64;
+        let mut seen = Vec::new();
+        let double = |calls: &mut u64, n: u64| {
+            *calls += 1;
+            if n == 700 || n == 701 { Err(n) } else { Ok(2 * n) }
+        };
+        let claim = || Ok(inputs.next());
+        let failed = map_ordered(
+            crew,
+            claim,
+            || 0,
+            double,
+            |n| {
+                seen.push(n);
+                Ok(())
+            },
+        );
+        assert_eq!(failed, Err(700));
+        assert_eq!(seen, Vec::from_iter((0..700).map(|n| 2 * n)));
+
+        let mut inputs = 0..600u64;
+        let claim = || Ok::<_, u64>(inputs.next());
+        let calls = map_ordered(crew, claim, || 0, double, |_| Ok(())).unwrap();
+        assert_eq!(calls.iter().sum::<u64>(), 600);
     }
 }

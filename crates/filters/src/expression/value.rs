@@ -2,6 +2,7 @@
 //! record.
 
 use readmill_record::RecordRef;
+use readmill_record::bases::PAIRS;
 use readmill_record::cigar::OPERATORS;
 
 /// The static kind of a value, known at compile time.
@@ -120,19 +121,6 @@ pub(super) struct TextBuffers {
     has_seq: bool,
     has_cigar: bool,
 }
-
-/// Bases in BAM's numbering.
-const BASES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
-
-/// The two bases of each byte of SEQ.
-static PAIRS: [[u8; 2]; 256] = {
-    let (mut pairs, mut i) = ([[0; 2]; 256], 0);
-    while i < 256 {
-        pairs[i] = [BASES[i >> 4], BASES[i & 15]];
-        i += 1;
-    }
-    pairs
-};
 
 impl TextBuffers {
     /// Starts a new record.

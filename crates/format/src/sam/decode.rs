@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter};
 use readmill_record::cigar::{consumes_query, consumes_reference};
 use readmill_record::view::FIXED;
-use readmill_record::{Cigar, Error, Flags, Header, Result, edit};
+use readmill_record::{Cigar, Error, Flags, Header, Result, bases, edit};
 
 use super::fields::{append_fields, flag, integer, refuse, shown};
 use super::long_cigar;
@@ -275,14 +275,7 @@ fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
 
 /// htslib's `seq_nt16_table`: letters in either case, digits 0 to 3 for ACGT, anything else N.
 static NIBBLES: [u8; 256] = {
-    let mut table = [15; 256];
-    let letters = b"=ACMGRSVTWYHKDBN";
-    let mut i = 0;
-    while i < 16 {
-        table[letters[i] as usize] = i as u8;
-        table[letters[i].to_ascii_lowercase() as usize] = i as u8;
-        i += 1;
-    }
+    let mut table = bases::CODES;
     (table[b'0' as usize], table[b'1' as usize]) = (1, 2);
     (table[b'2' as usize], table[b'3' as usize]) = (4, 8);
     table

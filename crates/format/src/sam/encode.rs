@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use readmill_record::tag::{Field, Fields};
-use readmill_record::{Cigar, Header, RecordRef};
+use readmill_record::{Cigar, Header, RecordRef, bases};
 
 use super::long_cigar;
 
@@ -60,18 +60,6 @@ fn push_cigar(cigar: Cigar<'_>, out: &mut Vec<u8>) {
     push_column(if cigar.is_empty() { b"*" } else { b"" }, out);
 }
 
-/// The two bases of each byte of SEQ.
-static BASES: [[u8; 2]; 256] = {
-    let mut table = [[0; 2]; 256];
-    let letters = b"=ACMGRSVTWYHKDBN";
-    let mut i = 0;
-    while i < 256 {
-        table[i] = [letters[i >> 4], letters[i & 15]];
-        i += 1;
-    }
-    table
-};
-
 fn push_seq(seq: &[u8], l_seq: usize, out: &mut Vec<u8>) {
     if l_seq == 0 {
         return push_column(b"*", out);
@@ -79,7 +67,7 @@ fn push_seq(seq: &[u8], l_seq: usize, out: &mut Vec<u8>) {
     let at = out.len();
     out.resize(at + 2 * seq.len(), 0);
     for (pair, &byte) in out[at..].chunks_exact_mut(2).zip(seq) {
-        pair.copy_from_slice(&BASES[usize::from(byte)]);
+        pair.copy_from_slice(&bases::PAIRS[usize::from(byte)]);
     }
     out.truncate(at + l_seq);
     out.push(b'\t');

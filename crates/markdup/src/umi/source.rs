@@ -215,6 +215,8 @@ fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
 
 #[cfg(test)]
 mod tests {
+    use readmill_record::bases;
+
     use super::super::testing::umi;
     use super::*;
 
@@ -228,10 +230,7 @@ mod tests {
         raw.extend_from_slice(qname.as_bytes());
         raw.push(0);
         cigar.iter().for_each(|(op, n)| raw.extend_from_slice(&(n << 4 | op).to_le_bytes()));
-        let codes: Vec<u8> = seq
-            .bytes()
-            .map(|b| b"=ACMGRSVTWYHKDBN".iter().position(|&c| c == b).unwrap() as u8)
-            .collect();
+        let codes: Vec<u8> = seq.bytes().map(|b| bases::CODES[usize::from(b)]).collect();
         raw.extend(codes.chunks(2).map(|two| two[0] << 4 | two.get(1).unwrap_or(&0)));
         raw.extend(std::iter::repeat_n(30, seq.len()));
         raw.extend_from_slice(fields);

@@ -230,14 +230,12 @@ mod tests {
         assert_eq!(numbers[4], 2 << 33 | 6 << 1);
     }
 
-    const CODES: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
-
     /// An unplaced read with these bases, and qualities that count up.
     fn unplaced(bases: &str, flags: u16) -> Vec<u8> {
         let mut raw = TestRead { ref_id: -1, pos: 70, next_pos: 9, flags, ..TestRead::default() }.raw();
         raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
         raw[32..36].copy_from_slice(&77i32.to_le_bytes());
-        let code = |base: &u8| CODES.iter().position(|code| code == base).unwrap() as u8;
+        let code = |base: &u8| readmill_record::bases::CODES[usize::from(*base)];
         for pair in bases.as_bytes().chunks(2) {
             raw.push(code(&pair[0]) << 4 | pair.get(1).map_or(0, code));
         }
@@ -248,7 +246,9 @@ mod tests {
 
     fn bases(record: RecordRef<'_>) -> String {
         let base = |i: usize| record.seq()[i / 2] >> (4 * (1 - i % 2)) & 15;
-        (0..record.l_seq()).map(|i| char::from(CODES[usize::from(base(i))])).collect()
+        (0..record.l_seq())
+            .map(|i| char::from(readmill_record::bases::LETTERS[usize::from(base(i))]))
+            .collect()
     }
 
     fn key(raw: &[u8]) -> Key {
@@ -332,7 +332,7 @@ mod tests {
     fn long(bases: &str) -> Vec<u8> {
         let mut raw = TestRead { ref_id: -1, ..TestRead::default() }.raw();
         raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
-        let code = |base: &u8| CODES.iter().position(|code| code == base).unwrap() as u8;
+        let code = |base: &u8| readmill_record::bases::CODES[usize::from(*base)];
         for pair in bases.as_bytes().chunks(2) {
             raw.push(code(&pair[0]) << 4 | pair.get(1).map_or(0, code));
         }

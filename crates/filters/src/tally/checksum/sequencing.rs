@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crc32fast::Hasher;
+use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
 
@@ -36,10 +37,6 @@ const SEGMENT: u16 = Flags::PAIRED | Flags::FIRST | Flags::LAST;
 
 /// The optional fields that come from the sequencer, in this order.
 const TAGS: [Tag; 5] = [*b"BC", *b"FI", *b"QT", *b"RT", *b"TC"];
-
-/// Letters of SEQ, and of its complement.
-const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
-const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
 
 /// Multiplies by one more CRC, where zero and the prime count as one.
 fn times(product: u64, crc: u64) -> u64 {

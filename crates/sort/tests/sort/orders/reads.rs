@@ -1,9 +1,8 @@
 //! Random reads with hard cases of ordering.
 
+use readmill_record::bases::{CODES, LETTERS};
 use readmill_record::{RecordRef, edit};
 use readmill_simulate::Rng;
-
-const ALPHABET: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
 /// A generator of reads.
 pub struct ReadGenerator(Rng);
@@ -184,7 +183,7 @@ fn bases(random: &mut ReadGenerator) -> Vec<u8> {
         bases = turned(&bases);
     }
     if random.one_in(4) && length > 0 {
-        bases[random.below(length)] = random.of(ALPHABET);
+        bases[random.below(length)] = random.of(LETTERS);
     }
     bases
 }
@@ -254,7 +253,7 @@ fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize
 }
 
 fn raw(read: &SampleRead, fields: &[u8]) -> Vec<u8> {
-    let code = |base: u8| ALPHABET.iter().position(|&code| code == base).unwrap() as u8;
+    let code = |base: u8| CODES[usize::from(base)];
     let mut raw = vec![0; 36];
     raw[4..8].copy_from_slice(&read.ref_id.to_le_bytes());
     raw[8..12].copy_from_slice(&read.pos.to_le_bytes());

@@ -1,0 +1,53 @@
+//! Passes of one parallel phase.
+
+use std::marker::PhantomData;
+
+use super::pass::{Crew, Pass, run};
+
+/// A pass of one parallel phase.
+struct MapPass<I, O, M, N>(N, M, PhantomData<fn(I) -> O>);
+
+impl<I, O, W, E, M, N> Pass for MapPass<I, O, M, N>
+where
+    I: Send,
+    O: Send,
+    W: Send,
+    E: Send,
+    M: Fn(&mut W, I) -> Result<O, E> + Sync,
+    N: Fn() -> W + Sync,
+{
+    type Input = I;
+    type Opened = O;
+    type Linked = O;
+    type Output = O;
+    type Worker = W;
+    type Error = E;
+
+    fn worker(&self) -> W {
+        self.0()
+    }
+
+    fn open(&self, worker: &mut W, input: I) -> Result<O, E> {
+        self.1(worker, input)
+    }
+
+    fn work(&self, _: &mut W, output: O) -> Result<O, E> {
+        Ok(output)
+    }
+}
+
+/// Runs a pass of one parallel phase: `claim` takes the inputs one after the other, `map` works on them on all threads,
+/// and `commit` gets the results in the order of the inputs. Each thread has a worker that `worker` makes.
+///
+/// # Errors
+/// As [`run`].
+pub fn map_ordered<I: Send, O: Send, W: Send, E: Send>(
+    crew: Crew,
+    mut claim: impl FnMut() -> Result<Option<I>, E> + Send,
+    worker: impl Fn() -> W + Sync,
+    map: impl Fn(&mut W, I) -> Result<O, E> + Sync,
+    mut commit: impl FnMut(O) -> Result<(), E> + Send,
+) -> Result<Vec<W>, E> {
+    let pass = MapPass(worker, map, PhantomData);
+    run(crew, &pass, |_| claim(), |_, output| Ok(output), |_, output| commit(output))
+}
