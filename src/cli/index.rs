@@ -72,10 +72,10 @@ impl IndexArgs {
     fn bwa(&self, prefix: &Path) -> Result<()> {
         use readmill_align::bwa::{IndexOptions, build_index, unfinished};
         let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
-        complete_or_gone(prefix, &unfinished(prefix), |watch| {
+        complete_or_gone(prefix, &unfinished(prefix), |report| {
             build_index(&self.reference, prefix, options, &mut |stage| {
                 self.tell(stage);
-                watch(stage);
+                report(stage);
             })
         })
     }
@@ -87,10 +87,10 @@ impl IndexArgs {
         if self.unpacked {
             return Err(readmill_record::Error::usage("--unpacked is for --kernel bwa"));
         }
-        complete_or_gone(prefix, &unfinished(prefix), |watch| {
+        complete_or_gone(prefix, &unfinished(prefix), |report| {
             build_index(&self.reference, prefix, self.memory, &mut |stage| {
                 self.tell(stage);
-                watch(stage);
+                report(stage);
             })
         })
     }

@@ -130,12 +130,12 @@ fn only_sample(header: &Header) -> Option<String> {
 /// The files that the plan names.
 fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
-    let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
+    let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let all = [
         (ReportFile::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
         (ReportFile::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
-        (ReportFile::Table, training.and_then(|training| training.table.as_deref())),
-        (ReportFile::After, training.and_then(|training| training.after.as_deref())),
+        (ReportFile::Table, request.and_then(|request| request.table.as_deref())),
+        (ReportFile::After, request.and_then(|request| request.after.as_deref())),
     ];
     let tallies = plan.tallies.files.iter();
     let tallies = tallies.map(|(spec, path)| (ReportFile::Tally(spec.name), path.as_path()));
@@ -155,8 +155,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.files()).collect();
-    let training = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
-    training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
+    let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
+    request.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.resources.reference.iter().map(|fasta| fasta.path());
     reference.for_each(|it| {
         read.extend([it.to_path_buf(), with_suffix(it, ".fai"), with_suffix(it, ".gzi")]);

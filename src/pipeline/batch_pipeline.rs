@@ -45,7 +45,7 @@ pub struct PipelineWorker<'a> {
 impl<'a> BatchPipeline<'a> {
     /// Returns a worker for the calling thread.
     pub fn worker(&self) -> PipelineWorker<'a> {
-        let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|watch| watch.worker()).collect();
+        let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.worker()).collect();
         PipelineWorker {
             tallies_before: workers(&self.tallies_before),
             steps: fork_steps(self.steps),
@@ -63,8 +63,8 @@ impl PipelineWorker<'_> {
     pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
         self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         apply(&mut self.steps, batch)?;
-        if let Some((counter, learner)) = &mut self.counter {
-            counter.count_batch(learner, batch)?;
+        if let Some((counter, worker)) = &mut self.counter {
+            counter.count_batch(worker, batch)?;
         }
         apply(&mut self.late, batch)?;
         self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
@@ -82,8 +82,8 @@ impl PipelineWorker<'_> {
     /// Adds what this thread has counted to the totals.
     pub fn finish(mut self, sums: &mut StepCounts) {
         add_counts(sums, [&self.steps, &self.late].into_iter());
-        if let Some((counter, learner)) = &mut self.counter {
-            counter.merge(learner);
+        if let Some((counter, worker)) = &mut self.counter {
+            counter.merge(worker);
         }
         if let Some((writer, _, segments)) = self.extra {
             writer.count(segments);

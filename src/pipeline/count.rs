@@ -20,7 +20,7 @@ use crate::process::console::Console;
 
 /// Counts covariates, and holds the totals.
 pub struct CovariateCounter {
-    training: Arc<RecalReference>,
+    reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,
     /// Bytes that a thread's counts may take before they go into the totals.
     most_bytes: usize,
@@ -31,15 +31,15 @@ pub struct CovariateCounter {
 
 impl CovariateCounter {
     /// Creates a counter with empty totals.
-    pub fn new(training: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
-        let (training, counting) = (Arc::clone(training), Arc::new(counting));
+    pub fn new(reference: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
+        let (reference, counting) = (Arc::clone(reference), Arc::new(counting));
         let (totals, largest) = Default::default();
-        CovariateCounter { training, counting, most_bytes, totals, largest }
+        CovariateCounter { reference, counting, most_bytes, totals, largest }
     }
 
     /// Returns one thread's counter.
     pub fn worker(&self) -> CovariateWorker {
-        self.training.worker(&self.counting)
+        self.reference.worker(&self.counting)
     }
 
     /// Counts a read.
@@ -78,7 +78,7 @@ impl CovariateCounter {
     /// Returns the report of all counts, and the number of bases.
     pub fn report(self) -> Result<(Report, u64)> {
         let totals = self.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let tables = totals.tables(self.training.groups.names());
+        let tables = totals.tables(self.reference.groups.names());
         let mismatches = tables.groups.iter().map(|group| &group.events[0]);
         let rows = mismatches.flat_map(|table| table.seen());
         let bases = rows.map(|(_, row)| row.total.observations).sum();

@@ -71,7 +71,7 @@ pub struct DuplicateResolver<'a> {
     /// The spill.
     pub spill: &'a Arc<Spill>,
     /// How ends were stored.
-    pub noted: &'a DuplicateEnds,
+    pub duplicate_ends: &'a DuplicateEnds,
     /// Whether a template was too long to be kept together.
     pub cut: bool,
     /// Messages.
@@ -99,7 +99,7 @@ impl DuplicateResolver<'_> {
                 ends.without_read_group
             ));
         }
-        let bits = markdup::verdict_bytes(&self.noted.rules, records);
+        let bits = markdup::verdict_bytes(&self.duplicate_ends.rules, records);
         let mut marks = self.ledger.empty("marks of duplicates");
         if bits > self.most {
             // Half of what -m is more goes to the marks.
@@ -112,8 +112,13 @@ impl DuplicateResolver<'_> {
         let (spill, room) = (Arc::clone(self.spill), charge.bytes());
         let charge = RefCell::new(charge);
         let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
-        let resolver =
-            markdup::DuplicateResolver { threads: &threads, spill, noted: self.noted, room, in_use };
+        let resolver = markdup::DuplicateResolver {
+            threads: &threads,
+            spill,
+            duplicate_ends: self.duplicate_ends,
+            room,
+            in_use,
+        };
         let verdict = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
             // What does not fit is counted as far as it fits: twice the memory is the next to try.
             let least = (self.ledger.capacity() + room).div_ceil(1 << 20);
@@ -129,7 +134,7 @@ impl DuplicateResolver<'_> {
 
     /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.
     fn check_fields(&self, ends: &EndStore) -> Result<()> {
-        let Some(coding) = &self.noted.rules.coding else { return Ok(()) };
+        let Some(coding) = &self.duplicate_ends.rules.coding else { return Ok(()) };
         for FieldShare { tag, have, of } in ends.fields.shares(coding) {
             let tag = String::from_utf8_lossy(&tag).into_owned();
             if have == 0 {
@@ -148,7 +153,7 @@ impl DuplicateResolver<'_> {
 
     /// Returns the mode, and whether templates stand together.
     fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &EndStore) -> (Mode, bool) {
-        let in_batch = self.noted.mate_pairing().in_batch() && !self.cut;
+        let in_batch = self.duplicate_ends.mate_pairing().in_batch() && !self.cut;
         let GroupingDecision { grouped, contradicts } = ends.grouping.decide(stated);
         match wanted {
             DuplicateMode::Coordinate => (Mode::Coordinate, false),

@@ -256,17 +256,13 @@ impl FeedReader {
 
     /// Checks and numbers the records, adapts them to the common header, and passes them to `then`. An error names the
     /// input and the number of the record in it.
-    pub fn check<T>(
-        &mut self,
-        stretch: LinkedBatch,
-        then: impl FnOnce(Batch) -> Result<T>,
-    ) -> Result<T> {
-        let Linked { mut batch, first, number, fault } = stretch.linked;
-        let input = &self.shared.inputs[stretch.input];
+    pub fn check<T>(&mut self, linked: LinkedBatch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
+        let Linked { mut batch, first, number, fault } = linked.linked;
+        let input = &self.shared.inputs[linked.input];
         batch.check(number, input.header.n_ref()).map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
         batch.stamp(first);
-        let reconciled = match &mut self.reconcile[stretch.input] {
+        let reconciled = match &mut self.reconcile[linked.input] {
             Some(step) => step.apply(&mut batch),
             None => Ok(()),
         };

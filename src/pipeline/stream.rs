@@ -36,14 +36,14 @@ impl LongReadCharge {
     /// Charges the reads that the link has released, and those that it still holds back.
     fn linked(
         &mut self,
-        stretch: LinkedBatch,
+        linked: LinkedBatch,
         mut charge: Charge,
         link: &Linker,
     ) -> (LinkedBatch, Charge) {
-        let bytes = self.copies * stretch.bytes().saturating_sub(2 * MAX_CLAIM as u64);
+        let bytes = self.copies * linked.bytes().saturating_sub(2 * MAX_CLAIM as u64);
         charge.resize(charge.bytes().max(bytes));
         self.held_back.resize(link.waiting_bytes());
-        (stretch, charge)
+        (linked, charge)
     }
 }
 

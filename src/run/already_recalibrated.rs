@@ -35,7 +35,7 @@ pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> 
 /// Whether recalibration begins with the qualities in OQ.
 fn begins_with_original(wanted: &Recalibration) -> bool {
     match &wanted.source {
-        TableSource::Reads(training) => training.counting.use_original,
+        TableSource::Reads(request) => request.counting.use_original,
         TableSource::File(_) => wanted.apply.as_ref().is_some_and(|apply| apply.writing.use_original),
     }
 }

@@ -41,12 +41,12 @@ impl RunState<'_> {
         let spill = self.spill();
         spill.check()?;
         let from_file = self.step_from_file()?;
-        let training = self.training(&spill)?;
-        let recal_bytes = self.recal_bytes(training.as_deref());
+        let reference = self.recal_reference(&spill)?;
+        let recal_bytes = self.recal_bytes(reference.as_deref());
         let known = spill.written();
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.console);
-        let noted = wanted.map(prepare).transpose()?;
+        let duplicate_ends = wanted.map(prepare).transpose()?;
         let (_charges, room) = self.reserve(&inputs, recal_bytes)?;
         let context = SortContext {
             crew: self.memory.crew,
@@ -54,36 +54,42 @@ impl RunState<'_> {
             ledger: self.memory.ledger.clone(),
             room,
             spill,
-            record_overhead: self.record_overhead(&inputs, noted.as_ref()),
+            record_overhead: self.record_overhead(&inputs, duplicate_ends.as_ref()),
             list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.resources.spill_codec },
         };
-        self.check_forecast(&mut inputs, &context, noted.as_ref(), &sink)?;
+        self.check_forecast(&mut inputs, &context, duplicate_ends.as_ref(), &sink)?;
         let stated = duplicates::stated(&inputs);
         let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
 
-        let mut buffer = self.ingest(&context, &mut feed, noted.as_ref(), &mut sink)?;
+        let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
         self.check_mates()?;
         self.check_tag(&context, &buffer);
         let (read, counts) = (buffer.records, std::mem::take(&mut buffer.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
         let (mut marked, mut marks) = (None, None);
-        if let (Some(wanted), Some(noted)) = (wanted, &noted) {
+        if let (Some(wanted), Some(duplicate_ends)) = (wanted, &duplicate_ends) {
             let writing = Writing {
                 clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
                 ..wanted.writing.clone()
             };
             let cut = feed.link.was_cut();
-            let (verdict, charge) =
-                self.resolve_duplicates(&context, wanted.mode, noted, stated, cut, &mut buffer)?;
+            let (verdict, charge) = self.resolve_duplicates(
+                &context,
+                wanted.mode,
+                duplicate_ends,
+                stated,
+                cut,
+                &mut buffer,
+            )?;
             let verdict = Arc::new(verdict);
             marks = Some(charge);
             summary::found(&verdict.tally, &self.header, self.console);
             summary.mode = Some(verdict.mode);
-            let libraries = Arc::clone(&noted.libraries);
+            let libraries = Arc::clone(&duplicate_ends.libraries);
             let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, &self.header);
-            marked = Some((verdict, apply.counted(), &noted.libraries));
+            marked = Some((verdict, apply.counted(), &duplicate_ends.libraries));
             steps.push(Box::new(apply));
         }
         if self.plan.order() == Order::Minhash {
@@ -94,7 +100,7 @@ impl RunState<'_> {
         let sources = Arc::new(sources);
         summary.runs = buffer.spilled;
         let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
-        let (apply, counter) = self.recalibrate(&context, &sources, verdict, training, &mut files)?;
+        let (apply, counter) = self.recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
         steps.append(&mut self.leaving);
         steps.extend(from_file.into_iter().chain(apply));
@@ -173,11 +179,12 @@ impl RunState<'_> {
         &self,
         inputs: &mut Inputs,
         context: &SortContext,
-        noted: Option<&DuplicateEnds>,
+        duplicate_ends: Option<&DuplicateEnds>,
         sink: &Sink,
     ) -> Result<()> {
         let explain = self.plan.resources.explain;
-        let Some(expected) = forecast::forecast(inputs, context, noted, self.may_leave_early(sink))?
+        let Some(expected) =
+            forecast::forecast(inputs, context, duplicate_ends, self.may_leave_early(sink))?
         else {
             if explain {
                 log("  the size of the input is unknown, and so is what will be spilled");
@@ -196,7 +203,7 @@ impl RunState<'_> {
         &self,
         context: &SortContext,
         feed: &mut Feed,
-        noted: Option<&DuplicateEnds>,
+        duplicate_ends: Option<&DuplicateEnds>,
         sink: &mut Sink,
     ) -> Result<SortBuffer> {
         self.console.stage("reading", feed.input.inputs.size(), true);
@@ -221,13 +228,14 @@ impl RunState<'_> {
                 ..BatchPipeline::default()
             },
             context,
-            ends: noted,
+            ends: duplicate_ends,
             writer: writer.as_ref(),
             console: self.console,
             readers: feed.readers(),
             buffers: IngestBuffers::new(context.crew.in_flight),
         };
-        let mut buffer = SortBuffer::new(context, noted.map_or_else(EndStore::default, EndStore::new));
+        let mut buffer =
+            SortBuffer::new(context, duplicate_ends.map_or_else(EndStore::default, EndStore::new));
         while ingest.fill(feed, &mut buffer, sink, &self.header)? != Stop::Ended {
             if buffer.has_too_many_runs(context) {
                 buffer.consolidate(context)?;
@@ -247,7 +255,7 @@ impl RunState<'_> {
         &self,
         context: &SortContext,
         wanted: DuplicateMode,
-        noted: &DuplicateEnds,
+        duplicate_ends: &DuplicateEnds,
         stated: Stated,
         cut: bool,
         buffer: &mut SortBuffer,
@@ -264,7 +272,7 @@ impl RunState<'_> {
             ledger: &context.ledger,
             most: context.room / 2,
             spill: &context.spill,
-            noted,
+            duplicate_ends,
             cut,
             console: self.console,
         };

@@ -57,7 +57,7 @@ impl Forecast {
 pub fn forecast(
     inputs: &mut Inputs,
     context: &SortContext,
-    noted: Option<&DuplicateEnds>,
+    duplicate_ends: Option<&DuplicateEnds>,
     early: bool,
 ) -> Result<Option<Forecast>> {
     let first = inputs.first_reads()?;
@@ -67,7 +67,7 @@ pub fn forecast(
     };
     let each = batch.record_bytes() as f64 / batch.len() as f64;
     let records = (bytes as f64 / each) as u64;
-    let ends = records * noted.map_or(0, DuplicateEnds::usual_bytes);
+    let ends = records * duplicate_ends.map_or(0, DuplicateEnds::usual_bytes);
     let held = bytes + records * run::OVERHEAD as u64;
     let expected = spread(records, bytes, held, ends, context);
     if expected.runs == 0 {

@@ -224,9 +224,9 @@ impl RunState<'_> {
     }
 
     /// Returns the most bytes that a record takes in addition to itself in the sort buffer.
-    fn record_overhead(&self, inputs: &Inputs, noted: Option<&DuplicateEnds>) -> u64 {
+    fn record_overhead(&self, inputs: &Inputs, duplicate_ends: Option<&DuplicateEnds>) -> u64 {
         let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
-        let ends = noted.map_or(0, DuplicateEnds::most_bytes);
+        let ends = duplicate_ends.map_or(0, DuplicateEnds::most_bytes);
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
     }
 
@@ -311,9 +311,9 @@ impl RunState<'_> {
         }
         let mut files = ReportFiles::open(self.plan, &self.header)?;
         let apply = self.step_from_file()?;
-        let training = self.training(&self.spill())?;
-        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(training.as_deref()))?;
-        let counter = self.new_counter(training);
+        let reference = self.recal_reference(&self.spill())?;
+        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(reference.as_deref()))?;
+        let counter = self.new_counter(reference);
         let crew = self.streaming_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);
         steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));

@@ -28,7 +28,7 @@ pub const REPORT: u64 = 2;
 
 /// Opens the reference, known sites and intervals that reads are counted against. Known sites are read once, into the
 /// spill. All memory is charged to `ledger`.
-pub fn training(
+pub fn recal_reference(
     wanted: &plan::TableRequest,
     header: &Header,
     spill: &Arc<Spill>,
@@ -120,12 +120,12 @@ pub struct RecalShares {
 /// Divides `room` among `threads` threads. The division of the memory already has the counts of one read group for each
 /// thread.
 pub fn shares(
-    training: &RecalReference,
+    reference: &RecalReference,
     counting: &CountOptions,
     room: u64,
     threads: u64,
 ) -> RecalShares {
-    let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
+    let (group, groups) = (group_bytes(counting), reference.groups.names().len() as u64);
     let counters = (group * groups).min(room / 8 / threads).max(group);
     let threads = threads * (counters - group);
     RecalShares { counters: counters as usize, all: threads + REPORT * group * groups }

@@ -24,11 +24,11 @@ type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
     /// Opens the reference data that bases are counted against, if they are counted.
-    pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
+    pub(super) fn recal_reference(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
-        let training = recal_setup::training(wanted, &self.header, spill, ledger, self.console);
-        training.map(Arc::new).map(Some)
+        let reference = recal_setup::recal_reference(wanted, &self.header, spill, ledger, self.console);
+        reference.map(Arc::new).map(Some)
     }
 
     /// Returns the step that applies a table from a file, if the plan has one.
@@ -41,28 +41,31 @@ impl RunState<'_> {
         self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::table_request)
     }
 
-    fn counter_with(&self, training: &Arc<RecalReference>, counting: CountOptions) -> CovariateCounter {
-        let shares = self.shares(training, &counting);
-        CovariateCounter::new(training, counting, shares.counters)
+    fn counter_with(&self, reference: &Arc<RecalReference>, counting: CountOptions) -> CovariateCounter {
+        let shares = self.shares(reference, &counting);
+        CovariateCounter::new(reference, counting, shares.counters)
     }
 
-    fn shares(&self, training: &RecalReference, counting: &CountOptions) -> recal_setup::RecalShares {
+    fn shares(&self, reference: &RecalReference, counting: &CountOptions) -> recal_setup::RecalShares {
         let Memory { crew, room, .. } = self.memory;
-        recal_setup::shares(training, counting, room, crew.threads as u64)
+        recal_setup::shares(reference, counting, room, crew.threads as u64)
     }
 
     /// Returns the bytes that counting takes beside the reads.
-    pub(super) fn recal_bytes(&self, training: Option<&RecalReference>) -> u64 {
-        let wanted = self.table_request().zip(training);
+    pub(super) fn recal_bytes(&self, reference: Option<&RecalReference>) -> u64 {
+        let wanted = self.table_request().zip(reference);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
         let found = if bootstrap { SiteCollector::bytes(self.header.references().len()) } else { 0 };
         found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
     /// Returns an empty counter of the input reads; `None` if nothing is counted.
-    pub(super) fn new_counter(&self, training: Option<Arc<RecalReference>>) -> Option<CovariateCounter> {
+    pub(super) fn new_counter(
+        &self,
+        reference: Option<Arc<RecalReference>>,
+    ) -> Option<CovariateCounter> {
         let counting = &self.table_request()?.counting;
-        training.map(|training| self.counter_with(&training, counting.clone()))
+        reference.map(|reference| self.counter_with(&reference, counting.clone()))
     }
 
     /// Writes the table of the counts, if asked for, and returns it.
@@ -92,14 +95,14 @@ impl RunState<'_> {
         context: &SortContext,
         sources: &Arc<Sources>,
         verdict: Option<&Verdict>,
-        training: Option<Arc<RecalReference>>,
+        reference: Option<Arc<RecalReference>>,
         files: &mut ReportFiles,
     ) -> Result<StepAndCounter> {
-        let (Some(wanted), Some(training)) = (&self.plan.steps.recalibration, training) else {
+        let (Some(wanted), Some(reference)) = (&self.plan.steps.recalibration, reference) else {
             return Ok((None, None));
         };
-        let training = self.bootstrap(context, sources, verdict, training)?;
-        let counter = self.new_counter(Some(Arc::clone(&training)));
+        let reference = self.bootstrap(context, sources, verdict, reference)?;
+        let counter = self.new_counter(Some(Arc::clone(&reference)));
         let Some(apply) = &wanted.apply else { return Ok((None, counter)) };
         let Some(counter) = counter else { return Ok((None, None)) };
         self.console.stage("counting", None, false);
@@ -111,12 +114,12 @@ impl RunState<'_> {
         // A read group without any counted read stays as it is.
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
         let apply = Apply { writing, ..apply.clone() };
-        let groups = training.groups.clone();
+        let groups = reference.groups.clone();
         let step = recal_setup::step(recalibration, &apply, groups, &self.header);
         let again = wanted.table_request().filter(|wanted| wanted.after.is_some());
         let again = again.map(|wanted| {
             let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
-            self.counter_with(&training, counting)
+            self.counter_with(&reference, counting)
         });
         Ok((Some(step), again))
     }
@@ -127,12 +130,12 @@ impl RunState<'_> {
         context: &SortContext,
         sources: &Arc<Sources>,
         verdict: Option<&Verdict>,
-        training: Arc<RecalReference>,
+        reference: Arc<RecalReference>,
     ) -> Result<Arc<RecalReference>> {
         let wanted = self.table_request().filter(|wanted| wanted.bootstrap);
-        let Some(counter) = wanted.map(|wanted| self.counter_with(&training, wanted.counting.clone()))
+        let Some(counter) = wanted.map(|wanted| self.counter_with(&reference, wanted.counting.clone()))
         else {
-            return Ok(training);
+            return Ok(reference);
         };
         self.console.stage("comparing", None, false);
         // (Their memory is charged with the counts.)
@@ -142,6 +145,6 @@ impl RunState<'_> {
         let (sites, n) =
             count::find_suspects(context.crew, merge, &counter, verdict, found, self.console)?;
         self.console.say(&format!("readmill: {n} positions differ too often, and are left out"));
-        Ok(Arc::new(RecalReference { sites, ..(*training).clone() }))
+        Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }
 }

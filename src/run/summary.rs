@@ -72,8 +72,8 @@ fn with_commas(n: u64) -> String {
 
 /// Returns the name of the output: of the reads, or else of the table.
 fn shown_output(plan: &Plan) -> String {
-    let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
-    let table = training.and_then(|training| training.table.as_ref());
+    let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
+    let table = request.and_then(|request| request.table.as_ref());
     let tally = plan.tallies.files.first().map(|(_, path)| path.as_path());
     match &plan.destination {
         Destination::Main(output, _) if output.is_in_parts() => {

@@ -308,11 +308,11 @@ impl Partial {
         self.out.write_all(bytes).map_err(|error| Error::io("writing it", &error).file(&self.partial))
     }
 
-    /// Makes sure that all files are on the disk, then gives them their names. `watch` is called between.
-    pub(crate) fn keep_all(files: Vec<Self>, watch: &mut dyn FnMut(Stage)) -> Result<()> {
+    /// Makes sure that all files are on the disk, then gives them their names. `report` is called between.
+    pub(crate) fn keep_all(files: Vec<Self>, report: &mut dyn FnMut(Stage)) -> Result<()> {
         let mut files = files;
         files.iter_mut().try_for_each(Self::sync)?;
-        watch(Stage::Name);
+        report(Stage::Name);
         files.into_iter().try_for_each(Self::keep)
     }
 

@@ -134,11 +134,14 @@ impl Default for EndStore {
 }
 
 impl EndStore {
-    /// Creates the store for the items that `noted` collects.
-    pub fn new(noted: &DuplicateEnds) -> Self {
+    /// Creates the store for the items that `duplicate_ends` collects.
+    pub fn new(duplicate_ends: &DuplicateEnds) -> Self {
         let plain = || AnyItems::PositionOnly(ItemSorters::default());
         let coded = || AnyItems::Barcoded(ItemSorters::default());
-        EndStore { items: if noted.is_barcoded() { coded() } else { plain() }, ..EndStore::default() }
+        EndStore {
+            items: if duplicate_ends.is_barcoded() { coded() } else { plain() },
+            ..EndStore::default()
+        }
     }
 
     /// Adds the items of a batch; batches come in input order.

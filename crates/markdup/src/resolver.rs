@@ -25,7 +25,7 @@ pub struct DuplicateResolver<'a, T> {
     /// The spill.
     pub spill: Arc<Spill>,
     /// How ends were collected.
-    pub noted: &'a DuplicateEnds,
+    pub duplicate_ends: &'a DuplicateEnds,
     /// Memory limit for the stored ends and everything derived from them.
     pub room: u64,
     /// Called regularly with the bytes of them that are in use.
@@ -71,7 +71,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         mut items: ItemSorters<S>,
         tally: DuplicateCounts,
     ) -> Result<Verdict> {
-        let &DuplicateResolver { threads, noted, room, .. } = self.resolver;
+        let &DuplicateResolver { threads, duplicate_ends, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
         (self.resolver.in_use)(items.filled() + self.name_groups.filled());
         if self.name_groups.bytes() > room / 4 {
@@ -84,7 +84,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         if items.fragments.is_empty() {
             items.paired_ends = Sorter::default(); // paired ends matter to single reads alone
         }
-        let most = noted.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
+        let most = duplicate_ends.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
         let beside = self.name_groups.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
         (self.resolver.in_use)(items.filled() + beside);
         if items.bytes() + beside + most * CANDIDATE_BYTES > room {
@@ -94,9 +94,16 @@ impl<T: Sorting> ResolverRun<'_, T> {
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
         let room = room.saturating_sub(items.bytes() + beside).max(LEAST);
-        let mut marks =
-            DuplicateMarks::new(self.mode, &noted.rules, threads, spill, self.records, room, tally);
-        match &noted.rules.coding {
+        let mut marks = DuplicateMarks::new(
+            self.mode,
+            &duplicate_ends.rules,
+            threads,
+            spill,
+            self.records,
+            room,
+            tally,
+        );
+        match &duplicate_ends.rules.coding {
             Some(Coding::Umis(umis)) => molecules::mark_sets(&mut marks, &items, umis)?,
             _ => marks.mark_sets(&items)?,
         }
@@ -113,7 +120,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
 
     /// Joins the halves by name. In the order of the input, also returns the records of each template.
     fn join<S: ItemLayout>(&self, items: &mut ItemSorters<S>) -> Result<Option<TemplateRecords>> {
-        let &DuplicateResolver { threads, noted, room, .. } = self.resolver;
+        let &DuplicateResolver { threads, duplicate_ends, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
         if items.halves.is_empty() {
             return Ok(None);
@@ -123,8 +130,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         }
         let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(LEAST);
         threads.sort(items.halves.chunks_mut())?;
-        let join = Join { libraries: &noted.libraries, rules: &noted.rules, spill };
-        let by_input = noted.mate_pairing() == MatePairing::NameInput;
+        let join = Join { libraries: &duplicate_ends.libraries, rules: &duplicate_ends.rules, spill };
+        let by_input = duplicate_ends.mate_pairing() == MatePairing::NameInput;
         let spill_if_full = |items: &mut ItemSorters<S>| {
             if items.bytes() > if by_input { limit / 2 } else { limit } {
                 items.spill(threads, spill, 0)?;
@@ -132,16 +139,16 @@ impl<T: Sorting> ResolverRun<'_, T> {
             Ok(())
         };
         if self.grouped {
-            join.alone(items, noted.mate_pairing(), spill_if_full)?;
+            join.alone(items, duplicate_ends.mate_pairing(), spill_if_full)?;
             return Ok(None);
         }
-        if noted.mate_pairing() == MatePairing::InBatch
-            || noted.mate_pairing() == MatePairing::NameCoordinate
+        if duplicate_ends.mate_pairing() == MatePairing::InBatch
+            || duplicate_ends.mate_pairing() == MatePairing::NameCoordinate
         {
             join.by_place(items, spill_if_full)?;
             return Ok(None);
         }
-        if noted.mate_pairing() == MatePairing::InBatchThenName {
+        if duplicate_ends.mate_pairing() == MatePairing::InBatchThenName {
             join.linked(items, &self.name_groups, spill_if_full)?;
             return Ok(None);
         }
@@ -155,10 +162,10 @@ impl<T: Sorting> ResolverRun<'_, T> {
     }
 
     fn conclude(&self, marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
-        let DuplicateResolver { threads, spill, noted, room, in_use } = self.resolver;
+        let DuplicateResolver { threads, spill, duplicate_ends, room, in_use } = self.resolver;
         let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, tally, .. } = marks;
         let mut sets = None;
-        if noted.rules.members || noted.rules.molecules {
+        if duplicate_ends.rules.members || duplicate_ends.rules.molecules {
             threads.sort(members.chunks_mut())?;
             let of = OrdinalTable::new(&members, self.records, spill, room / 4)?;
             let linked = self.linked_members(&of)?;
@@ -166,7 +173,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
             in_use(self.name_groups.filled() + members.filled() + rows.bytes() + tables);
             sets = Some(DuplicateSets { of, linked, rows });
         }
-        let by_template = mode == Mode::Template && noted.mate_pairing() != MatePairing::NameInput;
+        let by_template =
+            mode == Mode::Template && duplicate_ends.mate_pairing() != MatePairing::NameInput;
         let spill = Arc::clone(spill);
         Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
     }

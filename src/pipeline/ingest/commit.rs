@@ -16,7 +16,7 @@ use crate::pipeline::sort_context::{INDEXES, READS};
 /// Takes the results of tickets, in their order.
 pub struct Committer<'a> {
     ingest: &'a Ingest<'a>,
-    held: &'a mut SortBuffer,
+    buffer: &'a mut SortBuffer,
     shared: &'a Mutex<IngestState>,
     /// The output for presorted reads, and its header.
     sink: &'a mut Sink,
@@ -33,13 +33,13 @@ pub struct Committer<'a> {
 impl<'a> Committer<'a> {
     pub fn new(
         ingest: &'a Ingest<'a>,
-        held: &'a mut SortBuffer,
+        buffer: &'a mut SortBuffer,
         shared: &'a Mutex<IngestState>,
         sink: &'a mut Sink,
         header: &'a Header,
     ) -> Self {
         let (leaving, writing, to, consumed) = (None, None, FlushTarget::Run, None);
-        Committer { ingest, held, shared, sink, header, leaving, writing, to, consumed }
+        Committer { ingest, buffer, shared, sink, header, leaving, writing, to, consumed }
     }
 
     pub fn commit(&mut self, done: FinishedTicket) -> Result<()> {
@@ -55,23 +55,23 @@ impl<'a> Committer<'a> {
     }
 
     fn commit_batch(&mut self, ingested: IngestedBatch) -> Result<()> {
-        let Committer { ingest, held, .. } = self;
-        held.run.push(&ingested.entries);
-        held.ends.push(&ingested.ends);
+        let Committer { ingest, buffer, .. } = self;
+        buffer.run.push(&ingested.entries);
+        buffer.ends.push(&ingested.ends);
         // Moves the memory that the ticket reserved to the charges of what it needed; the rest is released.
         let TicketRoom { mut reserved, held_back } = ingested.room;
-        reserved.move_to(&mut held.link_charge, held_back);
-        reserved.move_to(&mut held.ends_charge, held.ends.bytes());
-        held.ends_charge.note_use(held.ends.filled());
-        let reads = held.charge.bytes() + ingested.reads;
-        reserved.move_to(&mut held.charge, reads);
-        held.largest = held.largest.max(ingested.largest);
-        held.any_placed |= ingested.placed;
-        held.tagged = held.tagged.max(ingested.tagged);
+        reserved.move_to(&mut buffer.link_charge, held_back);
+        reserved.move_to(&mut buffer.ends_charge, buffer.ends.bytes());
+        buffer.ends_charge.note_use(buffer.ends.filled());
+        let reads = buffer.charge.bytes() + ingested.reads;
+        reserved.move_to(&mut buffer.charge, reads);
+        buffer.largest = buffer.largest.max(ingested.largest);
+        buffer.any_placed |= ingested.placed;
+        buffer.tagged = buffer.tagged.max(ingested.tagged);
         ingest.buffers.entries.put(ingested.entries);
         let mut shared = lock(self.shared);
-        (shared.reads, shared.ends) = (held.charge.bytes(), held.ends.bytes());
-        shared.largest = held.largest;
+        (shared.reads, shared.ends) = (buffer.charge.bytes(), buffer.ends.bytes());
+        shared.largest = buffer.largest;
         Ok(())
     }
 
@@ -79,8 +79,8 @@ impl<'a> Committer<'a> {
         match done {
             FlushResult::Seal => {
                 let none = self.ingest.context.ledger.empty(READS);
-                self.leaving = Some(std::mem::replace(&mut self.held.charge, none));
-                lock(self.shared).flush.sealed(self.held.run.take())?;
+                self.leaving = Some(std::mem::replace(&mut self.buffer.charge, none));
+                lock(self.shared).flush.sealed(self.buffer.run.take())?;
             }
             FlushResult::Sort(list) => {
                 let sources = lock(self.shared).flush.sorted(list);
@@ -89,7 +89,7 @@ impl<'a> Committer<'a> {
             FlushResult::Write(FlushedPart::Frames(frames), _) => self.append(frames)?,
             FlushResult::Write(FlushedPart::Encoded(encoded), _) => {
                 if let Some(writer) = self.ingest.writer {
-                    self.held.presorted.write(encoded, self.header, self.sink, writer)?;
+                    self.buffer.presorted.write(encoded, self.header, self.sink, writer)?;
                 }
             }
             FlushResult::Close(rest, _) => {
@@ -104,7 +104,7 @@ impl<'a> Committer<'a> {
     fn begin_writing(&mut self, mut sources: Sources) {
         self.to = self.destination(&sources);
         if self.to == FlushTarget::Output
-            && let Some(rest) = self.held.presorted.rest.take()
+            && let Some(rest) = self.buffer.presorted.rest.take()
         {
             self.consumed = Some(rest.extent());
             sources.runs.push(rest);
@@ -115,8 +115,8 @@ impl<'a> Committer<'a> {
     /// Returns where flushed reads go: into the output if they and all reads before them came sorted, and no run was
     /// ever written.
     fn destination(&self, sources: &Sources) -> FlushTarget {
-        let sorted = self.held.spilled == 0 && sources.were_sorted();
-        let follows = sorted && self.held.presorted.is_before(sources);
+        let sorted = self.buffer.spilled == 0 && sources.were_sorted();
+        let follows = sorted && self.buffer.presorted.is_before(sources);
         if self.ingest.writer.is_some() && follows { FlushTarget::Output } else { FlushTarget::Run }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Committer<'a> {
             Some(run) => run,
             none => {
                 let (extent, charge) =
-                    (context.spill.begin(self.held.spilled)?, context.ledger.empty(INDEXES));
+                    (context.spill.begin(self.buffer.spilled)?, context.ledger.empty(INDEXES));
                 none.insert(SpilledRun::new(extent, context.framing, charge))
             }
         };
@@ -140,15 +140,15 @@ impl<'a> Committer<'a> {
         let run = self.writing.take().map(SpilledRun::complete);
         self.leaving = None;
         match self.to {
-            FlushTarget::Run => run.into_iter().for_each(|run| self.held.push(run)),
+            FlushTarget::Run => run.into_iter().for_each(|run| self.buffer.push(run)),
             FlushTarget::Output => {
-                self.held.presorted.rest = run.filter(|run| !run.frames().is_empty());
+                self.buffer.presorted.rest = run.filter(|run| !run.frames().is_empty());
                 self.consumed.take().into_iter().for_each(|extent| context.spill.free(&extent));
             }
         }
         let mut shared = lock(self.shared);
-        shared.too_many_runs = self.held.has_too_many_runs(context);
-        shared.reads = self.held.charge.bytes();
+        shared.too_many_runs = self.buffer.has_too_many_runs(context);
+        shared.reads = self.buffer.charge.bytes();
         shared.flush.closed();
     }
 }

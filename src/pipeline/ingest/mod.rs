@@ -67,16 +67,16 @@ impl<'a> Ingest<'a> {
     pub fn fill(
         &self,
         feed: &mut Feed,
-        held: &mut SortBuffer,
+        buffer: &mut SortBuffer,
         sink: &mut Sink,
         header: &Header,
     ) -> Result<Stop> {
         let keyer = self.context.sort.keyer();
-        let shared = Mutex::new(IngestState::new(self.context, held));
-        let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
+        let shared = Mutex::new(IngestState::new(self.context, buffer));
+        let arena = std::mem::replace(&mut buffer.arena, Arc::new(Arena::empty()));
         let mut claimer = Claimer::new(self, arena, &shared);
-        let mut cutter = std::mem::take(&mut held.presorted.cutter);
-        let mut committer = Committer::new(self, held, &shared, sink, header);
+        let mut cutter = std::mem::take(&mut buffer.presorted.cutter);
+        let mut committer = Committer::new(self, buffer, &shared, sink, header);
         let Feed { input, link } = feed;
         let link = |_, open| {
             Ok(match open {
@@ -104,12 +104,12 @@ impl<'a> Ingest<'a> {
         )?;
         let (arena, ended) = (claimer.arena, claimer.ended);
         for IngestWorker { steps, early_writer, .. } in workers {
-            steps.finish(&mut held.counts);
+            steps.finish(&mut buffer.counts);
             early_writer
                 .into_iter()
-                .for_each(|early_writer| early_writer.steps.finish(&mut held.counts));
+                .for_each(|early_writer| early_writer.steps.finish(&mut buffer.counts));
         }
-        (held.arena, held.presorted.cutter) = (arena, cutter);
+        (buffer.arena, buffer.presorted.cutter) = (arena, cutter);
         self.writer.map_or(Ok(()), PartWriter::write_pending)?;
         Ok(if ended { Stop::Ended } else { Stop::NoRoom })
     }
@@ -128,8 +128,8 @@ impl<'a> Ingest<'a> {
                 scratch.collect_evidence(&batch, &mut ends);
             }
             steps.apply(&mut batch)?; // nothing goes elsewhere yet
-            if let (Some(noted), Some(scratch)) = (self.ends, scratch) {
-                noted.accept(scratch, &batch, &mut ends)?;
+            if let (Some(duplicate_ends), Some(scratch)) = (self.ends, scratch) {
+                duplicate_ends.accept(scratch, &batch, &mut ends)?;
             }
             let mut entries = self.buffers.entries.take().unwrap_or_default();
             entries.clear();

@@ -60,9 +60,9 @@ pub struct IngestState {
 }
 
 impl IngestState {
-    pub fn new(context: &SortContext, held: &SortBuffer) -> Self {
+    pub fn new(context: &SortContext, buffer: &SortBuffer) -> Self {
         let flush = Flush::new(context.sort.clone(), Arc::clone(&context.spill));
-        let (reads, ends, largest) = (held.charge.bytes(), held.ends.bytes(), held.largest);
+        let (reads, ends, largest) = (buffer.charge.bytes(), buffer.ends.bytes(), buffer.largest);
         IngestState { flush, reads, ends, too_many_runs: false, largest, large_under_way: 0 }
     }
 }

@@ -35,9 +35,9 @@ pub fn build_index(
     reference: &Path,
     prefix: &Path,
     options: IndexOptions,
-    watch: &mut dyn FnMut(Stage),
+    report: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    watch(Stage::Read);
+    report(Stage::Read);
     let packed = Packed::read(reference)?;
     let bases = packed.bases();
     index::check_memory(reference, bases, options.memory)?;
@@ -47,11 +47,11 @@ pub fn build_index(
     if options.unpacked {
         files.push(Partial::whole(prefix, ".0123", &text)?);
     }
-    watch(Stage::Sort);
+    report(Stage::Sort);
     let rows = index::sort_suffixes(&text)?;
-    watch(Stage::Write);
+    report(Stage::Write);
     files.push(write_transform(prefix, &text, &rows)?);
-    Partial::keep_all(files, watch)
+    Partial::keep_all(files, report)
 }
 
 /// A reference as bwa packs it.

@@ -27,20 +27,20 @@ pub fn build_index(
     reference: &Path,
     prefix: &Path,
     memory: Option<u64>,
-    watch: &mut dyn FnMut(Stage),
+    report: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    watch(Stage::Read);
+    report(Stage::Read);
     let sequences = Sequences::read(reference)?;
     let bases = sequences.bases();
     index::check_memory(reference, bases, memory)?;
     let mut files = vec![sequences.write(prefix)?];
     let text = sequences.both_strands();
     drop(sequences);
-    watch(Stage::Sort);
+    report(Stage::Sort);
     let rows = index::sort_suffixes(&text)?;
-    watch(Stage::Write);
+    report(Stage::Write);
     files.push(write_transform(prefix, &text, &rows)?);
-    Partial::keep_all(files, watch)
+    Partial::keep_all(files, report)
 }
 
 /// A reference as minibwa packs it.
