@@ -1,12 +1,14 @@
 //! Streams reads: pieces in, steps, encoded parts out; no read is kept.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use super::StepCounts;
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
-use super::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, Linker, OpenedTask, TicketBuffer};
+use super::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, OpenedTask, TicketBuffer};
 use super::merge::Written;
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
@@ -15,9 +17,20 @@ use crate::process::console::Console;
 
 /// Charges what reads in flight take beyond the share of a batch: CRAM containers, long reads, and records that the
 /// link holds back.
-struct LongReadCharge {
-    held_back: Charge,
+///
+/// How much a long read takes is known when it is linked, and then it cannot wait. So once there are long reads, a task is
+/// claimed only if the next one, and the growth of those that are not linked yet, fit into the free memory; else the
+/// claimer claims idle tickets until earlier ones are committed.
+struct LongReads<'a> {
+    ledger: &'a Ledger,
     copies: u64,
+    /// The largest charge of a ticket, and how much one grew when it was linked.
+    largest: AtomicU64,
+    growth: AtomicU64,
+    /// Tickets that were claimed, linked, committed: idle ones do not count.
+    claimed: AtomicU64,
+    linked: AtomicU64,
+    committed: AtomicU64,
 }
 
 /// How many copies of a long read are in memory at once: in its batch, in a step, and encoded.
@@ -26,34 +39,52 @@ const COPIES: u64 = 4;
 /// How many more are in memory where it is encoded as CRAM: its series, and one of them while it is compressed.
 const CRAM_COPIES: u64 = 3;
 
-impl LongReadCharge {
-    const NAME: &str = "long reads and CRAM containers under way";
+impl<'a> LongReads<'a> {
+    const NAME: &'static str = "long reads and CRAM containers under way";
 
-    fn new(ledger: &Ledger, copies: u64) -> Self {
-        LongReadCharge { held_back: ledger.empty(LongReadCharge::NAME), copies }
+    fn new(ledger: &'a Ledger, copies: u64) -> Self {
+        let (largest, growth, claimed, linked, committed) = Default::default();
+        LongReads { ledger, copies, largest, growth, claimed, linked, committed }
+    }
+
+    /// Whether the next task must wait for tickets under way.
+    fn must_wait(&self) -> bool {
+        let (largest, growth) = (self.largest.load(Relaxed), self.growth.load(Relaxed));
+        let claimed = self.claimed.load(Relaxed);
+        if largest == 0 || claimed == self.committed.load(Relaxed) {
+            return false;
+        }
+        let unlinked = claimed - self.linked.load(Relaxed);
+        // Half as much again, for a line of SAM that is not claimed yet.
+        self.ledger.free() < largest + largest / 2 + unlinked * growth
+    }
+
+    /// Charges a task that is claimed. The charge of a CRAM container never exceeds the limit for containers, because the
+    /// input refuses larger ones.
+    fn claim(&self, next: &InputTask) -> Charge {
+        self.claimed.fetch_add(1, Relaxed);
+        let mut charge = self.ledger.empty(LongReads::NAME);
+        let bytes = next.bound() + next.working() + next.read_bytes();
+        charge.resize(bytes.saturating_sub(3 * MAX_CLAIM as u64));
+        self.largest.fetch_max(charge.bytes(), Relaxed);
+        charge
     }
 
     /// Charges the reads that the link has released, and those that it still holds back.
-    fn linked(
-        &mut self,
-        linked: LinkedBatch,
-        mut charge: Charge,
-        link: &Linker,
-    ) -> (LinkedBatch, Charge) {
-        let bytes = self.copies * linked.bytes().saturating_sub(2 * MAX_CLAIM as u64);
-        charge.resize(charge.bytes().max(bytes));
-        self.held_back.resize(link.waiting_bytes());
-        (linked, charge)
+    fn link(&self, bytes: u64, waiting: u64, charge: &mut Charge, held_back: &mut Charge) {
+        let cost = |bytes: u64| self.copies * bytes.saturating_sub(2 * MAX_CLAIM as u64);
+        let claimed = charge.bytes();
+        charge.resize(claimed.max(cost(bytes)));
+        held_back.resize(waiting);
+        let largest = charge.bytes().max(cost(waiting));
+        self.largest.fetch_max(largest, Relaxed);
+        self.growth.fetch_max(largest - claimed, Relaxed);
+        self.linked.fetch_add(1, Relaxed);
     }
-}
 
-/// Returns a task with its charge. The charge of a CRAM container never exceeds the limit for containers, because
-/// the input refuses larger ones.
-fn charge_task(next: InputTask, ledger: &Ledger) -> (InputTask, Charge) {
-    let mut charge = ledger.empty(LongReadCharge::NAME);
-    let bytes = next.bound() + next.working() + next.read_bytes();
-    charge.resize(bytes.saturating_sub(3 * MAX_CLAIM as u64));
-    (next, charge)
+    fn commit(&self) {
+        self.committed.fetch_add(1, Relaxed);
+    }
 }
 
 struct StreamPass<'a> {
@@ -78,14 +109,16 @@ struct StreamedBatch {
     part: Option<EncodedPart>,
     /// Reads that go to extra outputs.
     routed: RoutedRecords,
-    _charge: Charge,
+    /// Its memory beyond the share of a batch.
+    charge: Charge,
 }
 
 impl<'a> Pass for StreamPass<'a> {
-    type Input = (InputTask, Charge);
-    type Opened = (OpenedTask, Charge);
-    type Linked = (LinkedBatch, Charge);
-    type Output = StreamedBatch;
+    /// A task and its charge; `None` for an idle ticket.
+    type Input = Option<(InputTask, Charge)>;
+    type Opened = Option<(OpenedTask, Charge)>;
+    type Linked = Option<(LinkedBatch, Charge)>;
+    type Output = Option<StreamedBatch>;
     type Worker = StreamWorker<'a>;
     type Error = Error;
 
@@ -97,16 +130,14 @@ impl<'a> Pass for StreamPass<'a> {
         }
     }
 
-    fn open(&self, worker: &mut StreamWorker<'a>, (next, charge): Self::Input) -> Result<Self::Opened> {
-        Ok((worker.reader.open(next)?, charge))
+    fn open(&self, worker: &mut StreamWorker<'a>, claimed: Self::Input) -> Result<Self::Opened> {
+        let Some((next, charge)) = claimed else { return Ok(None) };
+        Ok(Some((worker.reader.open(next)?, charge)))
     }
 
-    fn work(
-        &self,
-        worker: &mut StreamWorker<'a>,
-        (linked, _charge): Self::Linked,
-    ) -> Result<StreamedBatch> {
+    fn work(&self, worker: &mut StreamWorker<'a>, linked: Self::Linked) -> Result<Self::Output> {
         self.writer.as_ref().map_or(Ok(()), PartWriter::write_pending)?;
+        let Some((linked, charge)) = linked else { return Ok(None) };
         let StreamWorker { reader, steps, encoder } = worker;
         let (batch, read, routed) = reader.check(linked, |mut batch| {
             let read = batch.len() as u64;
@@ -119,7 +150,7 @@ impl<'a> Pass for StreamPass<'a> {
             self.readers.note(TicketBuffer::Product, part.bytes.capacity() as u64);
         }
         self.readers.reuse(batch);
-        Ok(StreamedBatch { read, part, routed, _charge })
+        Ok(Some(StreamedBatch { read, part, routed, charge }))
     }
 }
 
@@ -143,7 +174,8 @@ pub fn stream(
 ) -> Result<(u64, Written)> {
     let writer = output.as_ref().map(|output| output.sink.writer(output.header, crew.in_flight));
     let is_cram = writer.as_ref().is_some_and(PartWriter::is_cram);
-    let mut long_reads = LongReadCharge::new(ledger, COPIES + if is_cram { CRAM_COPIES } else { 0 });
+    let long_reads = LongReads::new(ledger, COPIES + if is_cram { CRAM_COPIES } else { 0 });
+    let mut held_back = ledger.empty(LongReads::NAME);
     let extra = pipeline.extra;
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };
     let Feed { mut input, mut link } = feed;
@@ -152,21 +184,30 @@ pub fn stream(
         crew,
         &pass,
         |_| {
-            let next = input.claim()?;
-            console.advance(next.as_ref().map_or(0, InputTask::read_bytes));
-            Ok(next.map(|next| charge_task(next, ledger)))
+            if long_reads.must_wait() {
+                return Ok(Some(None));
+            }
+            let Some(next) = input.claim()? else { return Ok(None) };
+            console.advance(next.read_bytes());
+            let charge = long_reads.claim(&next);
+            Ok(Some(Some((next, charge))))
         },
-        |_, (piece, charge)| {
+        |_, opened| {
+            let Some((piece, mut charge)) = opened else { return Ok(None) };
             let linked = pass.readers.link(&mut link, piece)?;
-            Ok(long_reads.linked(linked, charge, &link))
+            long_reads.link(linked.bytes(), link.waiting_bytes(), &mut charge, &mut held_back);
+            Ok(Some((linked, charge)))
         },
-        |_, batch: StreamedBatch| {
-            read += batch.read;
-            extra.map_or(Ok(()), |extra| extra.take(batch.routed))?;
-            if let (Some(part), Some(output), Some(writer)) = (batch.part, &mut output, &pass.writer) {
+        |_, batch: Option<StreamedBatch>| {
+            let Some(StreamedBatch { read: n, part, routed, charge }) = batch else { return Ok(()) };
+            read += n;
+            extra.map_or(Ok(()), |extra| extra.take(routed))?;
+            if let (Some(part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
                 records += part.records;
                 output.sink.take(part, writer)?;
             }
+            drop(charge);
+            long_reads.commit();
             Ok(())
         },
     )?;
