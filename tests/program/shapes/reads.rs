@@ -21,6 +21,17 @@ pub const READ_SHAPES: &[CostlyInput] = &[
         ],
     },
     CostlyInput {
+        name: "20 million inserted bases of reads without SEQ",
+        make: |dir, scale| {
+            let inserted = 20_000_000 / scale;
+            lines(dir, 12, |i| format!("r{i}\t0\tc\t{}\t60\t4M{inserted}I\t*\t0\t0\t*\t*", i + 1));
+        },
+        commands: &[
+            "sort %in.sam -O cram,no-ref -o %out.cram",
+            "filter -q 1 %in.sam -O cram,no-ref -o %out.cram",
+        ],
+    },
+    CostlyInput {
         name: "a field of 10 million numbers",
         make: |dir, scale| {
             let field = ",1".repeat(10_000_000 / scale);

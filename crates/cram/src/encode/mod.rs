@@ -10,7 +10,7 @@ mod series;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use md5::{Digest, Md5};
 use readmill_format::reference::WINDOW_BYTES;
@@ -50,8 +50,9 @@ pub struct EncoderOptions {
     pub level: u8,
     /// Read groups by their names.
     groups: Arc<HashMap<Vec<u8>, i32>>,
-    /// The memory for reads that take more of it than in BAM.
+    /// The memory for reads that take more of it than in BAM; one thread at a time encodes such reads.
     ledger: Ledger,
+    turn: Arc<Mutex<()>>,
 }
 
 impl EncoderOptions {
@@ -69,7 +70,8 @@ impl EncoderOptions {
         groups.for_each(|(name, number)| {
             numbers.entry(name).or_insert(number);
         });
-        EncoderOptions { version, references, level, groups: Arc::new(numbers), ledger: ledger.clone() }
+        let (ledger, turn) = (ledger.clone(), Arc::default());
+        EncoderOptions { version, references, level, groups: Arc::new(numbers), ledger, turn }
     }
 }
 
@@ -126,13 +128,11 @@ pub struct Encoder {
     blocks: Vec<u8>,
     body: Vec<u8>,
     head: Vec<u8>,
-    /// Whether some container made the buffers large.
-    large: bool,
 }
 
 /// How many copies of unknown bases are in memory at once: their series, which doubles as it grows, and as it is
 /// compressed.
-const UNKNOWN_COPIES: u64 = 5;
+const UNKNOWN_COPIES: u64 = 3;
 
 /// The number of bases that CRAM stores as N, since it has inserted and clipped bases in place of their number: those of
 /// reads without SEQ. A few bytes of CIGAR can stand for any number of them.
@@ -163,7 +163,6 @@ impl Encoder {
             blocks: Vec::new(),
             body: Vec::new(),
             head: Vec::new(),
-            large: false,
             writing: writing.clone(),
         }
     }
@@ -174,10 +173,23 @@ impl Encoder {
         let references = self.writing.references.as_ref();
         let length = |contig| references.map_or(i64::MAX, |it| it.length(contig));
         for (contig, records) in container_ranges(batch, length) {
-            let hole = self.container(batch, contig, records, out)?;
+            let all = records.clone().map(|i| batch.record(batch.spans[i]));
+            let bytes: u64 = all.clone().map(|it| it.raw().len() as u64).sum();
+            let unknown = unknown_bases(all)?.saturating_sub(bytes);
+            let hole = if unknown > KEPT_BYTES {
+                let EncoderOptions { ledger, turn, .. } = self.writing.clone();
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let name = "unknown bases of reads without SEQ";
+                let _charge = ledger.charge(name, UNKNOWN_COPIES * unknown)?;
+                let hole = self.container(batch, contig, records, out)?;
+                self.free_buffers();
+                hole
+            } else {
+                self.container(batch, contig, records, out)?
+            };
             encoded.holes.push(hole);
         }
-        if self.large || batch.record_bytes() > KEPT_BYTES {
+        if batch.record_bytes() > KEPT_BYTES {
             self.free_buffers();
         }
         Ok(encoded)
@@ -189,7 +201,6 @@ impl Encoder {
         self.compressor = BlockCompressor::new(self.writing.level);
         self.records = record::RecordEncoder::default();
         (self.blocks, self.body, self.head) = (Vec::new(), Vec::new(), Vec::new());
-        self.large = false;
     }
 
     fn container(
@@ -208,13 +219,6 @@ impl Encoder {
             contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
         });
         let with_reference = bases.is_some();
-        let bytes: u64 = all.clone().map(|it| it.raw().len() as u64).sum();
-        let unknown = unknown_bases(all.clone())?.saturating_sub(bytes);
-        let name = "unknown bases of reads without SEQ";
-        let _charge = (unknown > 0)
-            .then(|| self.writing.ledger.charge(name, UNKNOWN_COPIES * unknown))
-            .transpose()?;
-        self.large |= unknown > KEPT_BYTES;
         self.columns.clear();
         let groups = &self.writing.groups;
         let found = self.records.write(all, contig, delta, groups, bases, &mut self.columns)?;
