@@ -50,11 +50,11 @@ pub struct EncodedPart {
     pub bytes: Vec<u8>,
     /// Its index entries.
     pub fragment: Option<Fragment>,
-    /// Values to fill in once its offset is known.
+    /// Where its containers of CRAM lie, whose headers get their record numbers once its offset is known.
     pub cram: cram::Encoded,
     /// Its records.
     pub records: u64,
-    /// Bytes of all records before it, if known.
+    /// Bytes of all records before it, by which an output in parts is cut; 0 where reads are not kept.
     pub start: u64,
     /// Its reads that go to extra outputs.
     pub routed: RoutedRecords,

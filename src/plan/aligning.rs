@@ -20,7 +20,7 @@ pub struct Aligning {
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
     pub words: Vec<String>,
-    /// Whether FASTQ files are what they were given as, whatever their first reads say.
+    /// Whether the order and the pairing of FASTQ files are taken as given, without a look at their first reads.
     pub as_given: bool,
 }
 

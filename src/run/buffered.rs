@@ -102,7 +102,7 @@ impl RunState<'_> {
         let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
         let (apply, counter) = self.recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
-        steps.append(&mut self.leaving);
+        steps.append(&mut self.after_duplicates);
         steps.extend(from_file.into_iter().chain(apply));
         self.console.stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let ((crew, _large), merge) = (context.crew_for(buffer.largest)?, Merge::new(sources));
@@ -159,7 +159,7 @@ impl RunState<'_> {
         let steps = &self.plan.steps;
         let alone = steps.duplicates.is_none()
             && steps.recalibration.is_none()
-            && self.leaving.is_empty()
+            && self.after_duplicates.is_empty()
             && self.late.is_empty()
             && self.plan.destination.most_extra_files() == 0
             && self.plan.order() != Order::Minhash;

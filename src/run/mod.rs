@@ -92,22 +92,22 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     already_recalibrated::check(plan, &mut inputs, console)?;
     let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().copy()?;
-    let Additions { early, late, tallies: others } = additions;
-    let FilterSteps { early: mut steps, leaving, late: mut late_steps, lone } =
+    let Additions { early, late: added_late, tallies: others } = additions;
+    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone } =
         filters::make(plan, &mut header, &memory.ledger, console)?;
     let early = additions::make(early, &mut header)?;
-    let added_late = additions::make(late, &mut header)?;
+    let added_late = additions::make(added_late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
     describe(plan, &mut header, &Vec::from_iter(added))?;
     if let Some(output) = plan.destination.main().filter(|output| output.format == Format::Cram) {
         complete_header(&mut header, output, &memory.ledger)?;
     }
     steps.extend(early);
-    late_steps.extend(added_late);
-    let late = late_steps;
-    let tallies = RunTallies::new(plan, inputs.header(), &header, &[&steps, &leaving, &late], others);
+    late.extend(added_late);
+    let tallies =
+        RunTallies::new(plan, inputs.header(), &header, &[&steps, &after_duplicates, &late], others);
     let ledger = memory.ledger.clone();
-    let state = RunState { plan, memory, console, header, steps, leaving, late, lone, tallies };
+    let state = RunState { plan, memory, console, header, steps, after_duplicates, late, lone, tallies };
     let summary = match &plan.destination {
         Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
         _ if plan.holds_everything() => state.run_buffered(inputs),
@@ -172,7 +172,7 @@ struct RunState<'a> {
     header: Header,
     /// Steps before the sort, after the sort, and after recalibration.
     steps: Vec<Box<dyn Step>>,
-    leaving: Vec<Box<dyn Step>>,
+    after_duplicates: Vec<Box<dyn Step>>,
     late: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, where mates are fixed.
     lone: Option<Arc<LoneMates>>,
@@ -316,7 +316,7 @@ impl RunState<'_> {
         let counter = self.new_counter(reference);
         let crew = self.streaming_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);
-        steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));
+        steps.extend(std::mem::take(&mut self.after_duplicates).into_iter().chain(apply));
         let extra =
             extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
         if let Some(sink) = &mut sink {

@@ -1,5 +1,5 @@
-//! The covariates of a base's error rate: its read group, its quality, the context, which is the bases before it, and its
-//! cycle (GATK 4.6.2, `ReadGroupCovariate`, `QualityScoreCovariate`, `ContextCovariate` and `CycleCovariate`).
+//! The covariates of a base's error rate: its read group, its quality, the context, which is the base and those sequenced
+//! before it, and its cycle (GATK 4.6.2, `ReadGroupCovariate`, `QualityScoreCovariate`, `ContextCovariate` and `CycleCovariate`).
 
 use std::collections::HashMap;
 use std::sync::Arc;

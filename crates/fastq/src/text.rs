@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_format::bgzf::{BlockReader, Chunk, Inflater, frame};
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater, block_reader};
 use readmill_record::{Error, Result};
 
 use crate::layout::FirstRead;
@@ -76,7 +76,7 @@ impl Text {
     fn new(opened: Opened, rules: TextOptions) -> Self {
         let Opened { name, source, meter, first } = opened;
         let block_bytes = match source {
-            TextSource::Blocks(_) => frame::MAX_CHUNK,
+            TextSource::Blocks(_) => block_reader::MAX_CHUNK,
             TextSource::Plain(..) | TextSource::Stream(_) => rules.block_bytes.max(1),
         };
         let slots = rules.window_bytes.div_ceil(block_bytes) + 4;

@@ -70,8 +70,9 @@ pub struct OptionalFields {
     named: Vec<Tag>,
     /// Whether the named ones stay, and all others are removed.
     keep: bool,
+    /// The fields of a record that are to be removed.
+    removing: TagSet,
     /// The number of removed fields.
-    go: TagSet,
     removed: u64,
 }
 
@@ -91,19 +92,19 @@ pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
 impl OptionalFields {
     /// Removes these fields.
     pub fn remove(named: Vec<Tag>) -> Self {
-        OptionalFields { go: TagSet::of(&named), named, keep: false, removed: 0 }
+        OptionalFields { removing: TagSet::of(&named), named, keep: false, removed: 0 }
     }
 
     /// Removes all fields but these.
     pub fn keep(named: Vec<Tag>) -> Self {
-        OptionalFields { go: TagSet::all_but(&named), named, keep: true, removed: 0 }
+        OptionalFields { removing: TagSet::all_but(&named), named, keep: true, removed: 0 }
     }
 
     /// Moves the remaining optional fields together; returns the new length of the record, and the number of
     /// removed fields.
     fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
-        if !self.go.meets(record.field_bytes()) {
+        if !self.removing.meets(record.field_bytes()) {
             return (raw.len(), 0);
         }
         let (first, holds_cigar) = (record.fields_start(), record.long_cigar().is_some());
@@ -111,7 +112,7 @@ impl OptionalFields {
         loop {
             let mut fields = Fields::new(&raw[from..]);
             let Some(field) = fields.next() else { break };
-            let stays = !self.go.contains(field.tag) || holds_cigar && field.tag == tag::CG;
+            let stays = !self.removing.contains(field.tag) || holds_cigar && field.tag == tag::CG;
             let end = raw.len() - fields.rest().len();
             if stays {
                 raw.copy_within(from..end, to);

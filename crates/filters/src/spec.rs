@@ -131,11 +131,11 @@ pub struct Filters(Vec<Arc<dyn Filter>>);
 #[derive(Default)]
 pub struct FilterSteps {
     /// Before the sort.
-    pub early: Vec<Box<dyn Step>>,
+    pub before_sort: Vec<Box<dyn Step>>,
     /// After the sort: duplicates are marked, qualities are still the old ones.
-    pub leaving: Vec<Box<dyn Step>>,
+    pub after_duplicates: Vec<Box<dyn Step>>,
     /// After recalibration.
-    pub late: Vec<Box<dyn Step>>,
+    pub last: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, if mates are fixed.
     pub lone: Option<Arc<LoneMates>>,
 }
@@ -178,9 +178,9 @@ impl Filters {
         for filter in &self.0 {
             let step = filter.make(context)?;
             match filter.stage() {
-                Stage::BeforeSort => &mut steps.early,
-                Stage::AfterDuplicates => &mut steps.leaving,
-                Stage::Last => &mut steps.late,
+                Stage::BeforeSort => &mut steps.before_sort,
+                Stage::AfterDuplicates => &mut steps.after_duplicates,
+                Stage::Last => &mut steps.last,
             }
             .push(step);
         }

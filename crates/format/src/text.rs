@@ -16,7 +16,7 @@ const READ_SIZE: usize = 256 << 10;
 const MAX_LINE: usize = 256 << 20;
 
 /// The most memory of a chunk of BGZF, compressed and inflated; both may have grown by doubling.
-pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::frame::MAX_CHUNK;
+pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::block_reader::MAX_CHUNK;
 
 /// Memory for inflating gzip: its window, tables, and a buffer.
 const GZIP_BYTES: usize = 96 << 10;

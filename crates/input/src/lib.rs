@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use readmill_cram as cram;
 use readmill_format::bam::header as bam_header;
-use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, frame};
+use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, block_reader};
 use readmill_format::chain::Opened;
 use readmill_format::reference::Fasta;
 use readmill_format::sam::LineParser;
@@ -130,7 +130,7 @@ fn is_long(text: &[u8]) -> bool {
 }
 
 /// The most bytes of records in one claim of BAM, for planning memory.
-pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
+pub const MAX_CLAIM: usize = block_reader::MAX_CHUNK;
 
 /// Makes room for `more` bytes of a header. Nobody knows how long it is, so a refusal asks for twice what there is.
 fn header_room(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {

@@ -76,8 +76,8 @@ impl Candidates {
         }
     }
 
-    /// Returns the optical duplicates: of `keeper`, the position of the template that stays, if it is a
-    /// candidate; else of another candidate.
+    /// Returns the optical duplicates. `keeper` is the position in the file of the template that is no duplicate; it is never
+    /// among them. If it is no candidate itself, one candidate of each group of close ones stays.
     pub fn optical(mut self, distance: i32, keeper: FilePosition) -> Vec<SetMember> {
         if self.located.len() < 2 {
             return Vec::new();
@@ -95,6 +95,7 @@ impl Candidates {
     }
 }
 
+/// Whether two members were seen at most `distance` pixels apart, in x and in y, on one tile of one read group.
 fn close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
     let near = |a: i32, b: i32| i64::from(a).abs_diff(b.into()) as i64 <= i64::from(distance);
     a.group == b.group

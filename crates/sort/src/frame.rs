@@ -47,7 +47,9 @@ pub struct FrameEntry {
     pub tail: Box<[u8]>,
     /// Bytes of its arena records.
     pub raw: u32,
+    /// Where it lies: its offset in the extent of the run.
     at: u64,
+    /// Bytes of its column of keys, packed bytes of all of it, and their CRC-32C.
     column: u32,
     packed: u32,
     crc: u32,

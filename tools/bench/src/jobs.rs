@@ -36,10 +36,11 @@ pub fn five_steps(work: &Work) -> Result<()> {
     // Without the floor of what is spilled, because duplicate ends may be among it.
     contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in CHAINS {
-        contenders.extend(work.peer(peer).map(|program| match peer {
-            Peer::Elprep => five_steps::elprep(work, &program),
-            Peer::Samtools => five_steps::samtools(work, &program),
-            _ => five_steps::picard(work, &program),
+        contenders.extend(work.peer(peer).and_then(|program| match peer {
+            Peer::Elprep => Some(five_steps::elprep(work, &program)),
+            Peer::Samtools => Some(five_steps::samtools(work, &program)),
+            Peer::Picard => Some(five_steps::picard(work, &program)),
+            _ => None,
         }));
     }
     measure(&title("Five steps", work), work, &contenders)
@@ -127,7 +128,8 @@ pub fn duplicates(work: &Work) -> Result<()> {
             Peer::Sambamba => marking.sambamba(&program),
             Peer::Bamsormadup => Some(marking.bamsormadup(&program)),
             Peer::Elprep => marking.elprep(&program),
-            _ => marking.picard(&program),
+            Peer::Picard => marking.picard(&program),
+            Peer::Fgumi | Peer::Gatk | Peer::BwaMem2 | Peer::Bwa | Peer::Minibwa => None,
         });
     }
     measure(&title("Sort and mark duplicates", work), work, &contenders)
@@ -143,10 +145,11 @@ pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
     let mut contenders = vec![marking.readmill_on_sorted("readmill")];
     contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in [Peer::Samtools, Peer::Sambamba, Peer::Picard] {
-        contenders.extend(work.peer(peer).map(|program| match peer {
-            Peer::Samtools => marking.samtools_on_sorted(&program),
-            Peer::Sambamba => marking.sambamba_on_sorted(&program),
-            _ => marking.picard_on_sorted(&program),
+        contenders.extend(work.peer(peer).and_then(|program| match peer {
+            Peer::Samtools => Some(marking.samtools_on_sorted(&program)),
+            Peer::Sambamba => Some(marking.sambamba_on_sorted(&program)),
+            Peer::Picard => Some(marking.picard_on_sorted(&program)),
+            _ => None,
         }));
     }
     measure(&title("Mark duplicates of sorted reads", work), work, &contenders)?;

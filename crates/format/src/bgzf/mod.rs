@@ -1,13 +1,13 @@
 //! BGZF: gzip members of at most 64 KiB that store their own length (SAM specification, section 4.1).
 
+pub mod block_reader;
 pub mod codec;
 pub mod deflate;
-pub mod frame;
 pub mod inflate;
 
+pub use block_reader::{Block, BlockReader, Chunk};
 pub use codec::Codec;
 pub use deflate::Deflater;
-pub use frame::{Block, BlockReader, Chunk};
 pub use inflate::{InflateReader, Inflater};
 
 /// Most bytes a block may hold, compressed or not.

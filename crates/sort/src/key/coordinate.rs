@@ -19,7 +19,7 @@ use super::bits::{Bits, bits_of};
 /// Bits of position + 1, which reaches 2^31, and of the strand.
 const POSITION_BITS: u32 = 33;
 
-/// Encodes positions as numbers.
+/// Encodes the reference sequence, position and strand of a read as one number.
 #[derive(Clone, Copy)]
 pub struct Coordinate {
     n_ref: u32,

@@ -55,12 +55,12 @@ impl Checksum {
         let own = name as u64;
         let kept = u64::from(flags & !Flags::DUPLICATE);
         columns.records += 1;
-        columns.add(Column::Names, name);
-        columns.add(Column::Flags, xxh3_128_with_seed(&kept.to_le_bytes(), own));
-        columns.add(Column::Alignment, self.alignment(record, own));
-        columns.add(Column::Bases, bases(record, own));
-        columns.add(Column::Qualities, xxh3_128_with_seed(record.qual(), own));
-        columns.add(Column::Tags, self.tags(record, own));
+        columns.add(RecordPart::Names, name);
+        columns.add(RecordPart::Flags, xxh3_128_with_seed(&kept.to_le_bytes(), own));
+        columns.add(RecordPart::Alignment, self.alignment(record, own));
+        columns.add(RecordPart::Bases, bases(record, own));
+        columns.add(RecordPart::Qualities, xxh3_128_with_seed(record.qual(), own));
+        columns.add(RecordPart::Tags, self.tags(record, own));
     }
 
     fn alignment(&self, record: RecordRef<'_>, seed: u64) -> u128 {
@@ -112,7 +112,7 @@ fn hash(field: &Field<'_>, seed: u64) -> u128 {
 
 /// The part of records that a checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum RecordPart {
     /// QNAME, and which segment of its template a read is.
     Names,
     /// FLAG without 0x400.
@@ -127,26 +127,26 @@ pub enum Column {
     Tags,
 }
 
-impl Column {
+impl RecordPart {
     /// All of them.
-    pub const ALL: [Column; 6] = [
-        Column::Names,
-        Column::Flags,
-        Column::Alignment,
-        Column::Bases,
-        Column::Qualities,
-        Column::Tags,
+    pub const ALL: [RecordPart; 6] = [
+        RecordPart::Names,
+        RecordPart::Flags,
+        RecordPart::Alignment,
+        RecordPart::Bases,
+        RecordPart::Qualities,
+        RecordPart::Tags,
     ];
 
     /// Its name in the text.
     pub fn name(self) -> &'static str {
         match self {
-            Column::Names => "names",
-            Column::Flags => "flags",
-            Column::Alignment => "alignment",
-            Column::Bases => "bases",
-            Column::Qualities => "qualities",
-            Column::Tags => "tags",
+            RecordPart::Names => "names",
+            RecordPart::Flags => "flags",
+            RecordPart::Alignment => "alignment",
+            RecordPart::Bases => "bases",
+            RecordPart::Qualities => "qualities",
+            RecordPart::Tags => "tags",
         }
     }
 }
@@ -156,17 +156,17 @@ impl Column {
 pub struct Columns {
     /// Number of records.
     pub records: u64,
-    sums: [u128; Column::ALL.len()],
+    sums: [u128; RecordPart::ALL.len()],
 }
 
 impl Columns {
-    fn add(&mut self, column: Column, hash: u128) {
+    fn add(&mut self, column: RecordPart, hash: u128) {
         let sum = &mut self.sums[column as usize];
         *sum = sum.wrapping_add(hash);
     }
 
     /// Returns the checksum of a column.
-    pub fn sum(&self, column: Column) -> u128 {
+    pub fn sum(&self, column: RecordPart) -> u128 {
         self.sums[column as usize]
     }
 
@@ -177,24 +177,24 @@ impl Columns {
             return Vec::new();
         }
         let may_change = |column| match column {
-            Column::Names => false,
-            Column::Flags => changes.flags,
-            Column::Alignment => changes.alignment,
-            Column::Bases => changes.bases,
-            Column::Qualities => changes.qualities,
-            Column::Tags => changes.tags == Tags::All,
+            RecordPart::Names => false,
+            RecordPart::Flags => changes.flags,
+            RecordPart::Alignment => changes.alignment,
+            RecordPart::Bases => changes.bases,
+            RecordPart::Qualities => changes.qualities,
+            RecordPart::Tags => changes.tags == Tags::All,
         };
         let records = (self.records != other.records).then_some("records");
-        let columns = Column::ALL
+        let columns = RecordPart::ALL
             .into_iter()
             .filter(|&column| !may_change(column) && self.sum(column) != other.sum(column));
-        records.into_iter().chain(columns.map(Column::name)).collect()
+        records.into_iter().chain(columns.map(RecordPart::name)).collect()
     }
 
     /// Formats a line for the number of records, and one for each column.
     pub fn to_text(&self) -> String {
         let mut text = format!("records\t{}\n", self.records);
-        for column in Column::ALL {
+        for column in RecordPart::ALL {
             let _ = writeln!(text, "{}\t{:032x}", column.name(), self.sum(column));
         }
         text
@@ -285,7 +285,7 @@ mod tests {
             &[a.clone(), a.clone(), c.clone()],
         ] {
             let other = sums(other);
-            for column in Column::ALL {
+            for column in RecordPart::ALL {
                 assert_ne!(all.sum(column), other.sum(column), "{column:?}");
             }
         }

@@ -147,9 +147,11 @@ impl<R: Read> BlockReader<R> {
             if complete {
                 return Ok(None);
             }
-            return Err(Error::input("the BGZF EOF block is missing, so the file may be cut short")
-                .offset(offset)
-                .hint("get the file again, or pass --allow-missing-eof to go on with what is there"));
+            return Err(Error::input(
+                "the BGZF EOF block is missing at its end, so the file is truncated",
+            )
+            .offset(offset)
+            .hint("get the file again, or pass --allow-missing-eof to go on with what is there"));
         }
         if fixed.len() < 12 {
             return Err(truncated(offset));
