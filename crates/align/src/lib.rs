@@ -40,6 +40,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+// It brings a libsais of its own. The linker takes each symbol from the archive that it sees first, and rustc names
+// archives in the reverse order in which crates are loaded: so this one is loaded before libsais, whose archive then
+// comes first and leaves no symbol to the other.
+#[cfg(feature = "minibwa")]
+extern crate minibwa_sys as _;
+
 #[cfg(feature = "bwa")]
 pub mod bwa;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
