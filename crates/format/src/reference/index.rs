@@ -28,6 +28,9 @@ pub(super) struct FaiEntry {
 /// The most bytes of a line end, including spaces before it.
 const MAX_LINE_END: u64 = 16;
 
+/// The largest offset that a file can have; so no base of a contig has one beyond 64 bits.
+const MAX_OFFSET: u64 = i64::MAX as u64;
+
 impl FaiEntry {
     /// The offset of a base (0-based) in the text.
     pub fn place(&self, base: u32) -> u64 {
@@ -107,15 +110,20 @@ fn of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
     let (bases, width) = (record.line_base_count().get(), record.line_width().get());
     let length = u32::try_from(record.length()).ok().filter(|&n| n <= i32::MAX as u32);
     match length {
-        Some(length) if width >= bases && width - bases <= MAX_LINE_END => Ok(FaiEntry {
-            name: record.name().to_vec(),
-            length,
-            offset: record.position(),
-            bases,
-            width,
-        }),
+        Some(length)
+            if width >= bases && width - bases <= MAX_LINE_END && record.position() <= MAX_OFFSET =>
+        {
+            Ok(FaiEntry {
+                name: record.name().to_vec(),
+                length,
+                offset: record.position(),
+                bases,
+                width,
+            })
+        }
         _ => {
-            let what = format!("contig {} has a length or lines that cannot be", record.name());
+            let what =
+                format!("contig {} has a length, an offset or lines that cannot be", record.name());
             Err(Error::input(what).file(file).hint(REINDEX))
         }
     }

@@ -171,6 +171,24 @@ fn an_index_of_another_file_is_noticed() {
 }
 
 #[test]
+fn an_index_whose_numbers_cannot_be_is_refused() {
+    let dir = Dir::new();
+    let path = dir.put("a.fa", fasta(60, "\n"));
+    for line in [
+        "c1\t40\t18446744073709551615\t40\t41\n",
+        "c1\t40\t9223372036854775808\t40\t41\n",
+        "c1\t40\t3\t40\t18446744073709551615\n",
+        "c1\t18446744073709551615\t3\t1\t2\n",
+    ] {
+        dir.put("a.fa.fai", line);
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains("contig c1 has a length, an offset or lines that cannot be"), "{error}");
+    }
+    dir.put("a.fa.fai", "c1\t40\t9223372036854775807\t40\t41\n");
+    assert!(open(&path).unwrap_err().to_string().contains("the reference ends before its contig"));
+}
+
+#[test]
 fn what_gives_no_random_access_is_refused() {
     use std::io::Write;
     let dir = Dir::new();
