@@ -297,6 +297,18 @@ fn what_cram_cannot_hold_is_refused() {
     assert!(error.to_string().contains("without a position"), "{error}");
 }
 
+#[test]
+fn reads_without_bases_keep_their_cigar() {
+    let cigars = ["5M", "7S5M", "5M9I2S", "1S4M1I", "1000S5M", "3H300000S5M2D1I4P1M"];
+    let line = |cigar: &&str| format!("r\t0\tone\t1\t60\t{cigar}\t*\t0\t0\t*\t*");
+    let lines: Vec<String> = cigars.iter().map(line).collect();
+    let desk = desk();
+    for references in [None, Some(references(&desk))] {
+        let (back, error) = decode(&encode(&batch(&lines), references).unwrap(), Some(&desk));
+        assert_eq!((back, error), (lines.clone(), None));
+    }
+}
+
 /// A few bytes of CIGAR stand for any number of bases, which CRAM stores one by one.
 #[test]
 fn unknown_bases_beyond_the_memory_are_refused() {

@@ -117,6 +117,7 @@ impl Columns {
     /// Adds a byte `n` times, followed by a stop byte.
     pub fn repeated(&mut self, series: Series, byte: u8, n: usize) {
         let column = self.of(series);
+        column.count += 1;
         column.bytes.resize(column.bytes.len() + n, byte);
         column.bytes.push(STOP);
     }
