@@ -50,7 +50,7 @@ enum Command {
     Sort(sort::SortArgs),
     /// Mark duplicates
     Markdup(markdup::MarkdupArgs),
-    /// Drop and change reads as they pass
+    /// Drop or change reads, in input order
     Filter(Box<filter::FilterArgs>),
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]

@@ -41,8 +41,10 @@ impl ReadBalance {
         self.put_duplicate(file, record, line.columns[2]);
     }
 
-    /// Notes a record on reference sequence `rname` if it is flagged as a duplicate. Only mapped primary
-    /// records count: another representative may well have other secondary records.
+    /// Notes a record on reference sequence `rname` if it is flagged as a duplicate.
+    ///
+    /// Only mapped primary records count. The two files may keep different reads of the same duplicate set, and then
+    /// their marked secondary records may differ.
     pub fn put_duplicate(&mut self, file: usize, record: RecordRef<'_>, rname: &[u8]) {
         let flags = record.flags();
         if !flags.is_duplicate() || flags.is_unmapped() || !flags.is_primary() {

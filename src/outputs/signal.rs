@@ -1,4 +1,4 @@
-//! Signals that stop the run: it removes unfinished output, says so, and ends.
+//! Handles signals that stop the run. On such a signal, readmill removes unfinished output, prints a message and exits.
 
 use std::fs::File;
 use std::io::IsTerminal;

@@ -48,7 +48,8 @@ impl FastqStyle {
     }
 }
 
-/// The end of its template that a read is, 1 or 2; `None` if its flags name both ends or none.
+/// Returns which segment of its template a read is: 1 (only 0x40 is set) or 2 (only 0x80 is set). `None` if both flags or
+/// neither is set.
 pub fn segment(record: RecordRef<'_>) -> Option<u8> {
     let flags = record.flags();
     match (flags.is_first(), flags.is_last()) {

@@ -318,7 +318,7 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores the end of a read without its mate: every single read with the same end is a duplicate.
+    /// Stores this read's end alone; every single read with the same end is a duplicate.
     fn paired_end<S: ItemLayout>(&self, read: &ReadSummary, part: &mut EndsPart) {
         if read.next_ref_id >= 0 {
             push(&mut part.paired_ends, &self.rules.paired_end::<S>(read));
@@ -435,7 +435,7 @@ impl Rules {
         item::fragment::<S>(&ReadSummary { code: self.single(read), ..*read })
     }
 
-    /// Packs the end of a read without its mate.
+    /// Packs only this read's end, and not the end of its mate.
     pub(super) fn paired_end<S: ItemLayout>(&self, read: &ReadSummary) -> S::EndKey {
         item::end_key::<S>(&read.end, self.single(read))
     }

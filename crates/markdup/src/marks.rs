@@ -77,9 +77,12 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     /// Marks duplicates among pairs and fragments, whose chunks must be sorted.
     ///
     /// Pairs and paired ends are scanned together with the fragments: each fragment whose end a pair has is a
-    /// duplicate. The first of each set stays; ties in score and location are decided by position in the
-    /// file: in coordinate mode that of the coordinate-sorted file (which the items' order already is), in
-    /// template mode that of the templates in the input.
+    /// duplicate.
+    ///
+    /// In each set, the pair or fragment with the highest score stays unmarked; if scores are equal, the one with the
+    /// smaller location. If locations are equal too, the one that is first in the file stays unmarked. In coordinate
+    /// mode, this is the position in the coordinate-sorted file (the items are in this order already). In template
+    /// mode, it is the position of the template in the input.
     pub fn mark_sets<S: ItemLayout>(&mut self, items: &ItemSorters<S>) -> Result<()> {
         let mut fragments = Fragments::<S>::new(items.fragments.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;

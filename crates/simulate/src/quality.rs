@@ -12,7 +12,7 @@ const STRINGS: u32 = 4096;
 /// The highest quality of the full range.
 const TOP: u32 = 41;
 
-/// The pool, in order of sequencing (5' to 3').
+/// The pool of quality strings. Each string is in sequencing order (5' to 3').
 pub(crate) struct Pool {
     length: usize,
     bytes: Vec<u8>,

@@ -107,7 +107,7 @@ pub struct Sources {
     pub lists: Vec<List>,
     /// The arenas of the lists' entries.
     pub sealed: Arc<Sealed>,
-    /// The memory of all of it, and of merging it.
+    /// The charges for the reads in memory and for the memory of the merge. (Each run holds the charge for its own index.)
     pub charges: Vec<Charge>,
 }
 

@@ -124,7 +124,7 @@ struct Program {
     reads_in_block: f64,
 }
 
-/// Microseconds that are fitted, those of reads for reads of 100 bases.
+/// Times in microseconds, fitted to published measurements. `scan`, `parse` and `write` are per read of 100 bases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// Handing a queueing lock to the next thread.

@@ -63,7 +63,8 @@ enum Bench {
     Align(align::Args),
     /// Cost of all reads at one position, and of all copies of a molecule on one tile: readmill, samtools, Picard
     Piles(same_position::Args),
-    /// readmill's sort beside its codec floor alone, without and with the codec of what it spills
+    /// Compare readmill's sort with the codec floor, without other tools; if the sort spills, also with the floor that
+    /// includes the spill
     Floor(Options),
     /// Sort what is sorted already: readmill beside a copy by readmill and samtools, with much and little memory
     Sorted(Options),

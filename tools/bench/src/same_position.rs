@@ -174,7 +174,9 @@ fn print(work: &Work, columns: &[Vec<Contender>], rows: &[Vec<Runs>], [pairs, co
         }
         println!("| {} |", cells.join(" | "));
     }
-    println!("\nMedians; × is the ratio of CPU times, crowded over spread.");
+    println!(
+        "\nAll values are medians. The columns × give the CPU time of the crowded pairs divided by that of the spread pairs."
+    );
     print_commands(all);
 }
 

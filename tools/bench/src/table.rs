@@ -75,7 +75,9 @@ pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
             println!("{}", Figures::of(row).line(row, &first, &floor));
         }
     }
-    println!("\nMedians; × is the ratio to the first row, × floor that to the {floor}.");
+    println!(
+        "\nAll values are medians. The columns × give the ratio to the first row; the columns × floor give the ratio to the {floor}."
+    );
 }
 
 /// Measures all contenders in turns. In the first round `look` can inspect each output before it is removed.

@@ -1,7 +1,8 @@
 //! minibwa, by its own C code.
 //!
 //! Records are those of `minibwa map` 0.6 with the same options and the same `-K`: all columns, all optional fields, in
-//! its order. The index is its own (`.l2b .mbw`), found beside the reference, or made by [`build_index`].
+//! its order. minibwa has its own index (`.l2b` and `.mbw` files). The files are beside the reference; [`build_index`]
+//! can make them.
 
 mod ffi;
 mod fields;

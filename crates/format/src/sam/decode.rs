@@ -12,8 +12,8 @@ use super::long_cigar;
 
 /// Appends the optional fields in `text`, which tabs separate, as BAM stores them. Leaves `out` as it was on error.
 ///
-/// Unlike the fields of SAM lines, whose writers htslib trusts, these must follow the specification (section 1.5):
-/// a tag of a letter and a letter or digit, and only printable characters.
+/// These fields must follow the SAM specification (section 1.5): a tag is a letter followed by a letter or digit, and
+/// all characters are printable. Fields of SAM lines are checked less strictly, as in htslib.
 pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let parsed = text.split(|&b| b == b'\t').try_for_each(|field| {

@@ -333,7 +333,8 @@ mod tests {
         assert_eq!(clusters(&[], Method::Directional, 1).len(), 0);
     }
 
-    /// UMIs in the order of arrival, many near others.
+    /// Returns random distinct UMIs with their counts, in order of arrival. Many of them differ from another UMI in only
+    /// a few symbols.
     fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
         let mut seen: Vec<(String, u64)> = Vec::new();
         for _ in 0..1 + random.below64(most) {

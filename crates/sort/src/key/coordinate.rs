@@ -256,7 +256,7 @@ mod tests {
         keyer.key(RecordRef::new(raw)).unwrap()
     }
 
-    /// The twenty bases whose mixed number is 0: MIX, 78beef7878.
+    /// The 20-mer whose value XOR `MIX` is 0: its bases, two bits each, spell `MIX` (0x78beef7878).
     const SMALLEST: &str = "CTGAGTTGTGTTCTGACTGA";
 
     #[test]

@@ -1,4 +1,4 @@
-//! A small genome and pairs of its reads: what aligners find easy, and what they do not.
+//! Makes a small genome and read pairs from it: some that are easy to align, some that are difficult.
 
 use std::fmt::Write as _;
 

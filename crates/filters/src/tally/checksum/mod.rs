@@ -100,7 +100,8 @@ fn bases(record: RecordRef<'_>, seed: u64) -> u128 {
     xxh3_128_with_seed(whole, seed ^ (last + 1))
 }
 
-/// Returns the hash of a field: integers by their value, because formats choose their types.
+/// Returns the hash of an optional field. Integers are hashed by value, without their type, because formats may store the
+/// same integer with different types.
 fn hash(field: &Field<'_>, seed: u64) -> u128 {
     let kind = if field.integer().is_some() { b'i' } else { field.kind };
     let seed = seed ^ u64::from_le_bytes([field.tag[0], field.tag[1], kind, 0, 0, 0, 0, 0]);
