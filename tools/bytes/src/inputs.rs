@@ -102,7 +102,9 @@ fn simulate(directory: &Path) -> Result<()> {
 fn derive(directory: &Path) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, text: &str| fs::write(directory.join(name), text);
-    write("shuffled.sam", &shuffled(&read("reads.sam")?))?;
+    let reads = read("reads.sam")?;
+    write("shuffled.sam", &shuffled(&reads))?;
+    write("bare.sam", &without_bases(&reads))?;
     let (one, two) = (read("r1.fastq")?, read("r2.fastq")?);
     write("both.fastq", &interleaved(&one, &two))?;
     write("comments1.fastq", &with_comments(&one))?;
@@ -114,6 +116,20 @@ fn derive(directory: &Path) -> Result<()> {
     let contigs = [("chrM", 16_569), ("chr4", 180_000), ("chr3", 400_000), ("chr1", 800_000)];
     let lines = contigs.map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
     Ok(write("other.dict", &lines.concat())?)
+}
+
+/// The records, every third without bases and qualities.
+fn without_bases(sam: &str) -> String {
+    let mut text = String::new();
+    for (number, line) in sam.lines().enumerate() {
+        let mut columns: Vec<&str> = line.split('\t').collect();
+        if !line.starts_with('@') && number % 3 == 0 {
+            columns[9..11].fill("*");
+        }
+        text += &columns.join("\t");
+        text.push('\n');
+    }
+    text
 }
 
 /// The records in an arbitrary order.
