@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use readmill_align::{Aligner, Cohorts, Seeded};
 use readmill_fastq::{BatchLinker, TakenBatch};
-use readmill_filters::adapter::{FoundIn, Tally};
+use readmill_filters::adapter::{AdapterCounts, FoundIn};
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, edit, tag};
 
 use super::kernel::end_of_piece;
 use super::lanes::{LaneSource, Lanes};
-use super::queue::{AlignResult, AlignTask, BatchSlot, ReadyBatch};
+use super::queue::{AlignTask, AlignTaskResult, BatchSlot, ReadyBatch};
 use super::unaligned::RECORD;
 
 /// Joins the batches of all lanes, in order.
@@ -23,7 +23,7 @@ pub struct AlignLink {
     lane: usize,
     order: Option<BatchLinker>,
     /// Adapters found in the lane so far.
-    adapters: Tally,
+    adapters: AdapterCounts,
     /// Joins pieces of files of records.
     chain: ChunkLinker,
     /// Decides where cohorts end; `None` where each batch stands alone.
@@ -57,7 +57,7 @@ impl AlignLink {
             lanes: Arc::clone(lanes),
             lane: 0,
             order: None,
-            adapters: Tally::default(),
+            adapters: AdapterCounts::default(),
             chain: ChunkLinker::new(RECORD),
             cutter: None,
             cohorts: VecDeque::new(),
@@ -70,16 +70,16 @@ impl AlignLink {
     }
 
     /// Takes the result of a task, in the order of tickets.
-    pub fn link(&mut self, done: AlignResult) -> Result<()> {
+    pub fn link(&mut self, done: AlignTaskResult) -> Result<()> {
         match done {
-            AlignResult::Waited => return Ok(()),
-            AlignResult::Taken(lane, taken, reads, prepared) => {
+            AlignTaskResult::Waited => return Ok(()),
+            AlignTaskResult::Taken(lane, taken, reads, prepared) => {
                 self.lanes.queue().taking -= 1;
                 if lane == self.lane {
                     self.check_order(taken, reads, prepared)?;
                 } // else it was taken before the lane was known to have ended
             }
-            AlignResult::Opened(lane, opened) => {
+            AlignTaskResult::Opened(lane, opened) => {
                 self.lanes.queue().taking -= 1;
                 let last = opened.is_none();
                 let linked = match opened {
@@ -88,13 +88,13 @@ impl AlignLink {
                 };
                 self.lanes.hand_out(lane, linked, last)?;
             }
-            AlignResult::Converted(mut reads, found_in, last) => {
+            AlignTaskResult::Converted(mut reads, found_in, last) => {
                 self.lanes.queue().taking -= 1;
                 self.lanes.keep_adapters(self.lane, &mut self.adapters, &found_in, &mut reads);
                 self.converted(reads, last)?;
             }
-            AlignResult::Seeded(slot, reads, seeded) => self.fill(slot, reads, seeded)?,
-            AlignResult::Emitted(opened) => self.lanes.queue().records.push_back(opened),
+            AlignTaskResult::Seeded(slot, reads, seeded) => self.fill(slot, reads, seeded)?,
+            AlignTaskResult::Emitted(opened) => self.lanes.queue().records.push_back(opened),
         }
         self.release()?;
         self.lanes.queue().in_flight -= 1;
@@ -284,14 +284,18 @@ impl AlignWorker {
     }
 
     /// Carries out a task; records are written in the memory of `spare`.
-    pub fn perform(&mut self, task: AlignTask, spare: impl FnOnce() -> Batch) -> Result<AlignResult> {
+    pub fn perform(
+        &mut self,
+        task: AlignTask,
+        spare: impl FnOnce() -> Batch,
+    ) -> Result<AlignTaskResult> {
         match task {
             AlignTask::Take { lane, batch } => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let taken = self.lanes.lanes[lane].claims()?.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
                 let prepared = whole.then(|| self.lanes.prepare(lane, &mut reads));
-                Ok(AlignResult::Taken(lane, taken, reads, prepared))
+                Ok(AlignTaskResult::Taken(lane, taken, reads, prepared))
             }
             AlignTask::Open(lane, claim) => self.open(lane, claim),
             AlignTask::Convert(raw) => {
@@ -299,16 +303,16 @@ impl AlignWorker {
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
                 let found_in = self.lanes.prepare(raw.lane, &mut reads)?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
-                Ok(AlignResult::Converted(reads, found_in, raw.last))
+                Ok(AlignTaskResult::Converted(reads, found_in, raw.last))
             }
             AlignTask::Seed(slot, reads) => {
                 let seeded = self.aligner.seed(&reads)?;
                 self.give_back(self.lanes.long_read_bytes(&reads));
-                Ok(AlignResult::Seeded(slot, reads, seeded))
+                Ok(AlignTaskResult::Seeded(slot, reads, seeded))
             }
-            AlignTask::Emit(piece) => self.emit(piece, spare()).map(AlignResult::Emitted),
-            AlignTask::Records(opened) => Ok(AlignResult::Emitted(opened)),
-            AlignTask::Wait => Ok(AlignResult::Waited),
+            AlignTask::Emit(piece) => self.emit(piece, spare()).map(AlignTaskResult::Emitted),
+            AlignTask::Records(opened) => Ok(AlignTaskResult::Emitted(opened)),
+            AlignTask::Wait => Ok(AlignTaskResult::Waited),
         }
     }
 
@@ -319,8 +323,8 @@ impl AlignWorker {
         }
     }
 
-    fn open(&mut self, lane: usize, claim: Option<Claim>) -> Result<AlignResult> {
-        let Some(claim) = claim else { return Ok(AlignResult::Opened(lane, None)) };
+    fn open(&mut self, lane: usize, claim: Option<Claim>) -> Result<AlignTaskResult> {
+        let Some(claim) = claim else { return Ok(AlignTaskResult::Opened(lane, None)) };
         let unaligned = self.lanes.lanes[lane].unaligned()?;
         let opener = match &mut self.opener {
             Some((of, opener)) if *of == lane => opener,
@@ -329,7 +333,7 @@ impl AlignWorker {
         let mut opened = Opened::reuse(self.lanes.batches.take().unwrap_or_default());
         let spare = unaligned.open_piece(opener, claim, &mut opened)?;
         self.lanes.chunks.put(spare);
-        Ok(AlignResult::Opened(lane, Some(opened)))
+        Ok(AlignTaskResult::Opened(lane, Some(opened)))
     }
 
     fn emit(&mut self, piece: ReadyBatch, spare: Batch) -> Result<Opened> {

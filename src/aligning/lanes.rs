@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
 use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
-use readmill_filters::adapter::{FoundIn, Kept, Marker, Tally};
+use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, ReadBatch, Result};
@@ -225,7 +225,7 @@ impl Lanes {
     pub fn keep_adapters(
         &self,
         lane: usize,
-        tally: &mut Tally,
+        tally: &mut AdapterCounts,
         found_in: &[(usize, usize)],
         reads: &mut ReadBatch,
     ) {

@@ -24,5 +24,5 @@ mod unaligned;
 pub use flow::{AlignLink, AlignWorker};
 pub use kernel::{AlignNeeds, AlignRoom, header, load, needs};
 pub use lanes::Lanes;
-pub use queue::{AlignResult, AlignTask};
+pub use queue::{AlignTask, AlignTaskResult};
 pub use unaligned::Unaligned;

@@ -61,7 +61,7 @@ impl AlignTask {
 }
 
 /// The result of a task.
-pub enum AlignResult {
+pub enum AlignTaskResult {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
     Taken(usize, TakenBatch, ReadBatch, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; `None` at its end.

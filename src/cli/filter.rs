@@ -8,7 +8,7 @@ use readmill::plan::{Command, Steps};
 use readmill_record::{Error, Result};
 
 use super::common::Io;
-use super::filters::{FilterFlags, with_samtools_names};
+use super::filter_flags::{FilterFlags, with_samtools_names};
 
 /// Flags of filters alone. Those that samtools view has are called by its names, too; what its letters mean elsewhere is
 /// long here.

@@ -8,7 +8,7 @@ mod compare;
 mod demo;
 mod fastq;
 mod filter;
-mod filters;
+mod filter_flags;
 mod hints;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;

@@ -8,7 +8,7 @@ use readmill::plan::{Command, DuplicateFlags, Recalibration, Steps, TableRequest
 use readmill_record::{Error, Result};
 
 use super::common::{Io, SampleFlag};
-use super::filters::FilterFlags;
+use super::filter_flags::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
 use super::sort::OutputOrder;
 

@@ -21,7 +21,7 @@ pub struct CountingFlags {
     /// Longest read that can be counted, in cycles
     #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
     maximum_cycle_value: u32,
-    /// Bases of a context
+    /// Bases of a context of mismatches
     #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(LONGEST_CONTEXT)))]
     mismatches_context_size: u8,
     /// Bases of a context of insertions and deletions

@@ -9,7 +9,7 @@ use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_input::{MAX_CLAIM, Opener};
 use readmill_record::{Batch, Error, Limit, Result, ShareUse, Step};
 
-use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
+use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker, Lanes};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs, ReadTask};
 use crate::process::pause::{self, Moment};
 
@@ -78,7 +78,7 @@ pub enum TicketBuffer {
 }
 
 /// A task of reading, after it was opened in parallel.
-pub type OpenedTask = ReadTask<Opened, AlignResult>;
+pub type OpenedTask = ReadTask<Opened, AlignTaskResult>;
 
 /// Whole records of one input.
 pub struct LinkedBatch {
@@ -244,7 +244,7 @@ impl FeedReader {
         Ok(OpenedTask::Piece(number, opened))
     }
 
-    fn align(&mut self, task: AlignTask) -> Result<AlignResult> {
+    fn align(&mut self, task: AlignTask) -> Result<AlignTaskResult> {
         let FeedReaders { lanes, buffers, .. } = &self.shared;
         let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
         let worker = match &mut self.aligner {

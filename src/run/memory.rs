@@ -127,7 +127,8 @@ pub struct Memory {
     pub sizes: Sizes,
     /// Memory of reads while they are aligned; `None` if none are.
     pub aligning: Option<aligning::AlignRoom>,
-    /// Whether CRAM decoders have their share; otherwise an input that turns out to be CRAM takes it from the room.
+    /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their memory is charged when it is
+    /// opened (`RunState::reserve`).
     pub decoders: bool,
     /// The shares, for `--explain`.
     pub division: Division,

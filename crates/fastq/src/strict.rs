@@ -1,7 +1,8 @@
 //! Records of four lines, which is what nearly all FASTQ is.
 //!
-//! This parser only accepts or refuses: a refused batch goes to `general.rs`, which accepts more and explains
-//! faults. Both read accepted records the same.
+//! This parser only accepts or refuses. A refused batch is read again by `general.rs`, which accepts more and explains faults;
+//! `batch_linker.rs` then compares the names of mates. So a rule for what is accepted stands in both ways. Both read accepted
+//! records the same.
 
 use std::ops::Range;
 

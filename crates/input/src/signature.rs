@@ -45,7 +45,7 @@ pub const ENDING: usize = 64;
 /// Refuses a BGZF or CRAM file without its end-of-file marker; other formats have none to check.
 pub fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
-        "the BGZF EOF block is missing at its end, so the file is truncated"
+        "the BGZF EOF block is missing at the end, so the file is truncated"
     } else if !readmill_cram::ends_well(start, end) {
         "the container that ends a CRAM file is missing, so the file is truncated"
     } else {

@@ -17,9 +17,9 @@ const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovari
 /// --compute-indel-bqsr-tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// `--mismatches-context-size`: bases of a context of mismatches, 1 to 13.
+    /// `--mismatches-context-size`: bases of a context of mismatches: 1 to 7 where bases are counted, to 13 in a report.
     pub mismatches_context_size: u8,
-    /// `--indels-context-size`: bases of a context of insertions and deletions, 1 to 13.
+    /// `--indels-context-size`: bases of a context of insertions and deletions, likewise.
     pub indels_context_size: u8,
     /// `--maximum-cycle-value`: a cycle beyond it is an error.
     pub maximum_cycle_value: u32,

@@ -1,4 +1,4 @@
-//! The recalibration report: a GATKReport v1.1 of five tables (spec D5).
+//! The recalibration report: a GATKReport v1.1 of five tables, as GATK 4.6.2 writes it.
 //!
 //! | subject | file |
 //! |---|---|

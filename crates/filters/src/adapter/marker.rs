@@ -151,7 +151,7 @@ impl Marker {
 
 /// Adapters found in the templates of one input so far, in its order.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct AdapterCounts {
     /// Each adapter that was found, in the order of first occurrence, and its number of templates.
     seen: Vec<(usize, u64)>,
 }
@@ -171,7 +171,7 @@ impl Marker {
     /// `AdapterMarker.tallyFoundAdapter`.)
     pub fn settle(
         &self,
-        tally: &mut Tally,
+        tally: &mut AdapterCounts,
         kept: &Kept,
         found_in: &[(usize, usize)],
         reads: &mut ReadBatch,
@@ -202,7 +202,7 @@ impl Kept {
     }
 }
 
-impl Tally {
+impl AdapterCounts {
     fn add(&mut self, adapter: usize) {
         match self.seen.iter_mut().find(|(known, _)| *known == adapter) {
             Some((_, templates)) => *templates += 1,

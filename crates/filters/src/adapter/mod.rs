@@ -3,7 +3,7 @@
 //! A template that is shorter than its reads ends at the same base in both, and after it each read continues
 //! with its adapter. [`Marker`] finds that base in single reads and in pairs, and writes it to
 //! [`readmill_record::ReadBatch`]. Picard drops the adapters of its list that are rare among the first ones
-//! found, which depends on the order of the input: [`Kept`] holds the remaining list, once [`Tally`] has seen
+//! found, which depends on the order of the input: [`Kept`] holds the remaining list, once [`AdapterCounts`] has seen
 //! enough templates, in that order; marks that were made meanwhile are corrected.
 
 mod marker;
@@ -11,7 +11,7 @@ mod prefix_scan;
 mod search;
 mod sequences;
 
-pub use marker::{FoundIn, Kept, Marker, Tally};
+pub use marker::{AdapterCounts, FoundIn, Kept, Marker};
 pub use sequences::AdapterPair;
 
 /// How much of a read must match an adapter.

@@ -5,7 +5,7 @@
 //! other as in the input.
 
 use readmill_filters::adapter::{
-    AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency, Tally,
+    AdapterCounts, AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency,
 };
 use readmill_record::{Read, ReadBatch};
 
@@ -33,7 +33,7 @@ fn rules(pruning: Option<Pruning>) -> AdapterRules {
 /// marked before the first of them is pruned.
 fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
     let marker = Marker::new(&rules(pruning)).expect("rules");
-    let (mut tally, kept) = (Tally::default(), Kept::default());
+    let (mut tally, kept) = (AdapterCounts::default(), Kept::default());
     let mut waiting: Vec<(ReadBatch, FoundIn)> = Vec::new();
     let mut done = Vec::new();
     let mut settle = |(mut reads, found_in): (ReadBatch, FoundIn)| {

@@ -148,7 +148,7 @@ impl<R: Read> BlockReader<R> {
                 return Ok(None);
             }
             return Err(Error::input(
-                "the BGZF EOF block is missing at its end, so the file is truncated",
+                "the BGZF EOF block is missing at the end, so the file is truncated",
             )
             .offset(offset)
             .hint("get the file again, or pass --allow-missing-eof to go on with what is there"));
