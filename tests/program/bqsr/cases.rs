@@ -1,5 +1,5 @@
-//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`; the short form of reports in them, and
-//! GATK's text for it.
+//! Parses the cases of `tests/oracles/gatk/bqsr.txt`, which explains their syntax, and of `bqsr_random.txt` beside it; the short
+//! form of reports in them, and GATK's text for it.
 
 /// Inputs, and the runs on them.
 #[derive(Debug, Default)]
@@ -25,8 +25,8 @@ pub struct BqsrRun {
 
 /// All cases.
 pub fn all() -> Vec<BqsrCase> {
-    let mut cases = read(include_str!("cases.txt"));
-    cases.extend(read(include_str!("generated.txt")));
+    let mut cases = read(include_str!("../../oracles/gatk/bqsr.txt"));
+    cases.extend(read(include_str!("../../oracles/gatk/bqsr_random.txt")));
     cases
 }
 
