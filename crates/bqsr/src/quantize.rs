@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     /// Results of GATK 4.6.2.0.
-    const STATED: &str = include_str!("../tests/bqsr/recalibration/quantized.tsv");
+    const STATED: &str = include_str!("../../../tests/oracles/gatk/recalibration/quantized.tsv");
 
     #[test]
     fn gatk_s_quantized_qualities() {

@@ -332,7 +332,7 @@ mod tests {
     }
 
     /// Results of GATK 4.6.2.0; more than three million random ones were compared too.
-    const STATED: &str = include_str!("../tests/bqsr/recalibration/empirical.tsv");
+    const STATED: &str = include_str!("../../../tests/oracles/gatk/recalibration/empirical.tsv");
 
     #[test]
     fn gatk_s_empirical_qualities() {

@@ -1,5 +1,5 @@
-//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`; the short form of reports in them, and
-//! GATK's text for it.
+//! Parses the cases of `tests/oracles/gatk/bqsr.txt`, which explains their syntax, and of `bqsr_random.txt` beside it; the short
+//! form of reports in them, and GATK's text for it.
 
 /// Inputs, and the runs on them.
 #[derive(Debug, Default)]
@@ -25,8 +25,8 @@ pub struct BqsrRun {
 
 /// All cases.
 pub fn all() -> Vec<BqsrCase> {
-    let mut cases = read(include_str!("cases.txt"));
-    cases.extend(read(include_str!("generated.txt")));
+    let mut cases = read(include_str!("../../oracles/gatk/bqsr.txt"));
+    cases.extend(read(include_str!("../../oracles/gatk/bqsr_random.txt")));
     cases
 }
 
@@ -37,7 +37,8 @@ enum Heading {
     Run,
 }
 
-fn read(text: &str) -> Vec<BqsrCase> {
+/// The cases of a file.
+pub fn read(text: &str) -> Vec<BqsrCase> {
     let mut cases: Vec<BqsrCase> = Vec::new();
     let mut heading = Heading::None;
     for line in text.lines().skip_while(|line| !line.starts_with("case:")) {
@@ -146,7 +147,7 @@ fn repeated(line: &str) -> (usize, &str) {
 }
 
 /// Names and usual values of the arguments.
-const ARGUMENTS: [(&str, &str); 17] = [
+pub const ARGUMENTS: [(&str, &str); 17] = [
     ("binary_tag_name", "null"),
     ("covariate", "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate"),
     ("default_platform", "null"),
@@ -168,15 +169,16 @@ const ARGUMENTS: [(&str, &str); 17] = [
 
 /// A table of the report: its name, description, formats and names of columns, and which columns are left-aligned if
 /// the case does not specify it.
-struct TableForm {
-    name: &'static str,
+pub struct TableForm {
+    pub name: &'static str,
     about: &'static str,
     formats: &'static str,
     columns: &'static str,
-    sides: &'static str,
+    pub sides: &'static str,
 }
 
-const FORMS: [TableForm; 5] = [
+/// The tables, in their order.
+pub const FORMS: [TableForm; 5] = [
     TableForm {
         name: "Arguments",
         about: "Recalibration argument collection values used in this run",

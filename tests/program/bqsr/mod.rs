@@ -1,6 +1,6 @@
 //! Recalibrated base qualities as GATK gives them: reports byte for byte, qualities base by base.
 //!
-//! The expected results are in `cases.txt` and `generated.txt`; the tests run the real program.
+//! The expected results are in `tests/oracles/gatk`; the tests run the real program.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;

@@ -1,4 +1,4 @@
-//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`.
+//! Parses the cases of `tests/oracles/picard/options.txt`, which explains their syntax, and of `larger.txt` beside it.
 
 use std::path::Path;
 
@@ -36,8 +36,8 @@ pub const TAGS: [&str; 5] = ["DT", "DI", "DS", "MI", "ZZ"];
 
 /// All cases.
 pub fn all() -> Vec<PicardCase> {
-    let mut cases = read(include_str!("cases.txt"));
-    cases.extend(read(include_str!("generated.txt")));
+    let mut cases = read(include_str!("../../oracles/picard/options.txt"));
+    cases.extend(read(include_str!("../../oracles/picard/larger.txt")));
     cases
 }
 
@@ -137,6 +137,6 @@ fn options(text: &str) -> Vec<(String, String)> {
 
 /// An input in its own file.
 fn file(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/picard").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracles/picard").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -1,6 +1,6 @@
 //! Duplicates compared with Picard: flags, optional fields, removal and metrics, option by option.
 //!
-//! The expected results are in `cases.txt` and `generated.txt`; the tests run the real program.
+//! The expected results are in `tests/oracles/picard`; the tests run the real program.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;

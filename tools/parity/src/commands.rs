@@ -12,12 +12,16 @@ use readmill_peers::{Peers, Tool, build_readmill};
 /// Files here are small, so Java starts fast rather than running fast.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
+/// For files of a few records: in each call MarkDuplicates fills arrays that are a quarter of the heap.
+const SMALL_JAVA: &str = "-Xmx200m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
+
 /// A run of readmill that takes five minutes or 12 GiB of addresses hangs; it fails here before it
 /// stops the whole machine.
 const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
 /// The shell of the script engine that Picard brings along, and a script for it: it calls one tool after the other,
-/// by the lines of a file, and prints their exit codes. For a tool that throws it prints -1 and the exception.
+/// by the lines of a file, and prints their exit codes. For a tool that throws it prints -1 and the exception, whose lines
+/// end with carriage returns.
 const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
 const EACH: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
@@ -29,7 +33,7 @@ while (lines.hasNextLine()) {
     try {
         print(tool.instanceMain(Java.to(given, "java.lang.String[]")) + "\t");
     } catch (refused) {
-        print("-1\t" + String(refused).replace(/\s+/g, " "));
+        print("-1\t" + String(refused).replace(/\r?\n/g, "\r"));
     }
 }
 "#;
@@ -51,6 +55,13 @@ impl Commands {
         };
         let (samtools, newest) = (peers.samtools()?, peers.newest_samtools()?);
         Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
+    }
+
+    /// Finds the peers alone; readmill is not run.
+    pub fn of_peers(peers: &Peers) -> Result<Self> {
+        let newest = peers.newest_samtools()?;
+        let readmill = PathBuf::from("readmill");
+        Ok(Commands { readmill, samtools: newest.clone(), newest, picard: peers.picard()? })
     }
 
     /// One line with the versions that are compared.
@@ -163,8 +174,21 @@ impl<'a> SampleDir<'a> {
         Ok(ends.into_iter().map(|(code, _)| code).collect())
     }
 
-    /// As [`Self::picard_each`], with the exception of each call.
+    /// As [`Self::picard_each`], with the exception of each call as one line.
     pub fn picard_each_said(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
+        let ends = self.picard_ends(calls, JAVA)?.into_iter();
+        let joined = |said: String| said.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(ends.map(|(code, said)| (code, joined(said))).collect())
+    }
+
+    /// As [`Self::picard_each`], for files of a few records, with the first line of the exception of each call, as it is.
+    pub fn picard_each_small(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
+        let ends = self.picard_ends(calls, SMALL_JAVA)?.into_iter();
+        let first = |said: String| said.split('\r').next().unwrap_or_default().to_owned();
+        Ok(ends.map(|(code, said)| (code, first(said))).collect())
+    }
+
+    fn picard_ends(&self, calls: &[String], java: &str) -> Result<Vec<(i32, String)>> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(self.path("picard.calls"), lines)?;
         fs::write(self.path("picard.js"), EACH)?;
@@ -173,7 +197,7 @@ impl<'a> SampleDir<'a> {
             *main = OsString::from(SHELL);
         }
         let mut command = self.words(tool.command(), "picard.js -- picard.calls");
-        command.env("JAVA_TOOL_OPTIONS", JAVA).stdin(Stdio::null());
+        command.env("JAVA_TOOL_OPTIONS", java).stdin(Stdio::null());
         let output = self.output(command)?;
         let ends = String::from_utf8_lossy(&output.stdout).into_owned();
         let end = |line: &str| {

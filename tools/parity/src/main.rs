@@ -13,6 +13,7 @@ mod corpus;
 mod duplicate_marks;
 mod duplicates;
 mod filters;
+mod gatk;
 mod indexes;
 mod ledger;
 mod orders;
@@ -20,6 +21,7 @@ mod outputs;
 mod pipeline;
 mod random;
 mod random_cases;
+mod regenerate;
 mod reports;
 mod samples;
 mod several_inputs;
@@ -70,6 +72,13 @@ struct Args {
     /// Write the tables of --corpus to this file, as Markdown
     #[arg(long, value_name = "FILE.md", requires = "corpus")]
     report: Option<PathBuf>,
+    /// Compare nothing: write those oracles of tests/oracles again whose names contain NAME, or all, from the answers
+    /// of the real tools
+    #[arg(long, value_name = "NAME", num_args = 0..)]
+    regenerate: Option<Vec<String>>,
+    /// Regenerate only the cases whose names contain this
+    #[arg(long, value_name = "TEXT", requires = "regenerate")]
+    only_case: Option<String>,
     /// Keep the files in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -116,10 +125,13 @@ impl Args {
 fn main() -> Result<()> {
     let args = Args::parse();
     let peers = Peers::new()?;
-    let commands = Commands::find(args.readmill.as_deref(), &peers)?;
-    println!("{}", commands.versions()?);
     let temporary = tempfile::Builder::new().prefix("readmill-parity").tempdir()?;
     let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    if let Some(names) = &args.regenerate {
+        return regenerate::run(names, args.only_case.as_deref(), &peers, &root);
+    }
+    let commands = Commands::find(args.readmill.as_deref(), &peers)?;
+    println!("{}", commands.versions()?);
 
     let mut ledger = Ledger::default();
     if let Some(corpus) = &args.corpus {

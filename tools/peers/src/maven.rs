@@ -19,8 +19,8 @@ pub const GATK: &str = "4.6.2.0";
 
 const GATK_MAIN: &str = "org.broadinstitute.hellbender.Main";
 
-/// Archives (group, name, version) that GATK's tools for base qualities need: 43 of the 367 that it declares
-/// (77 of 440 MB; without these it does not start). The last six are the script engine that Picard has, too.
+/// Archives (group, name, version) that GATK's tools for base qualities need: 44 of the 367 that it declares
+/// (78 of 440 MB; without these it does not start). The last six are the script engine that Picard has, too.
 const GATK_ARCHIVES: &str = "
     org.broadinstitute:gatk:4.6.2.0
     org.broadinstitute:barclay:5.0.0
@@ -45,6 +45,7 @@ const GATK_ARCHIVES: &str = "
     com.google.http-client:google-http-client:1.43.3
     com.google.http-client:google-http-client-appengine:1.43.3
     com.google.http-client:google-http-client-gson:1.43.3
+    commons-collections:commons-collections:3.2.2
     commons-io:commons-io:2.14.0
     commons-logging:commons-logging:1.3.0
     io.grpc:grpc-api:1.59.1
@@ -114,13 +115,14 @@ impl Release {
         let home = cache.join(format!("{name}-{version}"));
         let libraries = home.join("lib");
         let jar = libraries.join(format!("{name}-{version}.jar"));
-        // The stamp comes last: a directory without it is an install that was cut short.
-        let stamp = home.join("complete");
-        if !(stamp.exists() && jar.exists()) {
+        // The stamp comes last: a directory without it is an install that was cut short, or of other dependencies.
+        let (stamp, project) = (home.join("complete"), project(name, dependencies));
+        let is_complete = fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == project);
+        if !(is_complete && jar.exists()) {
             let maven = on_path_or_apt("mvn", "maven")?;
             fs::create_dir_all(&home)?;
             let pom = home.join("pom.xml");
-            fs::write(&pom, project(name, dependencies))?;
+            fs::write(&pom, &project)?;
             eprintln!("peers: fetching {shown} {version} by Maven into {}", home.display());
             let mut output = OsString::from("-DoutputDirectory=");
             output.push(&libraries);
@@ -132,7 +134,7 @@ impl Release {
             if !jar.exists() {
                 bail!("Maven ended well but {} is not there", jar.display());
             }
-            fs::write(&stamp, "")?;
+            fs::write(&stamp, project)?;
         }
         let mut tool = Tool::plain(name, java, version.to_owned());
         tool.arguments = vec!["-cp".into(), libraries.join("*").into_os_string(), main.into()];

@@ -1,5 +1,5 @@
 //! Compares recalibration reports with those of GATK 4.6.2.0, and their application. The files in
-//! `recalibration/` were written by its classes, from random counts: `one.table` has two read groups, one
+//! `tests/oracles/gatk/recalibration` were written by its classes, from random counts: `one.table` has two read groups, one
 //! with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
@@ -11,11 +11,11 @@ use readmill_bqsr::{
 };
 use readmill_record::{Ledger, Result};
 
-const ONE: &str = include_str!("recalibration/one.table");
-const TWO: &str = include_str!("recalibration/two.table");
-const GATHERED: &str = include_str!("recalibration/gathered.table");
-const PLOT: &str = include_str!("recalibration/plot.csv");
-const APPLIED: &str = include_str!("recalibration/applied.tsv");
+const ONE: &str = include_str!("../../../../tests/oracles/gatk/recalibration/one.table");
+const TWO: &str = include_str!("../../../../tests/oracles/gatk/recalibration/two.table");
+const GATHERED: &str = include_str!("../../../../tests/oracles/gatk/recalibration/gathered.table");
+const PLOT: &str = include_str!("../../../../tests/oracles/gatk/recalibration/plot.csv");
+const APPLIED: &str = include_str!("../../../../tests/oracles/gatk/recalibration/applied.tsv");
 
 fn read(text: &str) -> Report {
     try_read(text).unwrap()

@@ -6,8 +6,8 @@ use readmill_filters::tally::Stats;
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Stamp, Tally};
 
-const READS: &str = include_str!("stats/odd.sam");
-const TEXT: &str = include_str!("stats/odd.txt");
+const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");
+const TEXT: &str = include_str!("../../../../tests/oracles/samtools/stats.txt");
 
 /// The reads in batches of `size`, counted by two counters in turn and merged.
 fn counted(tally: Stats, size: usize) -> String {

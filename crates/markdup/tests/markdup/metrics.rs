@@ -49,7 +49,7 @@ fn read(text: &str) -> (DuplicationMetrics, &str, &str) {
 
 #[test]
 fn files_are_those_of_picard() {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/markdup/metrics");
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracles/picard/metrics");
     let mut files = 0;
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

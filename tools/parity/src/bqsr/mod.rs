@@ -4,13 +4,13 @@
 
 mod reads;
 
-use std::ffi::OsString;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use readmill_peers::{Peers, Tool};
+use readmill_peers::Peers;
 
 use crate::commands::SampleDir;
+use crate::gatk::Gatk;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, same, same_bytes, same_records};
 use crate::samples::{self, Sample, SampleFiles};
@@ -269,60 +269,4 @@ fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     }
     ensure!(ours.len() == theirs.len(), "{} bytes and not {}", ours.len(), theirs.len());
     Ok(format!("{} lines", lines - 1))
-}
-
-/// The shell of a script engine, and a script for it: it calls one tool after the other, by the lines of a file,
-/// until one throws.
-const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
-const EACH: &str = r#"
-var home = "org.broadinstitute.hellbender.";
-var text = "java.lang.String[]";
-var settings = Java.type(home + "utils.config.ConfigFactory").getInstance();
-settings.initializeConfigurationsFromCommandLineArgs(Java.to([], text), "--gatk-config-file");
-var lines = new java.util.Scanner(new java.io.File(arguments[0]));
-while (lines.hasNextLine()) {
-    var line = String(lines.nextLine());
-    var words = line.split(" ").filter(function (word) { return word.length > 0; });
-    var tool = new (Java.type(home + "tools." + words[0]))();
-    var given = words.slice(1).concat(["--QUIET", "--verbosity", "ERROR"]);
-    try {
-        tool.instanceMain(Java.to(given, text));
-    } catch (refused) {
-        java.lang.System.err.println(line + ": " + refused);
-        java.lang.System.exit(1);
-    }
-}
-"#;
-
-/// Files here are small, so Java starts fast rather than running fast.
-const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
-
-/// GATK.
-///
-/// Many calls are in one process, since Java starts slowly.
-struct Gatk(Tool);
-
-impl Gatk {
-    /// Finds or installs it.
-    fn find(peers: &Peers) -> Result<Self> {
-        let mut tool = peers.gatk()?;
-        if let Some(main) = tool.arguments.last_mut() {
-            *main = OsString::from(SHELL);
-        }
-        tool.arguments.splice(0..0, JAVA.map(OsString::from));
-        Ok(Gatk(tool))
-    }
-
-    /// The version.
-    fn version(&self) -> &str {
-        &self.0.version
-    }
-
-    /// Makes calls: each is the tool's name below `tools`, and its arguments.
-    fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
-        let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
-        fs::write(dir.path("gatk.calls"), lines)?;
-        fs::write(dir.path("gatk.js"), EACH)?;
-        dir.peer(&self.0, "gatk.js -- gatk.calls").map(drop)
-    }
 }

@@ -1,0 +1,79 @@
+//! Runs GATK: many calls in one process, since Java starts slowly.
+
+use std::ffi::OsString;
+use std::fs;
+
+use anyhow::{Context, Result, bail, ensure};
+use readmill_peers::{Peers, Tool};
+
+use crate::commands::SampleDir;
+
+/// The shell of a script engine, and a script for it: it calls one tool after the other, by the lines of a file,
+/// and prints how each ended: nothing, or the exception, whose lines end with carriage returns.
+const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+const EACH: &str = r#"
+var home = "org.broadinstitute.hellbender.";
+var text = "java.lang.String[]";
+var settings = Java.type(home + "utils.config.ConfigFactory").getInstance();
+settings.initializeConfigurationsFromCommandLineArgs(Java.to([], text), "--gatk-config-file");
+var lines = new java.util.Scanner(new java.io.File(arguments[0]));
+while (lines.hasNextLine()) {
+    var words = String(lines.nextLine()).split(" ").filter(function (word) { return word.length > 0; });
+    var tool = new (Java.type(home + "tools." + words[0]))();
+    var given = words.slice(1).concat(["--QUIET", "--verbosity", "ERROR"]);
+    try {
+        tool.instanceMain(Java.to(given, text));
+        print("ended:");
+    } catch (refused) {
+        var why = refused.getClass().getSimpleName() + ": " + refused.getMessage();
+        print("ended:" + why.replace(/\r?\n/g, "\r"));
+    }
+}
+"#;
+
+/// Files here are small, so Java starts fast rather than running fast.
+const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+/// GATK.
+pub struct Gatk(Tool);
+
+impl Gatk {
+    /// Finds or installs it.
+    pub fn find(peers: &Peers) -> Result<Self> {
+        let mut tool = peers.gatk()?;
+        if let Some(main) = tool.arguments.last_mut() {
+            *main = OsString::from(SHELL);
+        }
+        tool.arguments.splice(0..0, JAVA.map(OsString::from));
+        Ok(Gatk(tool))
+    }
+
+    /// The version.
+    pub fn version(&self) -> &str {
+        &self.0.version
+    }
+
+    /// Makes calls: each is the tool's name below `tools`, and its arguments. The first that fails is an error.
+    pub fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
+        for (call, refused) in calls.iter().zip(self.each_said(dir, calls)?) {
+            if let Some(why) = refused {
+                bail!("{call}: {why}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes calls; returns the exception of each that threw one: its class and all its message.
+    pub fn each_said(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<Vec<Option<String>>> {
+        let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+        fs::write(dir.path("gatk.calls"), lines)?;
+        fs::write(dir.path("gatk.js"), EACH)?;
+        let output = dir.peer_command(&self.0, "gatk.js -- gatk.calls").output()?;
+        ensure!(output.status.success(), "GATK: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).context("GATK printed no text")?;
+        let ends: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("ended:")).collect();
+        ensure!(ends.len() == calls.len(), "{} of {} calls of GATK ended", ends.len(), calls.len());
+        let said = |end: &&str| (!end.is_empty()).then(|| end.replace('\r', "\n"));
+        Ok(ends.iter().map(said).collect())
+    }
+}

@@ -1,0 +1,223 @@
+//! Expected reports, qualities and plot data of GATK's recalibration.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::case_file::{Block, Case};
+use super::report::ShortReport;
+use super::{Asked, sam};
+use crate::gatk::Gatk;
+use cases::{BqsrCase, BqsrRun};
+
+/// The files of cases, and the short form of reports, as the tests read them.
+#[allow(dead_code)] // the tests use more of it
+#[path = "../../../../tests/program/bqsr/cases.rs"]
+pub mod cases;
+
+/// The fields that recalibration may change or remove.
+const QUALITIES: [&str; 3] = ["OQ:", "BI:", "BD:"];
+
+/// The most characters of a message that are kept.
+const MESSAGE: usize = 220;
+
+/// A case whose files lie in a directory of its number.
+struct PlacedCase<'a> {
+    number: usize,
+    case: &'a BqsrCase,
+}
+
+/// The file with GATK's results of now.
+pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let (mut file, numbers) = asked.cases(path)?;
+    let given = cases::read(&file.text());
+    let placed = |&number: &usize| PlacedCase { number, case: &given[number] };
+    let placed: Vec<PlacedCase<'_>> = numbers.iter().map(placed).collect();
+    let mut calls = Vec::new();
+    for it in &placed {
+        it.prepare(asked).with_context(|| it.case.name.clone())?;
+        calls.extend(
+            it.case.files.iter().filter(|file| is_indexed(&file.0)).map(|file| it.index(&file.0)),
+        );
+    }
+    let indexes = calls.len();
+    for it in &placed {
+        calls.extend(it.case.runs.iter().map(|run| it.call(run)));
+    }
+    let gatk = Gatk::find(asked.peers)?;
+    let said = gatk.each_said(&asked.dir, &calls)?;
+    let mut said = said.into_iter().skip(indexes);
+    for it in &placed {
+        let case = &mut file.cases[it.number];
+        let expected = it.expected(asked, case, &mut said);
+        case.blocks = expected.with_context(|| it.case.name.clone())?;
+    }
+    Ok(file.text())
+}
+
+/// Whether GATK needs an index of a file.
+fn is_indexed(name: &str) -> bool {
+    name.ends_with(".vcf") || name.ends_with(".bed") && !name.starts_with("targets")
+}
+
+impl PlacedCase<'_> {
+    /// A file of the case.
+    fn place(&self, name: &str) -> String {
+        format!("{}/{name}", self.number)
+    }
+
+    /// Writes the files of the case, and those that GATK wants beside them.
+    fn prepare(&self, asked: &Asked<'_>) -> Result<()> {
+        let dir = &asked.dir;
+        fs::create_dir_all(dir.path(&self.number.to_string()))?;
+        for (name, text) in &self.case.files {
+            let file = self.place(name);
+            fs::write(dir.path(&file), text)?;
+            if let Some(stem) = file.strip_suffix(".fa") {
+                dir.newest(&format!("faidx {file}"))?;
+                dir.newest(&format!("dict -o {stem}.dict {file}"))?;
+            }
+            if file.ends_with(".sam") && self.case.runs.iter().any(|run| has_intervals(run)) {
+                dir.newest(&format!("view --no-PG -b -o {file}.bam {file}"))?;
+                dir.newest(&format!("index {file}.bam"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn index(&self, name: &str) -> String {
+        format!("IndexFeatureFile -I {}", self.place(name))
+    }
+
+    /// The file that a run writes.
+    fn output(&self, nth: usize) -> String {
+        let run = &self.case.runs[nth];
+        match run.verb.as_str() {
+            "apply" => self.place(&format!("{nth}.out.sam")),
+            "plot-data" => self.place(&format!("{nth}.out.csv")),
+            _ => self.place(&run.words[0]),
+        }
+    }
+
+    /// GATK's call for a run.
+    fn call(&self, run: &BqsrRun) -> String {
+        let nth = self.case.runs.iter().position(|it| std::ptr::eq(it, run)).unwrap_or_default();
+        let (mut input, mut reference, mut words) = ("in.sam", "ref.fa", Vec::new());
+        for word in &run.words {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("in", name) => input = name,
+                ("reference", name) => reference = name,
+                ("keep", _) => words.push("--disable-tool-default-read-filters".to_owned()),
+                ("--before" | "--after", _) => words.push(word[1..].to_owned()),
+                ("--table", _) => words.push("-bqsr".to_owned()),
+                _ => words.push(self.placed(word)),
+            }
+        }
+        let output = self.output(nth);
+        let input = self.place(input) + if has_intervals(run) { ".bam" } else { "" };
+        match run.verb.as_str() {
+            "table" => {
+                let mut sites = String::new();
+                if !words.iter().any(|word| word == "--known-sites") {
+                    let names =
+                        self.case.files.iter().map(|file| &file.0).filter(|name| is_indexed(name));
+                    sites = names.map(|name| format!("--known-sites {} ", self.place(name))).collect();
+                }
+                let files = format!("-I {input} -R {} {sites}-O {output}", self.place(reference));
+                format!("walkers.bqsr.BaseRecalibrator {files} {}", words[1..].join(" "))
+            }
+            "apply" => {
+                let files = format!("-I {input} -bqsr {} -O {output}", words[0]);
+                format!("walkers.bqsr.ApplyBQSR {files} {}", words[1..].join(" "))
+            }
+            "gather" => {
+                let inputs = words[1..].join(" -I ");
+                format!("walkers.bqsr.GatherBQSRReports -I {inputs} -O {output}")
+            }
+            _ => format!("walkers.bqsr.AnalyzeCovariates {} -csv {output}", words.join(" ")),
+        }
+    }
+
+    /// A word of a run, where it names a file with its directory.
+    fn placed(&self, word: &str) -> String {
+        let is_table =
+            |run: &BqsrRun| matches!(run.verb.as_str(), "table" | "gather") && run.words[0] == word;
+        let is_file =
+            self.case.files.iter().any(|file| file.0 == word) || self.case.runs.iter().any(is_table);
+        if is_file { self.place(word) } else { word.to_owned() }
+    }
+
+    /// The blocks of the case, with what GATK said of its runs.
+    fn expected(
+        &self,
+        asked: &Asked<'_>,
+        stated: &Case,
+        said: &mut impl Iterator<Item = Option<String>>,
+    ) -> Result<Vec<Block>> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut reports: Vec<NamedTables> = Vec::new();
+        let mut nth = 0;
+        for block in stated.blocks.iter().filter(|block| block.key != "refused") {
+            if !matches!(block.key.as_str(), "table" | "apply" | "gather" | "plot-data") {
+                blocks.push(block.clone());
+                continue;
+            }
+            let refused = said.next().context("no answer of GATK")?;
+            let text = fs::read_to_string(asked.dir.path(&self.output(nth)));
+            let lines = match (&refused, block.key.as_str()) {
+                (Some(_), _) => Vec::new(),
+                (None, "apply") => brief(&text?),
+                (None, "plot-data") => text?.lines().map(|line| format!("|{line}")).collect(),
+                (None, _) => self.report(nth, &text?, &mut reports)?,
+            };
+            blocks.push(Block { lines, ..block.clone() });
+            if let Some(why) = refused {
+                let why = why.replace(&self.place(""), "");
+                let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+                let why: String = why.chars().take(MESSAGE).collect();
+                blocks.push(Block::new("refused", &why, Vec::new()));
+            }
+            nth += 1;
+        }
+        ensure!(nth == self.case.runs.len(), "other runs");
+        Ok(blocks)
+    }
+
+    /// A report in short form, with the words for tables that an earlier run has, too.
+    fn report(&self, nth: usize, text: &str, earlier: &mut Vec<NamedTables>) -> Result<Vec<String>> {
+        let ShortReport { first, tables } = ShortReport::of(text)?;
+        let same = earlier
+            .iter()
+            .find(|it| it.tables == tables && !tables.is_empty())
+            .map(|it| format!("tables as {}", it.name));
+        earlier.push(NamedTables { name: self.case.runs[nth].words[0].clone(), tables: tables.clone() });
+        let rest = same.map_or(tables, |same| vec![same]);
+        Ok(first.into_iter().chain(rest).map(|line| format!("|{line}")).collect())
+    }
+}
+
+/// The tables of a run's report in short form.
+struct NamedTables {
+    name: String,
+    tables: Vec<String>,
+}
+
+fn has_intervals(run: &BqsrRun) -> bool {
+    run.words.iter().any(|word| word == "-L")
+}
+
+/// Records in the form of the cases: QNAME, FLAG, QUAL, and the fields with qualities.
+fn brief(text: &str) -> Vec<String> {
+    let brief = |record: &str| {
+        let first = [0, 1, 10].map(|at| sam::column(record, at)).into_iter();
+        first.chain(sam::fields(record, &QUALITIES)).collect::<Vec<_>>().join("\t")
+    };
+    let records: Vec<String> = sam::records(text).into_iter().map(brief).collect();
+    let repeated = |same: &[String]| match same {
+        [one] => one.clone(),
+        [one, ..] => format!("repeat {}\t{one}", same.len()),
+        [] => String::new(),
+    };
+    records.chunk_by(|a, b| a == b).map(repeated).collect()
+}

@@ -1,0 +1,111 @@
+//! Expected duplicate flags, of Picard MarkDuplicates without options, after no other sort and after SortSam.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::case_file::{Block, Case};
+use super::{Asked, MARK_DUPLICATES, sam};
+
+/// A mode of marking, and Picard's name for the order of its input.
+struct Mode {
+    name: &'static str,
+    order: &'static str,
+}
+
+const MODES: [Mode; 2] =
+    [Mode { name: "template", order: "queryname" }, Mode { name: "coordinate", order: "coordinate" }];
+
+/// The marks of one mode; none where Picard stops.
+#[derive(Default)]
+struct MarkedLines {
+    as_given: Option<Vec<String>>,
+    after_sort_sam: Option<Vec<String>>,
+}
+
+/// The file with what Picard marks now.
+pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let (mut file, numbers) = asked.cases(path)?;
+    let mut calls = Vec::new();
+    for &n in &numbers {
+        let text = input(&file.cases[n])?;
+        for mode in &MODES {
+            let stem = format!("{n}.{}", mode.name);
+            let given =
+                if mode.name == "coordinate" { sam::coordinate_sorted(&text) } else { text.clone() };
+            fs::write(asked.dir.path(&format!("{stem}.sam")), given)?;
+            calls.push(format!("SortSam I={stem}.sam O={stem}.sorted.sam SORT_ORDER={}", mode.order));
+            calls.extend(["", ".sorted"].map(|order| mark(&format!("{stem}{order}"), mode.order)));
+        }
+    }
+    let ends = asked.dir.picard_each_small(&calls)?;
+    let mut has_marks = ends.chunks(3).flat_map(|it| [it[1].0 == 0, it[2].0 == 0]);
+    for &n in &numbers {
+        let case = &mut file.cases[n];
+        let text = input(case)?;
+        let mut blocks: Vec<Block> = case.blocks.iter().filter(|it| is_given(it)).cloned().collect();
+        for mode in &MODES {
+            let stem = format!("{n}.{}", mode.name);
+            let mut marks = |stem: &str| match has_marks.next() {
+                Some(true) => marked(asked, stem, &text).map(Some),
+                _ => Ok(None),
+            };
+            let marks = MarkedLines {
+                as_given: marks(&stem)?,
+                after_sort_sam: marks(&format!("{stem}.sorted"))?,
+            };
+            blocks.extend(expected(case, mode.name, marks).with_context(|| case.name().to_owned())?);
+        }
+        case.blocks = blocks;
+    }
+    Ok(file.text())
+}
+
+/// Whether a block is written by hand.
+fn is_given(block: &Block) -> bool {
+    !MODES.iter().any(|mode| block.key.starts_with(&format!("{}-", mode.name)))
+}
+
+fn input(case: &Case) -> Result<String> {
+    Ok(case.block("sam").with_context(|| format!("{}: no sam", case.name()))?.content())
+}
+
+fn mark(stem: &str, order: &str) -> String {
+    let files = format!("I={stem}.sam O={stem}.marked.sam M={stem}.metrics");
+    format!("{MARK_DUPLICATES} {files} ASSUME_SORT_ORDER={order}")
+}
+
+/// The records of the input that the output has with 0x400, in the form of the cases.
+fn marked(asked: &Asked<'_>, stem: &str, input: &str) -> Result<Vec<String>> {
+    let output = fs::read_to_string(asked.dir.path(&format!("{stem}.marked.sam")))?;
+    let marked = sam::records(&output).into_iter().filter(|record| sam::number(record, 1) & 0x400 != 0);
+    let marked: HashSet<String> = marked.map(brief).collect();
+    let given = sam::records(input).into_iter().map(brief);
+    Ok(given.filter(|record| marked.contains(record)).collect())
+}
+
+/// QNAME, FLAG without 0x400, RNAME, POS.
+fn brief(record: &str) -> String {
+    let flag = sam::number(record, 1) & !0x400;
+    [sam::column(record, 0), &flag.to_string(), sam::column(record, 2), sam::column(record, 3)]
+        .join("\t")
+}
+
+/// The blocks of a mode.
+fn expected(case: &Case, mode: &str, marks: MarkedLines) -> Result<Vec<Block>> {
+    let [oracle, duplicates, sorted] =
+        ["oracle", "duplicates", "duplicates-after-sortsam"].map(|word| format!("{mode}-{word}"));
+    let MarkedLines { as_given, after_sort_sam } = marks;
+    if let Some(stated) = case.block(&oracle) {
+        ensure!(as_given.is_none(), "Picard no longer stops in {mode} mode");
+        let ours = case.block(&duplicates).context("no marks")?;
+        return Ok(vec![stated.clone(), ours.clone()]);
+    }
+    let as_given = as_given.with_context(|| format!("Picard stops in {mode} mode"))?;
+    let others = after_sort_sam.filter(|marks| *marks != as_given);
+    let mut blocks = vec![Block::new(&duplicates, "", as_given)];
+    blocks.extend(others.map(|marks| Block::new(&sorted, "", marks)));
+    Ok(blocks)
+}

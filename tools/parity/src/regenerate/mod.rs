@@ -1,0 +1,89 @@
+//! `./dev parity --regenerate`: writes the oracles below `tests/oracles` again, from the answers of the real tools.
+//!
+//! Inputs, remarks and accepted deviations are written by hand and stay as they are; only expected results are written.
+//! With the same tools the files come out byte for byte the same.
+
+mod bqsr;
+mod case_file;
+mod marks;
+mod options;
+mod report;
+mod sam;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::{Peers, workspace};
+
+use crate::commands::{Commands, SampleDir};
+use case_file::{Case, CaseFile};
+
+/// One file of expected results.
+struct Oracle {
+    /// Below `tests/oracles`.
+    file: &'static str,
+    make: fn(&Asked<'_>, &Path) -> Result<String>,
+}
+
+const ORACLES: [Oracle; 5] = [
+    Oracle { file: "picard/marks.txt", make: marks::regenerated },
+    Oracle { file: "picard/options.txt", make: options::regenerated },
+    Oracle { file: "picard/larger.txt", make: options::regenerated },
+    Oracle { file: "gatk/bqsr.txt", make: bqsr::regenerated },
+    Oracle { file: "gatk/bqsr_random.txt", make: bqsr::regenerated },
+];
+
+/// The tool of Picard that marks duplicates.
+const MARK_DUPLICATES: &str = "picard.sam.markduplicates.MarkDuplicates";
+
+/// How the real tools are asked.
+pub struct Asked<'a> {
+    /// Where they are run.
+    pub dir: SampleDir<'a>,
+    pub peers: &'a Peers,
+    /// Only cases whose names contain this.
+    pub only_case: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// Whether a case is asked for.
+    pub fn has(&self, case: &Case) -> bool {
+        self.only_case.is_none_or(|text| case.name().contains(text))
+    }
+
+    /// The file of cases, and the numbers of those that are asked for.
+    fn cases(&self, path: &Path) -> Result<(CaseFile, Vec<usize>)> {
+        let file = CaseFile::read(path)?;
+        let asked = (0..file.cases.len()).filter(|&n| self.has(&file.cases[n])).collect();
+        Ok((file, asked))
+    }
+}
+
+/// Writes oracles again: those whose names contain one of `names`, or all.
+pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path) -> Result<()> {
+    let is_asked =
+        |oracle: &&Oracle| names.is_empty() || names.iter().any(|it| oracle.file.contains(it));
+    let oracles: Vec<&Oracle> = ORACLES.iter().filter(is_asked).collect();
+    let all = ORACLES.map(|oracle| oracle.file).join(", ");
+    ensure!(!oracles.is_empty(), "no oracle has such a name; they are {all}");
+    let commands = Commands::of_peers(peers)?;
+    for Oracle { file, make } in oracles {
+        let path = directory().join(file);
+        let dir = SampleDir::new(&commands, &root.join(file))?;
+        let before = fs::read_to_string(&path).with_context(|| format!("no {}", path.display()))?;
+        let after = make(&Asked { dir, peers, only_case }, &path).with_context(|| (*file).to_owned())?;
+        if before == after {
+            println!("same     {file}");
+        } else {
+            fs::write(&path, after)?;
+            println!("changed  {file}: see git diff");
+        }
+    }
+    Ok(())
+}
+
+/// `tests/oracles` of this workspace.
+fn directory() -> PathBuf {
+    workspace().join("tests/oracles")
+}

@@ -1,0 +1,226 @@
+//! Expected records and metrics of Picard MarkDuplicates with options.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::case_file::{Block, Case};
+use super::{Asked, MARK_DUPLICATES, sam};
+
+/// The optional fields that are compared.
+const TAGS: [&str; 5] = ["DT:", "DI:", "DS:", "MI:", "ZZ:"];
+
+/// Picard's answer in one mode.
+struct PicardAnswer {
+    /// QNAME, FLAG, RNAME, POS and [`TAGS`] of each record.
+    records: Vec<String>,
+    /// The lines below the names of the columns, each behind a `|`; none: there is no table.
+    metrics: Option<Vec<String>>,
+}
+
+/// A run of a case in one mode: its files begin with this.
+struct Stem(String);
+
+const MODES: [&str; 2] = ["template", "coordinate"];
+
+/// The ends of the keys of blocks that are ours where Picard stops, or where we want another result.
+const OURS: [&str; 2] = ["-records", "-metrics"];
+
+/// The file with Picard's results of now.
+pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let (mut file, numbers) = asked.cases(path)?;
+    let mut calls = Vec::new();
+    for &n in &numbers {
+        let case = &file.cases[n];
+        let text = input(case, path)?;
+        fs::write(asked.dir.path(&format!("{n}.template.sam")), &text)?;
+        fs::write(asked.dir.path(&format!("{n}.coordinate.sam")), sam::coordinate_sorted(&text))?;
+        for (nth, run) in case.blocks.iter().filter(|block| block.key == "run").enumerate() {
+            let options = if run.rest == "-" { String::new() } else { format!(" {}", run.rest) };
+            for mode in MODES {
+                let order = if mode == "template" { "queryname" } else { mode };
+                let Stem(stem) = stem(n, nth, mode);
+                let files = format!("I={n}.{mode}.sam O={stem}.sam M={stem}.metrics");
+                calls.push(format!("{MARK_DUPLICATES} {files} ASSUME_SORT_ORDER={order}{options}"));
+            }
+        }
+    }
+    let mut said = asked.dir.picard_each_small(&calls)?.into_iter();
+    for &n in &numbers {
+        let text = input(&file.cases[n], path)?;
+        let mut nth = 0;
+        let case = &mut file.cases[n];
+        let first_run = case.blocks.iter().position(|block| block.key == "run").context("no run")?;
+        let mut blocks = case.blocks[..first_run].to_vec();
+        for run in case.blocks[first_run..].chunk_by(|_, next| next.key != "run") {
+            let mut answer = |mode| match said.next() {
+                Some((0, _)) => Ok(Ok(answer(asked, &stem(n, nth, mode))?)),
+                Some((code, why)) if why.is_empty() => bail!("Picard ended with {code}"),
+                Some((_, why)) => Ok(Err(why)),
+                None => bail!("no answer of Picard"),
+            };
+            let answers = [answer("template")?, answer("coordinate")?];
+            let run = Run { stated: run, order: sam::CoordinateOrder::of(&text) };
+            let expected = run.expected(answers);
+            blocks.extend(expected.with_context(|| format!("{}, {}", case.name(), run.stated[0].rest))?);
+            nth += 1;
+        }
+        case.blocks = blocks;
+    }
+    Ok(file.text())
+}
+
+fn stem(case: usize, run: usize, mode: &str) -> Stem {
+    Stem(format!("{case}.{run}.{mode}.marked"))
+}
+
+/// The input of a case: its own lines, or a file beside the cases.
+fn input(case: &Case, path: &Path) -> Result<String> {
+    let block = case.block("sam").with_context(|| format!("{}: no sam", case.name()))?;
+    match block.rest.as_str() {
+        "" => Ok(block.content()),
+        name => Ok(fs::read_to_string(path.with_file_name(name))?),
+    }
+}
+
+/// Picard's answer where it did not stop.
+fn answer(asked: &Asked<'_>, Stem(stem): &Stem) -> Result<PicardAnswer> {
+    let output = fs::read_to_string(asked.dir.path(&format!("{stem}.sam")))?;
+    let metrics = fs::read_to_string(asked.dir.path(&format!("{stem}.metrics")))?;
+    let brief = |record: &str| {
+        let first = record.split('\t').take(4);
+        first.chain(sam::fields(record, &TAGS)).collect::<Vec<_>>().join("\t")
+    };
+    let table =
+        metrics.split_once("\n## METRICS CLASS\t").and_then(|(_, table)| table.strip_suffix('\n'));
+    // the class and the names of the columns are always the same
+    let rows = |table: &str| table.split('\n').skip(2).map(|row| format!("|{row}")).collect();
+    Ok(PicardAnswer {
+        records: sam::records(&output).into_iter().map(brief).collect(),
+        metrics: table.map(rows),
+    })
+}
+
+/// A run as the file states it.
+struct Run<'a> {
+    stated: &'a [Block],
+    order: sam::CoordinateOrder<'a>,
+}
+
+impl Run<'_> {
+    /// The blocks of the run for Picard's answers, or why it stopped, in both modes.
+    fn expected(&self, answers: [Result<PicardAnswer, String>; 2]) -> Result<Vec<Block>> {
+        let mut blocks = vec![self.stated[0].clone()];
+        for (mode, answer) in MODES.into_iter().zip(answers) {
+            let other = blocks.clone();
+            match answer {
+                Ok(answer) => self.answered(&mut blocks, mode, answer, &other)?,
+                Err(why) => self.stopped(&mut blocks, mode, &why)?,
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn block(&self, mode: &str, word: &str) -> Option<&Block> {
+        self.stated.iter().find(|block| block.key == format!("{mode}{word}"))
+    }
+
+    /// Adds the blocks of a mode in which Picard stopped.
+    fn stopped(&self, blocks: &mut Vec<Block>, mode: &str, why: &str) -> Result<()> {
+        const NOT_PICARD_S: &str = "not Picard's, which stops (";
+        let remark = self.block(mode, "").and_then(|block| block.rest.strip_prefix(NOT_PICARD_S));
+        let Some(remark) = remark else {
+            blocks.push(Block::new(mode, &format!("an error (Picard: {why})"), Vec::new()));
+            return Ok(());
+        };
+        let (_, ours) = remark.rsplit_once("); ").context("no remark on what we want")?;
+        blocks.push(Block::new(mode, &format!("{NOT_PICARD_S}{why}); {ours}"), Vec::new()));
+        blocks.extend(OURS.iter().filter_map(|word| self.block(mode, word)).cloned());
+        Ok(())
+    }
+
+    /// Adds the blocks of a mode in which Picard gave an answer; `other` are those of the other mode.
+    fn answered(
+        &self,
+        blocks: &mut Vec<Block>,
+        mode: &str,
+        answer: PicardAnswer,
+        other: &[Block],
+    ) -> Result<()> {
+        let remark = self.block(mode, "").map_or("", |block| &block.rest);
+        ensure!(!remark.starts_with("not Picard's"), "Picard no longer stops in {mode} mode");
+        let records = Block::new(&format!("{mode}-records"), "", answer.records);
+        if let Some(deviation) = self.block(mode, "-picard") {
+            blocks.push(Block { lines: records.lines, ..deviation.clone() });
+            blocks.extend(OURS.iter().filter_map(|word| self.block(mode, word)).cloned());
+            return Ok(());
+        }
+        blocks.push(self.records(records, other));
+        let (short, lines) = (self.is_short(mode), answer.metrics);
+        let rest = if lines.is_some() { "" } else { "none" };
+        let lines = lines.map(|lines| if short { shortened(lines) } else { lines });
+        let metrics = Block::new(&format!("{mode}-metrics"), rest, lines.unwrap_or_default());
+        let same = |it: &&Block| {
+            it.key == "template-metrics" && (&it.rest, &it.lines) == (&metrics.rest, &metrics.lines)
+        };
+        blocks.push(match other.iter().find(same) {
+            Some(_) => Block::new(&metrics.key, "as template-metrics", Vec::new()),
+            None => metrics,
+        });
+        Ok(())
+    }
+
+    /// Records, or the words for those of the other mode after a sort.
+    fn records(&self, records: Block, other: &[Block]) -> Block {
+        let Some(template) = other.iter().find(|block| block.key == "template-records") else {
+            return records;
+        };
+        let mut sorted = template.lines.clone();
+        self.order.sort(&mut sorted);
+        if renamed(&sorted) != renamed(&records.lines) {
+            return records;
+        }
+        Block::new(&records.key, "as template-records", Vec::new())
+    }
+
+    /// Whether rows are left out of the histogram: unless the file has them all.
+    fn is_short(&self, mode: &str) -> bool {
+        let own = self.block(mode, "-metrics").filter(|block| !block.lines.is_empty());
+        let Some(stated) = own.or_else(|| self.block("template", "-metrics")) else { return true };
+        !stated.lines.iter().any(|line| line.starts_with("|99.0\t"))
+    }
+}
+
+/// Records with each DI replaced by the number of its first record.
+fn renamed(records: &[String]) -> Vec<String> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut field = |field: &str| match field.strip_prefix("DI:i:") {
+        Some(value) => {
+            let number = seen.len();
+            format!("DI:i:{}", seen.entry(value.to_owned()).or_insert(number))
+        }
+        None => field.to_owned(),
+    };
+    let mut record = |line: &String| line.split('\t').map(&mut field).collect::<Vec<_>>().join("\t");
+    records.iter().map(&mut record).collect()
+}
+
+/// Metrics with `... N rows` in place of three or more rows of the histogram that have no sets; of such rows the first two and
+/// the last stay.
+fn shortened(lines: Vec<String>) -> Vec<String> {
+    let is_empty =
+        |line: &String| line.contains(".0\t") && line.split('\t').skip(2).all(|sets| sets == "0");
+    let mut short = Vec::new();
+    for stretch in lines.chunk_by(|a, b| is_empty(a) && is_empty(b)) {
+        match stretch {
+            [first, second, left_out @ .., last] if left_out.len() > 2 => {
+                let rows = format!("|... {} rows", left_out.len());
+                short.extend([first.clone(), second.clone(), rows, last.clone()]);
+            }
+            _ => short.extend_from_slice(stretch),
+        }
+    }
+    short
+}

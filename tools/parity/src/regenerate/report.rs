@@ -1,0 +1,137 @@
+//! Reports of GATK in the short form of `tests/oracles/gatk/bqsr.txt`.
+
+use anyhow::{Context, Result, ensure};
+
+use super::bqsr::cases::{ARGUMENTS, FORMS};
+
+/// A table of a report.
+struct Table<'a> {
+    name: &'a str,
+    rows: Vec<Vec<&'a str>>,
+    /// Whether each column is aligned left or right; unknown if all its cells have its width.
+    sides: Vec<Option<char>>,
+}
+
+/// A report in short form: first arguments and quantized qualities, then the lines of the other tables.
+pub struct ShortReport {
+    pub first: Vec<String>,
+    pub tables: Vec<String>,
+}
+
+impl ShortReport {
+    /// The short form of a report.
+    pub fn of(text: &str) -> Result<Self> {
+        let mut parts = text.split("#:GATKTable:").skip(1);
+        let mut tables = Vec::new();
+        // each table begins with two such lines: its size and formats, and its name
+        while let (Some(_), Some(part)) = (parts.next(), parts.next()) {
+            tables.push(Table::of(part)?);
+        }
+        let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
+        ensure!(names == FORMS.map(|form| form.name), "other tables: {names:?}");
+        let [arguments, quantized, rest @ ..] = &tables[..] else { unreachable!("five tables") };
+        let mut first = Vec::new();
+        let usual = |row: &&Vec<&str>| ARGUMENTS.contains(&(row[0], row[1]));
+        let others = arguments.rows.iter().filter(|row| !usual(row));
+        let others: Vec<String> = others.map(|row| row.join("=")).collect();
+        if !others.is_empty() {
+            first.push(format!("arguments {}", others.join(" ")));
+        }
+        first.push(format!("quantized {}", ranges(&quantized.rows)));
+        Ok(ShortReport { first, tables: rest.iter().flat_map(Table::short).collect() })
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Reads a table from its name on.
+    fn of(text: &'a str) -> Result<Self> {
+        let mut lines = text.lines();
+        let (name, _) = lines.next().and_then(|line| line.split_once(':')).context("no name")?;
+        let columns = lines.next().context("no columns")?;
+        let is_start = |at: &usize| {
+            let before = at.checked_sub(1).map_or(b' ', |before| columns.as_bytes()[before]);
+            columns.as_bytes()[*at] != b' ' && before == b' '
+        };
+        let starts: Vec<usize> = (0..columns.len()).filter(is_start).collect();
+        let mut table = Table { name, rows: Vec::new(), sides: vec![None; starts.len()] };
+        for line in lines.take_while(|line| !line.is_empty()) {
+            let mut row = Vec::new();
+            for (column, &start) in starts.iter().enumerate() {
+                let end = starts.get(column + 1).map_or(line.len(), |next| next - 2);
+                let cell = line.get(start..end).with_context(|| format!("a short row: {line}"))?;
+                if cell.starts_with(' ') {
+                    table.sides[column] = Some('r');
+                } else if cell.ends_with(' ') {
+                    table.sides[column] = Some('l');
+                }
+                row.push(cell.trim());
+            }
+            table.rows.push(row);
+        }
+        Ok(table)
+    }
+
+    /// Its heading and its rows.
+    fn short(&self) -> Vec<String> {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
+        let usual = FORMS.iter().find(|form| form.name == self.name).map_or("", |form| form.sides);
+        let sides: String =
+            self.sides.iter().zip(usual.chars()).map(|(side, usual)| side.unwrap_or(usual)).collect();
+        let heading =
+            if sides == usual { self.name.to_owned() } else { format!("{} {sides}", self.name) };
+        let rows = if self.name == "RecalTable2" { self.cells() } else { self.joined() };
+        std::iter::once(heading).chain(rows).collect()
+    }
+
+    fn joined(&self) -> Vec<String> {
+        self.rows.iter().map(|row| row.join("\t")).collect()
+    }
+
+    /// Rows of one read group, quality, covariate and event together, at most 16 of them in a line behind these.
+    fn cells(&self) -> Vec<String> {
+        let mut sets: Vec<(String, Vec<String>)> = Vec::new();
+        for row in &self.rows {
+            let key = format!("{}\t{}\t{}\t{}\t", row[0], row[1], row[3], row[4]);
+            match sets.iter_mut().find(|set| set.0 == key) {
+                Some((_, cells)) => cells.push(cell(row)),
+                None => sets.push((key, vec![cell(row)])),
+            }
+        }
+        let lines = |(key, cells): &(String, Vec<String>)| -> Vec<String> {
+            cells.chunks(16).map(|cells| format!("{key}{}", cells.join(" "))).collect()
+        };
+        sets.iter().flat_map(lines).collect()
+    }
+}
+
+/// `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS`, without decimals that are 0, and without errors if there are none.
+fn cell(row: &[&str]) -> String {
+    let (value, empirical, observations) = (row[2], row[5].trim_end_matches(".0000"), row[6]);
+    match row[7].trim_end_matches(".00") {
+        "0" => format!("{value}={empirical}/{observations}"),
+        errors => format!("{value}={empirical}/{observations}/{errors}"),
+    }
+}
+
+/// `FROM-TO:COUNT:VALUE` apart by spaces; the value `=` is the quality itself.
+fn ranges(mut rows: &[Vec<&str>]) -> String {
+    let mut ranges = Vec::new();
+    while let Some(first) = rows.first() {
+        let is_itself = first[0] == first[2];
+        let value = if is_itself { "=" } else { first[2] };
+        let goes_on = |row: &&Vec<&str>| {
+            let same = if is_itself { row[0] == row[2] } else { row[2] == value };
+            row[1] == first[1] && same
+        };
+        let (range, rest) = rows.split_at(rows.iter().take_while(goes_on).count());
+        let qualities = match range {
+            [first, .., last] => format!("{}-{}", first[0], last[0]),
+            _ => first[0].to_owned(),
+        };
+        ranges.push(format!("{qualities}:{}:{value}", first[1]));
+        rows = rest;
+    }
+    ranges.join(" ")
+}

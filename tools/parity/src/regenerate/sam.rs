@@ -1,0 +1,65 @@
+//! SAM text of cases: its records, and their order by coordinate.
+
+use std::collections::HashMap;
+
+/// Lines that are not of the header.
+pub fn records(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with('@')).collect()
+}
+
+/// A column of a record.
+pub fn column(record: &str, at: usize) -> &str {
+    record.split('\t').nth(at).unwrap_or_default()
+}
+
+/// A column of a record that is a number.
+pub fn number(record: &str, at: usize) -> i64 {
+    column(record, at).parse().unwrap_or_default()
+}
+
+/// Some optional fields of a record, in the order of `tags`.
+pub fn fields<'a>(record: &'a str, tags: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    tags.iter().filter_map(|tag| record.split('\t').skip(11).find(|field| field.starts_with(tag)))
+}
+
+/// The order of `samtools sort`, by the sequences of a header.
+pub struct CoordinateOrder<'a>(HashMap<&'a str, usize>);
+
+impl<'a> CoordinateOrder<'a> {
+    /// The order of SAM text.
+    pub fn of(text: &'a str) -> Self {
+        let sequences = text.lines().filter(|line| line.starts_with("@SQ\t"));
+        let names = sequences.filter_map(|line| line.split('\t').find_map(|it| it.strip_prefix("SN:")));
+        CoordinateOrder(names.enumerate().map(|(place, name)| (name, place)).collect())
+    }
+
+    /// Sorts lines that begin with QNAME, FLAG, RNAME and POS; equal ones stay as they were.
+    pub fn sort(&self, lines: &mut [impl AsRef<str>]) {
+        lines.sort_by_key(|line| {
+            let line = line.as_ref();
+            let place = self.0.get(column(line, 2)).copied().unwrap_or(self.0.len());
+            (place, number(line, 3), number(line, 1) & 0x10)
+        });
+    }
+}
+
+/// SAM text with its records in the order of `samtools sort`.
+pub fn coordinate_sorted(text: &str) -> String {
+    let mut sorted = records(text);
+    CoordinateOrder::of(text).sort(&mut sorted);
+    let header = text.lines().filter(|line| line.starts_with('@'));
+    header.chain(sorted).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::coordinate_sorted;
+
+    #[test]
+    fn records_are_sorted_by_sequence_position_and_strand() {
+        let header = "@SQ\tSN:b\tLN:9\n@SQ\tSN:a\tLN:9\n";
+        let given = "u\t4\t*\t0\nr\t16\tb\t2\ns\t0\ta\t1\nf\t0\tb\t2\nt\t0\tb\t1\n";
+        let sorted = "t\t0\tb\t1\nf\t0\tb\t2\nr\t16\tb\t2\ns\t0\ta\t1\nu\t4\t*\t0\n";
+        assert_eq!(coordinate_sorted(&format!("{header}{given}")), format!("{header}{sorted}"));
+    }
+}
