@@ -5,16 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use super::asked::Asked;
+use super::bqsr_cases::{self as cases, BqsrCase, BqsrRun};
 use super::case_file::{Block, Case};
 use super::report::ShortReport;
-use super::{Asked, sam};
+use super::sam;
 use crate::gatk::Gatk;
-use cases::{BqsrCase, BqsrRun};
-
-/// The files of cases, and the short form of reports, as the tests read them.
-#[allow(dead_code)] // the tests use more of it
-#[path = "../../../../tests/program/bqsr/cases.rs"]
-pub mod cases;
 
 /// The fields that recalibration may change or remove.
 const QUALITIES: [&str; 3] = ["OQ:", "BI:", "BD:"];
@@ -78,7 +74,7 @@ impl PlacedCase<'_> {
                 dir.newest(&format!("faidx {file}"))?;
                 dir.newest(&format!("dict -o {stem}.dict {file}"))?;
             }
-            if file.ends_with(".sam") && self.case.runs.iter().any(|run| has_intervals(run)) {
+            if file.ends_with(".sam") && self.case.runs.iter().any(has_intervals) {
                 dir.newest(&format!("view --no-PG -b -o {file}.bam {file}"))?;
                 dir.newest(&format!("index {file}.bam"))?;
             }

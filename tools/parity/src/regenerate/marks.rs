@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use super::asked::{Asked, MARK_DUPLICATES};
 use super::case_file::{Block, Case};
-use super::{Asked, MARK_DUPLICATES, sam};
+use super::sam;
 
 /// A mode of marking, and Picard's name for the order of its input.
 struct Mode {

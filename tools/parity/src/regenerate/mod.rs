@@ -3,7 +3,9 @@
 //! Inputs, remarks and accepted deviations are written by hand and stay as they are; only expected results are written.
 //! With the same tools the files come out byte for byte the same.
 
+mod asked;
 mod bqsr;
+mod bqsr_cases;
 mod case_file;
 mod marks;
 mod options;
@@ -17,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, workspace};
 
 use crate::commands::{Commands, SampleDir};
-use case_file::{Case, CaseFile};
+use asked::Asked;
 
 /// One file of expected results.
 struct Oracle {
@@ -33,32 +35,6 @@ const ORACLES: [Oracle; 5] = [
     Oracle { file: "gatk/bqsr.txt", make: bqsr::regenerated },
     Oracle { file: "gatk/bqsr_random.txt", make: bqsr::regenerated },
 ];
-
-/// The tool of Picard that marks duplicates.
-const MARK_DUPLICATES: &str = "picard.sam.markduplicates.MarkDuplicates";
-
-/// How the real tools are asked.
-pub struct Asked<'a> {
-    /// Where they are run.
-    pub dir: SampleDir<'a>,
-    pub peers: &'a Peers,
-    /// Only cases whose names contain this.
-    pub only_case: Option<&'a str>,
-}
-
-impl Asked<'_> {
-    /// Whether a case is asked for.
-    pub fn has(&self, case: &Case) -> bool {
-        self.only_case.is_none_or(|text| case.name().contains(text))
-    }
-
-    /// The file of cases, and the numbers of those that are asked for.
-    fn cases(&self, path: &Path) -> Result<(CaseFile, Vec<usize>)> {
-        let file = CaseFile::read(path)?;
-        let asked = (0..file.cases.len()).filter(|&n| self.has(&file.cases[n])).collect();
-        Ok((file, asked))
-    }
-}
 
 /// Writes oracles again: those whose names contain one of `names`, or all.
 pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path) -> Result<()> {

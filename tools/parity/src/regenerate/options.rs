@@ -6,8 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::asked::{Asked, MARK_DUPLICATES};
 use super::case_file::{Block, Case};
-use super::{Asked, MARK_DUPLICATES, sam};
+use super::sam;
 
 /// The optional fields that are compared.
 const TAGS: [&str; 5] = ["DT:", "DI:", "DS:", "MI:", "ZZ:"];
@@ -50,11 +51,11 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let mut said = asked.dir.picard_each_small(&calls)?.into_iter();
     for &n in &numbers {
         let text = input(&file.cases[n], path)?;
-        let mut nth = 0;
         let case = &mut file.cases[n];
         let first_run = case.blocks.iter().position(|block| block.key == "run").context("no run")?;
         let mut blocks = case.blocks[..first_run].to_vec();
-        for run in case.blocks[first_run..].chunk_by(|_, next| next.key != "run") {
+        let runs = case.blocks[first_run..].chunk_by(|_, next| next.key != "run");
+        for (nth, run) in runs.enumerate() {
             let mut answer = |mode| match said.next() {
                 Some((0, _)) => Ok(Ok(answer(asked, &stem(n, nth, mode))?)),
                 Some((code, why)) if why.is_empty() => bail!("Picard ended with {code}"),
@@ -65,7 +66,6 @@ pub fn regenerated(asked: &Asked<'_>, path: &Path) -> Result<String> {
             let run = Run { stated: run, order: sam::CoordinateOrder::of(&text) };
             let expected = run.expected(answers);
             blocks.extend(expected.with_context(|| format!("{}, {}", case.name(), run.stated[0].rest))?);
-            nth += 1;
         }
         case.blocks = blocks;
     }

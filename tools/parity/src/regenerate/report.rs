@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::bqsr::cases::{ARGUMENTS, FORMS};
+use super::bqsr_cases::{ARGUMENTS, FORMS};
 
 /// A table of a report.
 struct Table<'a> {
