@@ -1,5 +1,5 @@
 //! Compares with the text of `samtools stats` (1.24) for unusual reads of every kind. samtools wrote the
-//! file; the lines that name the program and the sections that we do not write are left out.
+//! file below its first line; the lines that name the program and the sections that we do not write are left out.
 #![allow(clippy::unwrap_used)]
 
 use readmill_filters::tally::Stats;
@@ -36,10 +36,10 @@ fn rows_are_those_of_samtools_however_the_reads_are_divided() {
         let (first, rest) = text.split_once('\n').unwrap();
         assert!(first.starts_with("# This file was produced by samtools stats"), "MultiQC looks for it");
         assert!(first.ends_with(", not by samtools"));
-        for (ours, theirs) in rest.lines().zip(TEXT.lines()) {
+        for (ours, theirs) in rest.lines().zip(TEXT.lines().skip(1)) {
             assert_eq!(ours, theirs);
         }
-        assert_eq!(rest.lines().count(), TEXT.lines().count());
+        assert_eq!(rest.lines().count(), TEXT.lines().skip(1).count());
     }
 }
 

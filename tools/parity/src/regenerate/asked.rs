@@ -33,3 +33,8 @@ impl Asked<'_> {
         Ok((file, asked))
     }
 }
+
+/// A text without its first line.
+pub fn below_first_line(text: &str) -> &str {
+    text.split_once('\n').map_or("", |(_, rest)| rest)
+}

@@ -11,6 +11,7 @@ mod marks;
 mod options;
 mod report;
 mod sam;
+mod whole_files;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,22 +20,42 @@ use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, workspace};
 
 use crate::commands::{Commands, SampleDir};
-use asked::Asked;
+use asked::{Asked, below_first_line};
 
-/// One file of expected results.
+/// One file of expected results. Its first line says which tool gave them.
 struct Oracle {
     /// Below `tests/oracles`.
     file: &'static str,
+    /// The file with the results of now; any first line.
     make: fn(&Asked<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 5] = [
+const ORACLES: [Oracle; 9] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerated },
     Oracle { file: "picard/options.txt", make: options::regenerated },
     Oracle { file: "picard/larger.txt", make: options::regenerated },
+    Oracle { file: "picard/adapters.txt", make: whole_files::adapters },
     Oracle { file: "gatk/bqsr.txt", make: bqsr::regenerated },
     Oracle { file: "gatk/bqsr_random.txt", make: bqsr::regenerated },
+    Oracle { file: "gatk/recalibration/gathered.table", make: whole_files::gathered },
+    Oracle { file: "gatk/recalibration/plot.csv", make: whole_files::plot_data },
+    Oracle { file: "samtools/stats.txt", make: whole_files::stats },
 ];
+
+impl Oracle {
+    /// The first line: the tool, and how its answers were got.
+    fn first_line(&self, peers: &Peers) -> Result<String> {
+        let (tool, version) = match self.file.split('/').next() {
+            Some("picard") => ("Picard", peers.picard()?.version),
+            Some("gatk") => ("GATK", peers.gatk()?.version),
+            _ => ("samtools", peers.newest_samtools()?.version),
+        };
+        let by_hand = "inputs and remarks are written by hand";
+        Ok(format!(
+            "# Generated: results of {tool} {version}, by `./dev parity --regenerate`; {by_hand}."
+        ))
+    }
+}
 
 /// Writes oracles again: those whose names contain one of `names`, or all.
 pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path) -> Result<()> {
@@ -44,11 +65,13 @@ pub fn run(names: &[String], only_case: Option<&str>, peers: &Peers, root: &Path
     let all = ORACLES.map(|oracle| oracle.file).join(", ");
     ensure!(!oracles.is_empty(), "no oracle has such a name; they are {all}");
     let commands = Commands::of_peers(peers)?;
-    for Oracle { file, make } in oracles {
+    for oracle in oracles {
+        let Oracle { file, make } = oracle;
         let path = directory().join(file);
         let dir = SampleDir::new(&commands, &root.join(file))?;
         let before = fs::read_to_string(&path).with_context(|| format!("no {}", path.display()))?;
         let after = make(&Asked { dir, peers, only_case }, &path).with_context(|| (*file).to_owned())?;
+        let after = format!("{}\n{}", oracle.first_line(peers)?, below_first_line(&after));
         if before == after {
             println!("same     {file}");
         } else {

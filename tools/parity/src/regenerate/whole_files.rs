@@ -1,0 +1,128 @@
+//! Oracles that are one answer of a tool: marked adapters, statistics, and reports that are put together.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::asked::{Asked, below_first_line};
+use super::sam;
+use crate::gatk::Gatk;
+use crate::outputs::Printed;
+
+const MARK_ADAPTERS: &str = "picard.illumina.MarkIlluminaAdapters";
+
+/// Options of Picard that keep all adapters.
+const NOT_PRUNED: &str = "PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1";
+
+/// Templates with the XT that Picard gives their reads, as `crates/filters/tests/filters/adapters.rs` explains.
+pub fn adapters(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path)?;
+    let mut files = ["pairs", "singles"].map(|name| (name, "@HD\tVN:1.6\tSO:queryname\n".to_owned()));
+    let mut templates = Vec::new();
+    for (number, line) in below_first_line(&text).lines().enumerate() {
+        let [first, last, ..] = line.split(' ').collect::<Vec<_>>()[..] else {
+            bail!("no bases: {line}")
+        };
+        let record = |flags: u16, bases: &str| {
+            let quals = "I".repeat(bases.len());
+            format!("t{number:06}\t{flags}\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{quals}\n")
+        };
+        files[0].1 += &(record(77, first) + &record(141, last));
+        files[1].1 += &record(4, first);
+        templates.push([first, last]);
+    }
+    for (name, text) in &files {
+        fs::write(asked.dir.path(&format!("{name}.sam")), text)?;
+    }
+    let call = |input: &str, output: &str, options: &str| {
+        format!("{MARK_ADAPTERS} I={input}.sam O={output}.sam M={output}.metrics{options}")
+    };
+    let calls = [
+        call("pairs", "pruned", ""),
+        call("pairs", "all", &format!(" {NOT_PRUNED}")),
+        call("singles", "single", ""),
+    ];
+    let ends = asked.dir.picard_each_small(&calls)?;
+    ensure!(ends.iter().all(|end| end.0 == 0), "Picard ended with {ends:?}");
+    let [pruned, all, single] = ["pruned", "all", "single"].map(|name| marks(asked, name));
+    let (pruned, all, single) = (pruned?, all?, single?);
+    let mut lines = String::new();
+    for (number, bases) in templates.into_iter().enumerate() {
+        let mark = |marks: &HashMap<ReadEnd, String>, flags| {
+            let found = marks.get(&ReadEnd { template: number, flags });
+            found.cloned().unwrap_or_else(|| "-".to_owned())
+        };
+        let marks =
+            [mark(&pruned, 77), mark(&pruned, 141), mark(&all, 77), mark(&all, 141), mark(&single, 4)];
+        lines += &format!("{} {}\n", bases.join(" "), marks.join(" "));
+    }
+    Ok(format!("#\n{lines}"))
+}
+
+/// A read: the number of its template, and its flags.
+#[derive(PartialEq, Eq, Hash)]
+struct ReadEnd {
+    template: usize,
+    flags: i64,
+}
+
+/// XT of the reads that have it.
+fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
+    let text = fs::read_to_string(asked.dir.path(&format!("{name}.sam")))?;
+    let mut marks = HashMap::new();
+    for record in sam::records(&text) {
+        let template = sam::column(record, 0).trim_start_matches('t').parse()?;
+        let mark = sam::fields(record, &["XT:i:"]).next().map(|field| field[5..].to_owned());
+        marks.extend(mark.map(|mark| (ReadEnd { template, flags: sam::number(record, 1) }, mark)));
+    }
+    Ok(marks)
+}
+
+/// Sections of `samtools stats` that readmill does not write: the starts of their lines.
+const LEFT_OUT: [&str; 6] = [
+    "# This file was produced by",
+    "# The command line was:",
+    "# Coverage distribution.",
+    "COV\t",
+    "# GC-depth.",
+    "GCD\t",
+];
+
+/// The text of `samtools stats` for the reads beside it, without [`LEFT_OUT`].
+pub fn stats(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    fs::copy(path.with_file_name("stats.sam"), asked.dir.path("stats.sam"))?;
+    let text = Printed::newest(&asked.dir, "stats stats.sam")?.text()?;
+    let kept = text.lines().filter(|line| !LEFT_OUT.iter().any(|start| line.starts_with(start)));
+    Ok(kept.fold("#\n".to_owned(), |text, line| text + line + "\n"))
+}
+
+/// The report that GATK gathers from the two beside it.
+pub fn gathered(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let reports = ["one.table", "two.table"];
+    answer(asked, path, &reports, "walkers.bqsr.GatherBQSRReports -I one.table -I two.table -O ")
+}
+
+/// The data for plots that GATK makes of two reports beside them.
+pub fn plot_data(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let reports = ["one.table", "gathered.table"];
+    answer(
+        asked,
+        path,
+        &reports,
+        "walkers.bqsr.AnalyzeCovariates -before one.table -after gathered.table -csv ",
+    )
+}
+
+/// The file that a call of GATK writes from files beside it.
+fn answer(asked: &Asked<'_>, path: &Path, files: &[&str], call: &str) -> Result<String> {
+    for file in files {
+        let text = fs::read_to_string(path.with_file_name(file))?;
+        fs::write(asked.dir.path(file), below_first_line(&text))?;
+    }
+    let name = path.file_name().context("no name")?.to_string_lossy();
+    let output = format!("made.{name}");
+    Gatk::find(asked.peers)?.each(&asked.dir, &[format!("{call}{output}")])?;
+    Ok(format!("#\n{}", fs::read_to_string(asked.dir.path(&output))?))
+}
