@@ -48,7 +48,7 @@ pub struct ExtraWriter<'a> {
     encoders: IdleEncoders,
 }
 
-/// Encoders that no thread uses at the moment: making a compressor for each buffer would cost more than some buffers.
+/// Encoders that no thread uses at the moment, so that a compressor is not made for each buffer.
 struct IdleEncoders {
     list: Mutex<Vec<(EncoderSettings, PartEncoder)>>,
     /// The most that are kept.

@@ -325,7 +325,7 @@ const METHODS: &[Choice<Method>] = &[
         value: Method::Directional,
         name: "directional",
         aliases: &[],
-        help: "Those that may come of a more frequent one by errors, as umi_tools has it",
+        help: "UMIs that may be sequencing errors of a more frequent UMI, as in umi_tools",
     },
     Choice {
         value: Method::Adjacency,

@@ -173,9 +173,7 @@ impl Encoder {
         let references = self.writing.references.as_ref();
         let length = |contig| references.map_or(i64::MAX, |it| it.length(contig));
         for (contig, records) in container_ranges(batch, length) {
-            let all = records.clone().map(|i| batch.record(batch.spans[i]));
-            let bytes: u64 = all.clone().map(|it| it.raw().len() as u64).sum();
-            let unknown = unknown_bases(all)?.saturating_sub(bytes);
+            let unknown = unknown_bases(records.clone().map(|i| batch.record(batch.spans[i])))?;
             let hole = if unknown > KEPT_BYTES {
                 let EncoderOptions { ledger, turn, .. } = self.writing.clone();
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);

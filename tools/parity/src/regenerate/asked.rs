@@ -1,4 +1,4 @@
-//! What is to be regenerated, and where the real tools run.
+//! A request to regenerate oracles: the cases, and the directory in which the real tools run.
 
 use std::path::Path;
 
