@@ -12,6 +12,7 @@
 //! | `aligning` | the input that aligns FASTQ reads |
 //! | `outputs` | the main output, extra outputs and report files |
 //! | `compare` | `readmill compare` |
+//! | `shard` | a job in stages: the files between them, and the commands |
 //! | `process` | this process: its allocator, memory limit, log, and pauses for tests |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -22,6 +23,7 @@ mod pipeline;
 pub mod plan;
 mod process;
 mod run;
+pub mod shard;
 
 pub use outputs::signal;
 pub use plan::Plan;

@@ -150,7 +150,7 @@ const INDEX_FORMATS: &[Choice<IndexFormat>] = &[
 ];
 
 /// A size, or `auto` for the default.
-fn parse_memory(text: &str) -> std::result::Result<u64, String> {
+pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
     if text == "auto" {
         return Ok(limit::default_limit());
     }

@@ -6,6 +6,7 @@ use readmill::plan::{Command, DuplicateFlags, Steps};
 use readmill_record::Result;
 
 use super::common::{Io, SampleFlag};
+use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
 
 /// Flags of marking alone.
@@ -18,6 +19,8 @@ pub struct MarkdupArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
+    resume: ResumeFlag,
+    #[command(flatten)]
     sort: OutputOrder,
     #[command(flatten)]
     duplicates: DuplicateFlags,
@@ -26,6 +29,10 @@ pub struct MarkdupArgs {
 }
 
 impl MarkdupArgs {
+    pub fn resume(&self) -> &ResumeFlag {
+        &self.resume
+    }
+
     pub fn plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.duplicates());
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };

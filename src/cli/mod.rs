@@ -15,9 +15,11 @@ mod index;
 mod markdup;
 mod prep;
 mod recalibration;
+mod shard;
 mod sort;
 mod tally;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -67,6 +69,9 @@ enum Command {
     Checksum(tally::ChecksumArgs),
     /// Say how far two files agree
     Compare(compare::CompareArgs),
+    /// A sort, or duplicates, in stages: on many machines, or to go on after a stop
+    #[command(subcommand)]
+    Shard(shard::Shard),
     /// Simulate a sample and prepare it
     Demo(demo::DemoArgs),
 }
@@ -77,7 +82,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return fail(&error),
     };
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -90,7 +95,7 @@ pub fn main() -> ExitCode {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
-    let code = match dispatch(cli.command) {
+    let code = match dispatch(cli.command, &arguments) {
         Ok(code) => code,
         Err(error) => fail(&error),
     };
@@ -111,16 +116,17 @@ impl Command {
     }
 }
 
-fn dispatch(command: Command) -> Result<ExitCode, Error> {
+fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error> {
     match command {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => process(&it.plan()?),
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Index(it) => it.run().map(|()| ExitCode::SUCCESS),
-        Command::Prep(it) => process(&it.plan()?),
-        Command::Sort(it) => process(&it.plan(plan::Command::Sort)?),
-        Command::Merge(it) => process(&it.plan(plan::Command::Merge)?),
-        Command::Markdup(it) => process(&it.plan()?),
+        Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
+        Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
+        Command::Merge(it) => resume(it.resume(), &it.plan(plan::Command::Merge)?, arguments),
+        Command::Markdup(it) => resume(it.resume(), &it.plan()?, arguments),
+        Command::Shard(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Filter(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
@@ -130,6 +136,11 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
     }
+}
+
+/// Carries out a plan, in stages if that is asked for.
+fn resume(flag: &shard::ResumeFlag, plan: &Plan, arguments: &[OsString]) -> Result<ExitCode, Error> {
+    if flag.run(plan, arguments)? { Ok(ExitCode::SUCCESS) } else { process(plan) }
 }
 
 fn process(plan: &Plan) -> Result<ExitCode, Error> {
@@ -147,6 +158,7 @@ fn fail(error: &Error) -> ExitCode {
         ErrorKind::Input => 2,
         ErrorKind::Io => 3,
         ErrorKind::Different => 4,
+        ErrorKind::Temporary => 75,
         ErrorKind::Bug => 101,
         ErrorKind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
     };

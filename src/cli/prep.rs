@@ -10,6 +10,7 @@ use readmill_record::{Error, Result};
 use super::common::{Io, SampleFlag};
 use super::filter_flags::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
+use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.
@@ -22,6 +23,8 @@ optional fields."
 pub struct PrepArgs {
     #[command(flatten)]
     io: Io,
+    #[command(flatten)]
+    resume: ResumeFlag,
     #[command(flatten)]
     steps: StepFlags,
 }
@@ -137,6 +140,10 @@ impl BqsrFlags {
 }
 
 impl PrepArgs {
+    pub fn resume(&self) -> &ResumeFlag {
+        &self.resume
+    }
+
     pub fn plan(&self) -> Result<Plan> {
         let mut plan = self.io.plan(Command::Prep, self.steps.steps(self.io.reference())?)?;
         plan.tallies.sample = self.steps.sample();

@@ -11,6 +11,7 @@ use readmill_sort::Order;
 use readmill_sort::key::Within;
 
 use super::common::Io;
+use super::shard::ResumeFlag;
 
 /// Flags of the sort alone.
 #[derive(Args)]
@@ -21,6 +22,8 @@ queryname that of Picard 3.4; reads that are equal in it keep the order of the i
 pub struct SortArgs {
     #[command(flatten)]
     io: Io,
+    #[command(flatten)]
+    resume: ResumeFlag,
     /// By name, numbers in it by their value (natural)
     #[arg(short = 'n', long)]
     natural: bool,
@@ -63,6 +66,10 @@ fn parse_tag(text: &str) -> Result<Tag, String> {
 }
 
 impl SortArgs {
+    pub fn resume(&self) -> &ResumeFlag {
+        &self.resume
+    }
+
     fn order(&self) -> Order {
         match (self.tag, self.natural, self.lexicographic) {
             (Some(tag), true, _) => Order::Tag { tag, within: Within::Natural },

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | [`sink`] | an output: encoding, writing, index |
+//! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
 //! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
@@ -23,7 +24,8 @@ pub mod report_files;
 pub mod routing;
 pub mod signal;
 mod sink;
+pub mod staged_parts;
 
 pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names};
-pub use sink::{EncodedPart, EncoderSettings, PartEncoder, PartWriter, Sink};
+pub use sink::{EncodedPart, EncoderSettings, PartEncoder, PartTarget, PartWriter, Sink};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
 use readmill_filters::tally::{Report, RunNames};
-use readmill_markdup::apply::FlaggedCounts;
-use readmill_markdup::{DuplicateCounts, DuplicationMetrics, Libraries};
+use readmill_markdup::metrics::{LibraryCounts, SetSizes};
+use readmill_markdup::{DuplicationMetrics, Libraries};
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
 
@@ -218,15 +218,13 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// Returns the metrics of the duplicates that were found and marked.
 pub fn duplication(
     libraries: &Libraries,
-    tally: &DuplicateCounts,
-    counted: &FlaggedCounts,
+    counts: Vec<LibraryCounts>,
+    sizes: &SetSizes,
 ) -> DuplicationMetrics {
-    let mut counts = tally.libraries.clone();
-    counted.add_to(&mut counts);
     let rows = libraries.names().iter().enumerate().filter_map(|(number, name)| {
         let counts = counts.get(number).cloned().unwrap_or_default();
         let listed = libraries.is_listed(number) || counts != Default::default();
         listed.then(|| (name.clone(), counts))
     });
-    DuplicationMetrics { libraries: rows.collect(), sets: tally.sizes.clone() }
+    DuplicationMetrics { libraries: rows.collect(), sets: sizes.clone() }
 }

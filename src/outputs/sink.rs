@@ -60,6 +60,43 @@ pub struct EncodedPart {
     pub routed: RoutedRecords,
 }
 
+/// Takes encoded parts in order.
+pub trait PartTarget {
+    /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
+    fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>>;
+
+    /// Takes the next part.
+    fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()>;
+}
+
+impl PartTarget for Sink {
+    fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>> {
+        Ok(Sink::writer(self, header, in_flight))
+    }
+
+    fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+        Sink::take(self, part, writer)
+    }
+}
+
+/// Returns the scheme of the index of an output; `None` if it gets none, or is not BAM.
+fn index_scheme(
+    output: &Output,
+    header: &Header,
+    sorted: bool,
+    is_regular: bool,
+) -> Result<Option<Scheme>> {
+    let bam = output.format == Format::Bam;
+    Ok(match output.index {
+        Index::Auto if bam && sorted && is_regular => Some(Scheme::for_header(header)),
+        Index::Auto | Index::No => None,
+        Index::Wanted if output.format == Format::Cram => None,
+        Index::Wanted => Some(Scheme::for_header(header)),
+        Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
+        Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
+    })
+}
+
 impl Sink {
     /// Opens the output for a file with this header, or one that differs only in its order. Contig data for CRAM is
     /// charged to `ledger`.
@@ -97,14 +134,7 @@ impl Sink {
                 }
             }
         }
-        let scheme = match output.index {
-            Index::Auto if bam && sorted && files.are_regular() => Some(Scheme::for_header(header)),
-            Index::Auto | Index::No => None,
-            Index::Wanted if is_cram => None,
-            Index::Wanted => Some(Scheme::for_header(header)),
-            Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
-            Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
-        };
+        let scheme = index_scheme(output, header, sorted, files.are_regular())?;
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
         let indexed = sorted && files.are_regular() && output.index != Index::No;
@@ -229,6 +259,7 @@ impl Sink {
     /// Writes the next part.
     pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
         self.assign_offset(&mut part);
+        self.files.go_to(part.start);
         self.write_bytes(&part.bytes)
     }
 
@@ -308,6 +339,28 @@ pub struct PartWriter<'a> {
 }
 
 impl<'a> PartWriter<'a> {
+    /// A writer of parts of a BAM file that another process will put together.
+    pub(super) fn detached(
+        output: &Output,
+        header: &'a Header,
+        sorted: bool,
+        in_flight: usize,
+    ) -> Result<Self> {
+        let sorted = sorted || header.claims_coordinate_order();
+        let Output { format, codec, ref fastq, .. } = *output;
+        Ok(PartWriter {
+            format,
+            codec,
+            level: output.level.unwrap_or(DEFAULT_LEVEL),
+            scheme: index_scheme(output, header, sorted, true)?,
+            header,
+            fastq: fastq.clone(),
+            cram: None,
+            parts: Pool::new(in_flight),
+            pending: None,
+        })
+    }
+
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder {
         if let Some(writing) = &self.cram {
@@ -348,7 +401,7 @@ impl<'a> PartWriter<'a> {
     }
 
     /// Recycles the memory of a written part, unless long reads made it large.
-    fn reuse(&self, part: EncodedPart) {
+    pub(super) fn reuse(&self, part: EncodedPart) {
         if part.bytes.capacity() <= KEPT_BYTES {
             self.parts.put(part);
         }

@@ -1,5 +1,6 @@
 //! The inputs of a run, read one after the other as if they were one file.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,6 +66,8 @@ pub struct Inputs {
     list: Arc<[InputFile]>,
     header: Header,
     at: usize,
+    /// How many of them are read.
+    end: usize,
     /// Opened sources; `None` for those that have been read, or are opened again later.
     sources: Vec<Option<Source>>,
     rules: OpenOptions,
@@ -102,7 +105,8 @@ impl Inputs {
         let again = list.iter().zip(&sources).filter(|(_, source)| source.is_none());
         let again = again.map(|(input, _)| Source::opening_bytes(&input.header)).max();
         let _reopening = again.map(|bytes| rules.ledger.charge("headers", bytes)).transpose()?;
-        Ok(Inputs { list, header, at: 0, sources, rules, _reopening, context: None, lanes: None })
+        let end = list.len();
+        Ok(Inputs { list, header, at: 0, end, sources, rules, _reopening, context: None, lanes: None })
     }
 
     /// Creates one input of reads that are aligned as they are read; errors about records name `path`.
@@ -113,7 +117,26 @@ impl Inputs {
         let rules = OpenOptions::default();
         let lanes = Some((lanes, 0));
         let sources = Vec::new();
-        Inputs { list, header, at: 0, sources, rules, _reopening: None, context: None, lanes }
+        Inputs { list, header, at: 0, end: 1, sources, rules, _reopening: None, context: None, lanes }
+    }
+
+    /// Reads only the input of this number, as `input`: a part of its file that looks like a file.
+    pub fn narrow(&mut self, number: usize, input: Box<dyn Read + Send>) -> Result<()> {
+        let own = &self.list[number];
+        // The header once more, and as it is read.
+        let ledger = &self.rules.ledger;
+        let charge = ledger.charge("headers", 2 * Source::opening_bytes(&own.header))?;
+        let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&own.path, &self.rules) };
+        let source = Source::open(input, &rules).map_err(own.named())?;
+        self.sources.iter_mut().for_each(|source| *source = None);
+        self.sources[number] = Some(source);
+        (self.at, self.end, self._reopening) = (number, number + 1, Some(charge));
+        Ok(())
+    }
+
+    /// Reads only the input of this number.
+    pub fn narrow_to(&mut self, number: usize) {
+        (self.at, self.end) = (number, number + 1);
     }
 
     /// Returns the lanes of the aligner, if reads are aligned.
@@ -204,7 +227,7 @@ impl Inputs {
             return Ok(Some(next));
         }
         let at = self.at;
-        let Some(input) = self.list.get(at) else { return Ok(None) };
+        let Some(input) = self.list.get(at).filter(|_| at < self.end) else { return Ok(None) };
         if let Some((lanes, read)) = &mut self.lanes {
             let before = std::mem::replace(read, lanes.bytes_read());
             return Ok(Some(match lanes.next()? {

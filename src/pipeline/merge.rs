@@ -1,15 +1,18 @@
 //! The merge: ranges of the final order are sorted on all threads, cut into partitions, gathered and encoded on all
 //! threads. The same merge writes reads to the spill as one sorted run.
 
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
 use readmill_engine::{Crew, Pass, Pool, map_ordered};
 use readmill_record::{Batch, Error, Header, Result};
-use readmill_sort::{Cutter, Framing, Merge, Ordered, Partition, Range, SpilledRun};
+use readmill_sort::{Cutter, Framing, Merge, Ordered, Partition, Range, RangeStart, SpilledRun};
 
 use super::StepCounts;
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
 use super::flush::FlushWorker;
 use super::sort_context::{INDEXES, SortContext};
-use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
+use crate::outputs::{EncodedPart, PartEncoder, PartTarget, PartWriter};
 use crate::process::console::Console;
 
 /// The result of writing all reads.
@@ -25,13 +28,64 @@ struct SinkPass<'a> {
     writer: PartWriter<'a>,
 }
 
+/// What is written of the order of all records: everything, unless separate runs of the program write ranges of it.
+#[derive(Default)]
+pub struct OutputRange {
+    /// Cuts partitions.
+    pub cutter: Cutter,
+    /// Only partitions that start after so many bytes of records are written; `None` for those from the first on.
+    pub after: Option<u64>,
+    /// The start of the next range: no partition is written that starts after it.
+    pub until: Option<RangeStart>,
+}
+
+impl OutputRange {
+    /// The range from `start` to the start of the next one; `None` means the first record and the last.
+    pub fn between(start: Option<&RangeStart>, until: Option<RangeStart>) -> Self {
+        let after = start.map(|start| start.bytes);
+        OutputRange { cutter: after.map_or_else(Cutter::default, Cutter::resume), after, until }
+    }
+
+    /// The partitions of the range, and whether one came that is behind it.
+    fn own(&self, mut partitions: Vec<Partition>) -> (Vec<Partition>, bool) {
+        partitions.retain(|partition| self.after.is_none_or(|after| partition.start() > after));
+        let Some(until) = &self.until else { return (partitions, false) };
+        let all = partitions.len();
+        partitions.retain(|partition| partition.start() <= until.bytes);
+        let ended = partitions.len() < all;
+        (partitions, ended)
+    }
+}
+
+impl From<Cutter> for OutputRange {
+    fn from(cutter: Cutter) -> Self {
+        OutputRange { cutter, ..OutputRange::default() }
+    }
+}
+
+/// What a ticket of the merge does.
+enum MergeTask {
+    /// Writes a range.
+    Range(Range),
+    /// Waits until the range before is cut: it may have been the last.
+    Wait,
+    /// Writes what is left after the last range.
+    End,
+}
+
+/// A task after its first parallel phase.
+enum OpenedMerge {
+    Range(Ordered),
+    Wait,
+    End,
+}
+
 /// One thread's batch, pipeline and encoder.
 type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder);
 
 impl<'a> Pass for SinkPass<'a> {
-    /// A range, or `None` at the end.
-    type Input = Option<Range>;
-    type Opened = Option<Ordered>;
+    type Input = MergeTask;
+    type Opened = OpenedMerge;
     type Linked = Vec<Partition>;
     type Output = Vec<EncodedPart>;
     type Worker = MergeWorker<'a>;
@@ -41,8 +95,12 @@ impl<'a> Pass for SinkPass<'a> {
         (Batch::with_capacity(9 << 17), self.pipeline.worker(), self.writer.encoder())
     }
 
-    fn open(&self, _: &mut Self::Worker, range: Option<Range>) -> Result<Option<Ordered>> {
-        range.map(Range::order).transpose()
+    fn open(&self, _: &mut Self::Worker, task: MergeTask) -> Result<OpenedMerge> {
+        Ok(match task {
+            MergeTask::Range(range) => OpenedMerge::Range(range.order()?),
+            MergeTask::Wait => OpenedMerge::Wait,
+            MergeTask::End => OpenedMerge::End,
+        })
     }
 
     fn work(&self, worker: &mut Self::Worker, partitions: Vec<Partition>) -> Result<Vec<EncodedPart>> {
@@ -63,39 +121,55 @@ impl<'a> SinkPass<'a> {
     }
 }
 
-/// Merges reads into the output; `cutter` cuts its partitions.
+/// Merges reads into the output, or a range of them.
 pub fn to_sink(
     crew: Crew,
     mut merge: Merge,
     pipeline: BatchPipeline<'_>,
     header: &Header,
-    sink: &mut Sink,
-    mut cutter: Cutter,
+    target: &mut (impl PartTarget + Send),
+    mut output: OutputRange,
     console: &Console,
 ) -> Result<Written> {
     let (mut records, mut ended) = (0, false);
+    let until = output.until.clone();
+    // Ranges that are not cut yet, once all of the output range is under way; whether it is complete.
+    let (uncut, complete) = (AtomicU64::new(0), AtomicBool::new(false));
     let extra = pipeline.extra;
-    let pass = SinkPass { pipeline, writer: sink.writer(header, crew.in_flight) };
+    let pass = SinkPass { pipeline, writer: target.writer(header, crew.in_flight)? };
     let workers = readmill_engine::run(
         crew,
         &pass,
         |_| {
+            if ended || complete.load(Acquire) {
+                return Ok(None);
+            }
+            let is_under_way = until.as_ref().is_some_and(|until| merge.has_passed(&until.border));
+            if is_under_way && uncut.load(Acquire) > 0 {
+                return Ok(Some(MergeTask::Wait));
+            }
+            uncut.fetch_add(1, AcqRel);
             let range = merge.next_range();
-            let end = range.is_none() && !std::mem::replace(&mut ended, range.is_none());
-            Ok((range.is_some() || end).then_some(range))
+            ended = range.is_none();
+            Ok(Some(range.map_or(MergeTask::End, MergeTask::Range)))
         },
-        |_, ordered| {
-            Ok(match ordered {
-                Some(ordered) => cutter.cut(ordered),
-                None => Vec::from_iter(cutter.finish()),
-            })
+        |_, opened| {
+            let partitions = match opened {
+                OpenedMerge::Wait => return Ok(Vec::new()),
+                OpenedMerge::Range(ordered) => output.cutter.cut(ordered),
+                OpenedMerge::End => Vec::from_iter(output.cutter.finish()),
+            };
+            let (own, last) = output.own(partitions);
+            complete.fetch_or(last, AcqRel);
+            uncut.fetch_sub(1, AcqRel);
+            Ok(own)
         },
         |_, parts: Vec<EncodedPart>| {
             for mut part in parts {
                 records += part.records;
                 console.advance(part.records);
                 extra.map_or(Ok(()), |extra| extra.take(std::mem::take(&mut part.routed)))?;
-                sink.take(part, &pass.writer)?;
+                target.take(part, &pass.writer)?;
             }
             Ok(())
         },

@@ -9,11 +9,13 @@ pub mod ingest;
 pub mod inputs;
 pub mod merge;
 pub mod open_input;
-mod parallel_sort;
+pub mod parallel_sort;
 pub mod presorted;
 pub mod sort_buffer;
 pub mod sort_context;
 pub mod stream;
+
+use std::borrow::Cow;
 
 use readmill_record::Step;
 use readmill_record::{Batch, Result};
@@ -43,11 +45,16 @@ pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
 }
 
 /// Numbers of reads by name, in the order in which the names first appear.
-pub type StepCounts = Vec<(&'static str, u64)>;
+pub type StepCounts = Vec<(Cow<'static, str>, u64)>;
 
 /// Adds the counts of all copies of the steps.
 pub fn add_counts<'a>(sums: &mut StepCounts, workers: impl Iterator<Item = &'a ThreadSteps>) {
-    for (name, n) in workers.flatten().flat_map(|step| step.counts()) {
+    sum_counts(sums, workers.flatten().flat_map(|step| step.counts()).map(|(name, n)| (name.into(), n)));
+}
+
+/// Adds counts.
+pub fn sum_counts(sums: &mut StepCounts, more: impl IntoIterator<Item = (Cow<'static, str>, u64)>) {
+    for (name, n) in more {
         match sums.iter_mut().find(|sum| sum.0 == name) {
             Some(sum) => sum.1 += n,
             None => sums.push((name, n)),

@@ -111,9 +111,11 @@ impl RunState<'_> {
         let cutter = if is_cram { Cutter::every(CRAM_PARTITION) } else { cutter };
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
         let written =
-            merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter, self.console)?;
+            merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter.into(), self.console)?;
         if let Some((verdict, counted, libraries)) = marked {
-            let metrics = report_files::duplication(libraries, &verdict.tally, &counted);
+            let mut counts = verdict.tally.libraries.clone();
+            counted.add_to(&mut counts);
+            let metrics = report_files::duplication(libraries, counts, &verdict.tally.sizes);
             files.write_metrics(self.plan, &metrics)?;
         }
         if let Some(counter) = counter {
@@ -199,7 +201,7 @@ impl RunState<'_> {
     }
 
     /// Reads the input once. Reads that do not fit into memory become sorted runs on disk.
-    fn ingest(
+    pub(super) fn ingest(
         &self,
         context: &SortContext,
         feed: &mut Feed,

@@ -11,6 +11,7 @@ pub mod memory;
 mod recal_setup;
 mod recalibrate;
 pub mod sample;
+pub(crate) mod stages;
 pub mod summary;
 pub mod tables;
 mod tallies;
@@ -26,7 +27,7 @@ use readmill_filters::spec::FilterSteps;
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Charge, Error, ErrorKind, Header, Limit, Result, Step};
+use readmill_record::{Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -60,6 +61,26 @@ pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
 /// Carries out a plan, with steps and tallies of another program.
 pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
     let started = Instant::now();
+    with_state(plan, additions, console, |state, inputs| {
+        let (plan, ledger) = (state.plan, state.memory.ledger.clone());
+        let summary = match &plan.destination {
+            Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
+            _ if plan.holds_everything() => state.run_buffered(inputs),
+            _ => state.run_streaming(inputs, true),
+        }?;
+        console.done();
+        summary::conclude(plan, &ledger, &summary, started, console);
+        Ok(summary)
+    })
+}
+
+/// Opens the inputs of a plan, makes its steps, and passes both to `execute`.
+pub(crate) fn with_state<T>(
+    plan: &Plan,
+    additions: Additions,
+    console: &Console,
+    execute: impl FnOnce(RunState<'_>, Inputs) -> Result<T>,
+) -> Result<T> {
     plan.check()?;
     if !plan.resources.allow_same_input {
         open_input::check_once(&plan.inputs)?;
@@ -106,20 +127,13 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     late.extend(added_late);
     let tallies =
         RunTallies::new(plan, inputs.header(), &header, &[&steps, &after_duplicates, &late], others);
-    let ledger = memory.ledger.clone();
     let state = RunState { plan, memory, console, header, steps, after_duplicates, late, lone, tallies };
-    let summary = match &plan.destination {
-        Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
-        _ if plan.holds_everything() => state.run_buffered(inputs),
-        _ => state.run_streaming(inputs, true),
-    };
+    let result = execute(state, inputs);
     console.done();
-    let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
+    result.map_err(|error| match (&plan.inputs[..], error.kind) {
         ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
-    })?;
-    summary::conclude(plan, &ledger, &summary, started, console);
-    Ok(summary)
+    })
 }
 
 /// Opens files of reads that are aligned as they are read.
@@ -165,7 +179,7 @@ fn set_order(header: &mut Header, order: Order, any_placed: bool) {
 }
 
 /// A run whose inputs are open and whose header is final.
-struct RunState<'a> {
+pub(crate) struct RunState<'a> {
     plan: &'a Plan,
     memory: Memory,
     console: &'a Console,
@@ -180,6 +194,16 @@ struct RunState<'a> {
 }
 
 impl RunState<'_> {
+    /// The ledger of the run's memory.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.memory.ledger
+    }
+
+    /// Whether mates are fixed, which looks at templates all over the input.
+    pub(crate) fn fixes_mates(&self) -> bool {
+        self.lone.is_some()
+    }
+
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
         let nowhere;

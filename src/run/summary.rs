@@ -7,6 +7,7 @@ use readmill_markdup::verdict::Deepest;
 use readmill_markdup::{DuplicateCounts, Mode};
 use readmill_record::{Header, Ledger};
 
+use crate::pipeline::StepCounts;
 use crate::plan::{Destination, Plan};
 use crate::process::console::{Console, log};
 use crate::process::limit;
@@ -24,7 +25,7 @@ pub struct Summary {
     /// How duplicates were marked.
     pub mode: Option<Mode>,
     /// Counts of the steps.
-    pub counts: Vec<(&'static str, u64)>,
+    pub counts: StepCounts,
     /// Bytes spilled.
     pub spilled: u64,
     /// Sorted runs that were spilled.

@@ -1,6 +1,9 @@
 //! The spill: data that does not fit in memory, in one file for each temporary directory. The file is deleted as
 //! soon as it is made, so that nothing is left behind however the program ends. All spilled data are extents of it,
 //! so there is no limit of open files.
+//!
+//! The data of a job in stages are extents, too, of files that have a name: one that is written ([`Spill::into_file`]),
+//! and those of earlier stages, which are only read ([`Spill::adopt`]).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,17 +12,22 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_record::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// The files of the given directories.
 pub struct Spill {
     dirs: Vec<PathBuf>,
     files: OnceLock<Vec<File>>,
+    /// Files with a name, which are only read, by the numbers after those of `files`.
+    adopted: Vec<(PathBuf, File)>,
     written: AtomicU64,
 }
 
 /// A range of one of the files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
+    /// The number of the file; not known where the extent was read from a file.
+    #[serde(skip)]
     file: usize,
     /// Where it starts.
     pub start: u64,
@@ -30,7 +38,25 @@ pub struct Extent {
 impl Spill {
     /// A spill that makes its files when they are first needed.
     pub fn new(dirs: &[PathBuf]) -> Self {
-        Spill { dirs: dirs.to_vec(), files: OnceLock::new(), written: AtomicU64::new(0) }
+        let (files, adopted, written) = Default::default();
+        Spill { dirs: dirs.to_vec(), files, adopted, written }
+    }
+
+    /// A spill into this file, after what it has already; errors name `path`.
+    pub fn into_file(path: &Path, file: File) -> Self {
+        Spill { files: OnceLock::from(vec![file]), ..Spill::new(&[path.to_path_buf()]) }
+    }
+
+    /// Adds a file, which is only read; `extents` become extents of it.
+    pub fn adopt(&mut self, path: &Path, file: File, extents: &mut [&mut Extent]) {
+        let number = self.dirs.len() + self.adopted.len();
+        self.adopted.push((path.to_path_buf(), file));
+        extents.iter_mut().for_each(|extent| extent.file = number);
+    }
+
+    /// Returns the adopted file of this number.
+    fn adopted(&self, file: usize) -> Option<&(PathBuf, File)> {
+        self.adopted.get(file.checked_sub(self.dirs.len())?)
     }
 
     fn files(&self) -> Result<&[File]> {
@@ -95,6 +121,11 @@ impl Spill {
     /// Fills `into` from position `at`; all of it must lie in the extent.
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
+        if let Some((path, file)) = self.adopted(extent.file) {
+            return file
+                .read_exact_at(into, at)
+                .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e));
+        }
         let file = &self.files()?[extent.file];
         file.read_exact_at(into, at)
             .map_err(|e| self.error(extent.file, "reading back what was spilled", &e))

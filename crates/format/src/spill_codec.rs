@@ -6,10 +6,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use readmill_record::{Error, Result};
+use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
 /// A codec of the spill.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpillCodec {
     /// LZ4: the fastest, if the disk is fast enough.
     #[default]

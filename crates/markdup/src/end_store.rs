@@ -6,6 +6,7 @@
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
 use readmill_sort::tournament::LoserTree;
+use serde::{Deserialize, Serialize};
 
 use super::ends::{DuplicateEnds, EndsPart};
 use super::grouping::Grouping;
@@ -227,10 +228,20 @@ const READ_BACK: usize = 512;
 /// More runs than this are merged into one, because each run that is read has a buffer of up to 28 KiB.
 const MOST_RUNS: usize = 64;
 
+/// Changes the record numbers of an item, which were counted from record `base` of the input, to those of the whole.
+pub type CountFrom<T> = fn(item: &mut T, base: u64);
+
+/// A sorted run on disk.
+struct ItemRun<T> {
+    extent: Extent,
+    /// How its record numbers are changed, and from which record of the input they were counted.
+    count_from: Option<(CountFrom<T>, u64)>,
+}
+
 /// Items of one kind, sorted in parts.
 pub struct Sorter<T> {
     chunks: Vec<Vec<T>>,
-    runs: Vec<Extent>,
+    runs: Vec<ItemRun<T>>,
     /// Items in all.
     len: u64,
 }
@@ -239,6 +250,15 @@ impl<T> Default for Sorter<T> {
     fn default() -> Self {
         Sorter { chunks: Vec::new(), runs: Vec::new(), len: 0 }
     }
+}
+
+/// A sorted run of items in a file, without the place of the file.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct StoredItems {
+    /// Where it lies.
+    pub extent: Extent,
+    /// Number of its items.
+    pub len: u64,
 }
 
 impl<T: Item> Sorter<T> {
@@ -300,40 +320,64 @@ impl<T: Item> Sorter<T> {
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {
             let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
-            self.runs.push(chunks.write(spill, turn)?);
+            let extent = chunks.write(spill, spill, turn)?;
+            self.runs.push(ItemRun { extent, count_from: None });
         }
         if self.runs.len() >= MOST_RUNS {
             let runs = Self { runs: std::mem::take(&mut self.runs), ..Self::default() };
-            let run = runs.write(spill, turn)?;
-            runs.runs.iter().for_each(|merged| spill.free(merged));
-            self.runs.push(run);
+            let extent = runs.write(spill, spill, turn)?;
+            runs.runs.iter().for_each(|merged| spill.free(&merged.extent));
+            self.runs.push(ItemRun { extent, count_from: None });
         }
         Ok(())
     }
 
-    /// Writes all items as one sorted run.
-    fn write(&self, spill: &Spill, turn: usize) -> Result<Extent> {
+    /// Adds a sorted run of a file that `spill` has adopted, whose record numbers are counted from record `base`.
+    pub fn adopt(
+        &mut self,
+        run: StoredItems,
+        base: u64,
+        count_from: CountFrom<T>,
+        spill: &Spill,
+    ) -> Result<()> {
+        let StoredItems { extent, len } = run;
+        if len == 0 {
+            return Ok(());
+        }
+        self.runs.push(ItemRun { extent, count_from: Some((count_from, base)) });
+        self.len += len;
+        self.spill(spill, 0)
+    }
+
+    /// Writes all items as one sorted run into the file of `into`; the chunks must be sorted.
+    pub fn store(&self, spill: &Spill, into: &Spill) -> Result<StoredItems> {
+        Ok(StoredItems { extent: self.write(spill, into, 0)?, len: self.len })
+    }
+
+    /// Writes all items, which lie in `spill` and in memory, as one sorted run of `into`.
+    fn write(&self, spill: &Spill, into: &Spill, turn: usize) -> Result<Extent> {
         let mut items = self.merge(spill)?;
-        let mut extent = spill.begin(turn)?;
+        let mut extent = into.begin(turn)?;
         let mut bytes = Vec::with_capacity(READ_BACK * 8 * T::WORDS);
         while let Some(item) = items.next_item()? {
             item.as_ref().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             if bytes.len() == READ_BACK * 8 * T::WORDS {
-                spill.append(&mut extent, &bytes)?;
+                into.append(&mut extent, &bytes)?;
                 bytes.clear();
             }
         }
-        spill.append(&mut extent, &bytes)?;
+        into.append(&mut extent, &bytes)?;
         Ok(extent)
     }
 
     /// All items in order; the chunks must be sorted. Several merges can be open at once.
     pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<Merged<'a, T>> {
-        let runs = self.runs.iter().map(|&extent| ItemCursor::Disk {
+        let runs = self.runs.iter().map(|&ItemRun { extent, count_from }| ItemCursor::Disk {
             spill,
             extent,
             at: extent.start,
             buffer: Vec::new(),
+            count_from,
         });
         let chunks = self.chunks.iter().map(|chunk| ItemCursor::Memory(chunk.iter()));
         let mut sources: Vec<ItemCursor<'_, T>> = runs.chain(chunks).collect();
@@ -350,7 +394,13 @@ fn item<T: Item>(words: &[u64]) -> T {
 
 enum ItemCursor<'a, T> {
     Memory(std::slice::Iter<'a, T>),
-    Disk { spill: &'a Spill, extent: Extent, at: u64, buffer: Vec<T> },
+    Disk {
+        spill: &'a Spill,
+        extent: Extent,
+        at: u64,
+        buffer: Vec<T>,
+        count_from: Option<(CountFrom<T>, u64)>,
+    },
 }
 
 impl<T: Item> ItemCursor<'_, T> {
@@ -358,7 +408,7 @@ impl<T: Item> ItemCursor<'_, T> {
     fn next(&mut self) -> Result<T> {
         match self {
             ItemCursor::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
-            ItemCursor::Disk { spill, extent, at, buffer } => {
+            ItemCursor::Disk { spill, extent, at, buffer, count_from } => {
                 if buffer.is_empty() {
                     let left = (extent.end - *at) as usize / (8 * T::WORDS);
                     let mut bytes = vec![0; left.min(READ_BACK) * 8 * T::WORDS];
@@ -367,6 +417,9 @@ impl<T: Item> ItemCursor<'_, T> {
                     let words: Vec<u64> =
                         bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
                     buffer.extend(words.chunks_exact(T::WORDS).rev().map(item::<T>));
+                    if let Some((count_from, base)) = count_from {
+                        buffer.iter_mut().for_each(|item| count_from(item, *base));
+                    }
                 }
                 Ok(buffer.pop().unwrap_or(T::LAST))
             }

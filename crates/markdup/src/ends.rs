@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp, tag};
+use serde::{Deserialize, Serialize};
 
 use super::barcodes::Barcodes;
 use super::grouping::Evidence;
@@ -17,7 +18,7 @@ use super::rules::{Coding, FieldCounts, Rules};
 use super::umi::Umi;
 
 /// Returns how mates find each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MatePairing {
     /// In their batch: the input looks grouped by name, which is verified.
     InBatch,

@@ -9,6 +9,7 @@
 use std::collections::HashSet;
 
 use readmill_record::{Batch, Header, RecordRef, Span};
+use serde::{Deserialize, Serialize};
 
 /// This many incomplete name groups are compared early, so that input that is not grouped is usually detected
 /// in its first chunks; all of them are compared at the end.
@@ -45,7 +46,7 @@ impl Stated {
 type CoordinateKey = (u32, u32);
 
 /// Tracks whether records are in the order of a coordinate-sorted file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct CoordinateSpan {
     /// The keys of the first record and of the last.
     ends: Option<(CoordinateKey, CoordinateKey)>,
@@ -167,8 +168,9 @@ impl PrimaryCounts {
 }
 
 /// The evidence of the whole input.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Grouping {
+    #[serde(skip)]
     first: HashSet<[u64; 2]>,
     without_primary: u64,
     scattered: bool,
@@ -193,6 +195,13 @@ impl Grouping {
         for &name in evidence.incomplete.iter().take(room) {
             self.scattered |= !self.first.insert(name);
         }
+    }
+
+    /// Adds the evidence of the next part of the input. Incomplete name groups of different parts must still be compared.
+    pub fn append(&mut self, next: Grouping) {
+        self.without_primary += next.without_primary;
+        self.places.add(next.places);
+        self.scattered |= next.scattered;
     }
 
     /// Notes that two incomplete name groups have the same name.

@@ -11,6 +11,7 @@
 //! | the keys of ends and pairs, packed to sort as numbers | [`item`] |
 //! | the ends of a batch of reads | [`ends`] |
 //! | items, in memory and on disk | [`end_store`] |
+//! | items and verdicts in the files of a job in stages | [`stored`], [`verdict`] |
 //! | mates that were not adjacent, joined by name | [`join`] |
 //! | which templates are duplicates, and which of them are optical | [`marks`], [`optical`] |
 //! | the same with UMIs | [`molecules`], [`umi`] |
@@ -41,8 +42,11 @@ pub mod optical;
 pub mod resolver;
 pub mod rules;
 pub mod score;
+pub mod stored;
 pub mod umi;
 pub mod verdict;
+
+use serde::{Deserialize, Serialize};
 
 pub use apply::{ApplyMarks, DuplicateTypes, Writing};
 pub use end_store::{EndStore, Sorting};
@@ -56,7 +60,7 @@ pub use score::Strategy;
 pub use verdict::{DuplicateCounts, Verdict};
 
 /// Which records of a duplicate template are flagged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Every record of the template.
     Template,

@@ -5,6 +5,7 @@
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
+use serde::{Deserialize, Serialize};
 
 use super::barcodes::Barcodes;
 use super::location::ReadNames;
@@ -61,7 +62,7 @@ pub enum Coding {
 const MOST: usize = 3;
 
 /// How many reads have each field: first segments and single reads, and last segments.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FieldCounts {
     reads: [u64; 2],
     have: [[u64; 2]; MOST],

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use readmill_format::spill::{Extent, Spill};
-use readmill_record::{Result, Stamp};
+use readmill_record::{Error, Result, Stamp};
+use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use super::end_store::Sorter;
@@ -24,7 +25,7 @@ pub struct Verdict {
 }
 
 /// The counts of a resolver run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DuplicateCounts {
     /// Pairs that are duplicates.
     pub pairs: u64,
@@ -41,7 +42,7 @@ pub struct DuplicateCounts {
 }
 
 /// The largest duplicate set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deepest {
     /// Templates.
     pub size: u64,
@@ -72,7 +73,59 @@ pub struct Membership {
     pub pairs: u64,
 }
 
+/// A verdict in the file of a job in stages, without the place of the file.
+#[derive(Serialize, Deserialize)]
+pub struct StoredVerdict {
+    mode: Mode,
+    by_template: bool,
+    records: u64,
+    duplicates: Extent,
+    optical: Option<Extent>,
+    /// The counts.
+    pub tally: DuplicateCounts,
+}
+
+impl StoredVerdict {
+    /// Which records of a duplicate template are flagged.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Bytes of memory that the marks take.
+    pub fn bytes(&self) -> u64 {
+        BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
+    }
+
+    /// Where its marks lie, to be found in a spill.
+    pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
+        [&mut self.duplicates].into_iter().chain(&mut self.optical).collect()
+    }
+
+    /// Reads the marks from `spill`, which has adopted their file.
+    pub fn load(self, spill: Arc<Spill>) -> Result<Verdict> {
+        let StoredVerdict { mode, by_template, records, duplicates, optical, tally } = self;
+        let read = |extent: Extent| BitSet::read(records, &extent, &spill);
+        let duplicates = read(duplicates)?;
+        let optical = optical.map(read).transpose()?;
+        Ok(Verdict { mode, by_template, duplicates, optical, sets: None, spill, tally })
+    }
+}
+
 impl Verdict {
+    /// Writes the marks of `records` records into the file of `into`.
+    ///
+    /// # Errors
+    /// Duplicate sets were stored, too: these cannot be written yet.
+    pub fn store(self, records: u64, into: &Spill) -> Result<StoredVerdict> {
+        if self.sets.is_some() {
+            return Err(Error::bug("duplicate sets cannot be stored in a file"));
+        }
+        let Verdict { mode, by_template, tally, .. } = self;
+        let duplicates = self.duplicates.write(into)?;
+        let optical = self.optical.map(|bits| bits.write(into)).transpose()?;
+        Ok(StoredVerdict { mode, by_template, records, duplicates, optical, tally })
+    }
+
     /// Bytes it takes in addition to [`verdict_bytes`](super::verdict_bytes).
     pub fn bytes_beside_bits(&self) -> u64 {
         self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
@@ -122,6 +175,32 @@ impl BitSet {
     /// Returns the bytes of the bits of `records` records.
     pub fn bytes(records: u64) -> u64 {
         records.div_ceil(64) * 8
+    }
+
+    /// Writes the bits as little-endian words.
+    fn write(&self, into: &Spill) -> Result<Extent> {
+        let mut extent = into.begin(0)?;
+        for words in self.0.chunks(PIECE) {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            into.append(&mut extent, &bytes)?;
+        }
+        Ok(extent)
+    }
+
+    /// Reads the bits of `records` records.
+    fn read(records: u64, extent: &Extent, spill: &Spill) -> Result<Self> {
+        let mut bits = BitSet::new(records);
+        let mut bytes = vec![0; PIECE * 8];
+        let mut at = extent.start;
+        for words in bits.0.chunks_mut(PIECE) {
+            let bytes = &mut bytes[..8 * words.len()];
+            spill.read(extent, at, bytes)?;
+            at += bytes.len() as u64;
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+        }
+        Ok(bits)
     }
 
     /// Sets a bit.

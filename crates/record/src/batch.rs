@@ -20,6 +20,12 @@ impl Stamp {
         Stamp(ordinal << 24 | u64::from(lead))
     }
 
+    /// The stamp of a record that was counted from record `base` of the input.
+    #[must_use]
+    pub fn counted_from(self, base: u64) -> Self {
+        Stamp(self.0 + (base << 24))
+    }
+
     /// The record's number in the input, from 0, before any filter.
     pub fn ordinal(self) -> u64 {
         self.0 >> 24

@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Io,
     /// Two things differ that should not (exit code 4).
     Different,
+    /// What failed may succeed when it is run again (exit code 75).
+    Temporary,
     /// The reader of a pipe closed it (exit code 141, without a message).
     BrokenPipe,
     /// A defect of readmill (exit code 101).
@@ -68,6 +70,11 @@ impl Error {
     /// A difference between two things that should be equal.
     pub fn different(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Different, what)
+    }
+
+    /// A failure that another run may heal.
+    pub fn temporary(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Temporary, what)
     }
 
     /// A defect of readmill itself.

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use readmill_format::spill::{Extent, Spill};
 use readmill_format::spill_codec::{FrameCompressor, SpillCodec, damaged};
 use readmill_record::{Charge, Result, Stamp};
+use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use super::run::STAMP_BYTES;
@@ -39,7 +40,7 @@ fn merging_bytes(frame: u64) -> u64 {
 const BESIDE: u64 = 16;
 
 /// The index entry of a frame.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FrameEntry {
     /// Key of its first record.
     pub key: Key,
@@ -47,6 +48,8 @@ pub struct FrameEntry {
     pub tail: Box<[u8]>,
     /// Bytes of its arena records.
     pub raw: u32,
+    /// Number of its records.
+    records: u32,
     /// Where it lies: its offset in the extent of the run.
     at: u64,
     /// Bytes of its column of keys, packed bytes of all of it, and their CRC-32C.
@@ -66,14 +69,78 @@ pub struct SpilledRun {
     /// Bytes of the arena records of the largest frame: a record larger than a frame has a frame of its own.
     largest: u32,
     record_bytes: u64,
+    /// Number of the input's records before those that its stamps count from.
+    base: u64,
     /// The memory of the index.
     charge: Charge,
 }
 
+/// The index of a run whose frames lie in a file, without the place of the file.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct StoredRun {
+    extent: Extent,
+    frame: usize,
+    codec: SpillCodec,
+    frames: Vec<FrameEntry>,
+    tails: u64,
+    largest: u32,
+    record_bytes: u64,
+}
+
+impl StoredRun {
+    /// Its extent, to be found in a spill.
+    pub fn extent_mut(&mut self) -> &mut Extent {
+        &mut self.extent
+    }
+
+    /// Whether it has no records.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Bytes of its records, without their stamps.
+    pub fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
+    /// Bytes of memory that its index takes.
+    pub fn index_bytes(&self) -> u64 {
+        (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
+    }
+
+    /// Returns the run. The stamps of its records count from record `base` of the input; its index is charged to
+    /// `charge`.
+    pub fn open(self, base: u64, mut charge: Charge) -> SpilledRun {
+        charge.resize(self.index_bytes());
+        let StoredRun { extent, frame, codec, frames, tails, largest, record_bytes } = self;
+        let framing = Framing { size: frame, codec };
+        SpilledRun { extent, framing, frames, tails, largest, record_bytes, base, charge }
+    }
+}
+
 impl SpilledRun {
+    /// Returns the index, to be stored.
+    pub fn store(self) -> StoredRun {
+        let SpilledRun { extent, framing, frames, tails, largest, record_bytes, .. } = self;
+        let Framing { size: frame, codec } = framing;
+        StoredRun { extent, frame, codec, frames, tails, largest, record_bytes }
+    }
+
+    /// Number of the input's records before those that its stamps count from.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Returns the bytes of the records of a frame, without their stamps.
+    pub fn frame_record_bytes(&self, number: usize) -> u64 {
+        let frame = &self.frames[number];
+        u64::from(frame.raw) - STAMP_BYTES as u64 * u64::from(frame.records)
+    }
+
     /// Creates a run whose frames, in the format `framing`, go to `extent`. Its index is charged to `charge`.
     pub fn new(extent: Extent, framing: Framing, charge: Charge) -> Self {
-        SpilledRun { extent, framing, frames: Vec::new(), tails: 0, largest: 0, record_bytes: 0, charge }
+        let (frames, tails, largest, record_bytes, base) = Default::default();
+        SpilledRun { extent, framing, frames, tails, largest, record_bytes, base, charge }
     }
 
     /// Appends frames and empties `frames`.
@@ -164,6 +231,8 @@ impl Frames {
 pub struct FrameWriter {
     column: Vec<u8>,
     records: Vec<u8>,
+    /// How many records there are.
+    count: u32,
     first: Option<(Key, Box<[u8]>)>,
     previous: Key,
     size: usize,
@@ -173,9 +242,9 @@ pub struct FrameWriter {
 impl FrameWriter {
     /// Creates a writer of frames in the format `framing`.
     pub fn new(framing: Framing) -> Self {
-        let (column, records, first, previous) = Default::default();
+        let (column, records, count, first, previous) = Default::default();
         let (size, compressor) = (framing.size, FrameCompressor::new(framing.codec));
-        FrameWriter { column, records, first, previous, size, compressor }
+        FrameWriter { column, records, count, first, previous, size, compressor }
     }
 
     /// Adds the next record in order; a full frame goes to `out`.
@@ -195,6 +264,7 @@ impl FrameWriter {
         out.record_bytes += raw.len() as u64;
         self.records.extend_from_slice(&stamp.0.to_le_bytes());
         self.records.extend_from_slice(raw);
+        self.count += 1;
         if self.records.len() >= self.size {
             self.close(out);
         }
@@ -211,6 +281,7 @@ impl FrameWriter {
             key,
             tail,
             raw: self.records.len() as u32,
+            records: self.count,
             at: start as u64,
             column: self.column.len() as u32,
             packed: (out.bytes.len() - body) as u32,
@@ -218,6 +289,7 @@ impl FrameWriter {
         });
         self.column.clear();
         self.records.clear();
+        self.count = 0;
     }
 }
 

@@ -11,6 +11,7 @@
 //! | sorted records on disk | [`frame`] |
 //! | the order of all runs and lists split into ranges, serially; their records put in order, in parallel | [`merge`] |
 //! | partitions of the output cut from ranges | [`partition`] |
+//! | the order divided among separate runs of the program | [`ranges`] |
 //! | the tournament tree of the merge | [`tournament`] |
 //! | the edits of `-M` | [`Minimise`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -21,13 +22,15 @@ pub mod frame;
 pub mod key;
 pub mod merge;
 pub mod partition;
+pub mod ranges;
 pub mod run;
 mod ties;
 pub mod tournament;
 
 pub use entry::Entry;
-pub use frame::{FrameWriter, Frames, Framing, SpilledRun};
+pub use frame::{FrameWriter, Frames, Framing, SpilledRun, StoredRun};
 pub use key::{Key, Keyer, Minimise, Order};
 pub use merge::{Merge, Ordered, PARTITION, Range, Sources};
 pub use partition::{CRAM_PARTITION, Cutter, Partition};
+pub use ranges::RangeStart;
 pub use run::{List, Run, RunSort};

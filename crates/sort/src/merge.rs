@@ -20,10 +20,12 @@ use std::sync::Arc;
 use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_format::spill::Spill;
 use readmill_record::{Charge, Result, Sealed};
+use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::frame::{Frame, KeyColumn, KeyRow, SpilledRun};
 use super::key::{Key, Keyer};
+use super::ranges::RangeStart;
 use super::run::{self, List, STAMP_BYTES};
 use super::tournament::LoserTree;
 
@@ -55,6 +57,26 @@ impl Merge {
         let tree = LoserTree::with(keys, |a, b| wins(&tails, a, b));
         let frames = (0..sources.runs.len()).map(|run| Arc::new(Frame::new(run, 0))).collect();
         Merge { tree, tails, blocks: vec![0; n], frames, low: None, ended: sources.is_empty(), sources }
+    }
+
+    /// Merges what comes after a border of these sources, which are runs.
+    pub fn after(sources: Arc<Sources>, start: &RangeStart) -> Self {
+        let mut merge = Merge::new(sources);
+        let n = merge.sources.len();
+        let next = |source: usize| start.blocks[source] as usize + 1;
+        let keys = (0..n).map(|source| merge.sources.block_key(source, next(source))).collect();
+        merge.tails = (0..n).map(|source| merge.sources.block_tail(source, next(source))).collect();
+        merge.tree = LoserTree::with(keys, |a, b| wins(&merge.tails, a, b));
+        let frame = |run: usize| Arc::new(Frame::new(run, start.blocks[run] as usize));
+        merge.frames = (0..n).map(frame).collect();
+        merge.blocks.clone_from(&start.blocks);
+        merge.low = Some(Arc::new(start.border.clone()));
+        merge
+    }
+
+    /// Whether everything before this border is in ranges that were returned.
+    pub fn has_passed(&self, border: &Border) -> bool {
+        self.low.as_ref().is_some_and(|low| !low.is_before(border))
     }
 
     /// Returns the next range; `None` at the end.
@@ -112,7 +134,7 @@ pub struct Sources {
 }
 
 /// A border in the order of all records: before the first record of a block of one source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Border {
     /// That record's key.
     pub key: Key,
@@ -125,6 +147,12 @@ pub struct Border {
 }
 
 impl Border {
+    /// Whether this border comes before another one of the same sources.
+    fn is_before(&self, other: &Border) -> bool {
+        let order = self.key.cmp(&other.key).then_with(|| self.tail.cmp(&other.tail));
+        order.then((self.source, self.block).cmp(&(other.source, other.block))).is_lt()
+    }
+
     /// Whether a record of another source comes before the border.
     pub fn is_behind(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
         let mut order = key.cmp(&self.key);
@@ -265,7 +293,7 @@ pub(super) const SPILLED: u64 = 1 << 63;
 
 /// Frames of a run to be read, from an offset in the first.
 pub(super) struct Spool {
-    run: usize,
+    pub(super) run: usize,
     pub(super) frames: Vec<Arc<Frame>>,
     pub(super) offset: usize,
 }

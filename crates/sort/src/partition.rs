@@ -10,7 +10,7 @@ use readmill_format::spill_codec::damaged;
 use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
-use super::merge::{Ordered, PARTITION, SPILLED};
+use super::merge::{Ordered, PARTITION, SPILLED, Spool};
 use super::run::{STAMP_BYTES, arena_record};
 
 /// The records of one partition, in order.
@@ -51,6 +51,12 @@ impl Cutter {
     /// Cuts a partition whenever the bytes of all records reach a multiple of `size`.
     pub fn every(size: u64) -> Self {
         Cutter { size, bytes: 0, open: Partition::default() }
+    }
+
+    /// Cuts the same partitions as one that was given all records before, of `start` bytes, from the second on: the
+    /// first may lack its beginning.
+    pub fn resume(start: u64) -> Self {
+        Cutter { bytes: start, ..Cutter::default() }
     }
 
     /// Takes the next range; returns the partitions that end in it.
@@ -119,8 +125,14 @@ impl Partition {
 /// Distance of the memory prefetch, in picks.
 const AHEAD: usize = 8;
 
-/// The read position in a spool: frame, and offset in it.
-type SpoolCursor = (usize, usize);
+/// The read position in a spool.
+struct SpoolCursor {
+    frame: usize,
+    /// The offset in the frame.
+    offset: usize,
+    /// The number of the input's records from which the stamps of the run count.
+    base: u64,
+}
 
 impl RangeSlice {
     fn bytes(&self) -> u64 {
@@ -131,13 +143,17 @@ impl RangeSlice {
     fn gather(&self, each: &mut impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
         let RangeSlice { range, from, to } = self;
         let arena = range.sources.sealed.bytes();
-        let mut cursors: Vec<SpoolCursor> = range.spools.iter().map(|spool| (0, spool.offset)).collect();
+        let cursor = |spool: &Spool| {
+            let base = range.sources.runs[spool.run].base();
+            SpoolCursor { frame: 0, offset: spool.offset, base }
+        };
+        let mut cursors: Vec<SpoolCursor> = range.spools.iter().map(cursor).collect();
         for (i, &pick) in range.picks[..*from].iter().enumerate() {
             if pick & SPILLED != 0 {
                 let start = i.checked_sub(1).map_or(0, |before| range.ends[before]);
                 let spool = (pick & !SPILLED) as usize;
                 self.current_frame(spool, &mut cursors[spool])?;
-                cursors[spool].1 += (range.ends[i] - start) as usize + STAMP_BYTES;
+                cursors[spool].offset += (range.ends[i] - start) as usize + STAMP_BYTES;
             }
         }
         let picks = &range.picks[*from..*to];
@@ -152,29 +168,29 @@ impl RangeSlice {
                 each(stamp, raw)?;
             } else {
                 let spool = (pick & !SPILLED) as usize;
-                let records = self.current_frame(spool, &mut cursors[spool])?;
-                let offset = &mut cursors[spool].1;
-                let (stamp, raw) = arena_record(records, Place::new(*offset, usize::MAX));
-                each(stamp, raw)?;
-                *offset += STAMP_BYTES + raw.len();
+                let cursor = &mut cursors[spool];
+                let records = self.current_frame(spool, cursor)?;
+                let (stamp, raw) = arena_record(records, Place::new(cursor.offset, usize::MAX));
+                each(stamp.counted_from(cursor.base), raw)?;
+                cursor.offset += STAMP_BYTES + raw.len();
             }
         }
         Ok(())
     }
 
     /// Returns the records of the cursor's frame; a cursor at the end of a frame first moves to the next.
-    fn current_frame(&self, spool: usize, (frame, offset): &mut SpoolCursor) -> Result<&[u8]> {
+    fn current_frame(&self, spool: usize, cursor: &mut SpoolCursor) -> Result<&[u8]> {
         let (sources, frames) = (&self.range.sources, &self.range.spools[spool].frames);
         loop {
             let records = &frames
-                .get(*frame)
+                .get(cursor.frame)
                 .ok_or_else(|| damaged("data"))?
                 .load(&sources.spill, &sources.runs)?
                 .records;
-            if *offset < records.len() {
+            if cursor.offset < records.len() {
                 return Ok(records);
             }
-            (*frame, *offset) = (*frame + 1, 0);
+            (cursor.frame, cursor.offset) = (cursor.frame + 1, 0);
         }
     }
 }

@@ -33,6 +33,19 @@ pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
     }
 }
 
+/// Adds to a field, which must have room for the sum.
+pub fn add(item: &mut [u64], field: Field, value: u64) {
+    let Field(at, width) = field;
+    let sum = get(item, field) + value;
+    let (word, bit) = (at / 64, at % 64);
+    let mask = u128::MAX << (128 - width) >> bit;
+    item[word] &= !((mask >> 64) as u64);
+    if let Some(next) = item.get_mut(word + 1) {
+        *next &= !(mask as u64);
+    }
+    put(item, field, sum);
+}
+
 /// Reads the code that starts at bit `at`, if the shape has one.
 pub fn get_code<S: ItemLayout>(item: &[u64], at: usize) -> u128 {
     if S::CODE == 0 {

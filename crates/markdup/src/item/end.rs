@@ -125,6 +125,11 @@ pub fn fragment_ordinals<S: ItemLayout>(item: &S::Fragment) -> (u64, u64) {
     (ordinal, ordinal - of(TEMPLATE_OFFSET))
 }
 
+/// Changes its numbers, which were counted from record `base` of the input, to those of the whole.
+pub fn count_fragment_from<S: ItemLayout>(item: &mut S::Fragment, base: u64) {
+    bits::add(item.as_mut(), ORDINAL.behind_code::<S>(), base);
+}
+
 /// Location on the flow cell, read group, leftmost position (1-based).
 pub fn fragment_member<S: ItemLayout>(item: &S::Fragment) -> (Location, u16, u32) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());

@@ -78,6 +78,21 @@ pub fn half<S: ItemLayout>(name: u128, read: &ReadSummary, kind: HalfKind, order
     item
 }
 
+/// Changes the number of a half, which was counted from record `base` of the input, to that of the whole.
+fn count_half_from<S: ItemLayout>(item: &mut Half<S>, order: HalfOrder, base: u64) {
+    bits::add(item.as_mut(), order_fields(order).1, base);
+}
+
+/// The same for halves in the order of a coordinate-sorted file.
+pub fn count_half_by_place_from<S: ItemLayout>(item: &mut Half<S>, base: u64) {
+    count_half_from::<S>(item, HalfOrder::Place, base);
+}
+
+/// The same for halves in the order of the input.
+pub fn count_half_by_input_from<S: ItemLayout>(item: &mut Half<S>, base: u64) {
+    count_half_from::<S>(item, HalfOrder::Input, base);
+}
+
 /// The hash of its name.
 pub fn half_name<S: ItemLayout>(item: &Half<S>) -> [u64; 2] {
     let words = item.as_ref();

@@ -10,13 +10,17 @@ mod half;
 mod pair;
 
 pub use end::{
-    End, EndKey, end_code, end_key, end_place, fragment, fragment_code, fragment_end, fragment_locus,
-    fragment_member, fragment_ordinals, fragment_prefers,
+    End, EndKey, count_fragment_from, end_code, end_key, end_place, fragment, fragment_code,
+    fragment_end, fragment_locus, fragment_member, fragment_ordinals, fragment_prefers,
 };
-pub use half::{HALF_REFS, Half, HalfKind, HalfOrder, half, half_name, half_read};
+pub use half::{
+    HALF_REFS, Half, HalfKind, HalfOrder, count_half_by_input_from, count_half_by_place_from, half,
+    half_name, half_read,
+};
 pub use pair::{
-    Pair, pair, pair_code, pair_end, pair_first_record_participates, pair_library, pair_locus,
-    pair_member, pair_ordinals, pair_prefers, pair_sequenced, pairs_stand_together, same_set,
+    Pair, count_pair_from, pair, pair_code, pair_end, pair_first_record_participates, pair_library,
+    pair_locus, pair_member, pair_ordinals, pair_prefers, pair_sequenced, pairs_stand_together,
+    same_set,
 };
 
 use super::location::Location;

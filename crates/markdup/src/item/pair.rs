@@ -139,6 +139,16 @@ pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
     (first, (first as i64 + apart) as u64, first - (second >> NEAR))
 }
 
+/// Changes its numbers, which were counted from record `base` of the input, to those of the whole.
+pub fn count_pair_from<S: ItemLayout>(item: &mut Pair<S>, base: u64) {
+    let words = item.as_mut();
+    bits::add(words, FIRST.behind_code::<S>(), base);
+    let second = SECOND.behind_code::<S>();
+    if get(words, second) >> 40 == 1 {
+        bits::add(words, second, base);
+    }
+}
+
 /// Whether the first record of the template takes part.
 pub fn pair_first_record_participates<S: ItemLayout>(item: &Pair<S>) -> bool {
     get(item.as_ref(), FIRST_RECORD_PARTICIPATES.behind_code::<S>()) == 1

@@ -20,9 +20,10 @@ pub use estimate::{estimated_library_size, expected_yield};
 use std::collections::BTreeMap;
 
 use readmill_record::Flags;
+use serde::{Deserialize, Serialize};
 
 /// Counts of one library, in records where not stated otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryCounts {
     /// Mapped primary records that are single-end, or whose mate is unmapped.
     pub unpaired_examined: u64,
@@ -83,7 +84,7 @@ impl LibraryCounts {
 }
 
 /// The number of sets of each size, in pairs, over all libraries. Single reads are not counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetSizes {
     /// Sets by their size; a pair without duplicates is a set of 1.
     pub all: BTreeMap<u64, u64>,
@@ -137,7 +138,7 @@ impl DuplicationMetrics {
 }
 
 /// Records of each kind, by the number of their library.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Examined(Vec<LibraryCounts>);
 
 impl Examined {

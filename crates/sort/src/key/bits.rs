@@ -1,10 +1,12 @@
 //! Writers of full keys, as bits, most significant first. They keep different parts.
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes of a full key that a [`Key`] holds.
 const HEAD: usize = 15;
 
 /// The first 15 bytes of a full key, big-endian, and a byte that is 0 when there are no more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Key(pub [u64; 2]);
 
 impl Key {

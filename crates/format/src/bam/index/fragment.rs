@@ -1,11 +1,12 @@
 //! The index of one partition, relative to its first byte.
 
 use readmill_record::RecordRef;
+use serde::{Deserialize, Serialize};
 
 use super::scheme::{Chunk, MAX_LEVELS, Scheme, Summary, level, reach};
 
 /// The records of one reference sequence in a partition.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReferencePart {
     pub(super) ref_id: usize,
     pub(super) summary: Summary,
@@ -16,7 +17,7 @@ pub(super) struct ReferencePart {
 
 /// The index of one partition. Virtual offsets are relative to the partition: offset of the block
 /// in its compressed bytes << 16 | offset in the block.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fragment {
     pub(super) parts: Vec<ReferencePart>,
     /// Chunks, part by part: those of one bin in file order, those of other bins in between.

@@ -2,6 +2,7 @@
 //! windows, counts.
 
 use readmill_record::{Error, Header, RecordRef, Result};
+use serde::{Deserialize, Serialize};
 
 /// log2 of the bases in a window of the linear index (16 KiB in a BAI) and in a bin of the lowest level.
 pub(super) const MIN_SHIFT: u8 = 14;
@@ -97,7 +98,7 @@ pub(super) fn parent(bin: u32) -> Option<u32> {
 }
 
 /// A range of the file with records of one bin, as virtual offsets. 24 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Chunk {
     pub(super) begin: u64,
     pub(super) end: u64,
@@ -152,7 +153,7 @@ pub(super) fn offsets(runs: &Windows) -> Vec<u64> {
 }
 
 /// The content of the pseudo-bin of a reference sequence: the place and the number of its records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Summary {
     pub(super) begin: u64,
     pub(super) end: u64,

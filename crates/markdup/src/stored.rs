@@ -1,0 +1,154 @@
+//! What is stored of the ends of a part of the input, in the file of a job in stages.
+//!
+//! Records of a part are numbered from 0. Each item has these numbers in fields of fixed width, so they become numbers of
+//! the whole input by one addition while the item is read, and the items keep their order.
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_record::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::end_store::{AnyItems, EndStore, ItemSorters, Sorting, StoredItems};
+use super::grouping::Grouping;
+use super::item::{self, HalfOrder, ItemLayout};
+use super::metrics::Examined;
+use super::rules::FieldCounts;
+
+/// The ends of a part of the input, without the place of their file.
+#[derive(Serialize, Deserialize)]
+pub struct StoredEnds {
+    pairs: StoredItems,
+    order_sensitive_pairs: [StoredItems; 2],
+    paired_ends: StoredItems,
+    halves: StoredItems,
+    fragments: StoredItems,
+    name_groups: StoredItems,
+    incomplete: StoredItems,
+    is_barcoded: bool,
+    grouping: Grouping,
+    examined: Examined,
+    fields: FieldCounts,
+    without_read_group: u64,
+    has_dt: bool,
+}
+
+impl StoredEnds {
+    /// Where the first of its items lies in the file, which are behind each other; `None` if there is no item.
+    pub fn start(&self) -> Option<u64> {
+        let [by_input, by_place] = &self.order_sensitive_pairs;
+        let first = [&self.pairs, by_input, by_place, &self.paired_ends, &self.halves, &self.fragments];
+        let all = first.into_iter().chain([&self.name_groups, &self.incomplete]);
+        all.filter(|items| items.len > 0).map(|items| items.extent.start).min()
+    }
+
+    /// Where its items lie, to be found in a spill.
+    pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
+        let [by_input, by_place] = &mut self.order_sensitive_pairs;
+        let all = [
+            &mut self.pairs,
+            by_input,
+            by_place,
+            &mut self.paired_ends,
+            &mut self.halves,
+            &mut self.fragments,
+            &mut self.name_groups,
+            &mut self.incomplete,
+        ];
+        all.into_iter().map(|items| &mut items.extent).collect()
+    }
+}
+
+impl EndStore {
+    /// Writes everything into the file of `into`.
+    pub fn store(mut self, threads: &impl Sorting, spill: &Spill, into: &Spill) -> Result<StoredEnds> {
+        match &mut self.items {
+            AnyItems::PositionOnly(items) => items.sort(threads)?,
+            AnyItems::Barcoded(items) => items.sort(threads)?,
+        }
+        threads.sort(self.name_groups.chunks_mut())?;
+        threads.sort(self.incomplete.chunks_mut())?;
+        let (is_barcoded, [pairs, by_input, by_place, paired_ends, halves, fragments]) =
+            match &self.items {
+                AnyItems::PositionOnly(items) => (false, items.store(spill, into)?),
+                AnyItems::Barcoded(items) => (true, items.store(spill, into)?),
+            };
+        Ok(StoredEnds {
+            pairs,
+            order_sensitive_pairs: [by_input, by_place],
+            paired_ends,
+            halves,
+            fragments,
+            name_groups: self.name_groups.store(spill, into)?,
+            incomplete: self.incomplete.store(spill, into)?,
+            is_barcoded,
+            grouping: self.grouping,
+            examined: self.examined,
+            fields: self.fields,
+            without_read_group: self.without_read_group,
+            has_dt: self.has_dt,
+        })
+    }
+
+    /// Adds the ends of the next part of the input, whose first record has the number `base`. `spill` has adopted their
+    /// file.
+    ///
+    /// # Errors
+    /// They have another layout than this store.
+    pub fn adopt(&mut self, ends: StoredEnds, base: u64, order: HalfOrder, spill: &Spill) -> Result<()> {
+        match (&mut self.items, ends.is_barcoded) {
+            (AnyItems::PositionOnly(items), false) => items.adopt(&ends, base, order, spill)?,
+            (AnyItems::Barcoded(items), true) => items.adopt(&ends, base, order, spill)?,
+            _ => return Err(Error::bug("the ends of a part have another layout")),
+        }
+        self.name_groups.adopt(
+            ends.name_groups,
+            base,
+            |[_, _, first], base| *first += base << 1,
+            spill,
+        )?;
+        self.incomplete.adopt(ends.incomplete, 0, |_, _| {}, spill)?;
+        self.grouping.append(ends.grouping);
+        self.examined.add(&ends.examined);
+        self.fields.add(&ends.fields);
+        self.without_read_group += ends.without_read_group;
+        self.has_dt |= ends.has_dt;
+        Ok(())
+    }
+}
+
+impl<S: ItemLayout> ItemSorters<S> {
+    fn sort(&mut self, threads: &impl Sorting) -> Result<()> {
+        for pairs in self.order_sensitive_pairs.iter_mut().chain([&mut self.pairs]) {
+            threads.sort(pairs.chunks_mut())?;
+        }
+        threads.sort(self.paired_ends.chunks_mut())?;
+        threads.sort(self.halves.chunks_mut())?;
+        threads.sort(self.fragments.chunks_mut())
+    }
+
+    fn store(&self, spill: &Spill, into: &Spill) -> Result<[StoredItems; 6]> {
+        let [by_input, by_place] = &self.order_sensitive_pairs;
+        Ok([
+            self.pairs.store(spill, into)?,
+            by_input.store(spill, into)?,
+            by_place.store(spill, into)?,
+            self.paired_ends.store(spill, into)?,
+            self.halves.store(spill, into)?,
+            self.fragments.store(spill, into)?,
+        ])
+    }
+
+    fn adopt(&mut self, ends: &StoredEnds, base: u64, order: HalfOrder, spill: &Spill) -> Result<()> {
+        let pair = item::count_pair_from::<S>;
+        self.pairs.adopt(ends.pairs, base, pair, spill)?;
+        for (pairs, stored) in self.order_sensitive_pairs.iter_mut().zip(ends.order_sensitive_pairs) {
+            pairs.adopt(stored, base, pair, spill)?;
+        }
+        self.paired_ends.adopt(ends.paired_ends, 0, |_, _| {}, spill)?;
+        let half = match order {
+            HalfOrder::Place => item::count_half_by_place_from::<S>,
+            HalfOrder::Input => item::count_half_by_input_from::<S>,
+        };
+        self.halves.adopt(ends.halves, base, half, spill)?;
+        self.fragments.adopt(ends.fragments, base, item::count_fragment_from::<S>, spill)
+    }
+}

@@ -1,0 +1,68 @@
+//! Divides the order of all records into ranges that separate runs of the program write.
+//!
+//! A range starts where the merge would end one of its own ([`super::merge`]), which is before a frame of some run; so a
+//! start can lie among records of equal keys. Partitions of the output are cut by the bytes of all records before them,
+//! and these are known exactly: sums over whole frames, and for each run the keys of the one frame that contains the
+//! border.
+
+use std::sync::Arc;
+
+use readmill_record::Result;
+use serde::{Deserialize, Serialize};
+
+use super::frame::{Frame, KeyColumn};
+use super::merge::{Border, Merge, Sources, record_bytes};
+
+/// Where a range starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RangeStart {
+    /// The border before its first record.
+    pub border: Border,
+    /// The frame of each run that contains the border.
+    pub blocks: Vec<u32>,
+    /// Bytes of all records before it, without their stamps.
+    pub bytes: u64,
+}
+
+/// Divides the records of runs into at most `ranges` ranges of about equal size; returns the starts of all but the first.
+pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {
+    let mut merge = Merge::new(Arc::clone(sources));
+    let mut units = 0usize;
+    while merge.next_range().is_some() {
+        units += 1;
+    }
+    let (mut merge, mut starts, mut passed) = (Merge::new(Arc::clone(sources)), Vec::new(), 0);
+    while let Some(range) = merge.next_range() {
+        passed += 1;
+        let due = (starts.len() + 1) * units / ranges;
+        if passed < due.max(1) || starts.len() + 1 >= ranges {
+            continue;
+        }
+        let Some(border) = range.high.as_deref().cloned() else { break };
+        let blocks: Vec<u32> = range.blocks.iter().map(|&(_, last)| last).collect();
+        let bytes = bytes_before(sources, &border, &blocks)?;
+        starts.push(RangeStart { border, blocks, bytes });
+    }
+    Ok(starts)
+}
+
+/// Returns the bytes of all records before a border, which lies in these frames.
+fn bytes_before(sources: &Sources, border: &Border, blocks: &[u32]) -> Result<u64> {
+    let mut sum = 0;
+    for (number, run) in sources.runs.iter().enumerate() {
+        let block = blocks[number] as usize;
+        sum += (0..block).map(|frame| run.frame_record_bytes(frame)).sum::<u64>();
+        if number == border.source || block >= run.frames().len() {
+            continue;
+        }
+        let frame = Frame::new(number, block);
+        let mut rows = KeyColumn::new(frame.load(&sources.spill, &sources.runs)?);
+        while let Some((key, tail, len)) = rows.next_row()? {
+            if !border.is_behind(number, key, || tail.to_vec()) {
+                break;
+            }
+            sum += record_bytes(len);
+        }
+    }
+    Ok(sum)
+}

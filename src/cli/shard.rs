@@ -1,0 +1,342 @@
+//! `readmill shard`: a job in stages; `--resume`: all stages of a command, from where an earlier run of it ended.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use readmill::Plan;
+use readmill::console::Console;
+use readmill::plan::{Resources, Verbosity};
+use readmill::shard::job::Job;
+use readmill::shard::{self, Division, Outcome, Stage, Work};
+use readmill_record::{Error, Result};
+
+use super::common::parse_memory;
+use super::{Cli, Command, plan};
+
+/// Stages of a job.
+#[derive(Subcommand)]
+pub enum Shard {
+    /// Divide a command (sort, merge, markdup or prep) into stages, and write the plan into a directory
+    Plan(PlanArgs),
+    /// Sort the reads of slices of the input: N, or FIRST..LAST
+    Map(NumberedArgs),
+    /// Divide the order of all reads into ranges, once all slices are sorted
+    Cut(StageArgs),
+    /// Resolve duplicates
+    Judge(StageArgs),
+    /// Write ranges of the output: N, or FIRST..LAST
+    Write(NumberedArgs),
+    /// Put the output together
+    Join(StageArgs),
+    /// Run all stages that are missing, one after the other
+    Run(StageArgs),
+    /// List the stages, and which of them are finished
+    Status(StatusArgs),
+    /// Remove the files of the stages
+    Clean(WorkFlag),
+}
+
+/// The directory of a job.
+#[derive(Args)]
+pub struct WorkFlag {
+    /// Directory for the files of the stages
+    #[arg(long, value_name = "DIR")]
+    work: PathBuf,
+}
+
+/// Flags of the plan.
+#[derive(Args)]
+#[command(
+    after_help = "Example: readmill shard plan --work DIR --shards 8 prep in.bam -o out.bam --sort coordinate"
+)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    work: WorkFlag,
+    /// Slices of the input, about; each is sorted by itself [default: one for each GiB of the input]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MOST as i64))]
+    shards: Option<u16>,
+    /// Ranges of the output, at most; each is written by itself [default: as many as slices]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MOST as i64))]
+    ranges: Option<u16>,
+    /// The command, with its flags, as it is given without stages
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// Flags of a stage.
+#[derive(Args)]
+pub struct StageArgs {
+    #[command(flatten)]
+    work: WorkFlag,
+    #[command(flatten)]
+    resources: StageResources,
+}
+
+/// Flags of a stage of which there are several.
+#[derive(Args)]
+pub struct NumberedArgs {
+    #[command(flatten)]
+    stage: StageArgs,
+    /// Which of them: a number, from 1, or FIRST..LAST
+    #[arg(value_name = "N", value_parser = parse_numbers)]
+    numbers: [usize; 2],
+}
+
+/// Flags of the list.
+#[derive(Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    work: WorkFlag,
+    /// Form of the list
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = StatusForm::Text)]
+    format: StatusForm,
+}
+
+/// A form of the list of stages.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StatusForm {
+    Text,
+    Json,
+}
+
+/// Resources of a stage. What is not given is as in the command of the job.
+#[derive(Args)]
+struct StageResources {
+    /// Threads in all
+    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Memory of the whole process in all, such as 512M or 1.5G
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
+    memory: Option<u64>,
+    /// Where to spill what does not fit; may be given again
+    #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
+    temp_dir: Vec<PathBuf>,
+    /// Print only warnings and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// A flag of commands that can be done in stages.
+#[derive(Args)]
+pub struct ResumeFlag {
+    /// Work in stages, whose files are in this directory: a run that was ended in whatever way goes on where it was, if the same command is given again
+    #[arg(long, value_name = "DIR", help_heading = "Restart")]
+    resume: Option<PathBuf>,
+}
+
+/// Reads `N` or `FIRST..LAST`.
+fn parse_numbers(text: &str) -> std::result::Result<[usize; 2], String> {
+    let number = |text: &str| text.parse().ok().filter(|&number: &usize| number > 0);
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => Ok([first, last]),
+        _ => Err(format!("{text:?} is neither a number from 1 on, nor FIRST..LAST")),
+    }
+}
+
+impl ResumeFlag {
+    /// Carries out a plan in stages, if that is asked for; `arguments` are those of this process. The files of the stages
+    /// are removed at the end.
+    pub fn run(&self, plan: &Plan, arguments: &[OsString]) -> Result<bool> {
+        let Some(directory) = &self.resume else { return Ok(false) };
+        let console = Console::new(plan.resources.verbosity);
+        let command = words(arguments.get(1..).unwrap_or_default())?;
+        Work::plan(directory, plan.clone(), command, Division::default(), &console)?.run(&console)?;
+        Work::clean(directory)?;
+        Ok(true)
+    }
+}
+
+impl StageResources {
+    fn replace(&self, resources: &mut Resources) {
+        if let Some(threads) = self.threads {
+            resources.threads = threads.into();
+        }
+        if let Some(memory) = self.memory {
+            resources.memory = memory;
+        }
+        if !self.temp_dir.is_empty() {
+            resources.temp_dirs.clone_from(&self.temp_dir);
+        }
+        if self.quiet {
+            resources.verbosity = Verbosity::Quiet;
+        }
+    }
+}
+
+impl Shard {
+    pub fn run(&self) -> Result<()> {
+        match self {
+            Shard::Plan(it) => it.run(),
+            Shard::Map(it) => it.run(|number| Stage::Map(number - 1)),
+            Shard::Cut(it) => it.run(Stage::Cut),
+            Shard::Judge(it) => it.run(Stage::Judge),
+            Shard::Write(it) => it.run(|number| Stage::Write(number - 1)),
+            Shard::Join(it) => it.run(Stage::Join),
+            Shard::Run(it) => {
+                let (work, console) = it.open()?;
+                work.run(&console)
+            }
+            Shard::Status(it) => it.run(),
+            Shard::Clean(it) => Work::clean(&it.work),
+        }
+    }
+}
+
+impl PlanArgs {
+    fn run(&self) -> Result<()> {
+        let command = words(&self.command)?;
+        let plan = plan_of(&command)?;
+        let console = Console::new(plan.resources.verbosity);
+        let division =
+            Division { slices: self.shards.map(usize::from), ranges: self.ranges.map(usize::from) };
+        let work = Work::plan(&self.work.work, plan, command, division, &console)?;
+        let job = work.job();
+        console.say(&format!(
+            "readmill: {} slices, {} ranges; next: readmill shard run --work {}",
+            job.slices.len(),
+            job.ranges,
+            self.work.work.display()
+        ));
+        Ok(())
+    }
+}
+
+impl StageArgs {
+    /// Opens the job, in the directory where its command was given.
+    fn open(&self) -> Result<(Work, Console)> {
+        let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
+        else {
+            return Err(Error::bug("the directory of the job has no path"));
+        };
+        let resources = |resources: &mut Resources| {
+            self.resources.replace(resources);
+            if !temp_dirs.is_empty() {
+                resources.temp_dirs = temp_dirs.to_vec();
+            }
+        };
+        let work = self.work.open(directory, resources)?;
+        let verbosity = if self.resources.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+        Ok((work, Console::new(verbosity)))
+    }
+
+    fn run(&self, stage: Stage) -> Result<()> {
+        let (work, console) = self.open()?;
+        run_stage(&work, stage, &console)
+    }
+}
+
+impl WorkFlag {
+    /// Opens the job of `directory`, which is absolute.
+    fn open(&self, directory: &Path, resources: impl FnOnce(&mut Resources)) -> Result<Work> {
+        let Some(job) = Job::read(directory)? else {
+            return Err(Error::usage(format!("{} has no job in stages", self.work.display()))
+                .hint("plan it first: readmill shard plan --work DIR COMMAND …"));
+        };
+        std::env::set_current_dir(&job.directory).map_err(|e| {
+            Error::io(
+                format!("{}, where the job was planned, cannot be entered", job.directory.display()),
+                &e,
+            )
+            .hint("all machines need the same directories")
+        })?;
+        let plan = plan_of(&job.command)?;
+        Work::open(directory, job, plan, resources)
+    }
+}
+
+impl NumberedArgs {
+    fn run(&self, stage: impl Fn(usize) -> Stage) -> Result<()> {
+        let (work, console) = self.stage.open()?;
+        let [first, last] = self.numbers;
+        let all = work.stages();
+        for number in first..=last {
+            let stage = stage(number);
+            if !all.contains(&stage) {
+                let most = all.iter().filter(|other| other.name() == stage.name()).count();
+                return Err(Error::usage(format!("there is no {}", stage.title())).hint(format!(
+                    "this job has {most} of that stage: readmill shard status lists them"
+                )));
+            }
+            run_stage(&work, stage, &console)?;
+        }
+        Ok(())
+    }
+}
+
+fn run_stage(work: &Work, stage: Stage, console: &Console) -> Result<()> {
+    if !work.stages().contains(&stage) {
+        return Err(Error::usage(format!("this job has no stage {}", stage.name()))
+            .hint("readmill shard status lists its stages"));
+    }
+    work.run_stage(stage, console).map(|_: Outcome| ())
+}
+
+impl StatusArgs {
+    fn run(&self) -> Result<()> {
+        let directory = absolute(&self.work.work, &[])?;
+        let work = self.work.open(&directory[0], |_| {})?;
+        let stages = work.stages();
+        let rows: Vec<(Stage, bool)> =
+            stages.into_iter().map(|stage| (stage, work.is_finished(stage))).collect();
+        if self.format == StatusForm::Json {
+            let row = |(stage, finished): &(Stage, bool)| {
+                serde_json::json!({
+                    "stage": stage.name(), "number": stage.number(), "finished": finished, "file": work.path(*stage),
+                })
+            };
+            return print(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
+        }
+        let row = |(stage, finished): &(Stage, bool)| {
+            format!("{}\t{}", stage.title(), if *finished { "finished" } else { "missing" })
+        };
+        print(&Vec::from_iter(rows.iter().map(row)).join("\n"))
+    }
+}
+
+fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{text}").map_err(|e| Error::io("writing failed", &e))
+}
+
+/// The absolute paths of the directory of a job, and of directories to spill to.
+fn absolute(work: &Path, temp_dirs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let all = [work].into_iter().chain(temp_dirs.iter().map(PathBuf::as_path));
+    all.map(|path| {
+        std::path::absolute(path)
+            .map_err(|e| Error::io(format!("{} has no absolute path", path.display()), &e))
+    })
+    .collect()
+}
+
+/// The words of a command, which are kept as text.
+fn words(arguments: &[OsString]) -> Result<Vec<String>> {
+    let word = |word: &OsString| {
+        word.to_str().map(str::to_string).ok_or_else(|| {
+            Error::usage(format!("{} is not UTF-8", word.to_string_lossy()))
+                .hint("a job in stages needs names that are: rename the file, or link to it")
+        })
+    };
+    arguments.iter().map(word).collect()
+}
+
+/// The plan of a command that is done in stages.
+fn plan_of(command: &[String]) -> Result<Plan> {
+    let name = command.first().map_or("", String::as_str);
+    let words = ["readmill".to_string()].into_iter().chain(command.iter().cloned());
+    let refused = |what: String| {
+        Error::usage(what).hint(
+            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
+        )
+    };
+    let parsed =
+        Cli::try_parse_from(words).map_err(|error| refused(error.to_string().trim().to_string()))?;
+    match parsed.command {
+        Command::Sort(it) => it.plan(plan::Command::Sort),
+        Command::Merge(it) => it.plan(plan::Command::Merge),
+        Command::Markdup(it) => it.plan(),
+        Command::Prep(it) => it.plan(),
+        _ => Err(refused(format!("{name} cannot be done in stages"))),
+    }
+}

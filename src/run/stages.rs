@@ -1,0 +1,397 @@
+//! The stages of a job: parts of a buffered run that separate runs of the program carry out. What one stage hands to the
+//! next lies in files ([`crate::shard`]).
+
+use std::sync::Arc;
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_markdup::item::HalfOrder;
+use readmill_markdup::metrics::LibraryCounts;
+use readmill_markdup::stored::StoredEnds;
+use readmill_markdup::verdict::StoredVerdict;
+use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MatePairing, Writing};
+use readmill_record::{Arena, Error, Result, Step};
+use readmill_sort::{
+    Framing, Keyer, Merge, Minimise, Order, RangeStart, RunSort, Sources, SpilledRun, StoredRun, ranges,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{RunState, set_order};
+use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::staged_parts::{StagedPart, StagedParts};
+use crate::outputs::{EncodedPart, Sink};
+use crate::pipeline::StepCounts;
+use crate::pipeline::duplicates::{self, DuplicateResolver};
+use crate::pipeline::feed::Feed;
+use crate::pipeline::inputs::Inputs;
+use crate::pipeline::merge::{self, OutputRange};
+use crate::pipeline::parallel_sort::ThreadedSort;
+use crate::pipeline::sort_context::{ENDS, SortContext};
+use crate::process::console::Console;
+use crate::run::summary::{self, Summary};
+use crate::run::tallies::Tap;
+
+/// Bytes of records in a frame of a run that other stages read: they read it frame by frame.
+const FRAME: usize = 1 << 18;
+
+/// The reads of a slice of the input, sorted in a file.
+#[derive(Serialize, Deserialize)]
+pub struct MappedSlice {
+    /// Records of the slice, before any filter.
+    pub records: u64,
+    /// Its sorted records.
+    pub run: StoredRun,
+    /// Its ends, where duplicates are marked.
+    pub ends: Option<StoredEnds>,
+    /// Bytes of its largest record.
+    pub largest: u64,
+    /// Whether any record has a reference sequence.
+    pub any_placed: bool,
+    /// Whether a template was too long to be kept together.
+    pub was_cut: bool,
+    /// Counts of the steps.
+    pub counts: StepCounts,
+}
+
+/// Which records are duplicates, in a file.
+#[derive(Serialize, Deserialize)]
+pub struct Judgement {
+    /// The marks and their counts.
+    pub verdict: StoredVerdict,
+    /// Whether any record has a DT field.
+    pub has_dt: bool,
+}
+
+/// A range of the output in a file.
+#[derive(Serialize, Deserialize)]
+pub struct WrittenRange {
+    /// Its parts, in their order, and where they lie.
+    pub parts: Vec<StagedPart>,
+    /// Where the first of them lies.
+    pub extent: Extent,
+    /// Duplicates by library.
+    pub flagged: Vec<LibraryCounts>,
+    /// Counts of the steps.
+    pub counts: StepCounts,
+}
+
+/// What a stage needs of all slices.
+pub struct Slices {
+    /// Their runs, without those that are empty.
+    pub runs: Vec<SpilledRun>,
+    /// Records of all slices.
+    pub records: u64,
+    /// Bytes of the largest record.
+    pub largest: u64,
+    /// Whether any record has a reference sequence.
+    pub any_placed: bool,
+}
+
+/// The ends of a slice whose first record has the number `base`.
+pub struct SliceEnds {
+    pub ends: StoredEnds,
+    pub base: u64,
+}
+
+/// What is decided about the whole input from its first reads.
+pub struct FirstDecisions {
+    /// The name of the first read.
+    pub anchor: Vec<u8>,
+    /// How mates find each other, and the distance of optical duplicates, where duplicates are marked.
+    pub duplicates: Option<(MatePairing, Option<i32>)>,
+}
+
+impl<'a> RunState<'a> {
+    /// Decides what the first reads of the whole input decide.
+    pub fn decide(&self, inputs: &mut Inputs) -> Result<FirstDecisions> {
+        let wanted = self.plan.steps.duplicates.as_ref();
+        let prepare = |wanted| duplicates::prepare(wanted, &self.header, inputs, self.console);
+        let ends = wanted.map(prepare).transpose()?;
+        let first = inputs.first_reads()?;
+        let record = first.batch().and_then(|batch| Some(batch.record(*batch.spans.first()?)));
+        let anchor = record.map_or_else(Vec::new, |record| record.qname().to_vec());
+        let duplicates = ends.map(|ends| {
+            (ends.mate_pairing(), ends.rules.optical.as_ref().map(|optical| optical.distance))
+        });
+        Ok(FirstDecisions { anchor, duplicates })
+    }
+
+    /// Collects template ends as it was decided.
+    fn duplicate_ends(&self, decided: &FirstDecisions) -> Result<Option<DuplicateEnds>> {
+        let (Some(wanted), Some((pairing, distance))) =
+            (&self.plan.steps.duplicates, decided.duplicates)
+        else {
+            return Ok(None);
+        };
+        let mut rules = wanted.rules.clone();
+        if let (Some(optical), Some(distance)) = (&mut rules.optical, distance) {
+            optical.distance = distance;
+        }
+        DuplicateEnds::new(&self.header, pairing, rules).map(Some)
+    }
+
+    fn sort_context(
+        &self,
+        inputs: &Inputs,
+        decided: &FirstDecisions,
+        duplicate_ends: Option<&DuplicateEnds>,
+        room: u64,
+    ) -> SortContext {
+        let keyer = Keyer::new(self.plan.order(), &self.header);
+        keyer.set_anchor(&decided.anchor);
+        SortContext {
+            crew: self.memory.crew,
+            sort: RunSort::new(keyer),
+            ledger: self.memory.ledger.clone(),
+            room,
+            spill: self.spill(),
+            record_overhead: self.record_overhead(inputs, duplicate_ends),
+            list: self.memory.sizes.list,
+            framing: Framing { size: self.memory.sizes.frame, codec: self.plan.resources.spill_codec },
+        }
+    }
+
+    /// Sorts the records of a slice, which is what `inputs` reads, into the file of `into`.
+    pub fn map(
+        self,
+        inputs: Inputs,
+        decided: &FirstDecisions,
+        into: &Arc<Spill>,
+    ) -> Result<MappedSlice> {
+        let duplicate_ends = self.duplicate_ends(decided)?;
+        let (_charges, room) = self.reserve(&inputs, 0)?;
+        let context = self.sort_context(&inputs, decided, duplicate_ends.as_ref(), room);
+        context.spill.check()?;
+        let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
+        let mut nowhere = self.sink_nowhere()?;
+        let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut nowhere)?;
+        let sources = Arc::new(buffer.take_sources(&context)?);
+        let ends = std::mem::take(&mut buffer.ends);
+        let (own, spill) = (Arc::clone(&context.spill), Arc::clone(into));
+        let context = SortContext { spill, ..context };
+        let framing = Framing { size: FRAME, ..context.framing };
+        let run = merge::to_spill(&context, framing, Merge::new(sources), 0, buffer.largest)?.store();
+        let threads = ThreadedSort(context.crew);
+        let ends = duplicate_ends.is_some().then(|| ends.store(&threads, &own, into)).transpose()?;
+        Ok(MappedSlice {
+            records: buffer.records,
+            run,
+            ends,
+            largest: buffer.largest,
+            any_placed: buffer.any_placed,
+            was_cut: feed.link.was_cut(),
+            counts: std::mem::take(&mut buffer.counts),
+        })
+    }
+
+    /// A sink for reads that are not written in this stage.
+    fn sink_nowhere(&self) -> Result<Sink> {
+        use crate::plan::{Format, Index, Output};
+        let nowhere = Output { format: Format::Sam, index: Index::No, ..Output::new("/dev/null") };
+        Sink::create(&nowhere, &self.header, false, &self.memory.ledger, self.console)
+    }
+
+    /// Divides the output order into at most `ranges` ranges; returns the starts of all but the first. `spill` has
+    /// adopted the files of the runs.
+    pub fn divide(&self, slices: Slices, spill: Arc<Spill>, ranges: usize) -> Result<Vec<RangeStart>> {
+        let sources = Arc::new(self.sources(slices.runs, spill));
+        if sources.is_empty() { Ok(Vec::new()) } else { ranges::divide(&sources, ranges) }
+    }
+
+    fn sources(&self, runs: Vec<SpilledRun>, spill: Arc<Spill>) -> Sources {
+        Sources {
+            spill,
+            keyer: Arc::new(Keyer::new(self.plan.order(), &self.header)),
+            runs,
+            lists: Vec::new(),
+            sealed: Arc::new(Arena::empty().seal()),
+            charges: Vec::new(),
+        }
+    }
+
+    /// Resolves which records are duplicates, from the ends of all slices, in their order, and writes the marks into the
+    /// file of `into`. `spill` has adopted the files of the ends.
+    pub fn judge(
+        self,
+        inputs: &Inputs,
+        decided: &FirstDecisions,
+        slices: Vec<SliceEnds>,
+        [records, was_cut]: [u64; 2],
+        spill: Spill,
+        into: &Spill,
+    ) -> Result<Judgement> {
+        let (Some(wanted), Some(duplicate_ends)) =
+            (&self.plan.steps.duplicates, self.duplicate_ends(decided)?)
+        else {
+            return Err(Error::bug("there are no duplicates to be judged"));
+        };
+        let (_charges, room) = self.reserve(inputs, 0)?;
+        let order = match duplicate_ends.mate_pairing() {
+            MatePairing::InBatch | MatePairing::NameCoordinate => HalfOrder::Place,
+            MatePairing::InBatchThenName | MatePairing::NameInput => HalfOrder::Input,
+        };
+        let mut ends = EndStore::new(&duplicate_ends);
+        for SliceEnds { ends: slice, base } in slices {
+            ends.adopt(slice, base, order, &spill)?;
+        }
+        let has_dt = ends.has_dt;
+        let spill = Arc::new(spill);
+        self.console.stage("marking", None, true);
+        let resolver = DuplicateResolver {
+            crew: self.memory.crew,
+            ledger: &self.memory.ledger,
+            most: room / 2,
+            spill: &spill,
+            duplicate_ends: &duplicate_ends,
+            cut: was_cut > 0,
+            console: self.console,
+        };
+        let charge = self.memory.ledger.empty(ENDS);
+        let stated = duplicates::stated(inputs);
+        let (verdict, _marks) = resolver.resolve(wanted.mode, stated, ends, charge, records)?;
+        Ok(Judgement { verdict: verdict.store(records, into)?, has_dt })
+    }
+
+    /// Writes the range of the output order from `start` to the start of the next one into the file of `into`. `spill` has
+    /// adopted the files of the runs and of the judgement.
+    pub fn write(
+        mut self,
+        inputs: &Inputs,
+        decided: &FirstDecisions,
+        slices: Slices,
+        judgement: Option<Judgement>,
+        range: [Option<RangeStart>; 2],
+        spill: Arc<Spill>,
+        into: &Arc<Spill>,
+    ) -> Result<WrittenRange> {
+        let duplicate_ends = self.duplicate_ends(decided)?;
+        let (_charges, room) = self.reserve(inputs, 0)?;
+        let mut steps: Vec<Box<dyn Step>> = Vec::new();
+        let (mut counted, mut _marks) = (None, None);
+        if let (Some(wanted), Some(ends), Some(judgement)) =
+            (&self.plan.steps.duplicates, &duplicate_ends, judgement)
+        {
+            let Judgement { verdict, has_dt } = judgement;
+            _marks = Some(self.memory.ledger.charge("marks of duplicates", verdict.bytes())?);
+            let verdict = Arc::new(verdict.load(Arc::clone(&spill))?);
+            let writing =
+                Writing { clear_dt: wanted.writing.clear_dt && has_dt, ..wanted.writing.clone() };
+            let apply = ApplyMarks::new(verdict, writing, Arc::clone(&ends.libraries), &self.header);
+            counted = Some(apply.counted());
+            steps.push(Box::new(apply));
+        }
+        if self.plan.order() == Order::Minhash {
+            steps.push(Box::new(Minimise));
+        }
+        steps.append(&mut self.after_duplicates);
+        self.set_written_order(slices.any_placed);
+        let Some(output) = self.plan.destination.main() else {
+            return Err(Error::bug("there is no output to be written"));
+        };
+        let sorted = self.plan.order() == Order::Coordinate;
+        let mut parts = StagedParts::new(output, sorted, into)?;
+        let context = self.sort_context(inputs, decided, duplicate_ends.as_ref(), room);
+        let (crew, _large) = context.crew_for(slices.largest)?;
+        let merging = slices.runs.iter().map(SpilledRun::merging_bytes).sum();
+        let _merging = context.ledger.charge("merging of runs", merging)?;
+        let sources = Arc::new(self.sources(slices.runs, spill));
+        let [start, until] = range;
+        let merge = match &start {
+            Some(start) => Merge::after(sources, start),
+            None => Merge::new(sources),
+        };
+        let output = OutputRange::between(start.as_ref(), until);
+        let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, None, None);
+        let written =
+            merge::to_sink(crew, merge, pipeline, &self.header, &mut parts, output, self.console)?;
+        let mut flagged = Vec::new();
+        counted.iter().for_each(|counted| counted.add_to(&mut flagged));
+        let (parts, extent) = parts.complete();
+        Ok(WrittenRange { parts, extent, flagged, counts: written.counts })
+    }
+
+    /// A range without records.
+    pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
+        let (parts, flagged, counts) = Default::default();
+        Ok(WrittenRange { parts, extent: into.begin(0)?, flagged, counts })
+    }
+
+    /// Messages.
+    pub fn console(&self) -> &'a Console {
+        self.console
+    }
+
+    /// Sets the order in the header that is written, where it depends on the reads.
+    fn set_written_order(&mut self, any_placed: bool) {
+        if self.plan.order() == Order::Minhash {
+            set_order(&mut self.header, Order::Minhash, any_placed);
+        }
+    }
+
+    /// Joins ranges, each of which `read` reads part by part, to the output, and writes the metrics.
+    pub fn join(
+        mut self,
+        decided: &FirstDecisions,
+        joined: JoinedSlices,
+        ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
+    ) -> Result<Summary> {
+        let duplicate_ends = self.duplicate_ends(decided)?;
+        self.set_written_order(joined.any_placed);
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let mut sink = self.sink()?;
+        sink.charge_index(&self.header, &self.memory.ledger)?;
+        sink.begin(&self.header)?;
+        sink.expect(joined.record_bytes);
+        self.console.stage("joining", Some(joined.records), false);
+        let JoinedSlices { records, counts, verdict, .. } = joined;
+        let mut summary = Summary { read: records, counts, ..Summary::default() };
+        let mut flagged: Vec<LibraryCounts> =
+            verdict.as_ref().map_or_else(Vec::new, |verdict| verdict.tally.libraries.clone());
+        for range in ranges {
+            let JoinedRange { range, mut read } = range?;
+            for part in range.parts {
+                let mut bytes = Vec::new();
+                read(&part, &mut bytes)?;
+                summary.written += part.records;
+                self.console.advance(part.records);
+                let StagedPart { fragment, records, start, .. } = part;
+                sink.append(EncodedPart { bytes, fragment, records, start, ..EncodedPart::default() })?;
+            }
+            if flagged.len() < range.flagged.len() {
+                flagged.resize_with(range.flagged.len(), LibraryCounts::default);
+            }
+            flagged.iter_mut().zip(&range.flagged).for_each(|(sum, more)| sum.add(more));
+            crate::pipeline::sum_counts(&mut summary.counts, range.counts);
+        }
+        if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
+            summary.mode = Some(verdict.mode());
+            summary::found(&verdict.tally, &self.header, self.console);
+            let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
+            files.write_metrics(self.plan, &metrics)?;
+        }
+        [summary.others, summary.parts] = self.finish(Some(sink), None, files)?;
+        Ok(summary)
+    }
+}
+
+/// What the join needs of the slices.
+pub struct JoinedSlices {
+    /// Records of all slices.
+    pub records: u64,
+    /// Bytes of the records that are sorted.
+    pub record_bytes: u64,
+    /// Whether any record has a reference sequence.
+    pub any_placed: bool,
+    /// Counts of the steps before the sort.
+    pub counts: StepCounts,
+    /// The verdict, where duplicates are marked.
+    pub verdict: Option<StoredVerdict>,
+}
+
+/// Reads the bytes of a part.
+pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
+
+/// A range, and how its parts are read.
+pub struct JoinedRange {
+    pub range: WrittenRange,
+    pub read: ReadPart,
+}

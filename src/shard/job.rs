@@ -1,0 +1,225 @@
+//! A job in stages: what is to be done, and how it is divided. It is written once, as `job.json`, and never changes.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use readmill_markdup::MatePairing;
+use readmill_record::{Error, Result};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use super::stage_file::{sync_directory, temporary_name};
+use crate::plan::Plan;
+
+/// The version of stage files; another version cannot read them.
+const FORMAT: u32 = 1;
+
+/// The name of the file in the directory of the job.
+pub const FILE_NAME: &str = "job.json";
+
+/// The hash of a job: all of its stage files have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobHash(pub [u8; 16]);
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Version of the stage files.
+    pub format: u32,
+    /// The program: its version, and a hash of its bytes.
+    pub program: String,
+    /// The directory in which the command was given: its relative paths start there.
+    pub directory: PathBuf,
+    /// The command that is done in stages, without the name of the program.
+    pub command: Vec<String>,
+    /// A hash of all that decides the output.
+    pub request: String,
+    /// The inputs.
+    pub inputs: Vec<InputIdentity>,
+    /// The slices of the inputs, in their order; each is the input of one `map`.
+    pub slices: Vec<Slice>,
+    /// How many ranges of the output order are written separately.
+    pub ranges: usize,
+    /// The first read name, by which keys of names are shortened.
+    pub anchor: Vec<u8>,
+    /// How duplicates are found, where they are marked.
+    pub duplicates: Option<DuplicateChoice>,
+}
+
+/// A file, as it was when the job was planned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputIdentity {
+    /// Its path, absolute.
+    pub path: PathBuf,
+    /// Bytes.
+    pub size: u64,
+    /// Seconds from 1970 to its last change.
+    pub changed: i64,
+}
+
+/// A part of an input: whole records from one position to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slice {
+    /// The number of the input.
+    pub input: usize,
+    /// Where it starts; `None` for the whole input, of a kind that is not divided.
+    pub bounds: Option<Bounds>,
+}
+
+/// The positions between which a slice lies: offsets in the file, and in the inflated block there (0 for text).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Its first byte.
+    pub from: Position,
+    /// The first byte behind it; `None` at the end of the file.
+    pub to: Option<Position>,
+}
+
+/// A position in an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// Offset in the file, of a BGZF block where the file has blocks.
+    pub offset: u64,
+    /// Offset in the inflated block.
+    pub within: u32,
+}
+
+/// What is decided about duplicates before the first read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DuplicateChoice {
+    /// How mates find each other.
+    pub mate_pairing: MatePairing,
+    /// The distance of optical duplicates, where it follows from the first read name.
+    pub optical_distance: Option<i32>,
+}
+
+impl InputIdentity {
+    /// A file as it is now.
+    pub fn of(path: &Path) -> Result<Self> {
+        let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
+        let meta = std::fs::metadata(path).map_err(failed)?;
+        if !meta.is_file() {
+            return Err(Error::usage(format!("{} is not a regular file", path.display()))
+                .hint("a job in stages reads its input more than once: give a file, not a pipe"));
+        }
+        let path = std::path::absolute(path).map_err(failed)?;
+        Ok(InputIdentity { path, size: meta.len(), changed: meta.mtime() })
+    }
+
+    /// Refuses the file if it has changed.
+    pub fn check(&self) -> Result<()> {
+        let now = InputIdentity::of(&self.path)?;
+        if now == *self {
+            return Ok(());
+        }
+        Err(Error::input(format!("{} was changed after the job had been planned", self.path.display()))
+            .hint("plan it anew, in another directory"))
+    }
+}
+
+impl Job {
+    /// Makes a job of the plan of `command`, not yet divided.
+    pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
+        let directory = std::env::current_dir()
+            .map_err(|e| Error::io("the current directory cannot be read", &e))?;
+        let inputs = plan.inputs.iter().map(|path| InputIdentity::of(path)).collect::<Result<_>>()?;
+        Ok(Job {
+            format: FORMAT,
+            program: program()?,
+            directory,
+            command,
+            request: request(plan),
+            inputs,
+            slices: Vec::new(),
+            ranges: 0,
+            anchor: Vec::new(),
+            duplicates: None,
+        })
+    }
+
+    /// Reads the job of a directory; `None` if none was planned there.
+    pub fn read(directory: &Path) -> Result<Option<Self>> {
+        let path = directory.join(FILE_NAME);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io(format!("{} cannot be read", path.display()), &error)),
+        };
+        let job: Job = serde_json::from_str(&text).map_err(|error| {
+            Error::input(format!("{} is damaged: {error}", path.display()))
+                .hint("plan the job anew, in another directory")
+        })?;
+        if job.format != FORMAT || job.program != program()? {
+            let what =
+                format!("{} was planned by another build of readmill ({})", path.display(), job.program);
+            return Err(Error::input(what)
+                .hint("run all stages by one build, or plan the job anew in another directory"));
+        }
+        Ok(Some(job))
+    }
+
+    /// Writes the job into a directory.
+    pub fn write(&self, directory: &Path) -> Result<()> {
+        let path = directory.join(FILE_NAME);
+        let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
+        let temporary = temporary_name(&path);
+        let write = || {
+            let mut file = File::create(&temporary)?;
+            std::io::Write::write_all(&mut file, self.text().as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &path)
+        };
+        write().map_err(|error| {
+            let _ = std::fs::remove_file(&temporary);
+            failed(error)
+        })?;
+        sync_directory(&path);
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// The hash that its stage files have.
+    pub fn hash(&self) -> JobHash {
+        JobHash(xxh3_128(self.text().as_bytes()).to_be_bytes())
+    }
+
+    /// Whether another job does the same, however it is divided.
+    pub fn does_the_same_as(&self, other: &Job) -> bool {
+        (&self.request, &self.inputs) == (&other.request, &other.inputs)
+    }
+}
+
+/// A hash of all that decides the output of a plan.
+fn request(plan: &Plan) -> String {
+    let Plan { command, inputs, aligning: _, steps, destination, tallies, resources } = plan;
+    let said = format!(
+        "{} {command:?} {inputs:?} {steps:?} {destination:?} {tallies:?} {:?} {}",
+        plan.command_line(),
+        resources.reference,
+        resources.allow_missing_eof,
+    );
+    format!("{:032x}", xxh3_128(said.as_bytes()))
+}
+
+/// The version of this program, and a hash of its bytes: stages of one job are run by one build.
+fn program() -> Result<String> {
+    let failed = |e| Error::io("the program's own file cannot be read", &e);
+    let path = if cfg!(target_os = "linux") {
+        "/proc/self/exe".into()
+    } else {
+        std::env::current_exe().map_err(failed)?
+    };
+    let mut file = File::open(path).map_err(failed)?;
+    let (mut hasher, mut bytes) = (Xxh3::new(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut bytes).map_err(failed)? {
+            0 => return Ok(format!("{} {:016x}", env!("CARGO_PKG_VERSION"), hasher.digest())),
+            n => hasher.update(&bytes[..n]),
+        }
+    }
+}

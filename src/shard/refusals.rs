@@ -1,0 +1,56 @@
+//! What cannot be done in stages, with the reason.
+
+use readmill_format::bgzf::Codec;
+use readmill_record::{Error, Result};
+
+use crate::plan::{Destination, Format, Plan};
+
+/// Refuses a plan that cannot be done in stages.
+pub fn check(plan: &Plan) -> Result<()> {
+    let refuse = |what: &str, hint: &'static str| {
+        Err(Error::usage(format!("{what}, which a job in stages cannot do")).hint(hint))
+    };
+    let without = "leave it out, or run the command without stages";
+    if plan.inputs.iter().any(|path| path.as_os_str() == "-") {
+        return refuse(
+            "the input is a pipe, and has to be read more than once",
+            "write it to a file first",
+        );
+    }
+    if plan.aligning.is_some() {
+        return refuse("reads are to be aligned", "align them first, and prepare the result in stages");
+    }
+    let Destination::Main(output, others) = &plan.destination else {
+        return refuse("there is not one main output", "give one output by -o");
+    };
+    if !others.is_empty() {
+        return refuse("some reads go to other files (--copy-to, --move-to)", without);
+    }
+    if output.format != Format::Bam {
+        return refuse("the output is not BAM", "write BAM, and convert it when it is complete");
+    }
+    let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
+    if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {
+        return refuse("the output is not a file", "give a file by -o");
+    }
+    if output.codec != Codec::default() && output.codec.to_string() == "igzip" {
+        return refuse("igzip writes other bytes on other processors", "choose another --codec");
+    }
+    if !plan.holds_everything() {
+        return refuse(
+            "reads are neither sorted nor are duplicates marked",
+            "run the command without stages",
+        );
+    }
+    if plan.steps.recalibration.is_some() {
+        return refuse("base qualities are to be recalibrated", without);
+    }
+    if !plan.tallies.files.is_empty() || plan.tallies.verify {
+        return refuse("reports of the reads are asked for (or --verify)", without);
+    }
+    let rules = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.rules);
+    if rules.is_some_and(|rules| rules.members || rules.molecules) {
+        return refuse("duplicate sets or molecules are to be numbered", without);
+    }
+    Ok(())
+}

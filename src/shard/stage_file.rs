@@ -1,0 +1,293 @@
+//! The file of a finished stage: complete under its name, or not there at all.
+//!
+//! ```text
+//! magic (8 bytes) | hash of the job (16) | data | footer (postcard) | CRC-32 of the footer (4) | its length (8) | magic
+//! ```
+//!
+//! Data are extents, as in the spill ([`readmill_format::spill`]); the footer says where they lie. A file is written under
+//! a name that no other process uses, synced, and then linked to its own name. If that is taken, another process was
+//! faster with the same bytes, and the copy is removed.
+
+use std::fs::File;
+use std::io::{ErrorKind as IoKind, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_record::{Charge, Error, Ledger, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::job::JobHash;
+
+/// The first and the last bytes of a file.
+const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
+
+/// Bytes before the data.
+const HEAD: usize = MAGIC.len() + size_of::<JobHash>();
+
+/// Bytes after the footer.
+const TAIL: usize = 4 + 8 + MAGIC.len();
+
+/// Bytes that a checksum reads at a time.
+const PIECE: usize = 1 << 20;
+
+/// The ledger name of footers.
+const FOOTERS: &str = "footers of stage files";
+
+/// A file of a stage that is being written.
+pub struct StageWriter {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: File,
+    spill: Arc<Spill>,
+}
+
+/// Some data of a stage file, and their checksum.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Checked {
+    start: u64,
+    end: u64,
+    crc: u32,
+}
+
+impl StageWriter {
+    /// Begins the file `path` of the job with this hash.
+    pub fn create(path: &Path, job: JobHash) -> Result<Self> {
+        let temporary = temporary_name(path);
+        let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .map_err(|e| failed(&e))?;
+        file.write_all(MAGIC).and_then(|()| file.write_all(&job.0)).map_err(|e| failed(&e))?;
+        let same = file.try_clone().map_err(|e| failed(&e))?;
+        let spill = Arc::new(Spill::into_file(&temporary, same));
+        Ok(StageWriter { path: path.to_path_buf(), temporary, file, spill })
+    }
+
+    /// Where data go.
+    pub fn spill(&self) -> &Arc<Spill> {
+        &self.spill
+    }
+
+    /// Bytes written so far.
+    pub fn end(&self) -> Result<u64> {
+        self.file.metadata().map(|meta| meta.len()).map_err(|e| self.failed(&e))
+    }
+
+    /// Returns the data from `start` to the end of what was written so far, with their checksum.
+    pub fn check_from(&self, start: u64) -> Result<Checked> {
+        let end = self.end()?;
+        let crc = checksum(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
+        Ok(Checked { start, end, crc })
+    }
+
+    /// Completes the file, and gives it its name.
+    pub fn finish(self, footer: &impl Serialize) -> Result<()> {
+        let mut bytes = postcard::to_stdvec(footer)
+            .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
+        let (crc, length) = (crc32fast::hash(&bytes), bytes.len() as u64);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(MAGIC);
+        let end = self.end()?;
+        self.file.write_all_at(&bytes, end).map_err(|e| self.failed(&e))?;
+        self.file.sync_all().map_err(|e| self.failed(&e))?;
+        match std::fs::hard_link(&self.temporary, &self.path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == IoKind::AlreadyExists => {}
+            // Some file systems have no links.
+            Err(_) => std::fs::rename(&self.temporary, &self.path).map_err(|e| self.failed(&e))?,
+        }
+        sync_directory(&self.path);
+        Ok(())
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        Error::io(format!("writing {} failed", self.path.display()), error)
+    }
+}
+
+impl Drop for StageWriter {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.temporary);
+    }
+}
+
+/// A name in the same directory that no other process uses, on whatever machine.
+pub fn temporary_name(path: &Path) -> PathBuf {
+    let host = rustix::system::uname().nodename().to_string_lossy().replace('/', "-");
+    let nonce = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos());
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{host}.{}.{nonce:x}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Syncs the directory of a file, so that its name survives a loss of power.
+pub fn sync_directory(path: &Path) {
+    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let _ = File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all()); // not every file system can
+}
+
+/// The complete file of a stage.
+pub struct StageFile<T> {
+    /// Its path.
+    pub path: PathBuf,
+    /// The file.
+    pub file: File,
+    /// Its footer.
+    pub footer: T,
+    /// Charge of the footer.
+    pub charge: Charge,
+}
+
+impl<T: DeserializeOwned> StageFile<T> {
+    /// Opens the file `path` of the job with this hash; `None` if it is not there.
+    ///
+    /// # Errors
+    /// It is damaged: then it has been removed, and running its stage again writes it anew. It belongs to another job. Its
+    /// footer does not fit into the memory.
+    pub fn open(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Option<Self>> {
+        let Some((file, bytes, charge)) = Self::open_undecoded(path, job, ledger)? else {
+            return Ok(None);
+        };
+        let footer = postcard::from_bytes(&bytes).map_err(|_| damaged(path))?;
+        Ok(Some(StageFile { path: path.to_path_buf(), file, footer, charge }))
+    }
+
+    /// Opens a file, and reads its footer.
+    fn open_undecoded(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Option<OpenedFile>> {
+        let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == IoKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(&error)),
+        };
+        let mut head = [0; HEAD];
+        if let Err(error) = file.read_exact(&mut head) {
+            return match error.kind() {
+                IoKind::UnexpectedEof => Err(damaged(path)),
+                _ => Err(failed(&error)),
+            };
+        }
+        if head[..MAGIC.len()] != *MAGIC {
+            return Err(damaged(path));
+        }
+        if head[MAGIC.len()..] != job.0 {
+            let what =
+                format!("{} belongs to another job, or another version of readmill", path.display());
+            return Err(Error::input(what)
+                .hint("use another directory, or empty this one: readmill shard clean"));
+        }
+        let size = file.metadata().map_err(|e| failed(&e))?.len();
+        let (bytes, charge) = footer(&file, size, ledger).map_err(|error| match error {
+            FooterError::Damaged => damaged(path),
+            FooterError::Io(error) => failed(&error),
+            FooterError::Memory(error) => error,
+        })?;
+        Ok(Some((file, bytes, charge)))
+    }
+
+    /// Whether a complete file of this job is there. Its footer is compared with its checksum, but not decoded.
+    pub fn exists(path: &Path, job: JobHash) -> Result<bool> {
+        Ok(StageFile::<()>::open_undecoded(path, job, &Ledger::unlimited())?.is_some())
+    }
+
+    /// Compares data with their checksum.
+    ///
+    /// # Errors
+    /// They differ: the file has been removed, and running its stage again writes it anew.
+    pub fn verify(&self, data: &Checked) -> Result<()> {
+        self.read(data, |_| Ok(()))
+    }
+
+    /// Passes data, piece by piece, to `each`, and compares them with their checksum.
+    pub fn read(&self, data: &Checked, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut refused = None;
+        let crc = checksum(&self.file, data.start, data.end, |piece| {
+            each(piece).map_err(|error| {
+                refused = Some(error);
+                std::io::Error::other("refused")
+            })
+        });
+        match (crc, refused) {
+            (Ok(crc), _) if crc == data.crc => Ok(()),
+            (Ok(_), _) => Err(damaged(&self.path)),
+            (Err(_), Some(error)) => Err(error),
+            (Err(error), None) if error.kind() == IoKind::UnexpectedEof => Err(damaged(&self.path)),
+            (Err(error), None) => {
+                Err(Error::io(format!("{} cannot be read", self.path.display()), &error))
+            }
+        }
+    }
+}
+
+/// A file, its footer as it is stored, and its charge.
+type OpenedFile = (File, Vec<u8>, Charge);
+
+enum FooterError {
+    Damaged,
+    Io(std::io::Error),
+    Memory(Error),
+}
+
+/// Reads and checks the bytes of a footer; also returns their charge, with that of the footer itself.
+fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, Charge), FooterError> {
+    let least = (HEAD + TAIL) as u64;
+    let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
+    let mut tail = [0; TAIL];
+    file.read_exact_at(&mut tail, size - TAIL as u64).map_err(FooterError::Io)?;
+    let (crc, rest) = tail.split_first_chunk::<4>().ok_or(FooterError::Damaged)?;
+    let (length, magic) = rest.split_first_chunk::<8>().ok_or(FooterError::Damaged)?;
+    let length = u64::from_le_bytes(*length);
+    if magic != MAGIC || length > room {
+        return Err(FooterError::Damaged);
+    }
+    // Its integers take one byte and more here, and up to eight in memory.
+    let charge = ledger.charge(FOOTERS, 9 * length).map_err(FooterError::Memory)?;
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, size - TAIL as u64 - length).map_err(FooterError::Io)?;
+    if crc32fast::hash(&bytes) != u32::from_le_bytes(*crc) {
+        return Err(FooterError::Damaged);
+    }
+    Ok((bytes, charge))
+}
+
+/// Returns the CRC-32 of a part of a file, whose pieces go to `each`.
+fn checksum(
+    file: &File,
+    start: u64,
+    end: u64,
+    mut each: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> std::io::Result<u32> {
+    let (mut hasher, mut at) = (crc32fast::Hasher::new(), start);
+    let mut bytes = vec![0; PIECE.min((end - start) as usize)];
+    while at < end {
+        let piece = &mut bytes[..PIECE.min((end - at) as usize)];
+        file.read_exact_at(piece, at)?;
+        hasher.update(piece);
+        each(piece)?;
+        at += piece.len() as u64;
+    }
+    Ok(hasher.finalize())
+}
+
+/// Removes a damaged file, and returns the error for it.
+pub fn damaged(path: &Path) -> Error {
+    let _ = std::fs::remove_file(path);
+    Error::temporary(format!("{} was damaged, and has been removed", path.display()))
+        .hint("run its stage again, or all that are missing: readmill shard run")
+}
+
+/// Makes the extents of a stage file extents of a spill, which takes the file.
+pub fn adopt<T>(spill: &mut Spill, file: &StageFile<T>, extents: &mut [&mut Extent]) -> Result<()> {
+    let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", file.path.display()), e);
+    let same = file.file.try_clone().map_err(|e| failed(&e))?;
+    spill.adopt(&file.path, same, extents);
+    Ok(())
+}
