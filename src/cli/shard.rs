@@ -25,6 +25,10 @@ pub enum Shard {
     Cut(StageArgs),
     /// Resolve duplicates
     Judge(StageArgs),
+    /// Count bases of ranges for recalibration: N, or FIRST..LAST
+    Count(NumberedArgs),
+    /// Add up the counts
+    Table(StageArgs),
     /// Write ranges of the output: N, or FIRST..LAST
     Write(NumberedArgs),
     /// Put the output together
@@ -172,6 +176,8 @@ impl Shard {
             Shard::Map(it) => it.run(|number| Stage::Map(number - 1)),
             Shard::Cut(it) => it.run(Stage::Cut),
             Shard::Judge(it) => it.run(Stage::Judge),
+            Shard::Count(it) => it.run(|number| Stage::Count(number - 1)),
+            Shard::Table(it) => it.run(Stage::Table),
             Shard::Write(it) => it.run(|number| Stage::Write(number - 1)),
             Shard::Join(it) => it.run(Stage::Join),
             Shard::Run(it) => {

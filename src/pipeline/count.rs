@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_bqsr::suspects::{SiteEvents, SiteScan};
-use readmill_bqsr::{CountOptions, CovariateWorker, RecalReference, Report, Totals};
+use readmill_bqsr::{CountOptions, CovariateWorker, ReadGroups, RecalReference, Report, Totals};
 use readmill_engine::{Crew, map_ordered};
 use readmill_format::sites::{SiteCollector, Sites};
 use readmill_markdup::Verdict;
@@ -75,15 +75,25 @@ impl CovariateCounter {
         ((WORKER_BYTES + self.largest.load(Relaxed)) as u64, totals.heap_bytes() as u64)
     }
 
+    /// Returns all counts.
+    pub fn into_totals(self) -> Totals {
+        self.totals.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the report of all counts, and the number of bases.
     pub fn report(self) -> Result<(Report, u64)> {
-        let totals = self.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let tables = totals.tables(self.reference.groups.names());
-        let mismatches = tables.groups.iter().map(|group| &group.events[0]);
-        let rows = mismatches.flat_map(|table| table.seen());
-        let bases = rows.map(|(_, row)| row.total.observations).sum();
-        Ok((Report::new(&tables, self.counting.arguments.clone())?, bases))
+        let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
+        report(self.into_totals(), &reference.groups, &counting)
     }
+}
+
+/// Returns the report of counts of reads of these groups, and the number of bases.
+pub fn report(totals: Totals, groups: &ReadGroups, counting: &CountOptions) -> Result<(Report, u64)> {
+    let tables = totals.tables(groups.names());
+    let mismatches = tables.groups.iter().map(|group| &group.events[0]);
+    let rows = mismatches.flat_map(|table| table.seen());
+    let bases = rows.map(|(_, row)| row.total.observations).sum();
+    Ok((Report::new(&tables, counting.arguments.clone())?, bases))
 }
 
 /// Whether a read is a duplicate: by the verdict, or else by its flag.

@@ -131,12 +131,15 @@ impl Inputs {
         self.sources.iter_mut().for_each(|source| *source = None);
         self.sources[number] = Some(source);
         (self.at, self.end, self._reopening) = (number, number + 1, Some(charge));
+        self.context = None; // of the whole input
         Ok(())
     }
 
     /// Reads only the input of this number.
     pub fn narrow_to(&mut self, number: usize) {
         (self.at, self.end) = (number, number + 1);
+        let is_of = |task: &InputTask| matches!(task, InputTask::Piece(of, _) if *of == number);
+        self.context = self.context.take().filter(is_of);
     }
 
     /// Returns the lanes of the aligner, if reads are aligned.

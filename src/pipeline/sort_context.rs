@@ -56,11 +56,7 @@ impl SortContext {
     /// # Errors
     /// There is too little memory for one.
     pub fn crew_for(&self, largest: u64) -> Result<(Crew, Charge)> {
-        let each = long_read_bytes(largest);
-        let fitting = self.ledger.free().checked_div(each).unwrap_or(u64::MAX);
-        let in_flight = self.crew.in_flight.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
-        let charge = self.ledger.charge(LONG_READS, each * in_flight as u64)?;
-        Ok((Crew { in_flight, ..self.crew }, charge))
+        crew_for(self.crew, &self.ledger, largest)
     }
 
     /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile.
@@ -68,6 +64,15 @@ impl SortContext {
         let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
         self.room - pieces.max(self.room / 8).min(self.room / 2)
     }
+}
+
+/// Returns the threads of `crew` for a merge of reads of up to `largest` bytes ([`SortContext::crew_for`]).
+pub fn crew_for(crew: Crew, ledger: &Ledger, largest: u64) -> Result<(Crew, Charge)> {
+    let each = long_read_bytes(largest);
+    let fitting = ledger.free().checked_div(each).unwrap_or(u64::MAX);
+    let in_flight = crew.in_flight.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
+    let charge = ledger.charge(LONG_READS, each * in_flight as u64)?;
+    Ok((Crew { in_flight, ..crew }, charge))
 }
 
 /// Ledger name of reads in the sort buffer.

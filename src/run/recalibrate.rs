@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::{CountOptions, RecalReference, Writing};
+use readmill_bqsr::{CountOptions, ReadGroups, RecalReference, Writing};
 use readmill_format::sites::SiteCollector;
 use readmill_format::spill::Spill;
 use readmill_markdup::Verdict;
@@ -37,7 +37,7 @@ impl RunState<'_> {
         recal_setup::step_from_file(wanted, &self.header, &self.memory.ledger)
     }
 
-    fn table_request(&self) -> Option<&plan::TableRequest> {
+    pub(super) fn table_request(&self) -> Option<&plan::TableRequest> {
         self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::table_request)
     }
 
@@ -79,13 +79,24 @@ impl RunState<'_> {
         let (each, totals) = counter.used_bytes();
         ledger.note_used(RECALIBRATION, each * crew.threads as u64 + recal_setup::REPORT * totals);
         let (table, bases) = counter.report()?;
+        self.write_table(&table, bases, files, after)?;
+        Ok(table)
+    }
+
+    /// Writes a table of so many bases, if asked for.
+    pub(super) fn write_table(
+        &self,
+        table: &bqsr::Report,
+        bases: u64,
+        files: &mut ReportFiles,
+        after: bool,
+    ) -> Result<()> {
         let when = if after { " once more, with their new qualities" } else { " for recalibration" };
         self.console.say(&format!("readmill: {bases} bases counted{when}"));
         if bases == 0 {
             self.console.warn("no base was counted: no read is fit for recalibration");
         }
-        files.write_table(&table, after)?;
-        Ok(table)
+        files.write_table(table, after)
     }
 
     /// Counts all buffered reads, and returns the step that recalibrates them as they leave, with a counter for that
@@ -109,19 +120,30 @@ impl RunState<'_> {
         let merge = Merge::new(Arc::clone(sources));
         count::count_runs(context.crew, merge, &counter, verdict, self.console)?;
         let table = self.finish_table(counter, files, false)?;
+        let step = self.step_of(&table, apply, reference.groups.clone())?;
+        Ok((Some(step), self.counter_after(&reference)))
+    }
+
+    /// Returns the counter of reads with their new qualities, if these are counted.
+    pub(super) fn counter_after(&self, reference: &Arc<RecalReference>) -> Option<CovariateCounter> {
+        let wanted = self.table_request().filter(|wanted| wanted.after.is_some())?;
+        let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
+        Some(self.counter_with(reference, counting))
+    }
+
+    /// Returns the step that recalibrates reads by the table of their counts.
+    pub(super) fn step_of(
+        &self,
+        table: &bqsr::Report,
+        apply: &Apply,
+        groups: ReadGroups,
+    ) -> Result<Box<dyn Step>> {
         // (Its memory is charged with the counts.)
-        let recalibration = bqsr::Recalibration::new(&table, &apply.applying, &Ledger::unlimited())?;
+        let recalibration = bqsr::Recalibration::new(table, &apply.applying, &Ledger::unlimited())?;
         // A read group without any counted read stays as it is.
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
         let apply = Apply { writing, ..apply.clone() };
-        let groups = reference.groups.clone();
-        let step = recal_setup::step(recalibration, &apply, groups, &self.header);
-        let again = wanted.table_request().filter(|wanted| wanted.after.is_some());
-        let again = again.map(|wanted| {
-            let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
-            self.counter_with(&reference, counting)
-        });
-        Ok((Some(step), again))
+        Ok(recal_setup::step(recalibration, &apply, groups, &self.header))
     }
 
     /// Finds the sites at which the sample differs, if asked for, and excludes them.

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
+use readmill_bqsr::{ReadGroups, Totals};
+use readmill_engine::Crew;
 use readmill_format::spill::{Extent, Spill};
 use readmill_markdup::item::HalfOrder;
 use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::stored::StoredEnds;
 use readmill_markdup::verdict::StoredVerdict;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MatePairing, Writing};
-use readmill_record::{Arena, Error, Result, Step};
+use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MatePairing, Verdict, Writing};
+use readmill_record::{Arena, Charge, Error, Result, Step};
 use readmill_sort::{
     Framing, Keyer, Merge, Minimise, Order, RangeStart, RunSort, Sources, SpilledRun, StoredRun, ranges,
 };
@@ -19,14 +21,16 @@ use super::{RunState, set_order};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::staged_parts::{StagedPart, StagedParts};
 use crate::outputs::{EncodedPart, Sink};
-use crate::pipeline::StepCounts;
+use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::duplicates::{self, DuplicateResolver};
 use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::merge::{self, OutputRange};
 use crate::pipeline::parallel_sort::ThreadedSort;
-use crate::pipeline::sort_context::{ENDS, SortContext};
+use crate::pipeline::sort_context::{self, ENDS, SortContext};
+use crate::pipeline::{StepCounts, sum_counts};
 use crate::process::console::Console;
+use crate::run::recal_setup;
 use crate::run::summary::{self, Summary};
 use crate::run::tallies::Tap;
 
@@ -70,6 +74,8 @@ pub struct WrittenRange {
     pub extent: Extent,
     /// Duplicates by library.
     pub flagged: Vec<LibraryCounts>,
+    /// Bases counted as they leave, if any are.
+    pub counted: Option<Totals>,
     /// Counts of the steps.
     pub counts: StepCounts,
 }
@@ -84,6 +90,27 @@ pub struct Slices {
     pub largest: u64,
     /// Whether any record has a reference sequence.
     pub any_placed: bool,
+}
+
+/// What a stage needs to work on a range of the output order.
+pub struct RangeInput {
+    /// The slices.
+    pub slices: Slices,
+    /// Which records are duplicates, where they are marked.
+    pub judgement: Option<Judgement>,
+    /// The counts of all reads, where they are recalibrated by them.
+    pub table: Option<Totals>,
+    /// The start of the range, and that of the next one; `None` means the first record and the last.
+    pub range: [Option<RangeStart>; 2],
+    /// Has adopted the files of the runs and of the judgement.
+    pub spill: Arc<Spill>,
+}
+
+/// Marks of duplicates in memory.
+struct LoadedMarks {
+    verdict: Arc<Verdict>,
+    has_dt: bool,
+    _charge: Charge,
 }
 
 /// The ends of a slice whose first record has the number `base`.
@@ -251,68 +278,119 @@ impl<'a> RunState<'a> {
         Ok(Judgement { verdict: verdict.store(records, into)?, has_dt })
     }
 
-    /// Writes the range of the output order from `start` to the start of the next one into the file of `into`. `spill` has
-    /// adopted the files of the runs and of the judgement.
+    /// Loads the marks of duplicates, whose memory is charged.
+    fn load(&self, judgement: Option<Judgement>, spill: &Arc<Spill>) -> Result<Option<LoadedMarks>> {
+        let Some(Judgement { verdict, has_dt }) = judgement else { return Ok(None) };
+        let charge = self.memory.ledger.charge("marks of duplicates", verdict.bytes())?;
+        let verdict = Arc::new(verdict.load(Arc::clone(spill))?);
+        Ok(Some(LoadedMarks { verdict, has_dt, _charge: charge }))
+    }
+
+    /// Merges the records of all slices from `start` on, on the threads that are returned, and with these charges.
+    fn merge_from(
+        &self,
+        slices: Slices,
+        start: Option<&RangeStart>,
+        spill: &Arc<Spill>,
+    ) -> Result<(Crew, Merge, [Charge; 2])> {
+        let (crew, large) =
+            sort_context::crew_for(self.memory.crew, &self.memory.ledger, slices.largest)?;
+        let merging = slices.runs.iter().map(SpilledRun::merging_bytes).sum();
+        let merging = self.memory.ledger.charge("merging of runs", merging)?;
+        let sources = Arc::new(self.sources(slices.runs, Arc::clone(spill)));
+        let merge = match start {
+            Some(start) => Merge::after(sources, start),
+            None => Merge::new(sources),
+        };
+        Ok((crew, merge, [large, merging]))
+    }
+
+    /// Counts the bases of the records of a range for recalibration.
+    pub fn count(self, inputs: &Inputs, input: RangeInput) -> Result<Totals> {
+        let RangeInput { slices, judgement, range: [start, until], spill, .. } = input;
+        let reference = self.recal_reference(&spill)?;
+        let (_charges, _) = self.reserve(inputs, self.recal_bytes(reference.as_deref()))?;
+        let marks = self.load(judgement, &spill)?;
+        let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
+        let Some(counter) = self.new_counter(reference) else {
+            return Err(Error::bug("there are no bases to be counted"));
+        };
+        self.console.stage("counting", None, false);
+        let merge = merge.until(until.map(|until| until.border));
+        let verdict = marks.as_ref().map(|marks| &*marks.verdict);
+        count::count_runs(crew, merge, &counter, verdict, self.console)?;
+        Ok(counter.into_totals())
+    }
+
+    /// Writes the range of the output order from its start to the start of the next one into the file of `into`.
     pub fn write(
         mut self,
         inputs: &Inputs,
         decided: &FirstDecisions,
-        slices: Slices,
-        judgement: Option<Judgement>,
-        range: [Option<RangeStart>; 2],
-        spill: Arc<Spill>,
+        input: RangeInput,
         into: &Arc<Spill>,
     ) -> Result<WrittenRange> {
+        let RangeInput { slices, judgement, table, range: [start, until], spill } = input;
         let duplicate_ends = self.duplicate_ends(decided)?;
-        let (_charges, room) = self.reserve(inputs, 0)?;
+        let from_file = self.step_from_file()?;
+        self.set_written_order(slices.any_placed);
+        let mut after_duplicates = std::mem::take(&mut self.after_duplicates);
+        let recalibration = self.plan.steps.recalibration.as_ref();
+        let request = self.table_request();
+        let counts_here = request.is_some_and(|request| request.after.is_some())
+            || request.is_some() && recalibration.is_some_and(|it| it.apply.is_none());
+        let reference = if counts_here { self.recal_reference(&spill)? } else { None };
+        let of_table = table.as_ref().map_or(0, |table| recal_setup::REPORT * table.heap_bytes() as u64);
+        let (_charges, _) = self.reserve(inputs, self.recal_bytes(reference.as_deref()) + of_table)?;
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        let (mut counted, mut _marks) = (None, None);
-        if let (Some(wanted), Some(ends), Some(judgement)) =
-            (&self.plan.steps.duplicates, &duplicate_ends, judgement)
+        let marks = self.load(judgement, &spill)?;
+        let mut flags = None;
+        if let (Some(wanted), Some(ends), Some(marks)) =
+            (&self.plan.steps.duplicates, &duplicate_ends, &marks)
         {
-            let Judgement { verdict, has_dt } = judgement;
-            _marks = Some(self.memory.ledger.charge("marks of duplicates", verdict.bytes())?);
-            let verdict = Arc::new(verdict.load(Arc::clone(&spill))?);
-            let writing =
-                Writing { clear_dt: wanted.writing.clear_dt && has_dt, ..wanted.writing.clone() };
+            let clear_dt = wanted.writing.clear_dt && marks.has_dt;
+            let writing = Writing { clear_dt, ..wanted.writing.clone() };
+            let verdict = Arc::clone(&marks.verdict);
             let apply = ApplyMarks::new(verdict, writing, Arc::clone(&ends.libraries), &self.header);
-            counted = Some(apply.counted());
+            flags = Some(apply.counted());
             steps.push(Box::new(apply));
         }
         if self.plan.order() == Order::Minhash {
             steps.push(Box::new(Minimise));
         }
-        steps.append(&mut self.after_duplicates);
-        self.set_written_order(slices.any_placed);
+        steps.append(&mut after_duplicates);
+        steps.extend(from_file);
+        let mut counter = None;
+        match (table, recalibration.and_then(|it| it.apply.as_ref()), request) {
+            (Some(table), Some(apply), Some(request)) => {
+                let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
+                let (table, _) = count::report(table, &groups, &request.counting)?;
+                steps.push(self.step_of(&table, apply, groups)?);
+                counter = reference.as_ref().and_then(|reference| self.counter_after(reference));
+            }
+            _ => counter = counter.or(self.new_counter(reference)),
+        }
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };
-        let sorted = self.plan.order() == Order::Coordinate;
-        let mut parts = StagedParts::new(output, sorted, into)?;
-        let context = self.sort_context(inputs, decided, duplicate_ends.as_ref(), room);
-        let (crew, _large) = context.crew_for(slices.largest)?;
-        let merging = slices.runs.iter().map(SpilledRun::merging_bytes).sum();
-        let _merging = context.ledger.charge("merging of runs", merging)?;
-        let sources = Arc::new(self.sources(slices.runs, spill));
-        let [start, until] = range;
-        let merge = match &start {
-            Some(start) => Merge::after(sources, start),
-            None => Merge::new(sources),
-        };
+        let mut parts = StagedParts::new(output, self.plan.order() == Order::Coordinate, into)?;
+        let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
         let output = OutputRange::between(start.as_ref(), until);
-        let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, None, None);
+        let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);
+        self.console.stage("writing", None, false);
         let written =
             merge::to_sink(crew, merge, pipeline, &self.header, &mut parts, output, self.console)?;
         let mut flagged = Vec::new();
-        counted.iter().for_each(|counted| counted.add_to(&mut flagged));
+        flags.iter().for_each(|flags| flags.add_to(&mut flagged));
         let (parts, extent) = parts.complete();
-        Ok(WrittenRange { parts, extent, flagged, counts: written.counts })
+        let counted = counter.map(CovariateCounter::into_totals);
+        Ok(WrittenRange { parts, extent, flagged, counted, counts: written.counts })
     }
 
     /// A range without records.
     pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
-        let (parts, flagged, counts) = Default::default();
-        Ok(WrittenRange { parts, extent: into.begin(0)?, flagged, counts })
+        let (parts, flagged, counted, counts) = Default::default();
+        Ok(WrittenRange { parts, extent: into.begin(0)?, flagged, counted, counts })
     }
 
     /// Messages.
@@ -342,7 +420,8 @@ impl<'a> RunState<'a> {
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);
         self.console.stage("joining", Some(joined.records), false);
-        let JoinedSlices { records, counts, verdict, .. } = joined;
+        let JoinedSlices { records, counts, verdict, table, .. } = joined;
+        let mut counted: Option<Totals> = None;
         let mut summary = Summary { read: records, counts, ..Summary::default() };
         let mut flagged: Vec<LibraryCounts> =
             verdict.as_ref().map_or_else(Vec::new, |verdict| verdict.tally.libraries.clone());
@@ -360,7 +439,21 @@ impl<'a> RunState<'a> {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);
             }
             flagged.iter_mut().zip(&range.flagged).for_each(|(sum, more)| sum.add(more));
-            crate::pipeline::sum_counts(&mut summary.counts, range.counts);
+            sum_counts(&mut summary.counts, range.counts);
+            match (&mut counted, range.counted) {
+                (_, None) => {}
+                (Some(sum), Some(more)) => sum.append(more),
+                (none, more) => *none = more,
+            }
+        }
+        if let Some(request) = self.table_request() {
+            let applies = table.is_some();
+            for (totals, after) in [(table, false), (counted, applies)] {
+                let Some(totals) = totals else { continue };
+                let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
+                let (table, bases) = count::report(totals, &groups, &request.counting)?;
+                self.write_table(&table, bases, &mut files, after)?;
+            }
         }
         if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
             summary.mode = Some(verdict.mode());
@@ -385,6 +478,8 @@ pub struct JoinedSlices {
     pub counts: StepCounts,
     /// The verdict, where duplicates are marked.
     pub verdict: Option<StoredVerdict>,
+    /// The counts of all reads, where they are recalibrated by them.
+    pub table: Option<Totals>,
 }
 
 /// Reads the bytes of a part.

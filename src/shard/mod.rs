@@ -2,7 +2,7 @@
 //! byte, that of one run without stages.
 //!
 //! ```text
-//! plan ─► map k ─► cut ─► judge ─► write j ─► join
+//! plan ─► map k ─► cut ─► judge ─► [count j ─► table] ─► write j ─► join
 //! ```
 //!
 //! | stage | what it does | file |
@@ -11,6 +11,8 @@
 //! | map | sorts the reads of a slice, and their template ends | `stages` |
 //! | cut | numbers records over all slices, and divides the output order into ranges | `stages` |
 //! | judge | resolves duplicates, where they are marked | `stages` |
+//! | count | counts bases of a range of all slices, where qualities are recalibrated | `stages` |
+//! | table | adds up the counts | `stages` |
 //! | write | merges a range of all slices into a part of the output | `stages` |
 //! | join | puts the parts together, with index and metrics | `stages` |
 //!
@@ -40,6 +42,10 @@ pub enum Stage {
     Cut,
     /// Resolves duplicates.
     Judge,
+    /// Counts the bases of the range of this number, from 0, for recalibration.
+    Count(usize),
+    /// Adds up all counts.
+    Table,
     /// Writes the range of this number, from 0.
     Write(usize),
     /// Puts the output together.
@@ -53,6 +59,8 @@ impl Stage {
             Stage::Map(_) => "map",
             Stage::Cut => "cut",
             Stage::Judge => "judge",
+            Stage::Count(_) => "count",
+            Stage::Table => "table",
             Stage::Write(_) => "write",
             Stage::Join => "join",
         }
@@ -61,8 +69,8 @@ impl Stage {
     /// Its number among those of its name, from 1; `None` if there is only one.
     pub fn number(self) -> Option<usize> {
         match self {
-            Stage::Map(n) | Stage::Write(n) => Some(n + 1),
-            Stage::Cut | Stage::Judge | Stage::Join => None,
+            Stage::Map(n) | Stage::Count(n) | Stage::Write(n) => Some(n + 1),
+            Stage::Cut | Stage::Judge | Stage::Table | Stage::Join => None,
         }
     }
 
@@ -177,31 +185,43 @@ impl Work {
 
     /// All stages, in an order in which they can be run.
     pub fn stages(&self) -> Vec<Stage> {
-        let judge = self.plan.steps.duplicates.is_some().then_some(Stage::Judge);
-        (0..self.job.slices.len())
-            .map(Stage::Map)
-            .chain([Stage::Cut])
-            .chain(judge)
-            .chain((0..self.job.ranges).map(Stage::Write))
-            .chain([Stage::Join])
-            .collect()
+        let ranges = |stage: fn(usize) -> Stage| (0..self.job.ranges).map(stage);
+        let mut stages: Vec<Stage> = (0..self.job.slices.len()).map(Stage::Map).collect();
+        stages.push(Stage::Cut);
+        stages.extend(self.marks_duplicates().then_some(Stage::Judge));
+        if self.recalibrates() {
+            stages.extend(ranges(Stage::Count).chain([Stage::Table]));
+        }
+        stages.extend(ranges(Stage::Write).chain([Stage::Join]));
+        stages
     }
 
     /// The stages whose files a stage reads.
     pub fn needs(&self, stage: Stage) -> Vec<Stage> {
-        let maps = (0..self.job.slices.len()).map(Stage::Map);
-        let judge = self.plan.steps.duplicates.is_some().then_some(Stage::Judge);
-        match stage {
-            Stage::Map(_) => Vec::new(),
-            Stage::Cut => maps.collect(),
-            Stage::Judge => maps.chain([Stage::Cut]).collect(),
-            Stage::Write(_) => maps.chain([Stage::Cut]).chain(judge).collect(),
-            Stage::Join => [Stage::Cut]
-                .into_iter()
-                .chain(judge)
-                .chain((0..self.job.ranges).map(Stage::Write))
-                .collect(),
-        }
+        let needs = |other: &Stage| match (stage, other) {
+            (Stage::Map(_), _) => false,
+            (Stage::Cut, other) => matches!(other, Stage::Map(_)),
+            (Stage::Judge, other) => matches!(other, Stage::Map(_) | Stage::Cut),
+            (Stage::Count(_), other) => matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge),
+            (Stage::Table, other) => matches!(other, Stage::Count(_)),
+            (Stage::Write(_), other) => {
+                matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge | Stage::Table)
+            }
+            (Stage::Join, other) => {
+                matches!(other, Stage::Cut | Stage::Judge | Stage::Table | Stage::Write(_))
+            }
+        };
+        self.stages().into_iter().filter(needs).collect()
+    }
+
+    fn marks_duplicates(&self) -> bool {
+        self.plan.steps.duplicates.is_some()
+    }
+
+    /// Whether qualities are recalibrated by counts of these reads.
+    fn recalibrates(&self) -> bool {
+        let recalibration = self.plan.steps.recalibration.as_ref();
+        recalibration.is_some_and(|it| it.table_request().is_some() && it.apply.is_some())
     }
 
     /// The file of a stage.
@@ -241,8 +261,8 @@ impl Work {
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
         let is_ours = |name: &str| {
             let name = name.strip_prefix('.').unwrap_or(name);
-            ["map-", "write-"].iter().any(|start| name.starts_with(start))
-                || ["cut", "judge", "join", job::FILE_NAME].iter().any(|own| {
+            ["map-", "count-", "write-"].iter().any(|start| name.starts_with(start))
+                || ["cut", "judge", "table", "join", job::FILE_NAME].iter().any(|own| {
                     name == *own || name.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'))
                 })
         };

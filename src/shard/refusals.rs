@@ -42,8 +42,12 @@ pub fn check(plan: &Plan) -> Result<()> {
             "run the command without stages",
         );
     }
-    if plan.steps.recalibration.is_some() {
-        return refuse("base qualities are to be recalibrated", without);
+    let table = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
+    if table.is_some_and(|table| table.bootstrap) {
+        return refuse(
+            "no sites are known (--bqsr-bootstrap)",
+            "give known sites, or run the command without stages",
+        );
     }
     if !plan.tallies.files.is_empty() || plan.tallies.verify {
         return refuse("reports of the reads are asked for (or --verify)", without);

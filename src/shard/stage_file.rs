@@ -286,8 +286,11 @@ pub fn damaged(path: &Path) -> Error {
 
 /// Makes the extents of a stage file extents of a spill, which takes the file.
 pub fn adopt<T>(spill: &mut Spill, file: &StageFile<T>, extents: &mut [&mut Extent]) -> Result<()> {
-    let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", file.path.display()), e);
-    let same = file.file.try_clone().map_err(|e| failed(&e))?;
-    spill.adopt(&file.path, same, extents);
+    spill.adopt(&file.path, same_file(&file.file, &file.path)?, extents);
     Ok(())
+}
+
+/// Opens a file once more.
+pub fn same_file(file: &File, path: &Path) -> Result<File> {
+    file.try_clone().map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))
 }

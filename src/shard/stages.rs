@@ -4,6 +4,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use readmill_bqsr::Totals;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Ledger, Result};
 use readmill_sort::RangeStart;
@@ -12,14 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{DuplicateChoice, InputIdentity, Job};
 use super::slice;
-use super::stage_file::{StageFile, StageWriter, adopt, damaged};
+use super::stage_file::{StageFile, StageWriter, adopt, damaged, same_file};
 use super::{Outcome, Stage, Work};
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
 use crate::process::console::Console;
 use crate::run::additions::Additions;
 use crate::run::stages::{
-    FirstDecisions, JoinedRange, JoinedSlices, Judgement, MappedSlice, SliceEnds, Slices, WrittenRange,
+    FirstDecisions, JoinedRange, JoinedSlices, Judgement, MappedSlice, RangeInput, SliceEnds, Slices,
+    WrittenRange,
 };
 use crate::run::{RunState, with_state};
 
@@ -80,6 +82,8 @@ impl Work {
             Stage::Map(slice) => self.map(slice, state, inputs),
             Stage::Cut => self.cut(&state),
             Stage::Judge => self.judge(state, &inputs),
+            Stage::Count(range) => self.count(range, state, &inputs),
+            Stage::Table => self.table(&state),
             Stage::Write(range) => self.write(range, state, &inputs),
             Stage::Join => self.join(state),
         });
@@ -249,6 +253,55 @@ impl Work {
         into.finish(&Checked { value, data })
     }
 
+    /// Opens what a stage needs to work on the range of this number; `None` if there are fewer ranges than were asked for.
+    fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
+        let cut: StageFile<CutFile> = self.need(Stage::Cut, ledger)?;
+        let starts = &cut.footer.starts;
+        if number > starts.len() {
+            return Ok(None);
+        }
+        let range = [number.checked_sub(1), Some(number)].map(|start| starts.get(start?).cloned());
+        let mut spill = Spill::new(&self.plan.resources.temp_dirs);
+        let slices = self.runs(self.slices(ledger)?, &cut.footer.bases, &mut spill, ledger)?;
+        let mut judgement = None;
+        if self.marks_duplicates() {
+            let mut file: StageFile<Checked<Judgement>> = self.need(Stage::Judge, ledger)?;
+            if let Some(data) = &file.footer.data {
+                file.verify(data)?;
+            }
+            let mut own = file.footer.value.verdict.extents_mut();
+            spill.adopt(&file.path, same_file(&file.file, &file.path)?, &mut own);
+            judgement = Some(file.footer.value);
+        }
+        Ok(Some(RangeInput { slices, judgement, table: None, range, spill: Arc::new(spill) }))
+    }
+
+    fn count(
+        &self,
+        number: usize,
+        state: RunState<'_>,
+        inputs: &crate::pipeline::inputs::Inputs,
+    ) -> Result<()> {
+        let range = self.range(number, state.ledger())?;
+        let into = self.create(Stage::Count(number))?;
+        let totals = range.map(|range| state.count(inputs, range)).transpose()?;
+        into.finish(&totals.unwrap_or_default())
+    }
+
+    fn table(&self, state: &RunState<'_>) -> Result<()> {
+        let mut all = Totals::default();
+        for range in 0..self.job.ranges {
+            let file: StageFile<Totals> = self.need(Stage::Count(range), state.ledger())?;
+            all.append(file.footer);
+        }
+        self.create(Stage::Table)?.finish(&all)
+    }
+
+    /// The counts of all reads, where they are recalibrated by them.
+    fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
+        self.recalibrates().then(|| self.need(Stage::Table, ledger)).transpose()
+    }
+
     fn write(
         &self,
         number: usize,
@@ -256,42 +309,14 @@ impl Work {
         inputs: &crate::pipeline::inputs::Inputs,
     ) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.need(Stage::Cut, &ledger)?;
-        let mut spill = Spill::new(&self.plan.resources.temp_dirs);
-        let slices = self.runs(self.slices(&ledger)?, &cut.footer.bases, &mut spill, &ledger)?;
-        let judgement = match &self.plan.steps.duplicates {
-            None => None,
-            Some(_) => {
-                let mut file: StageFile<Checked<Judgement>> = self.need(Stage::Judge, &ledger)?;
-                if let Some(data) = &file.footer.data {
-                    file.verify(data)?;
-                }
-                let mut own = std::mem::take(&mut file.footer.value.verdict.extents_mut());
-                let same = file.file.try_clone();
-                let same =
-                    same.map_err(|e| Error::io(format!("{} cannot be read", file.path.display()), &e))?;
-                spill.adopt(&file.path, same, &mut own);
-                Some(file.footer.value)
-            }
-        };
+        let range = self.range(number, &ledger)?;
+        let table = self.totals(&ledger)?.map(|file| file.footer);
         let into = self.create(Stage::Write(number))?;
-        let starts = &cut.footer.starts;
-        let start = number.checked_sub(1).map(|before| starts.get(before).cloned());
-        let value = match start {
-            // There are fewer ranges than were asked for.
-            Some(None) => state.no_range(into.spill())?,
-            start => {
-                let range = [start.flatten(), starts.get(number).cloned()];
-                state.write(
-                    inputs,
-                    &self.decided(),
-                    slices,
-                    judgement,
-                    range,
-                    Arc::new(spill),
-                    into.spill(),
-                )?
+        let value = match range {
+            Some(range) => {
+                state.write(inputs, &self.decided(), RangeInput { table, ..range }, into.spill())?
             }
+            None => state.no_range(into.spill())?,
         };
         into.finish(&value)
     }
@@ -299,11 +324,12 @@ impl Work {
     fn join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.need(Stage::Cut, &ledger)?;
-        let judge = self.plan.steps.duplicates.as_ref();
-        let judge = judge.map(|_| self.need::<Checked<Judgement>>(Stage::Judge, &ledger)).transpose()?;
+        let judge = self.marks_duplicates();
+        let judge = judge.then(|| self.need::<Checked<Judgement>>(Stage::Judge, &ledger)).transpose()?;
+        let table = self.totals(&ledger)?.map(|file| file.footer);
         let CutFile { records, record_bytes, any_placed, counts, .. } = cut.footer;
         let verdict = judge.map(|file| file.footer.value.verdict);
-        let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict };
+        let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table };
         let range = |number: usize| {
             let file: StageFile<WrittenRange> = self.need(Stage::Write(number), &ledger)?;
             let StageFile { path, file, footer: range, charge } = file;

@@ -6,6 +6,8 @@
 //! numbers are wide. All sums are of integers, so they do not depend on the order in which threads are added
 //! up.
 
+use serde::{Deserialize, Serialize};
+
 use super::covariates::{QUALITIES, empty_context};
 
 /// Bases after which counters must be moved into [`Totals`].
@@ -156,7 +158,7 @@ pub type Finding = u8;
 pub const SKIPPED: Finding = 2;
 
 /// The counts of all threads.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Totals {
     groups: Vec<Option<GroupTable>>,
 }
@@ -173,6 +175,18 @@ impl Totals {
             }
         }
         (counters.counted, counters.bytes) = (0, 0);
+    }
+
+    /// Adds the counts of other reads of the same groups.
+    pub fn append(&mut self, more: Totals) {
+        self.groups.resize_with(self.groups.len().max(more.groups.len()), || None);
+        for (total, group) in self.groups.iter_mut().zip(more.groups) {
+            match (total, group) {
+                (_, None) => {}
+                (Some(total), Some(group)) => total.append(group),
+                (total @ None, group) => *total = group,
+            }
+        }
     }
 
     /// Bytes that they take.
@@ -214,7 +228,7 @@ fn pour(cells: &Cells, table: &mut EventTable) {
 }
 
 /// Observations and errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datum {
     /// Bases seen.
     pub observations: u64,
@@ -257,7 +271,7 @@ impl Event {
 }
 
 /// The bases of one reported quality.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QualityTable {
     /// All of them.
     pub total: Datum,
@@ -269,7 +283,7 @@ pub struct QualityTable {
 }
 
 /// One kind of event in one read group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventTable {
     /// By reported quality, 0 to 93; empty, or shorter than that, if higher ones were not seen.
     pub qualities: Vec<Option<Box<QualityTable>>>,
@@ -284,12 +298,38 @@ impl EventTable {
 }
 
 /// The counts of one read group.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupTable {
     /// The group's PU, or its ID if it has none (spec D3.12).
     pub name: Vec<u8>,
     /// By event ([`Event::index`]).
     pub events: [EventTable; 3],
+}
+
+impl GroupTable {
+    fn append(&mut self, more: GroupTable) {
+        for (event, more) in self.events.iter_mut().zip(more.events) {
+            let longer = event.qualities.len().max(more.qualities.len());
+            event.qualities.resize_with(longer, || None);
+            for (table, more) in event.qualities.iter_mut().zip(more.qualities) {
+                match (table, more) {
+                    (_, None) => {}
+                    (Some(table), Some(more)) => table.append(&more),
+                    (table @ None, more) => *table = more,
+                }
+            }
+        }
+    }
+}
+
+impl QualityTable {
+    fn append(&mut self, more: &QualityTable) {
+        self.total.add(more.total);
+        for (sums, more) in [(&mut self.contexts, &more.contexts), (&mut self.cycles, &more.cycles)] {
+            sums.resize(sums.len().max(more.len()), Datum::default());
+            sums.iter_mut().zip(more).for_each(|(sum, datum)| sum.add(*datum));
+        }
+    }
 }
 
 /// All counts. Groups are in any order; each name occurs once.

@@ -45,6 +45,8 @@ pub struct Merge {
     /// The frame of each run that contains it.
     frames: Vec<Arc<Frame>>,
     low: Option<Arc<Border>>,
+    /// Where it ends; `None` at the last record.
+    until: Option<Border>,
     ended: bool,
 }
 
@@ -56,7 +58,8 @@ impl Merge {
         let tails: Vec<Vec<u8>> = (0..n).map(|source| sources.block_tail(source, 1)).collect();
         let tree = LoserTree::with(keys, |a, b| wins(&tails, a, b));
         let frames = (0..sources.runs.len()).map(|run| Arc::new(Frame::new(run, 0))).collect();
-        Merge { tree, tails, blocks: vec![0; n], frames, low: None, ended: sources.is_empty(), sources }
+        let (blocks, ended) = (vec![0; n], sources.is_empty());
+        Merge { tree, tails, blocks, frames, low: None, until: None, ended, sources }
     }
 
     /// Merges what comes after a border of these sources, which are runs.
@@ -74,6 +77,12 @@ impl Merge {
         merge
     }
 
+    /// Ends before a border that a merge of these sources has from its beginning.
+    #[must_use]
+    pub fn until(self, border: Option<Border>) -> Self {
+        Merge { until: border, ..self }
+    }
+
     /// Whether everything before this border is in ranges that were returned.
     pub fn has_passed(&self, border: &Border) -> bool {
         self.low.as_ref().is_some_and(|low| !low.is_before(border))
@@ -81,7 +90,7 @@ impl Merge {
 
     /// Returns the next range; `None` at the end.
     pub fn next_range(&mut self) -> Option<Range> {
-        if self.ended {
+        if self.ended || self.until.as_ref().is_some_and(|until| self.has_passed(until)) {
             return None;
         }
         let before = self.blocks.clone();
