@@ -26,7 +26,7 @@ use crate::pipeline::sort_context::{ENDS, READS, SortContext};
 use crate::plan::{DuplicateMode, Format};
 use crate::process::console::log;
 use crate::run::summary::{self, Summary};
-use crate::run::tallies::Tap;
+use crate::run::tallies::{Tap, changes};
 
 impl RunState<'_> {
     /// Runs a plan that needs the whole input: ingest, resolve duplicates, recalibrate, merge.
@@ -122,7 +122,7 @@ impl RunState<'_> {
             self.finish_table(counter, &mut files, recalibrated)?;
         }
         steps.append(&mut self.late);
-        self.tallies.verify(true, &self.steps, &steps, self.console)?;
+        self.tallies.verify(true, &changes(&self.steps), &changes(&steps), self.console)?;
         self.tallies.write(self.plan, &mut files)?;
         [summary.others, summary.parts] = self.finish(Some(sink), extra, files)?;
         summary.counts.extend(written.counts);

@@ -48,7 +48,7 @@ use crate::process::pause::{self, Moment};
 use additions::Additions;
 use memory::Memory;
 use summary::Summary;
-use tallies::{RunTallies, Tap};
+use tallies::{RunTallies, Tap, changes};
 
 /// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
@@ -356,7 +356,7 @@ impl RunState<'_> {
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, false)?;
         }
-        self.tallies.verify(false, &steps, &self.late, self.console)?;
+        self.tallies.verify(false, &changes(&steps), &changes(&self.late), self.console)?;
         self.tallies.write(self.plan, &mut files)?;
         let [others, _] = self.finish(sink, extra, files)?;
         let counts = written.counts;

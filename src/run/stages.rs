@@ -32,7 +32,7 @@ use crate::pipeline::{StepCounts, sum_counts};
 use crate::process::console::Console;
 use crate::run::recal_setup;
 use crate::run::summary::{self, Summary};
-use crate::run::tallies::Tap;
+use crate::run::tallies::{Tap, changes, late_changes};
 
 /// Bytes of records in a frame of a run that other stages read: they read it frame by frame.
 const FRAME: usize = 1 << 18;
@@ -54,6 +54,8 @@ pub struct MappedSlice {
     pub was_cut: bool,
     /// Counts of the steps.
     pub counts: StepCounts,
+    /// The tallies of its reads.
+    pub tallies: Vec<Vec<u8>>,
 }
 
 /// Which records are duplicates, in a file.
@@ -78,6 +80,8 @@ pub struct WrittenRange {
     pub counted: Option<Totals>,
     /// Counts of the steps.
     pub counts: StepCounts,
+    /// The tallies of its reads.
+    pub tallies: Vec<Vec<u8>>,
 }
 
 /// What a stage needs of all slices.
@@ -207,6 +211,7 @@ impl<'a> RunState<'a> {
             any_placed: buffer.any_placed,
             was_cut: feed.link.was_cut(),
             counts: std::mem::take(&mut buffer.counts),
+            tallies: self.tallies.save()?,
         })
     }
 
@@ -384,13 +389,22 @@ impl<'a> RunState<'a> {
         flags.iter().for_each(|flags| flags.add_to(&mut flagged));
         let (parts, extent) = parts.complete();
         let counted = counter.map(CovariateCounter::into_totals);
-        Ok(WrittenRange { parts, extent, flagged, counted, counts: written.counts })
+        let tallies = self.tallies.save()?;
+        Ok(WrittenRange { parts, extent, flagged, counted, counts: written.counts, tallies })
     }
 
     /// A range without records.
     pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
-        let (parts, flagged, counted, counts) = Default::default();
-        Ok(WrittenRange { parts, extent: into.begin(0)?, flagged, counted, counts })
+        let (parts, flagged, counted, counts, tallies) = Default::default();
+        Ok(WrittenRange { parts, extent: into.begin(0)?, flagged, counted, counts, tallies })
+    }
+
+    /// Adds the tallies of all slices, and returns their sums.
+    pub fn add_tallies<'t>(&self, slices: impl Iterator<Item = &'t [Vec<u8>]>) -> Result<Vec<Vec<u8>>> {
+        for tallies in slices {
+            self.tallies.add(tallies)?;
+        }
+        self.tallies.save()
     }
 
     /// Messages.
@@ -420,7 +434,8 @@ impl<'a> RunState<'a> {
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);
         self.console.stage("joining", Some(joined.records), false);
-        let JoinedSlices { records, counts, verdict, table, .. } = joined;
+        let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
+        self.tallies.add(&tallies)?;
         let mut counted: Option<Totals> = None;
         let mut summary = Summary { read: records, counts, ..Summary::default() };
         let mut flagged: Vec<LibraryCounts> =
@@ -440,6 +455,7 @@ impl<'a> RunState<'a> {
             }
             flagged.iter_mut().zip(&range.flagged).for_each(|(sum, more)| sum.add(more));
             sum_counts(&mut summary.counts, range.counts);
+            self.tallies.add(&range.tallies)?;
             match (&mut counted, range.counted) {
                 (_, None) => {}
                 (Some(sum), Some(more)) => sum.append(more),
@@ -461,6 +477,13 @@ impl<'a> RunState<'a> {
             let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
             files.write_metrics(self.plan, &metrics)?;
         }
+        let mut late = late_changes(self.plan).and(&changes(&self.after_duplicates));
+        late = late.and(&changes(&self.late));
+        if self.plan.order() == Order::Minhash {
+            late = late.and(&Minimise.changes());
+        }
+        self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
+        self.tallies.write(self.plan, &mut files)?;
         [summary.others, summary.parts] = self.finish(Some(sink), None, files)?;
         Ok(summary)
     }
@@ -480,6 +503,8 @@ pub struct JoinedSlices {
     pub verdict: Option<StoredVerdict>,
     /// The counts of all reads, where they are recalibrated by them.
     pub table: Option<Totals>,
+    /// The tallies of all slices.
+    pub tallies: Vec<Vec<u8>>,
 }
 
 /// Reads the bytes of a part.

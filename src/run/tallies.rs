@@ -94,6 +94,22 @@ impl RunTallies {
         }
     }
 
+    /// All tallies, in an order that the plan decides.
+    fn all(&self) -> impl Iterator<Item = &dyn DynTally> {
+        let verifying = self.verify.iter().flatten().map(|it| it as &dyn DynTally);
+        self.reports.iter().map(|(_, report)| &*report.tally).chain(verifying)
+    }
+
+    /// Returns all totals so far, to be added to those of another run of the same plan.
+    pub fn save(&self) -> Result<Vec<Vec<u8>>> {
+        self.all().map(DynTally::save).collect()
+    }
+
+    /// Adds the totals of another run of the same plan.
+    pub fn add(&self, saved: &[Vec<u8>]) -> Result<()> {
+        self.all().zip(saved).try_for_each(|(tally, saved)| tally.add(saved))
+    }
+
     /// Writes the files that the plan asks for.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         let mut reports = self.reports.iter();
@@ -101,23 +117,16 @@ impl RunTallies {
     }
 
     /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
-    pub fn verify(
-        &self,
-        held: bool,
-        early: &[Box<dyn Step>],
-        late: &[Box<dyn Step>],
-        console: &Console,
-    ) -> Result<()> {
+    pub fn verify(&self, held: bool, early: &Changes, late: &Changes, console: &Console) -> Result<()> {
         let Some([came, context, leaving, done]) = &self.verify else { return Ok(()) };
-        let (early, late) = (changes(early), changes(late));
         let (came, done) = (came.total()?, done.total()?);
         if held {
             let (context, leaving) = (context.total()?, leaving.total()?);
-            compare(&came, &context, &early, "the filters and edits")?;
+            compare(&came, &context, early, "the filters and edits")?;
             compare(&context, &leaving, &Changes::nothing(), "waiting, sorting and merging")?;
-            compare(&leaving, &done, &late, "marking, recalibrating and what follows")?;
+            compare(&leaving, &done, late, "marking, recalibrating and what follows")?;
         } else {
-            compare(&came, &done, &early.and(&late), "the steps")?;
+            compare(&came, &done, &early.clone().and(late), "the steps")?;
         }
         console.say(&format!(
             "readmill: verified: {} records came, {} leave, and nothing was lost or altered that should not be",
@@ -142,12 +151,12 @@ fn compare(before: &Columns, behind: &Columns, changes: &Changes, what: &str) ->
 }
 
 /// Returns the changes that steps may make together.
-fn changes(steps: &[Box<dyn Step>]) -> Changes {
+pub fn changes(steps: &[Box<dyn Step>]) -> Changes {
     steps.iter().fold(Changes::nothing(), |all, step| all.and(&step.changes()))
 }
 
-/// Returns the changes to optional fields that steps made later may make.
-fn late_changes(plan: &Plan) -> Changes {
+/// Returns the changes that marking duplicates and recalibrating may make.
+pub fn late_changes(plan: &Plan) -> Changes {
     let duplicates = plan.steps.duplicates.as_ref().map(|duplicates| duplicates.writing.changes());
     let recalibration = plan.steps.recalibration.as_ref().and_then(|it| it.apply.as_ref());
     let recalibration = recalibration.map(|apply| apply.writing.changes());

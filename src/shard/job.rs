@@ -197,9 +197,12 @@ impl Job {
 /// A hash of all that decides the output of a plan.
 fn request(plan: &Plan) -> String {
     let Plan { command, inputs, aligning: _, steps, destination, tallies, resources } = plan;
+    let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
     let said = format!(
-        "{} {command:?} {inputs:?} {steps:?} {destination:?} {tallies:?} {:?} {}",
+        "{} {command:?} {inputs:?} {steps:?} {destination:?} {files:?} {} {:?} {:?} {}",
         plan.command_line(),
+        tallies.verify,
+        tallies.sample,
         resources.reference,
         resources.allow_missing_eof,
     );

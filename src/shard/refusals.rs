@@ -49,9 +49,6 @@ pub fn check(plan: &Plan) -> Result<()> {
             "give known sites, or run the command without stages",
         );
     }
-    if !plan.tallies.files.is_empty() || plan.tallies.verify {
-        return refuse("reports of the reads are asked for (or --verify)", without);
-    }
     let rules = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.rules);
     if rules.is_some_and(|rules| rules.members || rules.molecules) {
         return refuse("duplicate sets or molecules are to be numbered", without);

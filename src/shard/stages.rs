@@ -43,6 +43,7 @@ struct CutFile {
     any_placed: bool,
     was_cut: bool,
     counts: StepCounts,
+    tallies: Vec<Vec<u8>>,
     /// The starts of all ranges but the first.
     starts: Vec<RangeStart>,
 }
@@ -204,6 +205,7 @@ impl Work {
             any_placed: false,
             was_cut: false,
             counts: StepCounts::default(),
+            tallies: state.add_tallies(files.iter().map(|file| &file.footer.value.tallies[..]))?,
             starts: Vec::new(),
         };
         for file in &files {
@@ -327,9 +329,9 @@ impl Work {
         let judge = self.marks_duplicates();
         let judge = judge.then(|| self.need::<Checked<Judgement>>(Stage::Judge, &ledger)).transpose()?;
         let table = self.totals(&ledger)?.map(|file| file.footer);
-        let CutFile { records, record_bytes, any_placed, counts, .. } = cut.footer;
+        let CutFile { records, record_bytes, any_placed, counts, tallies, .. } = cut.footer;
         let verdict = judge.map(|file| file.footer.value.verdict);
-        let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table };
+        let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
         let range = |number: usize| {
             let file: StageFile<WrittenRange> = self.need(Stage::Write(number), &ledger)?;
             let StageFile { path, file, footer: range, charge } = file;

@@ -3,16 +3,19 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::batch::Batch;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Counts something of reads without changing them.
 ///
 /// The counts of all threads are merged at the end, in any order: they must be integers, so that the result
 /// is the same for any number of threads.
 pub trait Tally: Send + Sync {
-    /// The counts of one thread.
-    type Partial: Send + Default;
+    /// The counts of one thread. A job in stages stores them between its stages.
+    type Partial: Send + Default + Serialize + DeserializeOwned;
     /// The result for all reads.
     type Total;
 
@@ -39,6 +42,15 @@ pub trait DynTally: Send + Sync {
 
     /// Resets the total.
     fn reset(&self);
+
+    /// Returns the total so far, to be added to that of another run.
+    fn save(&self) -> Result<Vec<u8>>;
+
+    /// Adds the total of another run.
+    ///
+    /// # Errors
+    /// The bytes are not of such a tally.
+    fn add(&self, saved: &[u8]) -> Result<()>;
 
     /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
@@ -79,6 +91,21 @@ impl<T: Tally> DynTally for SharedTally<T> {
 
     fn reset(&self) {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner) = T::Partial::default();
+    }
+
+    fn save(&self) -> Result<Vec<u8>> {
+        let total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        postcard::to_stdvec(&*total)
+            .map_err(|error| Error::bug(format!("counts cannot be stored: {error}")))
+    }
+
+    fn add(&self, saved: &[u8]) -> Result<()> {
+        let more = postcard::from_bytes(saved).map_err(|error| {
+            Error::input(format!("these are not the counts of such a tally: {error}"))
+        })?;
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tally.merge(&mut total, more);
+        Ok(())
     }
 
     fn bytes(&self, threads: u64) -> u64 {

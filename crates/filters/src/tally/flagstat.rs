@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use readmill_record::{Batch, RecordRef, Result, Tally};
+use serde::{Deserialize, Serialize};
 
 use super::spec::{Report, TallySpec};
 
@@ -18,7 +19,7 @@ pub const SPEC: TallySpec = TallySpec {
 pub struct Flagstat;
 
 /// Numbers of reads: first those that pass quality controls, then those that do not (0x200).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagstatCounts([[u64; ROWS.len()]; 2]);
 
 /// The label of a row, and the row that its percentage refers to.

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use readmill_record::tag::Field;
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Tags, Tally};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 use super::spec::{Report, TallySpec};
@@ -153,7 +154,7 @@ impl RecordPart {
 }
 
 /// Checksums of reads, one for each column.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Columns {
     /// Number of records.
     pub records: u64,

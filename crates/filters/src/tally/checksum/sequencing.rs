@@ -13,6 +13,7 @@ use crc32fast::Hasher;
 use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
+use serde::{Deserialize, Serialize};
 
 use super::super::spec::{Report, TallySpec};
 
@@ -45,7 +46,7 @@ fn times(product: u64, crc: u64) -> u64 {
 }
 
 /// Number and products of some reads: of SEQ, with names, with QUAL, with tags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Sums {
     records: u64,
     products: [u64; 4],
@@ -81,7 +82,7 @@ impl Sums {
 }
 
 /// The sums of all reads, and of those that pass quality controls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SumSet {
     all: Sums,
     pass: Sums,
@@ -97,13 +98,15 @@ impl SumSet {
 }
 
 /// The checksums of all reads and of each read group.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SequencingSums {
     all: SumSet,
     without_group: SumSet,
     groups: BTreeMap<Vec<u8>, SumSet>,
     /// Memory for SEQ and QUAL as text.
+    #[serde(skip)]
     seq: Vec<u8>,
+    #[serde(skip)]
     qual: Vec<u8>,
 }
 

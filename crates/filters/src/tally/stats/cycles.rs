@@ -1,6 +1,7 @@
 //! Qualities and bases by cycle: the position in the read as it was sequenced.
 
 use readmill_record::RecordRef;
+use serde::{Deserialize, Serialize};
 
 /// Cycles with their own rows. All later ones share a row, which only sums include.
 pub const MOST_CYCLES: usize = 1000;
@@ -17,7 +18,7 @@ fn rows_for(length: usize) -> usize {
 }
 
 /// Numbers of bases by cycle and quality.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Qualities {
     columns: usize,
     /// A row for each cycle.
@@ -101,7 +102,7 @@ pub(super) type BaseCounts = [u64; 6];
 const CLASSES: [usize; 16] = [5, 0, 1, 5, 2, 5, 5, 5, 3, 5, 5, 5, 5, 5, 5, 4];
 
 /// Numbers of bases by cycle, of forward and of reverse reads, as the records have them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Bases([Vec<BaseCounts>; 2]);
 
 impl Bases {

@@ -2,6 +2,7 @@
 
 use readmill_record::RecordRef;
 use readmill_record::cigar::{HARD_CLIP, SKIP};
+use serde::{Deserialize, Serialize};
 
 use super::cycles::MOST_CYCLES;
 
@@ -33,7 +34,7 @@ pub(super) enum Count {
 }
 
 /// Counts by name.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct NamedCounts([u64; Count::CigarBases as usize + 1]);
 
 impl NamedCounts {
@@ -53,7 +54,7 @@ impl NamedCounts {
 }
 
 /// Numbers by index; missing ones are 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Histogram(Vec<u64>);
 
 impl Histogram {
@@ -90,7 +91,7 @@ const LARGEST_INSERT: u32 = 8000;
 const MAIN_BULK: f32 = 0.99;
 
 /// Numbers of reads by insert size: inward, outward, other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct InsertSizes([Histogram; 3]);
 
 /// The summary of insert sizes.
@@ -177,7 +178,7 @@ const DELETION: u32 = 2;
 const PADDING: u32 = 6;
 
 /// Insertions and deletions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Indels {
     /// Insertions and deletions by length.
     by_length: [Histogram; 2],

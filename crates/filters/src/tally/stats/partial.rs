@@ -2,6 +2,7 @@
 
 use readmill_record::cigar::HARD_CLIP;
 use readmill_record::{Flags, RecordRef};
+use serde::{Deserialize, Serialize};
 
 use super::cycles::{Bases, Qualities};
 use super::histograms::{Count, Histogram, Indels, InsertSizes, NamedCounts};
@@ -20,7 +21,7 @@ const LAST: usize = 1;
 const MAPPING: u32 = 0b1_1000_0011;
 
 /// The counts of one thread.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StatsPartial {
     pub(super) counts: NamedCounts,
     /// Sums of CRC-32 of names, sequences (as BAM packs them) and qualities.
