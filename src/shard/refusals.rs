@@ -49,9 +49,5 @@ pub fn check(plan: &Plan) -> Result<()> {
             "give known sites, or run the command without stages",
         );
     }
-    let rules = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.rules);
-    if rules.is_some_and(|rules| rules.members || rules.molecules) {
-        return refuse("duplicate sets or molecules are to be numbered", without);
-    }
     Ok(())
 }

@@ -81,8 +81,24 @@ pub struct StoredVerdict {
     records: u64,
     duplicates: Extent,
     optical: Option<Extent>,
+    sets: Option<StoredSets>,
     /// The counts.
     pub tally: DuplicateCounts,
+}
+
+/// The duplicate set of each record, in a file.
+#[derive(Serialize, Deserialize)]
+struct StoredSets {
+    of: StoredTable,
+    linked: Option<StoredTable>,
+    rows: Extent,
+}
+
+/// A table by record number, in a file.
+#[derive(Serialize, Deserialize)]
+struct StoredTable {
+    has: Extent,
+    rows: Extent,
 }
 
 impl StoredVerdict {
@@ -93,37 +109,59 @@ impl StoredVerdict {
 
     /// Bytes of memory that the marks take.
     pub fn bytes(&self) -> u64 {
+        let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
         BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
+            + tables * OrdinalTable::bytes_of_bits(self.records)
     }
 
     /// Where its marks lie, to be found in a spill.
     pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
-        [&mut self.duplicates].into_iter().chain(&mut self.optical).collect()
+        let mut all: Vec<&mut Extent> =
+            [&mut self.duplicates].into_iter().chain(&mut self.optical).collect();
+        if let Some(StoredSets { of, linked, rows }) = &mut self.sets {
+            all.push(rows);
+            all.extend(
+                [of].into_iter().chain(linked).flat_map(|table| [&mut table.has, &mut table.rows]),
+            );
+        }
+        all
     }
 
     /// Reads the marks from `spill`, which has adopted their file.
     pub fn load(self, spill: Arc<Spill>) -> Result<Verdict> {
-        let StoredVerdict { mode, by_template, records, duplicates, optical, tally } = self;
+        let StoredVerdict { mode, by_template, records, duplicates, optical, sets, tally } = self;
         let read = |extent: Extent| BitSet::read(records, &extent, &spill);
         let duplicates = read(duplicates)?;
         let optical = optical.map(read).transpose()?;
-        Ok(Verdict { mode, by_template, duplicates, optical, sets: None, spill, tally })
+        let table = |StoredTable { has, rows }: StoredTable| {
+            let has = Ranks::new(BitSet::read(records, &has, &spill)?);
+            Ok(OrdinalTable { has, rows: RowStore::open(rows, &spill)? })
+        };
+        let sets = sets.map(|StoredSets { of, linked, rows }| {
+            let (of, linked) = (table(of)?, linked.map(table).transpose()?);
+            Ok::<_, Error>(DuplicateSets { of, linked, rows: RowStore::open(rows, &spill)? })
+        });
+        let sets = sets.transpose()?;
+        Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
     }
 }
 
 impl Verdict {
     /// Writes the marks of `records` records into the file of `into`.
-    ///
-    /// # Errors
-    /// Duplicate sets were stored, too: these cannot be written yet.
     pub fn store(self, records: u64, into: &Spill) -> Result<StoredVerdict> {
-        if self.sets.is_some() {
-            return Err(Error::bug("duplicate sets cannot be stored in a file"));
-        }
-        let Verdict { mode, by_template, tally, .. } = self;
+        let Verdict { mode, by_template, tally, spill, .. } = self;
         let duplicates = self.duplicates.write(into)?;
         let optical = self.optical.map(|bits| bits.write(into)).transpose()?;
-        Ok(StoredVerdict { mode, by_template, records, duplicates, optical, tally })
+        let table = |table: OrdinalTable| {
+            let has = table.has.bits.write(into)?;
+            Ok::<_, Error>(StoredTable { has, rows: table.rows.write(&spill, into)? })
+        };
+        let sets = self.sets.map(|DuplicateSets { of, linked, rows }| {
+            let (of, linked) = (table(of)?, linked.map(table).transpose()?);
+            Ok::<_, Error>(StoredSets { of, linked, rows: rows.write(&spill, into)? })
+        });
+        let sets = sets.transpose()?;
+        Ok(StoredVerdict { mode, by_template, records, duplicates, optical, sets, tally })
     }
 
     /// Bytes it takes in addition to [`verdict_bytes`](super::verdict_bytes).
@@ -291,6 +329,39 @@ impl<const N: usize> RowStore<N> {
         }
         self.memory = self.memory[whole..].to_vec();
         Ok(())
+    }
+
+    /// Writes all of them, one after the other, into the file of `into`.
+    fn write(&self, spill: &Spill, into: &Spill) -> Result<Extent> {
+        let mut extent = into.begin(0)?;
+        let mut bytes = vec![0; PIECE * 8 * N];
+        for piece in &self.spilled {
+            spill.read(piece, piece.start, &mut bytes)?;
+            into.append(&mut extent, &bytes)?;
+        }
+        for rows in self.memory.chunks(PIECE) {
+            let bytes: Vec<u8> = rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+            into.append(&mut extent, &bytes)?;
+        }
+        Ok(extent)
+    }
+
+    /// Opens rows that were written one after the other: only those of the last piece are in memory.
+    fn open(rows: Extent, spill: &Spill) -> Result<Self> {
+        let (mut spilled, mut rest) = (Vec::new(), rows);
+        let size = (PIECE * 8 * N) as u64;
+        while rest.end - rest.start >= size {
+            let mut piece = rest;
+            piece.end = rest.start + size;
+            spilled.push(piece);
+            rest.start = piece.end;
+        }
+        let mut bytes = vec![0; (rest.end - rest.start) as usize];
+        spill.read(&rest, rest.start, &mut bytes)?;
+        let words = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        let words: Vec<u64> = words.collect();
+        let memory = words.chunks_exact(N).filter_map(|row| row.try_into().ok()).collect();
+        Ok(RowStore { spilled, memory })
     }
 
     /// The row of this number.
