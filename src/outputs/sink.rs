@@ -339,11 +339,12 @@ pub struct PartWriter<'a> {
 }
 
 impl<'a> PartWriter<'a> {
-    /// A writer of parts of a BAM file that another process will put together.
+    /// A writer of parts of a file that another process will put together.
     pub(super) fn detached(
         output: &Output,
         header: &'a Header,
         sorted: bool,
+        cram: Option<cram::EncoderOptions>,
         in_flight: usize,
     ) -> Result<Self> {
         let sorted = sorted || header.claims_coordinate_order();
@@ -355,7 +356,7 @@ impl<'a> PartWriter<'a> {
             scheme: index_scheme(output, header, sorted, true)?,
             header,
             fastq: fastq.clone(),
-            cram: None,
+            cram,
             parts: Pool::new(in_flight),
             pending: None,
         })

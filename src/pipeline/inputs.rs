@@ -120,6 +120,25 @@ impl Inputs {
         Inputs { list, header, at: 0, end: 1, sources, rules, _reopening: None, context: None, lanes }
     }
 
+    /// Whether the first two pieces of `stream`, which looks like the input of this number, are of different templates:
+    /// the last read of the first has another name than the first read of the second.
+    pub fn names_differ(&self, number: usize, stream: Box<dyn Read + Send>) -> Result<bool> {
+        let own = &self.list[number];
+        let mut source = Source::open(stream, &named(&own.path, &self.rules)).map_err(own.named())?;
+        let mut names = Vec::new();
+        while let Some(claim) = source.claim(Chunk::default()).map_err(own.named())? {
+            let mut opened = Opened::reuse(Batch::default());
+            Opener::new(&own.header, own.setup.as_ref()).open(claim, &mut opened)?;
+            let mut link = ChunkLinker::new(Limit::NONE);
+            let all = [link.link(opened).batch, link.finish(Batch::default()).batch];
+            let mut records =
+                all.iter().flat_map(Batch::records).map(|(_, record)| record.qname().to_vec());
+            let first = records.next();
+            names.push([first.clone(), records.last().or(first)]);
+        }
+        Ok(matches!(&names[..], [[_, before], [after, _], ..] if before != after))
+    }
+
     /// Reads only the input of this number, as `input`: a part of its file that looks like a file.
     pub fn narrow(&mut self, number: usize, input: Box<dyn Read + Send>) -> Result<()> {
         let own = &self.list[number];

@@ -40,10 +40,11 @@ pub struct OutputRange {
 }
 
 impl OutputRange {
-    /// The range from `start` to the start of the next one; `None` means the first record and the last.
-    pub fn between(start: Option<&RangeStart>, until: Option<RangeStart>) -> Self {
+    /// The range from `start` to the start of the next one, in partitions of so many bytes; `None` means the first record
+    /// and the last.
+    pub fn between(partition: u64, start: Option<&RangeStart>, until: Option<RangeStart>) -> Self {
         let after = start.map(|start| start.bytes);
-        OutputRange { cutter: after.map_or_else(Cutter::default, Cutter::resume), after, until }
+        OutputRange { cutter: Cutter::every(partition).resume(after.unwrap_or(0)), after, until }
     }
 
     /// The partitions of the range, and whether one came that is behind it.

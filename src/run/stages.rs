@@ -13,12 +13,14 @@ use readmill_markdup::verdict::StoredVerdict;
 use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MatePairing, Verdict, Writing};
 use readmill_record::{Arena, Charge, Error, Result, Step};
 use readmill_sort::{
-    Framing, Keyer, Merge, Minimise, Order, RangeStart, RunSort, Sources, SpilledRun, StoredRun, ranges,
+    CRAM_PARTITION, Framing, Keyer, Merge, Minimise, Order, PARTITION, RangeStart, RunSort, Sources,
+    SpilledRun, StoredRun, ranges,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{RunState, set_order};
 use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::routing::RoutedRecords;
 use crate::outputs::staged_parts::{StagedPart, StagedParts};
 use crate::outputs::{EncodedPart, Sink};
 use crate::pipeline::count::{self, CovariateCounter};
@@ -29,6 +31,7 @@ use crate::pipeline::merge::{self, OutputRange};
 use crate::pipeline::parallel_sort::ThreadedSort;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
 use crate::pipeline::{StepCounts, sum_counts};
+use crate::plan::Format;
 use crate::process::console::Console;
 use crate::run::recal_setup;
 use crate::run::summary::{self, Summary};
@@ -378,9 +381,11 @@ impl<'a> RunState<'a> {
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };
-        let mut parts = StagedParts::new(output, self.plan.order() == Order::Coordinate, into)?;
+        let sorted = self.plan.order() == Order::Coordinate;
+        let mut parts = StagedParts::new(output, &self.header, sorted, &self.memory.ledger, into)?;
         let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
-        let output = OutputRange::between(start.as_ref(), until);
+        let partition = if output.format == Format::Cram { CRAM_PARTITION } else { PARTITION };
+        let output = OutputRange::between(partition, start.as_ref(), until);
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);
         self.console.stage("writing", None, false);
         let written =
@@ -447,8 +452,9 @@ impl<'a> RunState<'a> {
                 read(&part, &mut bytes)?;
                 summary.written += part.records;
                 self.console.advance(part.records);
-                let StagedPart { fragment, records, start, .. } = part;
-                sink.append(EncodedPart { bytes, fragment, records, start, ..EncodedPart::default() })?;
+                let StagedPart { fragment, cram, records, start, .. } = part;
+                let routed = RoutedRecords::default();
+                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed })?;
             }
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);

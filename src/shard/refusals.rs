@@ -3,7 +3,7 @@
 use readmill_format::bgzf::Codec;
 use readmill_record::{Error, Result};
 
-use crate::plan::{Destination, Format, Plan};
+use crate::plan::{Destination, Plan};
 
 /// Refuses a plan that cannot be done in stages.
 pub fn check(plan: &Plan) -> Result<()> {
@@ -25,9 +25,6 @@ pub fn check(plan: &Plan) -> Result<()> {
     };
     if !others.is_empty() {
         return refuse("some reads go to other files (--copy-to, --move-to)", without);
-    }
-    if output.format != Format::Bam {
-        return refuse("the output is not BAM", "write BAM, and convert it when it is complete");
     }
     let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
     if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {

@@ -65,7 +65,7 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Res
         job.anchor = anchor;
         job.duplicates = duplicates
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
-        job.slices = slice::divide(&inputs.list(), slices)?;
+        job.slices = slice::divide(&inputs, slices, state.ledger())?;
         Ok(())
     })
 }

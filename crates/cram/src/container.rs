@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use readmill_record::{Error, Header, Result};
+use serde::{Deserialize, Serialize};
 
 use crate::block::{self, ContentType, CramBlock};
 use crate::codec::{Codecs, Method};
@@ -153,7 +154,7 @@ pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>>
 }
 
 /// The place of a contig's reads in a container of one slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The contig; -1 for reads without one.
     pub contig: i32,

@@ -55,8 +55,9 @@ impl Cutter {
 
     /// Cuts the same partitions as one that was given all records before, of `start` bytes, from the second on: the
     /// first may lack its beginning.
-    pub fn resume(start: u64) -> Self {
-        Cutter { bytes: start, ..Cutter::default() }
+    #[must_use]
+    pub fn resume(self, start: u64) -> Self {
+        Cutter { bytes: start, ..self }
     }
 
     /// Takes the next range; returns the partitions that end in it.

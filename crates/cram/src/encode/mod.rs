@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use md5::{Digest, Md5};
 use readmill_format::reference::WINDOW_BYTES;
 use readmill_record::{Batch, Header, Ledger, RecordRef, Result};
+use serde::{Deserialize, Serialize};
 
 use crate::Version;
 use crate::bases::{Bases, References};
@@ -76,7 +77,7 @@ impl EncoderOptions {
 }
 
 /// The fields of a container to fill in later, and its entries for the index.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hole {
     /// Start of the container, length of its header before the checksum, and position of the counter in it.
     start: usize,
@@ -90,7 +91,7 @@ struct Hole {
 }
 
 /// Data about encoded containers, besides their bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Encoded {
     holes: Vec<Hole>,
 }

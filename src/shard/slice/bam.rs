@@ -1,0 +1,186 @@
+//! Borders in BAM.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+
+use readmill_format::bam::header as bam_header;
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+use readmill_record::view::FIXED;
+use readmill_record::{Charge, Ledger, RecordRef, Result};
+
+use super::{MOST_SEARCHED, failed, read_up_to};
+use crate::shard::job::Position;
+
+/// Bytes in which all records behind a guess must look like records.
+const PROOF: usize = 1 << 20;
+
+/// Returns where the first record starts; `None` if the file is not BAM, or its header does not fit into the memory.
+pub fn start(file: &File, ledger: &Ledger) -> Result<Option<Position>> {
+    let mut blocks = Blocks::new(file, 0, ledger)?;
+    while blocks.bytes.len() < 4 && blocks.more()? {}
+    if !blocks.bytes.starts_with(bam_header::MAGIC) {
+        return Ok(None);
+    }
+    let mut outline = bam_header::Outline::default();
+    while !outline.is_complete(&blocks.bytes)? {
+        if !blocks.more()? {
+            return Ok(None);
+        }
+    }
+    let (_, taken) = outline.parse(&blocks.bytes, ledger)?;
+    Ok(Some(blocks.position(taken)))
+}
+
+/// Finds the border near an offset; `None` if there is none behind it, or if the records there do not fit into the memory.
+pub fn border(file: &File, n_ref: i32, near: u64, ledger: &Ledger) -> Result<Option<Position>> {
+    let Some(offset) = block_near(file, near)? else { return Ok(None) };
+    let mut blocks = Blocks::new(file, offset, ledger)?;
+    let mut wanted = PROOF;
+    loop {
+        while blocks.bytes.len() < wanted && blocks.more()? {}
+        if let Some(at) = name_change(&blocks.bytes, n_ref) {
+            return Ok(Some(blocks.position(at)));
+        }
+        if blocks.ended || wanted >= MOST_SEARCHED {
+            return Ok(None);
+        }
+        wanted *= 2;
+    }
+}
+
+/// Returns where, behind the first record that starts in `bytes`, the read name changes first.
+fn name_change(bytes: &[u8], n_ref: i32) -> Option<usize> {
+    let first =
+        (0..bytes.len()).find(|&at| chain(bytes, at, n_ref).is_some_and(|records| records > 3))?;
+    let (mut at, mut before) = (first, None);
+    loop {
+        let size = size(bytes, at)?;
+        let record = bytes.get(at..at + size)?;
+        let name = RecordRef::new(record).qname();
+        if before.is_some_and(|before| before != name) {
+            return Some(at);
+        }
+        (before, at) = (Some(name), at + size);
+    }
+}
+
+/// The number of whole records from `at` to the end of `bytes`; `None` if one of them does not look like a record.
+fn chain(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
+    let mut records = 0;
+    while bytes.len() - at >= FIXED {
+        if !RecordRef::plausible(&bytes[at..], n_ref) {
+            return None;
+        }
+        match size(bytes, at) {
+            Some(size) if bytes.len() - at >= size => (at, records) = (at + size, records + 1),
+            _ => break,
+        }
+    }
+    Some(records)
+}
+
+/// The bytes of the record at `at`, with those of its length.
+fn size(bytes: &[u8], at: usize) -> Option<usize> {
+    let size = u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?) as usize + 4;
+    (size >= FIXED).then_some(size)
+}
+
+/// The offset of the first BGZF block at or behind an offset.
+fn block_near(file: &File, near: u64) -> Result<Option<u64>> {
+    let mut bytes = vec![0; 1 << 18]; // a block has at most 64 KiB, and one more must follow it
+    let read = read_up_to(file, &mut bytes, near)?;
+    bytes.truncate(read);
+    let found = (0..bytes.len()).find(|&at| match block_size(&bytes[at..]) {
+        Some(size) => {
+            at + size == bytes.len() || block_size(&bytes[(at + size).min(bytes.len())..]).is_some()
+        }
+        None => false,
+    });
+    Ok(found.map(|at| near + at as u64))
+}
+
+/// The size of the block that `bytes` begin with (SAM specification, section 4.1).
+fn block_size(bytes: &[u8]) -> Option<usize> {
+    let head = bytes.get(..12).filter(|head| head[..4] == [0x1f, 0x8b, 8, 4])?;
+    let mut extra = bytes.get(12..12 + usize::from(u16::from_le_bytes([head[10], head[11]])))?;
+    while let [a, b, low, high, rest @ ..] = extra {
+        let length = usize::from(u16::from_le_bytes([*low, *high]));
+        if [*a, *b] == *b"BC" && length == 2 {
+            return Some(usize::from(u16::from_le_bytes(*rest.first_chunk::<2>()?)) + 1);
+        }
+        extra = rest.get(length..)?;
+    }
+    None
+}
+
+/// Inflated bytes of a file from a block on.
+pub struct Blocks {
+    reader: BlockReader<File>,
+    inflater: Inflater,
+    chunk: Chunk,
+    /// Offset in the file from which it is read.
+    offset: u64,
+    pub bytes: Vec<u8>,
+    /// Where each block starts: in the file, and in `bytes`.
+    starts: Vec<(u64, usize)>,
+    ended: bool,
+    charge: Charge,
+}
+
+impl Blocks {
+    /// Starts at the block at an offset.
+    pub fn new(file: &File, offset: u64, ledger: &Ledger) -> Result<Self> {
+        let mut file = file.try_clone().map_err(|e| failed(&e))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|e| failed(&e))?;
+        let (inflater, chunk, bytes, starts, ended) = Default::default();
+        let charge = ledger.empty("borders of slices");
+        Ok(Blocks {
+            reader: BlockReader::new(file, true),
+            inflater,
+            chunk,
+            offset,
+            bytes,
+            starts,
+            ended,
+            charge,
+        })
+    }
+
+    /// Inflates more blocks; false at the end, and where they do not fit into the memory.
+    pub fn more(&mut self) -> Result<bool> {
+        let Blocks { reader, inflater, chunk, bytes, starts, charge, .. } = self;
+        if !reader.next_chunk(chunk)? || !charge.try_grow(2 * chunk.inflated as u64) {
+            self.ended = true;
+            return Ok(false);
+        }
+        bytes.reserve_exact(chunk.inflated);
+        let mut at = bytes.len();
+        for block in &chunk.blocks {
+            starts.push((self.offset + chunk.offset + u64::from(block.start), at));
+            at += block.inflated as usize;
+        }
+        inflater.chunk(chunk, bytes)?;
+        Ok(true)
+    }
+
+    /// The position in the file of byte `at`.
+    pub fn position(&self, at: usize) -> Position {
+        let block = self.starts.partition_point(|&(_, start)| start <= at).saturating_sub(1);
+        let (offset, start) = self.starts.get(block).copied().unwrap_or((self.offset, 0));
+        Position { offset, within: (at - start) as u32 }
+    }
+}
+
+/// The inflated bytes of a block, and the offset of the next one.
+pub fn inflated_block(file: &File, offset: u64) -> Result<(Vec<u8>, u64)> {
+    let mut blocks = Blocks::new(file, offset, &Ledger::unlimited())?; // one chunk: less than a batch
+    blocks.more()?;
+    let next = blocks.starts.get(1).copied();
+    let end = blocks.starts.first().map_or(0, |_| next.map_or(blocks.bytes.len(), |(_, start)| start));
+    let after = match next {
+        Some((after, _)) => after,
+        None => offset + blocks.reader.sizes().0,
+    };
+    blocks.bytes.truncate(end);
+    Ok((blocks.bytes, after))
+}

@@ -1,0 +1,175 @@
+//! Slices of an input: contiguous parts of whole templates, each of which is read as if it were a file.
+//!
+//! A slice is the header, then a range of the file. Borders are found by the content near the wanted offset: in BAM the
+//! first block there, the first record in it, and behind that the first change of the read name; in SAM the same with
+//! lines; in CRAM the first container whose first read has another name than the last one of the container before. A
+//! first record of BAM is a guess; all that follow in a mebibyte must look like records, too. A wrong guess cannot go
+//! unnoticed, because the slice before would then end inside a record. Compressed SAM, old CRAM and small files are one
+//! slice each.
+
+mod bam;
+mod cram;
+mod text;
+
+use std::fs::File;
+use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use readmill_format::bam::header as bam_header;
+use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
+use readmill_record::{Error, Ledger, Result};
+
+use super::job::{Bounds, Position, Slice};
+use crate::pipeline::inputs::{InputFile, Inputs};
+
+/// The most bytes that are searched for a border. A slice of longer records has none there.
+const MOST_SEARCHED: usize = 64 << 20;
+
+/// The kinds of files that can be divided.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bam,
+    Text,
+    Cram,
+}
+
+impl Kind {
+    /// The kind that the first bytes of a file tell.
+    fn of(file: &File) -> Result<Self> {
+        let mut magic = [0; 4];
+        file.read_at(&mut magic, 0).map_err(|e| failed(&e))?;
+        Ok(match magic {
+            [0x1f, 0x8b, ..] => Kind::Bam,
+            magic if magic == *b"CRAM" => Kind::Cram,
+            _ => Kind::Text,
+        })
+    }
+}
+
+/// Divides inputs into about `wanted` slices of about the same size.
+pub fn divide(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Slice>> {
+    let list = inputs.list();
+    let size = |input: &InputFile| std::fs::metadata(&input.path).map_or(0, |meta| meta.len());
+    let each = (list.iter().map(size).sum::<u64>() / wanted.max(1) as u64).max(1);
+    let mut slices = Vec::new();
+    for (number, input) in list.iter().enumerate() {
+        let parts = (size(input) + each / 2) / each;
+        let near = |part| (u128::from(size(input)) * u128::from(part) / u128::from(parts)) as u64;
+        let wanted: Vec<u64> = (1..parts).map(near).collect();
+        let borders =
+            borders(inputs, number, &wanted, ledger).map_err(|error| error.file(&input.path))?;
+        let Some((first, inner)) = borders.split_first() else {
+            slices.push(Slice { input: number, bounds: None });
+            continue;
+        };
+        let mut from = *first;
+        for &to in inner {
+            slices.push(Slice { input: number, bounds: Some(Bounds { from, to: Some(to) }) });
+            from = to;
+        }
+        slices.push(Slice { input: number, bounds: Some(Bounds { from, to: None }) });
+    }
+    Ok(slices)
+}
+
+/// The start of the first record, then the borders near the wanted offsets; none where the input is one slice.
+fn borders(inputs: &Inputs, number: usize, wanted: &[u64], ledger: &Ledger) -> Result<Vec<Position>> {
+    let input = &inputs.list()[number];
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let file = open(&input.path)?;
+    let mut borders: Vec<Position> = Vec::new();
+    match Kind::of(&file)? {
+        Kind::Bam => {
+            let Some(first) = bam::start(&file, ledger)? else { return Ok(borders) };
+            borders.push(first);
+            for &near in wanted {
+                borders.extend(bam::border(&file, input.header.n_ref(), near, ledger)?);
+            }
+        }
+        Kind::Text => {
+            borders.push(Position { offset: text::start(&file)?, within: 0 });
+            for &near in wanted {
+                borders.extend(text::border(&file, near)?);
+            }
+        }
+        Kind::Cram => {
+            let Some(first) = cram::start(&file)? else { return Ok(borders) };
+            let differ = |bounds| inputs.names_differ(number, read(input, bounds)?.0);
+            borders = cram::borders(&file, first, wanted, differ)?;
+        }
+    }
+    let first = borders[0];
+    borders.retain(|border| *border >= first);
+    borders.sort_unstable();
+    borders.dedup();
+    Ok(borders)
+}
+
+/// Fills `into` from an offset on; fewer bytes at the end of the file.
+fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
+    let mut filled = 0;
+    while filled < into.len() {
+        match file.read_at(&mut into[filled..], offset + filled as u64).map_err(|e| failed(&e))? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled)
+}
+
+fn failed(error: &std::io::Error) -> Error {
+    Error::io("reading failed", error)
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))
+}
+
+/// Opens a slice of an input as a stream, and returns its bytes, too: the header, and the records between the bounds.
+pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, u64)> {
+    let mut file = open(&input.path)?;
+    let size = file.metadata().map_err(|e| failed(&e))?.len();
+    let (mut prefix, mut suffix) = (Vec::new(), Vec::new());
+    let (mut from, mut to) = (bounds.from.offset, bounds.to.map_or(size, |to| to.offset));
+    match Kind::of(&file)? {
+        Kind::Text => prefix = input.header.to_text(),
+        Kind::Cram => {
+            prefix = cram::head(&file)?;
+            if bounds.to.is_some() {
+                suffix.extend_from_slice(&readmill_cram::EOF);
+            }
+        }
+        Kind::Bam => {
+            let mut header = Vec::new();
+            bam_header::write(&input.header, &mut header)?;
+            pack(&header, &mut prefix);
+            drop(header);
+            if let Some(end) = bounds.to {
+                let (block, _) = bam::inflated_block(&file, end.offset)?;
+                let skipped = if end.offset == from { bounds.from.within as usize } else { 0 };
+                pack(block.get(skipped..end.within as usize).unwrap_or_default(), &mut suffix);
+                suffix.extend_from_slice(&EOF_BLOCK);
+            }
+            let is_one_block = bounds.to.is_some_and(|end| end.offset == from);
+            if bounds.from.within > 0 && !is_one_block {
+                let (block, next) = bam::inflated_block(&file, from)?;
+                pack(block.get(bounds.from.within as usize..).unwrap_or_default(), &mut prefix);
+                from = next;
+            }
+        }
+    }
+    to = to.max(from);
+    file.seek(SeekFrom::Start(from)).map_err(|e| failed(&e))?;
+    Ok((Box::new(Cursor::new(prefix).chain(file.take(to - from)).chain(Cursor::new(suffix))), to - from))
+}
+
+/// Appends bytes as blocks that are not compressed.
+fn pack(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut deflater = Deflater::new(Codec::default(), 0);
+    for payload in bytes.chunks(BLOCK_PAYLOAD) {
+        deflater.block(payload, out);
+    }
+}

@@ -1,0 +1,85 @@
+//! Borders in SAM text.
+
+use std::fs::File;
+
+use readmill_record::Result;
+
+use super::{MOST_SEARCHED, read_up_to};
+use crate::shard::job::Position;
+
+/// Bytes that are read at a time.
+const TEXT: usize = 1 << 16;
+
+/// Returns the offset of the first line of SAM that is not of the header.
+pub fn start(file: &File) -> Result<u64> {
+    let mut lines = Lines::new(file, 0);
+    loop {
+        let at = lines.offset();
+        match lines.next()? {
+            Some(line) if line.first() == Some(&b'@') => {}
+            _ => return Ok(at),
+        }
+    }
+}
+
+/// Finds the border near an offset; `None` if there is none behind it.
+pub fn border(file: &File, near: u64) -> Result<Option<Position>> {
+    let mut lines = Lines::new(file, near);
+    if lines.next()?.is_none() {
+        return Ok(None); // the line that the offset is in
+    }
+    let name = |line: &[u8]| line.split(|&byte| byte == b'\t').next().unwrap_or_default().to_vec();
+    let mut before = None;
+    loop {
+        let offset = lines.offset();
+        let Some(line) = lines.next()? else { return Ok(None) };
+        let name = name(line);
+        if before.as_ref().is_some_and(|before| *before != name) {
+            return Ok(Some(Position { offset, within: 0 }));
+        }
+        before = Some(name);
+    }
+}
+
+/// Lines of a file from an offset on.
+struct Lines<'a> {
+    file: &'a File,
+    /// Offset of the first byte of `bytes`.
+    offset: u64,
+    bytes: Vec<u8>,
+    /// Bytes of lines that were returned.
+    taken: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(file: &'a File, offset: u64) -> Self {
+        Lines { file, offset, bytes: Vec::new(), taken: 0 }
+    }
+
+    /// The offset of the next line.
+    fn offset(&self) -> u64 {
+        self.offset + self.taken as u64
+    }
+
+    /// The next line, with its end; `None` at the end of the file, and where a line is too long.
+    fn next(&mut self) -> Result<Option<&[u8]>> {
+        let mut searched = self.taken;
+        loop {
+            if let Some(end) = self.bytes[searched..].iter().position(|&byte| byte == b'\n') {
+                let line = self.taken..searched + end + 1;
+                self.taken = line.end;
+                return Ok(Some(&self.bytes[line]));
+            }
+            self.bytes.drain(..self.taken);
+            (self.offset, self.taken) = (self.offset + self.taken as u64, 0);
+            searched = self.bytes.len();
+            self.bytes.resize(searched + TEXT, 0);
+            let at = self.offset + searched as u64;
+            let read = read_up_to(self.file, &mut self.bytes[searched..], at)?;
+            self.bytes.truncate(searched + read);
+            if read == 0 || self.bytes.len() > MOST_SEARCHED {
+                return Ok(None);
+            }
+        }
+    }
+}
