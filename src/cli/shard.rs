@@ -25,6 +25,10 @@ pub enum Shard {
     Cut(StageArgs),
     /// Resolve duplicates
     Judge(StageArgs),
+    /// Compare ranges with the reference, where no sites are known: N, or FIRST..LAST
+    Compare(NumberedArgs),
+    /// Find the sites at which the sample differs
+    Sites(StageArgs),
     /// Count bases of ranges for recalibration: N, or FIRST..LAST
     Count(NumberedArgs),
     /// Add up the counts
@@ -176,6 +180,8 @@ impl Shard {
             Shard::Map(it) => it.run(|number| Stage::Map(number - 1)),
             Shard::Cut(it) => it.run(Stage::Cut),
             Shard::Judge(it) => it.run(Stage::Judge),
+            Shard::Compare(it) => it.run(|number| Stage::Compare(number - 1)),
+            Shard::Sites(it) => it.run(Stage::Sites),
             Shard::Count(it) => it.run(|number| Stage::Count(number - 1)),
             Shard::Table(it) => it.run(Stage::Table),
             Shard::Write(it) => it.run(|number| Stage::Write(number - 1)),

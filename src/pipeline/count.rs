@@ -138,12 +138,30 @@ pub fn count_runs(
 /// differ; also returns their number.
 pub fn find_suspects(
     crew: Crew,
-    mut merge: Merge,
+    merge: Merge,
     counter: &CovariateCounter,
     verdict: Option<&Verdict>,
     mut found: SiteCollector,
     console: &Console,
 ) -> Result<(Sites, u64)> {
+    let mut pile = SiteScan::default();
+    compare_runs(crew, merge, counter, verdict, console, |seen| {
+        pile.add(seen, |contig, position| found.push(contig, position, position + 1))
+    })?;
+    pile.finish(|contig, position| found.push(contig, position, position + 1))?;
+    found.finish()
+}
+
+/// Compares all reads of a merge, sorted by coordinate, with the reference; `each` takes where they begin, end and differ,
+/// in their order.
+pub fn compare_runs(
+    crew: Crew,
+    mut merge: Merge,
+    counter: &CovariateCounter,
+    verdict: Option<&Verdict>,
+    console: &Console,
+    mut each: impl FnMut(SiteEvents) -> Result<()> + Send,
+) -> Result<()> {
     let suspect = |worker: &mut CovariateWorker, range: Range| {
         let (mut seen, mut records) = (SiteEvents::default(), 0);
         Partition::from(range.order()?).gather(|stamp, raw| {
@@ -155,7 +173,6 @@ pub fn find_suspects(
         Ok((seen, records))
     };
     let claim = || Ok::<_, Error>(merge.next_range());
-    let mut pile = SiteScan::default();
     map_ordered(
         crew,
         claim,
@@ -163,9 +180,8 @@ pub fn find_suspects(
         suspect,
         |(seen, records)| {
             console.advance(records);
-            pile.add(seen, |contig, position| found.push(contig, position, position + 1))
+            each(seen)
         },
     )?;
-    pile.finish(|contig, position| found.push(contig, position, position + 1))?;
-    found.finish()
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! byte, that of one run without stages.
 //!
 //! ```text
-//! plan ─► map k ─► cut ─► judge ─► [count j ─► table] ─► write j ─► join
+//! plan ─► map k ─► cut ─► judge ─► [compare j ─► sites] ─► [count j ─► table] ─► write j ─► join
 //! ```
 //!
 //! | stage | what it does | file |
@@ -11,8 +11,9 @@
 //! | map | sorts the reads of a slice, and their template ends | `stages` |
 //! | cut | numbers records over all slices, and divides the output order into ranges | `stages` |
 //! | judge | resolves duplicates, where they are marked | `stages` |
-//! | count | counts bases of a range of all slices, where qualities are recalibrated | `stages` |
-//! | table | adds up the counts | `stages` |
+//! | compare, sites | find sites at which the sample differs, where none are known | `recalibration` |
+//! | count | counts bases of a range of all slices, where qualities are recalibrated | `recalibration` |
+//! | table | adds up the counts | `recalibration` |
 //! | write | merges a range of all slices into a part of the output | `stages` |
 //! | join | puts the parts together, with index and metrics | `stages` |
 //!
@@ -20,6 +21,7 @@
 //! at any time: it finds its file, or makes the same one. `refusals` lists what cannot be done in stages.
 
 pub mod job;
+mod recalibration;
 mod refusals;
 mod slice;
 mod stage_file;
@@ -42,6 +44,10 @@ pub enum Stage {
     Cut,
     /// Resolves duplicates.
     Judge,
+    /// Compares the reads of the range of this number, from 0, with the reference, where no sites are known.
+    Compare(usize),
+    /// Finds the sites at which the sample differs.
+    Sites,
     /// Counts the bases of the range of this number, from 0, for recalibration.
     Count(usize),
     /// Adds up all counts.
@@ -59,6 +65,8 @@ impl Stage {
             Stage::Map(_) => "map",
             Stage::Cut => "cut",
             Stage::Judge => "judge",
+            Stage::Compare(_) => "compare",
+            Stage::Sites => "sites",
             Stage::Count(_) => "count",
             Stage::Table => "table",
             Stage::Write(_) => "write",
@@ -69,8 +77,8 @@ impl Stage {
     /// Its number among those of its name, from 1; `None` if there is only one.
     pub fn number(self) -> Option<usize> {
         match self {
-            Stage::Map(n) | Stage::Count(n) | Stage::Write(n) => Some(n + 1),
-            Stage::Cut | Stage::Judge | Stage::Table | Stage::Join => None,
+            Stage::Map(n) | Stage::Compare(n) | Stage::Count(n) | Stage::Write(n) => Some(n + 1),
+            Stage::Cut | Stage::Judge | Stage::Sites | Stage::Table | Stage::Join => None,
         }
     }
 
@@ -189,6 +197,9 @@ impl Work {
         let mut stages: Vec<Stage> = (0..self.job.slices.len()).map(Stage::Map).collect();
         stages.push(Stage::Cut);
         stages.extend(self.marks_duplicates().then_some(Stage::Judge));
+        if self.finds_sites() {
+            stages.extend(ranges(Stage::Compare).chain([Stage::Sites]));
+        }
         if self.recalibrates() {
             stages.extend(ranges(Stage::Count).chain([Stage::Table]));
         }
@@ -202,10 +213,14 @@ impl Work {
             (Stage::Map(_), _) => false,
             (Stage::Cut, other) => matches!(other, Stage::Map(_)),
             (Stage::Judge, other) => matches!(other, Stage::Map(_) | Stage::Cut),
-            (Stage::Count(_), other) => matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge),
+            (Stage::Compare(_), other) => matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge),
+            (Stage::Sites, other) => matches!(other, Stage::Compare(_)),
+            (Stage::Count(_), other) => {
+                matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge | Stage::Sites)
+            }
             (Stage::Table, other) => matches!(other, Stage::Count(_)),
             (Stage::Write(_), other) => {
-                matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge | Stage::Table)
+                matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge | Stage::Sites | Stage::Table)
             }
             (Stage::Join, other) => {
                 matches!(other, Stage::Cut | Stage::Judge | Stage::Table | Stage::Write(_))
@@ -216,6 +231,12 @@ impl Work {
 
     fn marks_duplicates(&self) -> bool {
         self.plan.steps.duplicates.is_some()
+    }
+
+    /// Whether sites are found from the reads.
+    fn finds_sites(&self) -> bool {
+        let recalibration = self.plan.steps.recalibration.as_ref();
+        recalibration.and_then(|it| it.table_request()).is_some_and(|request| request.bootstrap)
     }
 
     /// Whether qualities are recalibrated by counts of these reads.
@@ -261,8 +282,8 @@ impl Work {
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
         let is_ours = |name: &str| {
             let name = name.strip_prefix('.').unwrap_or(name);
-            ["map-", "count-", "write-"].iter().any(|start| name.starts_with(start))
-                || ["cut", "judge", "table", "join", job::FILE_NAME].iter().any(|own| {
+            ["map-", "compare-", "count-", "write-"].iter().any(|start| name.starts_with(start))
+                || ["cut", "judge", "sites", "table", "join", job::FILE_NAME].iter().any(|own| {
                     name == *own || name.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'))
                 })
         };

@@ -39,12 +39,5 @@ pub fn check(plan: &Plan) -> Result<()> {
             "run the command without stages",
         );
     }
-    let table = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
-    if table.is_some_and(|table| table.bootstrap) {
-        return refuse(
-            "no sites are known (--bqsr-bootstrap)",
-            "give known sites, or run the command without stages",
-        );
-    }
     Ok(())
 }

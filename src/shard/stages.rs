@@ -4,7 +4,6 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_bqsr::Totals;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Ledger, Result};
 use readmill_sort::RangeStart;
@@ -83,6 +82,8 @@ impl Work {
             Stage::Map(slice) => self.map(slice, state, inputs),
             Stage::Cut => self.cut(&state),
             Stage::Judge => self.judge(state, &inputs),
+            Stage::Compare(range) => self.compare(range, state, &inputs),
+            Stage::Sites => self.sites(&state),
             Stage::Count(range) => self.count(range, state, &inputs),
             Stage::Table => self.table(&state),
             Stage::Write(range) => self.write(range, state, &inputs),
@@ -124,7 +125,11 @@ impl Work {
     }
 
     /// Opens the file of a stage that must be finished.
-    fn need<T: DeserializeOwned>(&self, stage: Stage, ledger: &Ledger) -> Result<StageFile<T>> {
+    pub(super) fn need<T: DeserializeOwned>(
+        &self,
+        stage: Stage,
+        ledger: &Ledger,
+    ) -> Result<StageFile<T>> {
         let missing = || {
             let what =
                 format!("{} is missing: {} is not finished", self.path(stage).display(), stage.title());
@@ -133,7 +138,7 @@ impl Work {
         self.open_file(stage, ledger)?.ok_or_else(missing)
     }
 
-    fn create(&self, stage: Stage) -> Result<StageWriter> {
+    pub(super) fn create(&self, stage: Stage) -> Result<StageWriter> {
         StageWriter::create(&self.path(stage), self.hash)
     }
 
@@ -256,7 +261,7 @@ impl Work {
     }
 
     /// Opens what a stage needs to work on the range of this number; `None` if there are fewer ranges than were asked for.
-    fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
+    pub(super) fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
         let cut: StageFile<CutFile> = self.need(Stage::Cut, ledger)?;
         let starts = &cut.footer.starts;
         if number > starts.len() {
@@ -275,33 +280,8 @@ impl Work {
             spill.adopt(&file.path, same_file(&file.file, &file.path)?, &mut own);
             judgement = Some(file.footer.value);
         }
-        Ok(Some(RangeInput { slices, judgement, table: None, range, spill: Arc::new(spill) }))
-    }
-
-    fn count(
-        &self,
-        number: usize,
-        state: RunState<'_>,
-        inputs: &crate::pipeline::inputs::Inputs,
-    ) -> Result<()> {
-        let range = self.range(number, state.ledger())?;
-        let into = self.create(Stage::Count(number))?;
-        let totals = range.map(|range| state.count(inputs, range)).transpose()?;
-        into.finish(&totals.unwrap_or_default())
-    }
-
-    fn table(&self, state: &RunState<'_>) -> Result<()> {
-        let mut all = Totals::default();
-        for range in 0..self.job.ranges {
-            let file: StageFile<Totals> = self.need(Stage::Count(range), state.ledger())?;
-            all.append(file.footer);
-        }
-        self.create(Stage::Table)?.finish(&all)
-    }
-
-    /// The counts of all reads, where they are recalibrated by them.
-    fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
-        self.recalibrates().then(|| self.need(Stage::Table, ledger)).transpose()
+        let (sites, table, spill) = (None, None, Arc::new(spill));
+        Ok(Some(RangeInput { slices, judgement, sites, table, range, spill }))
     }
 
     fn write(
@@ -313,11 +293,15 @@ impl Work {
         let ledger = state.ledger().clone();
         let range = self.range(number, &ledger)?;
         let table = self.totals(&ledger)?.map(|file| file.footer);
+        let sites = self.found_sites(&ledger)?;
         let into = self.create(Stage::Write(number))?;
         let value = match range {
-            Some(range) => {
-                state.write(inputs, &self.decided(), RangeInput { table, ..range }, into.spill())?
-            }
+            Some(range) => state.write(
+                inputs,
+                &self.decided(),
+                RangeInput { sites, table, ..range },
+                into.spill(),
+            )?,
             None => state.no_range(into.spill())?,
         };
         into.finish(&value)

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Fewer differing reads than this are sequencing errors, at any depth.
 pub const LEAST_READS: u64 = 3;
 
@@ -21,7 +23,7 @@ fn place(contig: u32, position: i64) -> SitePosition {
 }
 
 /// The positions where the reads of a batch begin, end and differ.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SiteEvents {
     first: Option<SitePosition>,
     starts: Vec<SitePosition>,
@@ -30,6 +32,32 @@ pub struct SiteEvents {
 }
 
 impl SiteEvents {
+    /// Replaces positions by their differences, which take fewer bytes in a file.
+    #[must_use]
+    pub fn packed(mut self) -> Self {
+        for places in [&mut self.starts, &mut self.ends, &mut self.differing] {
+            places.sort_unstable();
+            let mut before = 0;
+            for place in places {
+                before = std::mem::replace(place, *place - before);
+            }
+        }
+        self
+    }
+
+    /// Replaces differences by positions.
+    #[must_use]
+    pub fn unpacked(mut self) -> Self {
+        for places in [&mut self.starts, &mut self.ends, &mut self.differing] {
+            let mut sum = 0u64;
+            for place in places {
+                sum = sum.wrapping_add(*place);
+                *place = sum;
+            }
+        }
+        self
+    }
+
     /// Adds the start of a read; no later read starts before it.
     pub fn begin(&mut self, contig: u32, position: i64) {
         self.first.get_or_insert(place(contig, position));

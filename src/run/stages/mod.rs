@@ -18,11 +18,16 @@ use readmill_sort::{
 };
 use serde::{Deserialize, Serialize};
 
+mod join;
+mod recalibration;
+
+pub use join::{JoinedRange, JoinedSlices};
+pub use recalibration::{ReadSites, SiteFinder};
+
 use super::{RunState, set_order};
-use crate::outputs::report_files::{self, ReportFiles};
-use crate::outputs::routing::RoutedRecords;
+use crate::outputs::Sink;
 use crate::outputs::staged_parts::{StagedPart, StagedParts};
-use crate::outputs::{EncodedPart, Sink};
+use crate::pipeline::StepCounts;
 use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::duplicates::{self, DuplicateResolver};
 use crate::pipeline::feed::Feed;
@@ -30,12 +35,10 @@ use crate::pipeline::inputs::Inputs;
 use crate::pipeline::merge::{self, OutputRange};
 use crate::pipeline::parallel_sort::ThreadedSort;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
-use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Format;
 use crate::process::console::Console;
 use crate::run::recal_setup;
-use crate::run::summary::{self, Summary};
-use crate::run::tallies::{Tap, changes, late_changes};
+use crate::run::tallies::Tap;
 
 /// Bytes of records in a frame of a run that other stages read: they read it frame by frame.
 const FRAME: usize = 1 << 18;
@@ -105,6 +108,8 @@ pub struct RangeInput {
     pub slices: Slices,
     /// Which records are duplicates, where they are marked.
     pub judgement: Option<Judgement>,
+    /// Sites at which the sample differs, where they are found from the reads.
+    pub sites: Option<ReadSites>,
     /// The counts of all reads, where they are recalibrated by them.
     pub table: Option<Totals>,
     /// The start of the range, and that of the next one; `None` means the first record and the last.
@@ -313,23 +318,6 @@ impl<'a> RunState<'a> {
         Ok((crew, merge, [large, merging]))
     }
 
-    /// Counts the bases of the records of a range for recalibration.
-    pub fn count(self, inputs: &Inputs, input: RangeInput) -> Result<Totals> {
-        let RangeInput { slices, judgement, range: [start, until], spill, .. } = input;
-        let reference = self.recal_reference(&spill)?;
-        let (_charges, _) = self.reserve(inputs, self.recal_bytes(reference.as_deref()))?;
-        let marks = self.load(judgement, &spill)?;
-        let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
-        let Some(counter) = self.new_counter(reference) else {
-            return Err(Error::bug("there are no bases to be counted"));
-        };
-        self.console.stage("counting", None, false);
-        let merge = merge.until(until.map(|until| until.border));
-        let verdict = marks.as_ref().map(|marks| &*marks.verdict);
-        count::count_runs(crew, merge, &counter, verdict, self.console)?;
-        Ok(counter.into_totals())
-    }
-
     /// Writes the range of the output order from its start to the start of the next one into the file of `into`.
     pub fn write(
         mut self,
@@ -338,7 +326,7 @@ impl<'a> RunState<'a> {
         input: RangeInput,
         into: &Arc<Spill>,
     ) -> Result<WrittenRange> {
-        let RangeInput { slices, judgement, table, range: [start, until], spill } = input;
+        let RangeInput { slices, judgement, sites, table, range: [start, until], spill } = input;
         let duplicate_ends = self.duplicate_ends(decided)?;
         let from_file = self.step_from_file()?;
         self.set_written_order(slices.any_placed);
@@ -350,6 +338,7 @@ impl<'a> RunState<'a> {
         let reference = if counts_here { self.recal_reference(&spill)? } else { None };
         let of_table = table.as_ref().map_or(0, |table| recal_setup::REPORT * table.heap_bytes() as u64);
         let (_charges, _) = self.reserve(inputs, self.recal_bytes(reference.as_deref()) + of_table)?;
+        let reference = reference.map(|reference| self.exclude(reference, sites, &spill)).transpose()?;
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
         let marks = self.load(judgement, &spill)?;
         let mut flags = None;
@@ -423,101 +412,4 @@ impl<'a> RunState<'a> {
             set_order(&mut self.header, Order::Minhash, any_placed);
         }
     }
-
-    /// Joins ranges, each of which `read` reads part by part, to the output, and writes the metrics.
-    pub fn join(
-        mut self,
-        decided: &FirstDecisions,
-        joined: JoinedSlices,
-        ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
-    ) -> Result<Summary> {
-        let duplicate_ends = self.duplicate_ends(decided)?;
-        self.set_written_order(joined.any_placed);
-        let mut files = ReportFiles::open(self.plan, &self.header)?;
-        let mut sink = self.sink()?;
-        sink.charge_index(&self.header, &self.memory.ledger)?;
-        sink.begin(&self.header)?;
-        sink.expect(joined.record_bytes);
-        self.console.stage("joining", Some(joined.records), false);
-        let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
-        self.tallies.add(&tallies)?;
-        let mut counted: Option<Totals> = None;
-        let mut summary = Summary { read: records, counts, ..Summary::default() };
-        let mut flagged: Vec<LibraryCounts> =
-            verdict.as_ref().map_or_else(Vec::new, |verdict| verdict.tally.libraries.clone());
-        for range in ranges {
-            let JoinedRange { range, mut read } = range?;
-            for part in range.parts {
-                let mut bytes = Vec::new();
-                read(&part, &mut bytes)?;
-                summary.written += part.records;
-                self.console.advance(part.records);
-                let StagedPart { fragment, cram, records, start, .. } = part;
-                let routed = RoutedRecords::default();
-                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed })?;
-            }
-            if flagged.len() < range.flagged.len() {
-                flagged.resize_with(range.flagged.len(), LibraryCounts::default);
-            }
-            flagged.iter_mut().zip(&range.flagged).for_each(|(sum, more)| sum.add(more));
-            sum_counts(&mut summary.counts, range.counts);
-            self.tallies.add(&range.tallies)?;
-            match (&mut counted, range.counted) {
-                (_, None) => {}
-                (Some(sum), Some(more)) => sum.append(more),
-                (none, more) => *none = more,
-            }
-        }
-        if let Some(request) = self.table_request() {
-            let applies = table.is_some();
-            for (totals, after) in [(table, false), (counted, applies)] {
-                let Some(totals) = totals else { continue };
-                let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
-                let (table, bases) = count::report(totals, &groups, &request.counting)?;
-                self.write_table(&table, bases, &mut files, after)?;
-            }
-        }
-        if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
-            summary.mode = Some(verdict.mode());
-            summary::found(&verdict.tally, &self.header, self.console);
-            let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
-            files.write_metrics(self.plan, &metrics)?;
-        }
-        let mut late = late_changes(self.plan).and(&changes(&self.after_duplicates));
-        late = late.and(&changes(&self.late));
-        if self.plan.order() == Order::Minhash {
-            late = late.and(&Minimise.changes());
-        }
-        self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
-        self.tallies.write(self.plan, &mut files)?;
-        [summary.others, summary.parts] = self.finish(Some(sink), None, files)?;
-        Ok(summary)
-    }
-}
-
-/// What the join needs of the slices.
-pub struct JoinedSlices {
-    /// Records of all slices.
-    pub records: u64,
-    /// Bytes of the records that are sorted.
-    pub record_bytes: u64,
-    /// Whether any record has a reference sequence.
-    pub any_placed: bool,
-    /// Counts of the steps before the sort.
-    pub counts: StepCounts,
-    /// The verdict, where duplicates are marked.
-    pub verdict: Option<StoredVerdict>,
-    /// The counts of all reads, where they are recalibrated by them.
-    pub table: Option<Totals>,
-    /// The tallies of all slices.
-    pub tallies: Vec<Vec<u8>>,
-}
-
-/// Reads the bytes of a part.
-pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
-
-/// A range, and how its parts are read.
-pub struct JoinedRange {
-    pub range: WrittenRange,
-    pub read: ReadPart,
 }

@@ -1,0 +1,116 @@
+//! The last stage: ranges become the output, with its index and reports.
+
+use readmill_bqsr::{ReadGroups, Totals};
+use readmill_markdup::metrics::LibraryCounts;
+use readmill_markdup::verdict::StoredVerdict;
+use readmill_record::{Result, Step};
+use readmill_sort::{Minimise, Order};
+
+use super::{FirstDecisions, WrittenRange};
+use crate::outputs::EncodedPart;
+use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::routing::RoutedRecords;
+use crate::outputs::staged_parts::StagedPart;
+use crate::pipeline::{StepCounts, count, sum_counts};
+use crate::run::RunState;
+use crate::run::summary::{self, Summary};
+use crate::run::tallies::{changes, late_changes};
+
+/// What the join needs of the slices.
+pub struct JoinedSlices {
+    /// Records of all slices.
+    pub records: u64,
+    /// Bytes of the records that are sorted.
+    pub record_bytes: u64,
+    /// Whether any record has a reference sequence.
+    pub any_placed: bool,
+    /// Counts of the steps before the sort.
+    pub counts: StepCounts,
+    /// The verdict, where duplicates are marked.
+    pub verdict: Option<StoredVerdict>,
+    /// The counts of all reads, where they are recalibrated by them.
+    pub table: Option<Totals>,
+    /// The tallies of all slices.
+    pub tallies: Vec<Vec<u8>>,
+}
+
+/// Reads the bytes of a part.
+pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
+
+/// A range, and how its parts are read.
+pub struct JoinedRange {
+    pub range: WrittenRange,
+    pub read: ReadPart,
+}
+
+impl RunState<'_> {
+    /// Joins ranges, each of which `read` reads part by part, to the output, and writes the metrics.
+    pub fn join(
+        mut self,
+        decided: &FirstDecisions,
+        joined: JoinedSlices,
+        ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
+    ) -> Result<Summary> {
+        let duplicate_ends = self.duplicate_ends(decided)?;
+        self.set_written_order(joined.any_placed);
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let mut sink = self.sink()?;
+        sink.charge_index(&self.header, &self.memory.ledger)?;
+        sink.begin(&self.header)?;
+        sink.expect(joined.record_bytes);
+        self.console.stage("joining", Some(joined.records), false);
+        let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
+        self.tallies.add(&tallies)?;
+        let mut counted: Option<Totals> = None;
+        let mut summary = Summary { read: records, counts, ..Summary::default() };
+        let mut flagged: Vec<LibraryCounts> =
+            verdict.as_ref().map_or_else(Vec::new, |verdict| verdict.tally.libraries.clone());
+        for range in ranges {
+            let JoinedRange { range, mut read } = range?;
+            for part in range.parts {
+                let mut bytes = Vec::new();
+                read(&part, &mut bytes)?;
+                summary.written += part.records;
+                self.console.advance(part.records);
+                let StagedPart { fragment, cram, records, start, .. } = part;
+                let routed = RoutedRecords::default();
+                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed })?;
+            }
+            if flagged.len() < range.flagged.len() {
+                flagged.resize_with(range.flagged.len(), LibraryCounts::default);
+            }
+            flagged.iter_mut().zip(&range.flagged).for_each(|(sum, more)| sum.add(more));
+            sum_counts(&mut summary.counts, range.counts);
+            self.tallies.add(&range.tallies)?;
+            match (&mut counted, range.counted) {
+                (_, None) => {}
+                (Some(sum), Some(more)) => sum.append(more),
+                (none, more) => *none = more,
+            }
+        }
+        if let Some(request) = self.table_request() {
+            let applies = table.is_some();
+            for (totals, after) in [(table, false), (counted, applies)] {
+                let Some(totals) = totals else { continue };
+                let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
+                let (table, bases) = count::report(totals, &groups, &request.counting)?;
+                self.write_table(&table, bases, &mut files, after)?;
+            }
+        }
+        if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
+            summary.mode = Some(verdict.mode());
+            summary::found(&verdict.tally, &self.header, self.console);
+            let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
+            files.write_metrics(self.plan, &metrics)?;
+        }
+        let mut late = late_changes(self.plan).and(&changes(&self.after_duplicates));
+        late = late.and(&changes(&self.late));
+        if self.plan.order() == Order::Minhash {
+            late = late.and(&Minimise.changes());
+        }
+        self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
+        self.tallies.write(self.plan, &mut files)?;
+        [summary.others, summary.parts] = self.finish(Some(sink), None, files)?;
+        Ok(summary)
+    }
+}

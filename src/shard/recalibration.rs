@@ -1,0 +1,129 @@
+//! The stages of recalibration, and their files.
+
+use readmill_bqsr::Totals;
+use readmill_bqsr::suspects::SiteEvents;
+use readmill_record::{Error, Ledger, Result};
+use serde::{Deserialize, Serialize};
+
+use super::stage_file::{Checked, StageFile};
+use super::{Stage, Work};
+use crate::pipeline::inputs::Inputs;
+use crate::run::RunState;
+use crate::run::stages::{RangeInput, ReadSites, SiteFinder};
+
+/// Where the reads of a range begin, end and differ: for each batch its bytes (4), then its events by postcard.
+#[derive(Serialize, Deserialize)]
+struct ComparedRange {
+    events: Checked,
+}
+
+/// The sites at which the sample differs, in order: contig (4 bytes), and 0-based position (4).
+#[derive(Serialize, Deserialize)]
+struct FoundSites {
+    sites: Checked,
+    number: u64,
+}
+
+/// Bytes of a site.
+const SITE: usize = 8;
+
+impl Work {
+    pub(super) fn compare(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
+        let range = self.range(number, state.ledger())?;
+        let into = self.create(Stage::Compare(number))?;
+        let start = into.end()?;
+        if let Some(range) = range {
+            let mut extent = into.spill().begin(0)?;
+            state.compare(inputs, range, |events| {
+                let mut bytes = vec![0; 4];
+                bytes = postcard::to_extend(&events.packed(), bytes)
+                    .map_err(|error| Error::bug(format!("events cannot be encoded: {error}")))?;
+                let length = (bytes.len() - 4) as u32;
+                bytes[..4].copy_from_slice(&length.to_le_bytes());
+                into.spill().append(&mut extent, &bytes)
+            })?;
+        }
+        let events = into.check_from(start)?;
+        into.finish(&ComparedRange { events })
+    }
+
+    pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
+        let into = self.create(Stage::Sites)?;
+        let start = into.end()?;
+        let mut extent = into.spill().begin(0)?;
+        let (mut finder, mut found) = (SiteFinder::new(), Vec::new());
+        let site = |found: &mut Vec<u8>, contig: u32, position: u32| {
+            found.extend_from_slice(&contig.to_le_bytes());
+            found.extend_from_slice(&position.to_le_bytes());
+            Ok(())
+        };
+        for range in 0..self.job().ranges {
+            let file: StageFile<ComparedRange> = self.need(Stage::Compare(range), state.ledger())?;
+            let mut waiting = Vec::new();
+            file.read(&file.footer.events, |piece| {
+                waiting.extend_from_slice(piece);
+                let mut rest = &waiting[..];
+                while let Some((length, behind)) = rest.split_first_chunk::<4>()
+                    && let Some((bytes, behind)) =
+                        behind.split_at_checked(u32::from_le_bytes(*length) as usize)
+                {
+                    let events: SiteEvents = postcard::from_bytes(bytes)
+                        .map_err(|_| Error::bug("events cannot be decoded"))?;
+                    finder.add(events.unpacked(), |contig, at| site(&mut found, contig, at))?;
+                    rest = behind;
+                }
+                let taken = waiting.len() - rest.len();
+                waiting.drain(..taken);
+                into.spill().append(&mut extent, &found)?;
+                found.clear();
+                Ok(())
+            })?;
+        }
+        let number = finder.finish(|contig, at| site(&mut found, contig, at))?;
+        into.spill().append(&mut extent, &found)?;
+        state.console().say(&format!("readmill: {number} positions differ too often, and are left out"));
+        let sites = into.check_from(start)?;
+        into.finish(&FoundSites { sites, number })
+    }
+
+    /// Reads the sites that were found; `None` where they are not looked for.
+    pub(super) fn found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
+        if !self.finds_sites() {
+            return Ok(None);
+        }
+        let file: StageFile<FoundSites> = self.need(Stage::Sites, ledger)?;
+        Ok(Some(Box::new(move |each| {
+            file.read(&file.footer.sites, |piece| {
+                piece.as_chunks::<SITE>().0.iter().try_for_each(|site| {
+                    let [contig, position] = [0, 4].map(|at| {
+                        u32::from_le_bytes([site[at], site[at + 1], site[at + 2], site[at + 3]])
+                    });
+                    each(contig, position)
+                })
+            })
+        })))
+    }
+
+    pub(super) fn count(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
+        let range = self.range(number, state.ledger())?;
+        let into = self.create(Stage::Count(number))?;
+        let sites = self.found_sites(state.ledger())?;
+        let totals =
+            range.map(|range| state.count(inputs, RangeInput { sites, ..range })).transpose()?;
+        into.finish(&totals.unwrap_or_default())
+    }
+
+    pub(super) fn table(&self, state: &RunState<'_>) -> Result<()> {
+        let mut all = Totals::default();
+        for range in 0..self.job().ranges {
+            let file: StageFile<Totals> = self.need(Stage::Count(range), state.ledger())?;
+            all.append(file.footer);
+        }
+        self.create(Stage::Table)?.finish(&all)
+    }
+
+    /// The counts of all reads, where they are recalibrated by them.
+    pub(super) fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
+        self.recalibrates().then(|| self.need(Stage::Table, ledger)).transpose()
+    }
+}
