@@ -126,7 +126,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
         Command::Merge(it) => resume(it.resume(), &it.plan(plan::Command::Merge)?, arguments),
         Command::Markdup(it) => resume(it.resume(), &it.plan()?, arguments),
-        Command::Shard(it) => it.run().map(|()| ExitCode::SUCCESS),
+        Command::Shard(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
         Command::Filter(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
@@ -149,6 +149,26 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
     #[cfg(debug_assertions)]
     readmill::audit::check(plan.resources.memory)?;
     done.map(|_| ExitCode::SUCCESS)
+}
+
+/// The plan of a command that is done in stages.
+fn plan_of(command: &[String]) -> Result<Plan, Error> {
+    let name = command.first().map_or("", String::as_str);
+    let words = ["readmill".to_string()].into_iter().chain(command.iter().cloned());
+    let refused = |what: String| {
+        Error::usage(what).hint(
+            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
+        )
+    };
+    let parsed =
+        Cli::try_parse_from(words).map_err(|error| refused(error.to_string().trim().to_string()))?;
+    match parsed.command {
+        Command::Sort(it) => it.plan(plan::Command::Sort),
+        Command::Merge(it) => it.plan(plan::Command::Merge),
+        Command::Markdup(it) => it.plan(),
+        Command::Prep(it) => it.plan(),
+        _ => Err(refused(format!("{name} cannot be done in stages"))),
+    }
 }
 
 /// Says what went wrong and picks the exit code.

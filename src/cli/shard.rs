@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use readmill::Plan;
 use readmill::console::Console;
 use readmill::plan::{Resources, Verbosity};
@@ -12,7 +12,6 @@ use readmill::shard::{self, Division, Outcome, Stage, Work};
 use readmill_record::{Error, Result};
 
 use super::common::parse_memory;
-use super::{Cli, Command, plan};
 
 /// Stages of a job.
 #[derive(Subcommand)]
@@ -173,33 +172,37 @@ impl StageResources {
     }
 }
 
+/// Makes the plan of a command.
+pub type MakePlan = fn(&[String]) -> Result<Plan>;
+
 impl Shard {
-    pub fn run(&self) -> Result<()> {
+    /// Carries out the subcommand; `make` makes the plan of the command that is done in stages.
+    pub fn run(&self, make: MakePlan) -> Result<()> {
         match self {
-            Shard::Plan(it) => it.run(),
-            Shard::Map(it) => it.run(|number| Stage::Map(number - 1)),
-            Shard::Cut(it) => it.run(Stage::Cut),
-            Shard::Judge(it) => it.run(Stage::Judge),
-            Shard::Compare(it) => it.run(|number| Stage::Compare(number - 1)),
-            Shard::Sites(it) => it.run(Stage::Sites),
-            Shard::Count(it) => it.run(|number| Stage::Count(number - 1)),
-            Shard::Table(it) => it.run(Stage::Table),
-            Shard::Write(it) => it.run(|number| Stage::Write(number - 1)),
-            Shard::Join(it) => it.run(Stage::Join),
+            Shard::Plan(it) => it.run(make),
+            Shard::Map(it) => it.run(make, |number| Stage::Map(number - 1)),
+            Shard::Cut(it) => it.run(make, Stage::Cut),
+            Shard::Judge(it) => it.run(make, Stage::Judge),
+            Shard::Compare(it) => it.run(make, |number| Stage::Compare(number - 1)),
+            Shard::Sites(it) => it.run(make, Stage::Sites),
+            Shard::Count(it) => it.run(make, |number| Stage::Count(number - 1)),
+            Shard::Table(it) => it.run(make, Stage::Table),
+            Shard::Write(it) => it.run(make, |number| Stage::Write(number - 1)),
+            Shard::Join(it) => it.run(make, Stage::Join),
             Shard::Run(it) => {
-                let (work, console) = it.open()?;
+                let (work, console) = it.open(make)?;
                 work.run(&console)
             }
-            Shard::Status(it) => it.run(),
+            Shard::Status(it) => it.run(make),
             Shard::Clean(it) => Work::clean(&it.work),
         }
     }
 }
 
 impl PlanArgs {
-    fn run(&self) -> Result<()> {
+    fn run(&self, make: MakePlan) -> Result<()> {
         let command = words(&self.command)?;
-        let plan = plan_of(&command)?;
+        let plan = make(&command)?;
         let console = Console::new(plan.resources.verbosity);
         let division =
             Division { slices: self.shards.map(usize::from), ranges: self.ranges.map(usize::from) };
@@ -217,7 +220,7 @@ impl PlanArgs {
 
 impl StageArgs {
     /// Opens the job, in the directory where its command was given.
-    fn open(&self) -> Result<(Work, Console)> {
+    fn open(&self, make: MakePlan) -> Result<(Work, Console)> {
         let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
         else {
             return Err(Error::bug("the directory of the job has no path"));
@@ -228,20 +231,25 @@ impl StageArgs {
                 resources.temp_dirs = temp_dirs.to_vec();
             }
         };
-        let work = self.work.open(directory, resources)?;
+        let work = self.work.open(directory, make, resources)?;
         let verbosity = if self.resources.quiet { Verbosity::Quiet } else { Verbosity::Normal };
         Ok((work, Console::new(verbosity)))
     }
 
-    fn run(&self, stage: Stage) -> Result<()> {
-        let (work, console) = self.open()?;
+    fn run(&self, make: MakePlan, stage: Stage) -> Result<()> {
+        let (work, console) = self.open(make)?;
         run_stage(&work, stage, &console)
     }
 }
 
 impl WorkFlag {
     /// Opens the job of `directory`, which is absolute.
-    fn open(&self, directory: &Path, resources: impl FnOnce(&mut Resources)) -> Result<Work> {
+    fn open(
+        &self,
+        directory: &Path,
+        make: MakePlan,
+        resources: impl FnOnce(&mut Resources),
+    ) -> Result<Work> {
         let Some(job) = Job::read(directory)? else {
             return Err(Error::usage(format!("{} has no job in stages", self.work.display()))
                 .hint("plan it first: readmill shard plan --work DIR COMMAND …"));
@@ -253,14 +261,14 @@ impl WorkFlag {
             )
             .hint("all machines need the same directories")
         })?;
-        let plan = plan_of(&job.command)?;
+        let plan = make(&job.command)?;
         Work::open(directory, job, plan, resources)
     }
 }
 
 impl NumberedArgs {
-    fn run(&self, stage: impl Fn(usize) -> Stage) -> Result<()> {
-        let (work, console) = self.stage.open()?;
+    fn run(&self, make: MakePlan, stage: impl Fn(usize) -> Stage) -> Result<()> {
+        let (work, console) = self.stage.open(make)?;
         let [first, last] = self.numbers;
         let all = work.stages();
         for number in first..=last {
@@ -286,9 +294,9 @@ fn run_stage(work: &Work, stage: Stage, console: &Console) -> Result<()> {
 }
 
 impl StatusArgs {
-    fn run(&self) -> Result<()> {
+    fn run(&self, make: MakePlan) -> Result<()> {
         let directory = absolute(&self.work.work, &[])?;
-        let work = self.work.open(&directory[0], |_| {})?;
+        let work = self.work.open(&directory[0], make, |_| {})?;
         let stages = work.stages();
         let rows: Vec<(Stage, bool)> =
             stages.into_iter().map(|stage| (stage, work.is_finished(stage))).collect();
@@ -331,24 +339,4 @@ fn words(arguments: &[OsString]) -> Result<Vec<String>> {
         })
     };
     arguments.iter().map(word).collect()
-}
-
-/// The plan of a command that is done in stages.
-fn plan_of(command: &[String]) -> Result<Plan> {
-    let name = command.first().map_or("", String::as_str);
-    let words = ["readmill".to_string()].into_iter().chain(command.iter().cloned());
-    let refused = |what: String| {
-        Error::usage(what).hint(
-            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
-        )
-    };
-    let parsed =
-        Cli::try_parse_from(words).map_err(|error| refused(error.to_string().trim().to_string()))?;
-    match parsed.command {
-        Command::Sort(it) => it.plan(plan::Command::Sort),
-        Command::Merge(it) => it.plan(plan::Command::Merge),
-        Command::Markdup(it) => it.plan(),
-        Command::Prep(it) => it.plan(),
-        _ => Err(refused(format!("{name} cannot be done in stages"))),
-    }
 }

@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::stage_file::{sync_directory, temporary_name};
+use super::names::{sync_directory, temporary_name};
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.

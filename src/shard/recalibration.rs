@@ -5,8 +5,9 @@ use readmill_bqsr::suspects::SiteEvents;
 use readmill_record::{Error, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
+use super::stage::Stage;
 use super::stage_file::{Checked, StageFile};
-use super::{Stage, Work};
+use super::work::Work;
 use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 use crate::run::stages::{RangeInput, ReadSites, SiteFinder};

@@ -1,57 +1,25 @@
 //! Carries out stages: opens the files of those before, runs a part of the pipeline, and completes the file.
 
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_record::{Error, Ledger, Result};
-use readmill_sort::RangeStart;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use readmill_record::{Error, Result};
 
 use super::job::{DuplicateChoice, InputIdentity, Job};
+use super::range::{Checked, CutFile};
 use super::slice;
-use super::stage_file::{StageFile, StageWriter, adopt, damaged, same_file};
-use super::{Outcome, Stage, Work};
+use super::stage::{Outcome, Stage};
+use super::stage_file::{StageFile, adopt, damaged};
+use super::work::Work;
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
 use crate::process::console::Console;
 use crate::run::additions::Additions;
 use crate::run::stages::{
-    FirstDecisions, JoinedRange, JoinedSlices, Judgement, MappedSlice, RangeInput, SliceEnds, Slices,
-    WrittenRange,
+    FirstDecisions, JoinedRange, JoinedSlices, Judgement, RangeInput, SliceEnds, WrittenRange,
 };
 use crate::run::{RunState, with_state};
-
-/// The footer of a file whose data are compared with a checksum before they are used.
-#[derive(Serialize, Deserialize)]
-struct Checked<T> {
-    value: T,
-    data: Option<super::stage_file::Checked>,
-}
-
-/// The numbers of records over all slices, and the division of the output order.
-#[derive(Serialize, Deserialize)]
-struct CutFile {
-    /// For each slice the number of records before it.
-    bases: Vec<u64>,
-    records: u64,
-    record_bytes: u64,
-    largest: u64,
-    any_placed: bool,
-    was_cut: bool,
-    counts: StepCounts,
-    tallies: Vec<Vec<u8>>,
-    /// The starts of all ranges but the first.
-    starts: Vec<RangeStart>,
-}
-
-/// The output, as it was when it was joined.
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
-struct JoinFile {
-    outputs: Vec<(u64, i64)>,
-}
 
 /// Divides the inputs of a job, and decides what their first reads decide.
 pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Result<()> {
@@ -104,49 +72,6 @@ impl Work {
         error
     }
 
-    /// Whether a stage is finished, and its file is whole.
-    fn find(&self, stage: Stage) -> Result<bool> {
-        let ledger = Ledger::unlimited();
-        Ok(match stage {
-            Stage::Join => {
-                let found = self.open_file::<JoinFile>(stage, &ledger)?;
-                found.is_some_and(|found| self.outputs().is_some_and(|now| now == found.footer))
-            }
-            _ => StageFile::<()>::exists(&self.path(stage), self.hash)?,
-        })
-    }
-
-    fn open_file<T: DeserializeOwned>(
-        &self,
-        stage: Stage,
-        ledger: &Ledger,
-    ) -> Result<Option<StageFile<T>>> {
-        StageFile::open(&self.path(stage), self.hash, ledger)
-    }
-
-    /// Opens the file of a stage that must be finished.
-    pub(super) fn need<T: DeserializeOwned>(
-        &self,
-        stage: Stage,
-        ledger: &Ledger,
-    ) -> Result<StageFile<T>> {
-        let missing = || {
-            let what =
-                format!("{} is missing: {} is not finished", self.path(stage).display(), stage.title());
-            Error::input(what).hint("run that stage first, or all that are missing: readmill shard run")
-        };
-        self.open_file(stage, ledger)?.ok_or_else(missing)
-    }
-
-    pub(super) fn create(&self, stage: Stage) -> Result<StageWriter> {
-        StageWriter::create(&self.path(stage), self.hash)
-    }
-
-    fn decided(&self) -> FirstDecisions {
-        let duplicates = self.job.duplicates.map(|it| (it.mate_pairing, it.optical_distance));
-        FirstDecisions { anchor: self.job.anchor.clone(), duplicates }
-    }
-
     fn map(
         &self,
         number: usize,
@@ -168,34 +93,6 @@ impl Work {
         let data = value.ends.as_ref().and_then(|ends| ends.start());
         let data = data.map(|start| into.check_from(start)).transpose()?;
         into.finish(&Checked { value, data })
-    }
-
-    /// Opens the files of all slices.
-    fn slices(&self, ledger: &Ledger) -> Result<Vec<StageFile<Checked<MappedSlice>>>> {
-        (0..self.job.slices.len()).map(|slice| self.need(Stage::Map(slice), ledger)).collect()
-    }
-
-    /// Takes the runs of all slices; `spill` takes their files.
-    fn runs(
-        &self,
-        files: Vec<StageFile<Checked<MappedSlice>>>,
-        bases: &[u64],
-        spill: &mut Spill,
-        ledger: &Ledger,
-    ) -> Result<Slices> {
-        let mut slices = Slices { runs: Vec::new(), records: 0, largest: 0, any_placed: false };
-        for (mut file, &base) in files.into_iter().zip(bases) {
-            let mut run = file.footer.value.run.clone();
-            adopt(spill, &file, &mut [run.extent_mut()])?;
-            let MappedSlice { records, largest, any_placed, .. } = &mut file.footer.value;
-            slices.records += *records;
-            slices.largest = slices.largest.max(*largest);
-            slices.any_placed |= *any_placed;
-            if !run.is_empty() {
-                slices.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
-            }
-        }
-        Ok(slices)
     }
 
     fn cut(&self, state: &RunState<'_>) -> Result<()> {
@@ -260,30 +157,6 @@ impl Work {
         into.finish(&Checked { value, data })
     }
 
-    /// Opens what a stage needs to work on the range of this number; `None` if there are fewer ranges than were asked for.
-    pub(super) fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
-        let cut: StageFile<CutFile> = self.need(Stage::Cut, ledger)?;
-        let starts = &cut.footer.starts;
-        if number > starts.len() {
-            return Ok(None);
-        }
-        let range = [number.checked_sub(1), Some(number)].map(|start| starts.get(start?).cloned());
-        let mut spill = Spill::new(&self.plan.resources.temp_dirs);
-        let slices = self.runs(self.slices(ledger)?, &cut.footer.bases, &mut spill, ledger)?;
-        let mut judgement = None;
-        if self.marks_duplicates() {
-            let mut file: StageFile<Checked<Judgement>> = self.need(Stage::Judge, ledger)?;
-            if let Some(data) = &file.footer.data {
-                file.verify(data)?;
-            }
-            let mut own = file.footer.value.verdict.extents_mut();
-            spill.adopt(&file.path, same_file(&file.file, &file.path)?, &mut own);
-            judgement = Some(file.footer.value);
-        }
-        let (sites, table, spill) = (None, None, Arc::new(spill));
-        Ok(Some(RangeInput { slices, judgement, sites, table, range, spill }))
-    }
-
     fn write(
         &self,
         number: usize,
@@ -343,16 +216,5 @@ impl Work {
         let path = self.path(Stage::Join);
         let _ = std::fs::remove_file(&path); // of an output that is gone
         self.create(Stage::Join)?.finish(&outputs)
-    }
-
-    /// The output files as they are; `None` if one is missing.
-    fn outputs(&self) -> Option<JoinFile> {
-        let state = |path: &Path| {
-            std::fs::metadata(path)
-                .ok()
-                .map(|meta| (meta.len(), meta.mtime() * 1_000_000_000 + meta.mtime_nsec()))
-        };
-        let files = self.plan.destination.main()?.files();
-        Some(JoinFile { outputs: files.iter().map(|path| state(path)).collect::<Option<_>>()? })
     }
 }

@@ -30,7 +30,6 @@ pub mod tournament;
 pub use entry::Entry;
 pub use frame::{FrameWriter, Frames, Framing, SpilledRun, StoredRun};
 pub use key::{Key, Keyer, Minimise, Order};
-pub use merge::{Merge, Ordered, PARTITION, Range, Sources};
+pub use merge::{Merge, Ordered, PARTITION, Range, RangeStart, Sources};
 pub use partition::{CRAM_PARTITION, Cutter, Partition};
-pub use ranges::RangeStart;
 pub use run::{List, Run, RunSort};

@@ -25,7 +25,6 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::frame::{Frame, KeyColumn, KeyRow, SpilledRun};
 use super::key::{Key, Keyer};
-use super::ranges::RangeStart;
 use super::run::{self, List, STAMP_BYTES};
 use super::tournament::LoserTree;
 
@@ -153,6 +152,17 @@ pub struct Border {
     pub source: usize,
     /// Its block.
     pub block: usize,
+}
+
+/// Where a range starts that separate runs of the program write ([`super::ranges`]).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RangeStart {
+    /// The border before its first record.
+    pub border: Border,
+    /// The frame of each run that contains the border.
+    pub blocks: Vec<u32>,
+    /// Bytes of all records before it, without their stamps.
+    pub bytes: u64,
 }
 
 impl Border {

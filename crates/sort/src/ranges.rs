@@ -8,21 +8,9 @@
 use std::sync::Arc;
 
 use readmill_record::Result;
-use serde::{Deserialize, Serialize};
 
 use super::frame::{Frame, KeyColumn};
-use super::merge::{Border, Merge, Sources, record_bytes};
-
-/// Where a range starts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RangeStart {
-    /// The border before its first record.
-    pub border: Border,
-    /// The frame of each run that contains the border.
-    pub blocks: Vec<u32>,
-    /// Bytes of all records before it, without their stamps.
-    pub bytes: u64,
-}
+use super::merge::{Border, Merge, RangeStart, Sources, record_bytes};
 
 /// Divides the records of runs into at most `ranges` ranges of about equal size; returns the starts of all but the first.
 pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {

@@ -8,7 +8,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_record::view::FIXED;
 use readmill_record::{Charge, Ledger, RecordRef, Result};
 
-use super::{MOST_SEARCHED, failed, read_up_to};
+use super::file::{MOST_SEARCHED, failed, read_up_to};
 use crate::shard::job::Position;
 
 /// Bytes in which all records behind a guess must look like records.

@@ -5,7 +5,7 @@ use std::fs::File;
 use readmill_cram::ContainerHeader;
 use readmill_record::{Error, Result};
 
-use super::read_up_to;
+use super::file::read_up_to;
 use crate::shard::job::{Bounds, Position};
 
 /// Bytes of the file definition (CRAM specification 3.1, section 6).

@@ -9,22 +9,20 @@
 
 mod bam;
 mod cram;
+mod file;
 mod text;
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
-use readmill_record::{Error, Ledger, Result};
+use readmill_record::{Ledger, Result};
 
+use self::file::{failed, open};
 use super::job::{Bounds, Position, Slice};
 use crate::pipeline::inputs::{InputFile, Inputs};
-
-/// The most bytes that are searched for a border. A slice of longer records has none there.
-const MOST_SEARCHED: usize = 64 << 20;
 
 /// The kinds of files that can be divided.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,26 +104,6 @@ fn borders(inputs: &Inputs, number: usize, wanted: &[u64], ledger: &Ledger) -> R
     borders.sort_unstable();
     borders.dedup();
     Ok(borders)
-}
-
-/// Fills `into` from an offset on; fewer bytes at the end of the file.
-fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
-    let mut filled = 0;
-    while filled < into.len() {
-        match file.read_at(&mut into[filled..], offset + filled as u64).map_err(|e| failed(&e))? {
-            0 => break,
-            n => filled += n,
-        }
-    }
-    Ok(filled)
-}
-
-fn failed(error: &std::io::Error) -> Error {
-    Error::io("reading failed", error)
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))
 }
 
 /// Opens a slice of an input as a stream, and returns its bytes, too: the header, and the records between the bounds.

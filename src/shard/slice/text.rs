@@ -4,7 +4,7 @@ use std::fs::File;
 
 use readmill_record::Result;
 
-use super::{MOST_SEARCHED, read_up_to};
+use super::file::{MOST_SEARCHED, read_up_to};
 use crate::shard::job::Position;
 
 /// Bytes that are read at a time.

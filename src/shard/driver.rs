@@ -1,0 +1,84 @@
+//! Plans a job, and carries out all stages that are missing.
+
+use std::path::Path;
+
+use readmill_record::{Error, ErrorKind, Result};
+
+use super::job::Job;
+use super::work::Work;
+use super::{refusals, stages};
+use crate::plan::Plan;
+use crate::process::console::Console;
+
+/// How a job is divided; `None` leaves it to the program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Division {
+    /// Into how many slices the inputs are divided, about.
+    pub slices: Option<usize>,
+    /// Into how many ranges the output is divided.
+    pub ranges: Option<usize>,
+}
+
+/// Bytes of input for each slice, where the number of slices is left to the program.
+const SLICE: u64 = 1 << 30;
+
+/// The most slices and ranges: each slice takes memory while ranges are written.
+pub const MOST: usize = 4096;
+
+/// How many times `run` makes damaged files anew.
+const ATTEMPTS: usize = 3;
+
+impl Work {
+    /// Plans `plan`, which `command` stands for, in `directory`. If the same was planned there before, that job goes on.
+    ///
+    /// # Errors
+    /// It cannot be done in stages, or another job was planned in the directory.
+    pub fn plan(
+        directory: &Path,
+        plan: Plan,
+        command: Vec<String>,
+        division: Division,
+        console: &Console,
+    ) -> Result<Self> {
+        refusals::check(&plan)?;
+        let mut job = Job::new(&plan, command)?;
+        if let Some(planned) = Job::read(directory)? {
+            if !planned.does_the_same_as(&job) {
+                let what = format!("{} has another job, or its input has changed", directory.display());
+                return Err(Error::usage(what)
+                    .hint("use another directory, or empty this one: readmill shard clean"));
+            }
+            return Ok(Work { directory: directory.into(), hash: planned.hash(), job: planned, plan });
+        }
+        std::fs::create_dir_all(directory)
+            .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
+        let bytes: u64 = job.inputs.iter().map(|input| input.size).sum();
+        let usual = (bytes.div_ceil(SLICE) as usize).clamp(1, MOST);
+        let slices = division.slices.unwrap_or(usual);
+        stages::plan(&plan, &mut job, slices, console)?;
+        job.ranges = division.ranges.unwrap_or(job.slices.len());
+        job.write(directory)?;
+        Ok(Work { directory: directory.into(), hash: job.hash(), job, plan })
+    }
+
+    /// Carries out all stages that are missing, one after the other.
+    pub fn run(&self, console: &Console) -> Result<()> {
+        let stages = self.stages();
+        let mut attempts = 0;
+        'again: loop {
+            for &stage in &stages {
+                match self.run_stage(stage, console) {
+                    Ok(_) => {}
+                    // A file was damaged, and has been removed.
+                    Err(error) if error.kind == ErrorKind::Temporary && attempts < ATTEMPTS => {
+                        console.warn(&format!("{error}"));
+                        attempts += 1;
+                        continue 'again;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The files that stages of ranges read: all slices, the division of the output order, the judgement.
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_record::{Ledger, Result};
+use readmill_sort::RangeStart;
+use serde::{Deserialize, Serialize};
+
+use super::stage::Stage;
+use super::stage_file::{self, StageFile, adopt, same_file};
+use super::work::Work;
+use crate::pipeline::StepCounts;
+use crate::run::stages::{Judgement, MappedSlice, RangeInput, Slices};
+
+/// The footer of a file whose data are compared with a checksum before they are used.
+#[derive(Serialize, Deserialize)]
+pub struct Checked<T> {
+    pub value: T,
+    pub data: Option<stage_file::Checked>,
+}
+
+/// The numbers of records over all slices, and the division of the output order.
+#[derive(Serialize, Deserialize)]
+pub struct CutFile {
+    /// For each slice the number of records before it.
+    pub bases: Vec<u64>,
+    pub records: u64,
+    pub record_bytes: u64,
+    pub largest: u64,
+    pub any_placed: bool,
+    pub was_cut: bool,
+    pub counts: StepCounts,
+    pub tallies: Vec<Vec<u8>>,
+    /// The starts of all ranges but the first.
+    pub starts: Vec<RangeStart>,
+}
+
+impl Work {
+    /// Opens the files of all slices.
+    pub(super) fn slices(&self, ledger: &Ledger) -> Result<Vec<StageFile<Checked<MappedSlice>>>> {
+        (0..self.job.slices.len()).map(|slice| self.need(Stage::Map(slice), ledger)).collect()
+    }
+
+    /// Takes the runs of all slices; `spill` takes their files.
+    pub(super) fn runs(
+        &self,
+        files: Vec<StageFile<Checked<MappedSlice>>>,
+        bases: &[u64],
+        spill: &mut Spill,
+        ledger: &Ledger,
+    ) -> Result<Slices> {
+        let mut slices = Slices { runs: Vec::new(), records: 0, largest: 0, any_placed: false };
+        for (mut file, &base) in files.into_iter().zip(bases) {
+            let mut run = file.footer.value.run.clone();
+            adopt(spill, &file, &mut [run.extent_mut()])?;
+            let MappedSlice { records, largest, any_placed, .. } = &mut file.footer.value;
+            slices.records += *records;
+            slices.largest = slices.largest.max(*largest);
+            slices.any_placed |= *any_placed;
+            if !run.is_empty() {
+                slices.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
+            }
+        }
+        Ok(slices)
+    }
+
+    /// Opens what a stage needs to work on the range of this number; `None` if there are fewer ranges than were asked for.
+    pub(super) fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
+        let cut: StageFile<CutFile> = self.need(Stage::Cut, ledger)?;
+        let starts = &cut.footer.starts;
+        if number > starts.len() {
+            return Ok(None);
+        }
+        let range = [number.checked_sub(1), Some(number)].map(|start| starts.get(start?).cloned());
+        let mut spill = Spill::new(&self.plan.resources.temp_dirs);
+        let slices = self.runs(self.slices(ledger)?, &cut.footer.bases, &mut spill, ledger)?;
+        let mut judgement = None;
+        if self.marks_duplicates() {
+            let mut file: StageFile<Checked<Judgement>> = self.need(Stage::Judge, ledger)?;
+            if let Some(data) = &file.footer.data {
+                file.verify(data)?;
+            }
+            let mut own = file.footer.value.verdict.extents_mut();
+            spill.adopt(&file.path, same_file(&file.file, &file.path)?, &mut own);
+            judgement = Some(file.footer.value);
+        }
+        let (sites, table, spill) = (None, None, Arc::new(spill));
+        Ok(Some(RangeInput { slices, judgement, sites, table, range, spill }))
+    }
+}

@@ -1,0 +1,72 @@
+//! The stages of a job.
+
+/// A stage of a job, but for its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Sorts the slice of this number, from 0.
+    Map(usize),
+    /// Divides the output order.
+    Cut,
+    /// Resolves duplicates.
+    Judge,
+    /// Compares the reads of the range of this number, from 0, with the reference, where no sites are known.
+    Compare(usize),
+    /// Finds the sites at which the sample differs.
+    Sites,
+    /// Counts the bases of the range of this number, from 0, for recalibration.
+    Count(usize),
+    /// Adds up all counts.
+    Table,
+    /// Writes the range of this number, from 0.
+    Write(usize),
+    /// Puts the output together.
+    Join,
+}
+
+impl Stage {
+    /// Its name, as it is given on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Map(_) => "map",
+            Stage::Cut => "cut",
+            Stage::Judge => "judge",
+            Stage::Compare(_) => "compare",
+            Stage::Sites => "sites",
+            Stage::Count(_) => "count",
+            Stage::Table => "table",
+            Stage::Write(_) => "write",
+            Stage::Join => "join",
+        }
+    }
+
+    /// Its number among those of its name, from 1; `None` if there is only one.
+    pub fn number(self) -> Option<usize> {
+        match self {
+            Stage::Map(n) | Stage::Compare(n) | Stage::Count(n) | Stage::Write(n) => Some(n + 1),
+            Stage::Cut | Stage::Judge | Stage::Sites | Stage::Table | Stage::Join => None,
+        }
+    }
+
+    /// The name of its file.
+    pub(super) fn file_name(self) -> String {
+        match self.number() {
+            Some(number) => format!("{}-{number:04}", self.name()),
+            None => self.name().to_string(),
+        }
+    }
+
+    /// As it is named in messages.
+    pub fn title(self) -> String {
+        self.number()
+            .map_or_else(|| self.name().to_string(), |number| format!("{} {number}", self.name()))
+    }
+}
+
+/// What became of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It had been finished before.
+    Found,
+    /// It was carried out.
+    Done,
+}
