@@ -120,8 +120,8 @@ LANES
 "$readmill" align "$@" &
 pid=$!
 signal=''
-trap 'signal=USR1; kill -USR1 $pid' USR1
-trap 'signal=TERM; kill -TERM $pid' TERM
+trap 'signal=USR1; kill -USR1 $pid || true' USR1
+trap 'signal=TERM; kill -TERM $pid || true' TERM
 code=0
 wait $pid || code=$?
 while kill -0 $pid 2>/dev/null; do # a signal ended the wait, not readmill
@@ -139,7 +139,7 @@ case $code in
     13[0-9] | 14[0-5] | 104 | 75)
         if [ "${SLURM_RESTART_COUNT:-0}" -lt "$most_requeues" ]; then
             echo "readmill-array: $sample ended with $code; it runs again" >&2
-            exec scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
+            scontrol requeue "$SLURM_JOB_ID" && exit "$code"
         fi
         ;;
 esac

@@ -135,6 +135,34 @@ impl Peers {
         pip::install_multiqc(&self.cache)
     }
 
+    /// Nextflow at [`maven::NEXTFLOW`], by Maven.
+    pub fn nextflow(&self) -> Result<Tool> {
+        let _installing = self.installing("nextflow")?;
+        maven::install_nextflow(&self.cache)
+    }
+
+    /// Snakemake at [`pip::SNAKEMAKE`], by pip.
+    pub fn snakemake(&self) -> Result<Tool> {
+        let _installing = self.installing("snakemake")?;
+        pip::install_snakemake(&self.cache)
+    }
+
+    /// miniwdl at [`pip::MINIWDL`], by pip, with a backend that needs no containers.
+    pub fn miniwdl(&self) -> Result<Tool> {
+        let _installing = self.installing("miniwdl")?;
+        pip::install_miniwdl(&self.cache)
+    }
+
+    /// A program of SLURM, or munge, whatever version the PATH or the system's packages have.
+    pub fn slurm(&self, program: &'static str) -> Result<Tool> {
+        let package = match program {
+            "munged" => "munge",
+            "slurmctld" | "slurmd" => program,
+            _ => "slurm-client",
+        };
+        Ok(Tool::plain(program, on_path_or_apt(program, package)?, String::new()))
+    }
+
     /// Waits until no other thread or process installs this peer, and keeps others
     /// waiting until the answer is dropped. The system ends the wait of others if this process dies.
     fn installing(&self, name: &str) -> Result<File> {
