@@ -8,8 +8,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cohort::PAIRED;
 
-/// The script. readmill reads the last FASTQ file from a pipe that gives 100 records and then nothing, and never ends; so it
-/// waits there, with its output begun, until it is killed.
+/// The script. readmill reads the last FASTQ file from a pipe that gives all records but one, and does not end; so it waits
+/// there, with its output begun, until it is killed. Since the size of a pipe is unknown, small batches keep it within `-m`.
 const SCRIPT: &str = r#"#!/bin/sh
 real=REAL state=STATE sample=SAMPLE
 case "${1-} $*" in "align "*"SM:$sample"*) ;; *) exec "$real" "$@" ;; esac
@@ -22,20 +22,27 @@ for word; do
     before=$word
 done
 mkfifo "$state/reads"
-exec 3<>"$state/reads"
-head -n 400 "$reads" >&3
+{ head -n -4 "$reads" && exec sleep 600; } >"$state/reads" 2>/dev/null &
+feeder=$!
 for word; do
     shift
     [ "$word" != "$reads" ] || word=$state/reads
     set -- "$@" "$word"
 done
-"$real" "$@" &
+shift
+"$real" align -K 200000 "$@" &
 pid=$!
+tries=0
 until [ -e "$output.partial" ]; do
-    kill -0 $pid 2>/dev/null || { echo "readmill ended before it could be killed" >&2; exit 99; }
+    tries=$((tries + 1))
+    if [ $tries = 1500 ] || ! kill -0 $pid 2>/dev/null; then
+        echo "readmill could not be killed while it wrote $output.partial" >&2
+        kill -KILL $pid $feeder
+        exit 99
+    fi
     sleep 0.02
 done
-kill -KILL $pid
+kill -KILL $pid $feeder
 wait $pid
 code=$?
 echo $code >"$state/killed/code"
