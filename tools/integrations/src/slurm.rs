@@ -14,14 +14,14 @@ use crate::killer::Killer;
 use crate::outcome::{Ended, Outcome, finish};
 
 /// A cluster of one node. Jobs that are put back into the queue start again as soon as the credentials of their first run have
-/// expired, here after seconds.
+/// expired: 5 seconds is the least that SLURM takes.
 const CONFIGURATION: &str = "
 ClusterName=readmill
 SlurmctldHost=HOST(127.0.0.1)
 SlurmUser=USER
 SlurmdUser=USER
 AuthType=auth/munge
-AuthInfo=socket=DIR/munge.socket,cred_expire=2
+AuthInfo=socket=DIR/munge.socket,cred_expire=5
 CredType=cred/munge
 SlurmctldPort=CONTROLLER
 SlurmdPort=NODEPORT
