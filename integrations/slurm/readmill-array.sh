@@ -117,16 +117,18 @@ LANES
 
 # SLURM sends USR1 to this script two minutes before the time limit, and TERM when it takes the node away. readmill removes what
 # is not complete, and ends with 128 + the signal's number.
+pid='' signal=''
+pass_on() { [ -z "$pid" ] || kill "-$signal" "$pid" || true; }
+trap 'signal=USR1; pass_on' USR1
+trap 'signal=TERM; pass_on' TERM
 "$readmill" align "$@" &
 pid=$!
-signal=''
-trap 'signal=USR1; kill -USR1 $pid || true' USR1
-trap 'signal=TERM; kill -TERM $pid || true' TERM
+[ -z "$signal" ] || pass_on
 code=0
-wait $pid || code=$?
-while kill -0 $pid 2>/dev/null; do # a signal ended the wait, not readmill
+wait "$pid" || code=$?
+while kill -0 "$pid" 2>/dev/null; do # a signal ended the wait, not readmill
     code=0
-    wait $pid || code=$?
+    wait "$pid" || code=$?
 done
 
 case $code in

@@ -163,7 +163,7 @@ fn the_signal_before_the_time_limit_reaches_readmill_and_nothing_runs_again() {
     // It tells the script, its parent, what SLURM would tell it, and ends as readmill does.
     let program = cluster.program(
         "told",
-        "#!/bin/sh\ntrap 'echo stopped >&2; exit 138' USR1\nkill -USR1 $PPID\nwhile :; do sleep 0.05; done\n",
+        "#!/bin/sh\ntrap 'echo stopped >&2; exit 138' USR1\nkill -USR1 $PPID\nfor i in $(seq 600); do sleep 0.05; done\nexit 7\n",
     );
     let done = cluster.submit(program.to_str().unwrap(), "sheet.csv ref.fa out");
     assert_eq!(done.code, Some(1), "{}", done.stderr);

@@ -92,7 +92,10 @@ fn every_flag_of_a_workflow_exists() {
             .collect()
     };
     for name in ["nextflow/main.nf", "nextflow/nextflow.config", "slurm/readmill-array.sh"] {
-        assert_eq!(unknown(name, &code(&text(name)), &known), [""; 0]);
+        let mut unknown = unknown(name, &code(&text(name)), &known);
+        // Flags of one letter are those of the shell's commands, too; the array runs readmill in a test of its own.
+        unknown.retain(|flag| !name.ends_with(".sh") || flag.contains(": --"));
+        assert_eq!(unknown, [""; 0]);
     }
     let (snakefile, wdl) = (text("snakemake/Snakefile"), text("wdl/readmill.wdl"));
     let extra = snakefile.lines().filter(|line| line.contains("extra=")).collect::<String>();
