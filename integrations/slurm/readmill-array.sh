@@ -48,7 +48,7 @@ rows() {
           print sample "|" lane "|" one "|" two }
         function bad(what) { print "readmill-array: " sheet ": " what > "/dev/stderr"; failed = 1; exit 1 }
         END { if (!failed && NR < 2) bad("it has no samples") }' "$sheet" >"$1" || exit 1
-    LC_ALL=C sort -o "$1" "$1"
+    LC_ALL=C sort -t '|' -k 1,1 -k 2,2 -o "$1" "$1"
 }
 
 list=$(mktemp)

@@ -54,7 +54,7 @@ impl FakeCluster {
                 dir.file(&format!("{lane}_{end}.fq"), lines.join("\n") + "\n");
             }
         }
-        dir.file("sheet.csv", "lane,sample,fastq_1,fastq_2\r\nB,a,two_1.fq,two_2.fq\r\nA,b,three_1.fq,\r\nA,a,one_1.fq,one_2.fq\r\n");
+        dir.file("sheet.csv", "lane,sample,fastq_1,fastq_2\r\nA1,a,two_1.fq,two_2.fq\r\nA,b,three_1.fq,\r\nA,a,one_1.fq,one_2.fq\r\n");
         let cluster = FakeCluster(dir);
         cluster.program("sbatch", SBATCH);
         cluster.program("scontrol", SCONTROL);
@@ -91,7 +91,7 @@ impl FakeCluster {
             )
         };
         let samples = [
-            ("a", "one_1.fq one_2.fq two_1.fq two_2.fq", vec![group("a", "A"), group("a", "B")], ""),
+            ("a", "one_1.fq one_2.fq two_1.fq two_2.fq", vec![group("a", "A"), group("a", "A1")], ""),
             ("b", "three_1.fq", vec![group("b", "A")], " --single"),
         ];
         for (sample, reads, groups, single) in samples {
@@ -191,7 +191,7 @@ fn mistakes_in_the_sheet_are_told_before_anything_is_submitted() {
         cluster.0.file("bad.csv", sheet);
         let done = cluster.submit("readmill", "bad.csv ref.fa out");
         assert_eq!(done.code, Some(1), "{sheet}: {}", done.stderr);
-        assert!(done.stderr.contains(&format!("readmill-array: bad.csv: ")), "{}", done.stderr);
+        assert!(done.stderr.contains("readmill-array: bad.csv: "), "{}", done.stderr);
         assert!(done.stderr.contains(expected) && !done.stderr.contains("submitted"), "{}", done.stderr);
     }
     for (words, expected) in [

@@ -23,15 +23,15 @@ pub const SINGLE: &str = "patient2";
 
 /// Each sample with its FASTQ files and read groups, in the order of lanes.
 const SAMPLES: [(&str, &[&str], &[&str]); 2] = [
-    (PAIRED, &["one_1.fq", "one_2.fq", "two_1.fq", "two_2.fq"], &["L001", "L002"]),
-    (SINGLE, &["three_1.fq"], &["L001"]),
+    (PAIRED, &["one_1.fq", "one_2.fq", "two_1.fq", "two_2.fq"], &["L1", "L10"]),
+    (SINGLE, &["three_1.fq"], &["L1"]),
 ];
 
-/// The sheet, with the lanes of the first sample in another order.
+/// The sheet, with the lanes of the first sample in another order. `L1` comes before `L10`, whatever stands behind them.
 const SHEET: &str = "sample,lane,fastq_1,fastq_2
-patient1,L002,two_1.fq,two_2.fq
-patient2,L001,three_1.fq,
-patient1,L001,one_1.fq,one_2.fq
+patient1,L10,two_1.fq,two_2.fq
+patient2,L1,three_1.fq,
+patient1,L1,one_1.fq,one_2.fq
 ";
 
 /// Ends of the names of all outputs of a sample.
@@ -79,7 +79,7 @@ impl Cohort {
             ))?;
         }
         let [(sample, reads, _), _] = SAMPLES;
-        let group = group(sample, "L001");
+        let group = group(sample, "L1");
         cohort.direct(&format!("align ref.fa {} {} -o unsorted.bam -R {group}", reads[0], reads[1]))?;
         Ok(cohort)
     }
@@ -153,7 +153,7 @@ impl Cohort {
     pub fn truncate(&self, directory: &Path) -> Result<()> {
         let text = fs::read(self.dir.join("three_1.fq"))?;
         fs::write(directory.join("cut_1.fq"), &text[..text.len() / 2])?;
-        let sheet = "sample,lane,fastq_1,fastq_2\ncut,L001,cut_1.fq,\n";
+        let sheet = "sample,lane,fastq_1,fastq_2\ncut,L1,cut_1.fq,\n";
         Ok(fs::write(directory.join("cut.csv"), sheet)?)
     }
 }

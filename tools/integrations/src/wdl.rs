@@ -13,10 +13,10 @@ use crate::outcome::{Outcome, finish};
 const INPUTS: &str = r#"{
   "fastq_to_cram.samples": [
     {"name": "patient1", "lanes": [
-      {"name": "L001", "fastq_1": "one_1.fq", "fastq_2": "one_2.fq"},
-      {"name": "L002", "fastq_1": "two_1.fq", "fastq_2": "two_2.fq"}
+      {"name": "L1", "fastq_1": "one_1.fq", "fastq_2": "one_2.fq"},
+      {"name": "L10", "fastq_1": "two_1.fq", "fastq_2": "two_2.fq"}
     ]},
-    {"name": "patient2", "lanes": [{"name": "L001", "fastq_1": "three_1.fq"}]}
+    {"name": "patient2", "lanes": [{"name": "L1", "fastq_1": "three_1.fq"}]}
   ],
   "fastq_to_cram.fasta": "ref.fa",
   "fastq_to_cram.known_sites": ["known.vcf"],
