@@ -368,6 +368,7 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     assert_eq!((outcome("licences"), outcome("no-kernels")), (Some("FAILED"), Some("FAILED")));
     assert_eq!((outcome("kernels"), outcome("documentation")), (Some("ok"), Some("ok")));
     assert_eq!((outcome("fuzz"), outcome("parity")), (Some("ok"), Some("ok")));
+    assert_eq!(outcome("integrations"), Some("ok"));
     assert!(!table.contains("bytes"), "no base was given: {table}");
 
     std::fs::remove_file(machine.0.path("ran")).unwrap();
@@ -440,7 +441,7 @@ fn help_is_shown_on_request_and_after_a_mistake() {
     let machine = Machine::complete();
     let help = machine.dev("help");
     assert_eq!(help.code, Some(0));
-    for name in ["demo", "test", "lint", "parity", "bytes", "bench", "fuzz", "nightly"] {
+    for name in ["demo", "test", "lint", "parity", "integrations", "bytes", "bench", "fuzz", "nightly"] {
         assert!(help.said.contains(&format!("\n  {name} ")), "{name}");
     }
     for words in ["", "tset"] {

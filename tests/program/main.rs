@@ -12,6 +12,8 @@ mod faults;
 mod filters;
 mod grouping;
 mod inputs;
+#[cfg(feature = "bwa")]
+mod integrations;
 mod invariance;
 mod invariance_bqsr;
 mod invariance_duplicates;

@@ -51,7 +51,7 @@ impl Peers {
         Ok(Tool::plain("samtools", program, version))
     }
 
-    /// samtools at [`samtools::VERSION`], built from source with the libdeflate that readmill uses.
+    /// samtools at `samtools::VERSION`, built from source with the libdeflate that readmill uses.
     pub fn newest_samtools(&self) -> Result<Tool> {
         let _installing = self.installing("samtools")?;
         samtools::install(&self.cache)
@@ -87,52 +87,80 @@ impl Peers {
         compiled::install_minibwa(&self.cache)
     }
 
-    /// bwa-mem2 at [`compiled::BWA_MEM2`], built from source for the processor of this machine.
+    /// bwa-mem2 at `compiled::BWA_MEM2`, built from source for the processor of this machine.
     pub fn bwa_mem2(&self) -> Result<Tool> {
         let _installing = self.installing("bwa-mem2")?;
         compiled::install_bwa_mem2(&self.cache)
     }
 
-    /// fgumi at the release of [`compiled::FGUMI`], built by Cargo.
+    /// fgumi at the release of `compiled::FGUMI`, built by Cargo.
     pub fn fgumi(&self) -> Result<Tool> {
         let _installing = self.installing("fgumi")?;
         compiled::FGUMI.install(&self.cache)
     }
 
-    /// dupblaster at the release of [`compiled::DUPBLASTER`], built by Cargo.
+    /// dupblaster at the release of `compiled::DUPBLASTER`, built by Cargo.
     pub fn dupblaster(&self) -> Result<Tool> {
         let _installing = self.installing("dupblaster")?;
         compiled::DUPBLASTER.install(&self.cache)
     }
 
-    /// umi_tools at [`pip::UMI_TOOLS`], by pip.
+    /// umi_tools at `pip::UMI_TOOLS`, by pip.
     pub fn umi_tools(&self) -> Result<Tool> {
         let _installing = self.installing("umi_tools")?;
         pip::install_umi_tools(&self.cache)
     }
 
-    /// Picard at [`maven::PICARD`], by Maven.
+    /// Picard at `maven::PICARD`, by Maven.
     pub fn picard(&self) -> Result<Tool> {
         let _installing = self.installing("picard")?;
         maven::install_picard(&self.cache)
     }
 
-    /// GATK at [`maven::GATK`], by Maven: its tools for base qualities.
+    /// GATK at `maven::GATK`, by Maven: its tools for base qualities.
     pub fn gatk(&self) -> Result<Tool> {
         let _installing = self.installing("gatk")?;
         maven::install_gatk(&self.cache)
     }
 
-    /// elPrep at [`compiled::ELPREP`], built by Go.
+    /// elPrep at `compiled::ELPREP`, built by Go.
     pub fn elprep(&self) -> Result<Tool> {
         let _installing = self.installing("elprep")?;
         compiled::install_elprep(&self.cache)
     }
 
-    /// MultiQC at [`pip::MULTIQC`], by pip.
+    /// MultiQC at `pip::MULTIQC`, by pip.
     pub fn multiqc(&self) -> Result<Tool> {
         let _installing = self.installing("multiqc")?;
         pip::install_multiqc(&self.cache)
+    }
+
+    /// Nextflow at `maven::NEXTFLOW`, by Maven.
+    pub fn nextflow(&self) -> Result<Tool> {
+        let _installing = self.installing("nextflow")?;
+        maven::install_nextflow(&self.cache)
+    }
+
+    /// Snakemake at `pip::SNAKEMAKE`, by pip.
+    pub fn snakemake(&self) -> Result<Tool> {
+        let _installing = self.installing("snakemake")?;
+        pip::install_snakemake(&self.cache)
+    }
+
+    /// miniwdl at `pip::MINIWDL`, by pip, with a backend that needs no containers.
+    pub fn miniwdl(&self) -> Result<Tool> {
+        let _installing = self.installing("miniwdl")?;
+        pip::install_miniwdl(&self.cache)
+    }
+
+    /// A program of SLURM, or munge, whatever version the PATH or the system's packages have.
+    pub fn slurm(&self, program: &'static str) -> Result<Tool> {
+        let package = match program {
+            "munged" => "munge",
+            "slurmctld" | "slurmd" => program,
+            _ => "slurm-client",
+        };
+        Ok(Tool::plain(program, on_path_or_apt(program, package)?, String::new()))
     }
 
     /// Waits until no other thread or process installs this peer, and keeps others

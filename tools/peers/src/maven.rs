@@ -74,6 +74,59 @@ const GATK_ARCHIVES: &str = "
     org.ow2.asm:asm-util:7.3.1
 ";
 
+/// The release of Nextflow that runs what `integrations/nextflow` has.
+pub const NEXTFLOW: &str = "24.10.4";
+
+const NEXTFLOW_MAIN: &str = "nextflow.cli.Launcher";
+
+/// Packages of Java that Nextflow reaches into; newer releases of Java hide them.
+const OPENED: [&str; 16] = [
+    "java.lang",
+    "java.io",
+    "java.nio",
+    "java.nio.file.spi",
+    "java.net",
+    "java.util",
+    "java.util.concurrent.locks",
+    "java.util.concurrent.atomic",
+    "java.util.regex",
+    "sun.nio.ch",
+    "sun.nio.fs",
+    "sun.net.www.protocol.http",
+    "sun.net.www.protocol.https",
+    "sun.net.www.protocol.ftp",
+    "sun.net.www.protocol.file",
+    "jdk.internal.misc",
+];
+
+/// Nextflow at [`NEXTFLOW`] below `cache`, which fetches nothing itself: its own launcher would. `nf-httpfs`, for files behind
+/// URLs, is left out.
+pub fn install_nextflow(cache: &Path) -> Result<Tool> {
+    let dependency = format!(
+        r#"    <dependency>
+      <groupId>io.nextflow</groupId>
+      <artifactId>nextflow</artifactId>
+      <version>{NEXTFLOW}</version>
+      <exclusions><exclusion><groupId>io.nextflow</groupId><artifactId>nf-httpfs</artifactId></exclusion></exclusions>
+    </dependency>
+"#
+    );
+    let release =
+        Release { name: "nextflow", shown: "Nextflow", version: NEXTFLOW, main: NEXTFLOW_MAIN };
+    let mut tool = release.install(cache, &dependency)?;
+    let opened = OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED").into());
+    tool.arguments.splice(0..0, opened);
+    tool.arguments.splice(0..0, ["-XX:TieredStopAtLevel=1".into(), "-Xmx1g".into()]);
+    let home = cache.join(format!("nextflow-{NEXTFLOW}/home"));
+    tool.environment = vec![
+        ("NXF_HOME", home.into_os_string()),
+        ("NXF_OFFLINE", "true".into()),
+        ("NXF_DISABLE_CHECK_LATEST", "true".into()),
+        ("NXF_ANSI_LOG", "false".into()),
+    ];
+    Ok(tool)
+}
+
 /// Picard at [`PICARD`], with all it depends on, below `cache`.
 pub fn install_picard(cache: &Path) -> Result<Tool> {
     let dependency = format!(

@@ -1,7 +1,7 @@
 //! Peers by pip, each in a virtual environment of its own.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -47,20 +47,8 @@ pub const MULTIQC: &str = "1.35";
 /// MultiQC at [`MULTIQC`] with all it depends on, 1 GB, below `cache`. It is no tool to compare with but a reader of our
 /// metrics.
 pub fn install_multiqc(cache: &Path) -> Result<Tool> {
-    let home = cache.join(format!("multiqc-{MULTIQC}"));
-    let program = home.join("bin/multiqc");
-    // The stamp comes last: a directory without it is an install that was cut short.
-    let stamp = home.join("complete");
-    if !(stamp.exists() && program.exists()) {
-        let python = on_path_or_apt("python3", "python3-venv")?;
-        fresh_directory(&home)?;
-        eprintln!("peers: fetching MultiQC {MULTIQC} by pip into {}", home.display());
-        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
-        run(Command::new(home.join("bin/pip"))
-            .args(["install", "--quiet", "--no-compile"])
-            .arg(format!("multiqc=={MULTIQC}")))?;
-        fs::write(&stamp, "")?;
-    }
+    let wanted = [format!("multiqc=={MULTIQC}")];
+    let program = environment(cache, &format!("multiqc-{MULTIQC}"), &wanted)?.join("bin/multiqc");
     let text = output_of(Command::new(&program).arg("--version"))?;
     if word_after(&text, "version").as_deref() != Some(MULTIQC) {
         bail!("not MultiQC {MULTIQC}:\n{text}");
@@ -68,4 +56,50 @@ pub fn install_multiqc(cache: &Path) -> Result<Tool> {
     let mut tool = Tool::plain("multiqc", program, MULTIQC.to_owned());
     tool.environment = vec![("MULTIQC_NO_VERSION_CHECK", "true".into())];
     Ok(tool)
+}
+
+/// The release of Snakemake that runs what `integrations/snakemake` has.
+pub const SNAKEMAKE: &str = "9.27.1";
+
+/// Snakemake at [`SNAKEMAKE`], 140 MB, below `cache`.
+pub fn install_snakemake(cache: &Path) -> Result<Tool> {
+    let wanted = [format!("snakemake=={SNAKEMAKE}")];
+    let home = environment(cache, &format!("snakemake-{SNAKEMAKE}"), &wanted)?;
+    let mut tool = Tool::plain("snakemake", home.join("bin/snakemake"), SNAKEMAKE.to_owned());
+    // It keeps sources of wrappers there, which a test must not take from an earlier run.
+    tool.environment = vec![("XDG_CACHE_HOME", home.join("cache").into_os_string())];
+    Ok(tool)
+}
+
+/// The release of miniwdl that runs what `integrations/wdl` has.
+pub const MINIWDL: &str = "1.16.0";
+
+/// The release of its backend that runs tasks without containers.
+const MINIWDL_BARE: &str = "0.0.1";
+
+/// miniwdl at [`MINIWDL`], with a backend that runs tasks without containers, below `cache`.
+pub fn install_miniwdl(cache: &Path) -> Result<Tool> {
+    let wanted = [format!("miniwdl=={MINIWDL}"), format!("miniwdl-backend-bare=={MINIWDL_BARE}")];
+    let home = environment(cache, &format!("miniwdl-{MINIWDL}"), &wanted)?;
+    let mut tool = Tool::plain("miniwdl", home.join("bin/miniwdl"), MINIWDL.to_owned());
+    tool.environment = vec![("MINIWDL__SCHEDULER__CONTAINER_BACKEND", "bare".into())];
+    Ok(tool)
+}
+
+/// A virtual environment below `cache` with these packages, and all that they depend on.
+fn environment(cache: &Path, name: &str, packages: &[String]) -> Result<PathBuf> {
+    let home = cache.join(name);
+    // The stamp comes last: a directory without it is an install that was cut short.
+    let stamp = home.join("complete");
+    if !stamp.exists() {
+        let python = on_path_or_apt("python3", "python3-venv")?;
+        fresh_directory(&home)?;
+        eprintln!("peers: fetching {} by pip into {}", packages.join(" and "), home.display());
+        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+        run(Command::new(home.join("bin/pip"))
+            .args(["install", "--quiet", "--no-compile"])
+            .args(packages))?;
+        fs::write(&stamp, "")?;
+    }
+    Ok(home)
 }

@@ -1,0 +1,56 @@
+process READMILL_SORT {
+    tag "$meta.id"
+    label 'process_high'
+
+    conda "${moduleDir}/environment.yml"
+
+    input:
+    tuple val(meta) , path(input, stageAs: '?/*')
+    tuple val(meta2), path(fasta), path(fai)
+
+    output:
+    tuple val(meta), path("${prefix}.{bam,cram,sam,sam.gz}"), emit: reads
+    tuple val(meta), path("${prefix}.*.{bai,csi,crai}")     , emit: index  , optional: true
+    path "versions.yml"                                     , emit: versions
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args    = task.ext.args ?: ''
+    def name    = task.ext.prefix ?: "${meta.id}"
+    prefix      = name
+    def asked   = args =~ /(?:^|\s)(?:-O|--output-format)[\s=]*(bam|cram|sam\.gz|sam)/
+    def target  = "${name}.${asked ? asked[0][1] : 'bam'}"
+    // -m limits the whole process, so it is the memory of the task.
+    def memory  = task.memory ? "-m ${task.memory.toMega()}M" : ''
+    def ref     = fasta ? "--reference ${fasta}" : ''
+    """
+    "\${READMILL:-readmill}" sort ${input} \\
+        -o ${target} -@ ${task.cpus} ${memory} \\
+        ${ref} ${args}
+
+    cat <<-END_VERSIONS > versions.yml
+    "${task.process}":
+        readmill: \$("\${READMILL:-readmill}" --version | sed 's/^readmill //')
+    END_VERSIONS
+    """
+
+    stub:
+    def args    = task.ext.args ?: ''
+    def name    = task.ext.prefix ?: "${meta.id}"
+    prefix      = name
+    def asked   = args =~ /(?:^|\s)(?:-O|--output-format)[\s=]*(bam|cram|sam\.gz|sam)/
+    def target  = "${name}.${asked ? asked[0][1] : 'bam'}"
+    // Other orders than that of coordinates have no index.
+    def sorted  = !(args =~ /(?:^|\s)(?:-n|-N|-M|-t|--natural|--lexicographic|--template-coordinate|--minhash|--tag|--sort|--no-index)\b/)
+    def index   = !sorted ? '' : target.endsWith('.cram') ? "${target}.crai" : target.endsWith('.bam') ? "${target}.bai" : ''
+    """
+    touch ${target} ${index}
+
+    cat <<-END_VERSIONS > versions.yml
+    "${task.process}":
+        readmill: \$("\${READMILL:-readmill}" --version | sed 's/^readmill //')
+    END_VERSIONS
+    """
+}

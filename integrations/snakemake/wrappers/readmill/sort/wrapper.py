@@ -1,0 +1,40 @@
+"""Snakemake wrapper for readmill sort: sorts reads."""
+
+__author__ = "readmill"
+__license__ = "MIT OR Apache-2.0"
+
+import os
+import shlex
+
+from snakemake.shell import shell
+
+
+def as_list(value):
+    """A named item of a rule, which can be absent, one file or several, as a list."""
+    if not value:
+        return []
+    return [str(value)] if isinstance(value, str) else [str(one) for one in value]
+
+
+log = snakemake.log_fmt_shell(stdout=False, stderr=True)
+readmill = shlex.quote(os.environ.get("READMILL") or "readmill")
+extra = snakemake.params.get("extra", "")
+
+# The limit on the whole process is the memory of the job. mem_mb counts 10^6 bytes, -m and mem_mib count 2^20.
+memory = snakemake.resources.get("mem_mib")
+flags = [f"-m {memory}M"] if isinstance(memory, int) else []
+if snakemake.input.get("ref"):
+    flags.append("--reference " + shlex.quote(str(snakemake.input.ref)))
+for name, flag in {
+    "flagstat": "--flagstat",
+    "stats": "--stats",
+}.items():
+    if snakemake.output.get(name):
+        flags.append(f"{flag} " + shlex.quote(snakemake.output[name]))
+
+reads = " ".join(map(shlex.quote, as_list(snakemake.input.get("reads") or snakemake.input[0])))
+flags = " ".join(flags)
+shell(
+    "{readmill} sort {reads} -o {snakemake.output[0]:q} -@ {snakemake.threads}"
+    " {flags} {extra} {log}"
+)

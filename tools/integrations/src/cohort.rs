@@ -1,0 +1,164 @@
+//! The cohort that every engine works on, and the results of direct runs.
+//!
+//! One sample has two lanes of pairs, whose rows are not in order in the sheet; the other has one lane of single reads.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use readmill_simulate::{Profile, Sample};
+
+use crate::outcome::finish;
+
+/// Templates in each lane.
+const TEMPLATES: usize = 3_000;
+
+/// The sample whose first task is killed.
+pub const PAIRED: &str = "patient1";
+
+/// The sample of single reads.
+pub const SINGLE: &str = "patient2";
+
+/// Each sample with its FASTQ files and read groups, in the order of lanes.
+const SAMPLES: [(&str, &[&str], &[&str]); 2] = [
+    (PAIRED, &["one_1.fq", "one_2.fq", "two_1.fq", "two_2.fq"], &["L1", "L10"]),
+    (SINGLE, &["three_1.fq"], &["L1"]),
+];
+
+/// The sheet, with the lanes of the first sample in another order. `L1` comes before `L10`, whatever stands behind them.
+const SHEET: &str = "sample,lane,fastq_1,fastq_2
+patient1,L10,two_1.fq,two_2.fq
+patient2,L1,three_1.fq,
+patient1,L1,one_1.fq,one_2.fq
+";
+
+/// Ends of the names of all outputs of a sample.
+const OUTPUTS: [&str; 6] = ["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"];
+
+/// Files of the reference's index.
+pub const INDEX: [&str; 4] = ["ref.fa.amb", "ref.fa.ann", "ref.fa.pac", "ref.fa.bwt.2bit.64"];
+
+/// Files that every engine gets.
+const INPUTS: [&str; 9] = [
+    "ref.fa",
+    "known.vcf",
+    "one_1.fq",
+    "one_2.fq",
+    "two_1.fq",
+    "two_2.fq",
+    "three_1.fq",
+    "samples.csv",
+    "unsorted.bam",
+];
+
+/// The files of the cohort, and the program.
+pub struct Cohort {
+    pub readmill: PathBuf,
+    dir: PathBuf,
+}
+
+impl Cohort {
+    /// Simulates the reads, and makes the direct runs.
+    pub fn make(readmill: PathBuf, dir: &Path) -> Result<Self> {
+        let cohort = Cohort { readmill, dir: dir.to_path_buf() };
+        cohort.simulate().context("the cohort cannot be simulated")?;
+        cohort.direct("index ref.fa -q")?;
+        for (sample, reads, lanes) in SAMPLES {
+            let output = format!("direct/{sample}/{sample}.cram");
+            fs::create_dir_all(dir.join("direct").join(sample))?;
+            let groups: String =
+                lanes.iter().map(|lane| format!(" -R {}", group(sample, lane))).collect();
+            let single = if sample == SINGLE { "--single " } else { "" };
+            cohort.direct(&format!(
+                "align ref.fa {} -o {output} {single}-@ 2{groups} --sort coordinate --mark-duplicates --bqsr \
+                 --known-sites known.vcf --bqsr-table {output}.recal.table --metrics {output}.metrics.txt \
+                 --flagstat {output}.flagstat --stats {output}.stats.txt",
+                reads.join(" ")
+            ))?;
+        }
+        let [(sample, reads, _), _] = SAMPLES;
+        let group = group(sample, "L1");
+        cohort.direct(&format!("align ref.fa {} {} -o unsorted.bam -R {group}", reads[0], reads[1]))?;
+        Ok(cohort)
+    }
+
+    fn simulate(&self) -> Result<()> {
+        let made = Sample::new(Profile::small().with_pairs(3 * TEMPLATES as u64));
+        let create = |name: &str| -> Result<BufWriter<File>> {
+            Ok(BufWriter::new(File::create(self.dir.join(name))?))
+        };
+        let (mut fasta, mut sites) = (create("ref.fa")?, create("known.vcf")?);
+        made.write_fasta(&mut fasta)?;
+        made.write_known_sites(&mut sites)?;
+        fasta.flush()?;
+        sites.flush()?;
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        made.write_fastq(&mut first, &mut last)?;
+        for (bytes, end) in [(first, "1"), (last, "2")] {
+            let text = String::from_utf8(bytes)?;
+            let lines: Vec<&str> = text.lines().collect();
+            ensure!(lines.len() == 3 * 4 * TEMPLATES, "{} lines are simulated", lines.len());
+            for (lane, lines) in ["one", "two", "three"].iter().zip(lines.chunks(4 * TEMPLATES)) {
+                fs::write(self.dir.join(format!("{lane}_{end}.fq")), lines.join("\n") + "\n")?;
+            }
+        }
+        Ok(fs::write(self.dir.join("samples.csv"), SHEET)?)
+    }
+
+    /// Runs readmill among the files of the cohort.
+    pub fn direct(&self, words: &str) -> Result<()> {
+        let mut command = Command::new(&self.readmill);
+        command.current_dir(&self.dir).args(words.split(' '));
+        let ended = finish(&mut command, &self.dir.join("direct.log"))?;
+        ended.succeeded().with_context(|| format!("readmill {words}"))?;
+        Ok(())
+    }
+
+    /// The directory of an engine, with the files of the cohort in it, and the index if it is wanted.
+    pub fn directory(&self, engine: &str, with_index: bool) -> Result<PathBuf> {
+        let directory = self.dir.join(engine);
+        fs::create_dir(&directory)?;
+        // Links keep the times of the files, so that no engine believes that the index is older than the reference.
+        for name in INPUTS.iter().chain(if with_index { &INDEX[..] } else { &[] }) {
+            fs::hard_link(self.dir.join(name), directory.join(name))?;
+        }
+        Ok(directory)
+    }
+
+    /// Compares all outputs of all samples with those of direct runs; `place` is the file of a sample whose name ends so.
+    pub fn compare(&self, place: impl Fn(&str, &str) -> PathBuf) -> Result<String> {
+        let (mut files, mut bytes) = (0, 0);
+        for (sample, ..) in SAMPLES {
+            for end in OUTPUTS {
+                let direct = format!("direct/{sample}/{sample}.cram{end}");
+                bytes += self.same(&direct, &place(sample, end))?;
+                files += 1;
+            }
+        }
+        Ok(format!("{files} files, {bytes} bytes, are those of direct runs"))
+    }
+
+    /// Compares a file with one of the cohort; returns its size.
+    pub fn same(&self, direct: &str, found: &Path) -> Result<usize> {
+        let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
+        let (expected, found_bytes) = (read(&self.dir.join(direct))?, read(found)?);
+        ensure!(!expected.is_empty(), "{direct} is empty");
+        ensure!(expected == found_bytes, "{} is not {direct}, byte for byte", found.display());
+        Ok(expected.len())
+    }
+
+    /// Puts a FASTQ file that ends within a record, and a sheet of that sample alone, into a directory of an engine.
+    pub fn truncate(&self, directory: &Path) -> Result<()> {
+        let text = fs::read(self.dir.join("three_1.fq"))?;
+        fs::write(directory.join("cut_1.fq"), &text[..text.len() / 2])?;
+        let sheet = "sample,lane,fastq_1,fastq_2\ncut,L1,cut_1.fq,\n";
+        Ok(fs::write(directory.join("cut.csv"), sheet)?)
+    }
+}
+
+/// The read group that all workflows give to a lane.
+fn group(sample: &str, lane: &str) -> String {
+    format!("@RG\\tID:{sample}.{lane}\\tSM:{sample}\\tLB:{sample}\\tPL:ILLUMINA\\tPU:{sample}.{lane}")
+}

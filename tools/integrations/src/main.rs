@@ -1,0 +1,82 @@
+//! `./dev integrations`: the workflows of `integrations`, run by the real engines on a small simulated cohort.
+//!
+//! In each engine the first task of one sample is killed with SIGKILL in the middle of its input, and the engine runs it
+//! again. Every output must then be the bytes of a direct run of readmill. Each check is one line, `ok` or `FAIL`.
+
+mod cohort;
+mod killer;
+mod nextflow;
+mod outcome;
+mod slurm;
+mod snakemake;
+mod wdl;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, ValueEnum};
+use cohort::Cohort;
+use outcome::Outcome;
+use readmill_peers::{Peers, build_readmill};
+
+/// Run the workflows of integrations/ by the real engines, and compare their results with direct runs
+#[derive(Parser)]
+#[command(name = "./dev integrations", bin_name = "./dev integrations", max_term_width = 100)]
+struct Args {
+    /// Engines to run [default: all]
+    #[arg(value_name = "ENGINE")]
+    engines: Vec<Engine>,
+    /// Run this program instead of building the one of this checkout
+    #[arg(long, value_name = "PROGRAM")]
+    readmill: Option<PathBuf>,
+    /// Keep the files in this directory, which must not exist
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// An engine that runs workflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// Nextflow, by Maven
+    Nextflow,
+    /// Snakemake, by pip
+    Snakemake,
+    /// miniwdl, by pip, without containers
+    Wdl,
+    /// slurmctld, slurmd and munged of the system, for this run alone
+    Slurm,
+}
+
+/// Runs the engines; an error if anything is not as it must be.
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let peers = Peers::new()?;
+    let readmill = match &args.readmill {
+        Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
+        None => build_readmill()?,
+    };
+    let temporary = tempfile::Builder::new().prefix("readmill-integrations").tempdir()?;
+    let root = match &args.keep {
+        Some(kept) => {
+            std::fs::create_dir(kept).with_context(|| format!("cannot make {}", kept.display()))?;
+            kept.canonicalize()?
+        }
+        None => temporary.path().canonicalize()?,
+    };
+    let cohort = Cohort::make(readmill, &root)?;
+    let engines = if args.engines.is_empty() { Engine::value_variants() } else { &args.engines[..] };
+    let mut outcome = Outcome::default();
+    for engine in engines {
+        match engine {
+            Engine::Nextflow => nextflow::run(&cohort, &peers, &mut outcome)?,
+            Engine::Snakemake => snakemake::run(&cohort, &peers, &mut outcome)?,
+            Engine::Wdl => wdl::run(&cohort, &peers, &mut outcome)?,
+            Engine::Slurm => slurm::run(&cohort, &peers, &mut outcome)?,
+        }
+    }
+    match outcome.failures() {
+        0 => println!("all {} checks ok", outcome.checks()),
+        failures => bail!("{failures} of {} checks failed", outcome.checks()),
+    }
+    Ok(())
+}

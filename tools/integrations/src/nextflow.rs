@@ -1,0 +1,200 @@
+//! Nextflow: the pipeline, its retry, its resume, and the other modules.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::{Peers, Tool, workspace};
+
+use crate::cohort::{Cohort, PAIRED, SINGLE};
+use crate::killer::Killer;
+use crate::outcome::{Ended, Outcome, finish};
+
+/// Resources for small machines, and a trace that names attempts.
+const CONFIG: &str = "
+process {
+    withLabel: process_high { cpus = 2; memory = { 1.GB * task.attempt } }
+    withLabel: process_high_memory { memory = 1.GB }
+}
+trace {
+    fields = 'name,status,exit,attempt'
+    overwrite = true
+}
+";
+
+/// A pipeline of the other modules.
+const OTHERS: &str = "
+include { READMILL_SORT } from 'MODULES/sort/main'
+include { READMILL_MARKDUP } from 'MODULES/markdup/main'
+include { READMILL_PREP } from 'MODULES/prep/main'
+
+workflow {
+    reads = Channel.of([[id: 'sorted'], file('unsorted.bam')])
+    READMILL_SORT(reads, [[:], [], []])
+    marked = READMILL_SORT.out.reads.map { meta, bam -> [[id: 'marked'], bam] }
+    READMILL_MARKDUP(marked, [[:], [], []])
+    prepared = Channel.of([[id: 'prepared'], file('unsorted.bam')])
+    READMILL_PREP(prepared, [[id: 'ref'], file('ref.fa'), []], [file('known.vcf')])
+}
+";
+
+/// Its settings.
+const OTHERS_CONFIG: &str = "
+process {
+    cpus = 2
+    memory = 500.MB
+    publishDir = [path: 'others', mode: 'copy']
+    withName: READMILL_PREP { ext.args = '-O cram --sort coordinate --mark-duplicates --bqsr' }
+}
+";
+
+struct Nextflow<'a> {
+    cohort: &'a Cohort,
+    tool: Tool,
+    directory: PathBuf,
+    home: PathBuf,
+}
+
+impl Nextflow<'_> {
+    /// Runs a pipeline; the words come after `run`.
+    fn run(&self, pipeline: &Path, program: &Path, words: &str) -> Result<Ended> {
+        let mut command = self.tool.command();
+        command.current_dir(&self.directory).env("READMILL", program).arg("run").arg(pipeline);
+        command.args(words.split(' ').filter(|word| !word.is_empty()));
+        finish(&mut command, &self.directory.join("nextflow.log"))
+    }
+
+    /// The pipeline of FASTQ files to CRAM.
+    fn pipeline(&self, program: &Path, words: &str) -> Result<Ended> {
+        let words = format!("-c small.config -with-trace trace.txt --fasta ref.fa {words}");
+        self.run(&self.home.join("main.nf"), program, &words)
+    }
+
+    /// Lines of the trace of a task: status, exit code and number of the attempt.
+    fn traced(&self, task: &str) -> Result<Vec<String>> {
+        let text = fs::read_to_string(self.directory.join("trace.txt"))?;
+        let mut rows: Vec<String> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix(task)?.strip_prefix('\t'))
+            .map(str::to_owned)
+            .collect();
+        rows.sort_by_key(|row| row.rsplit('\t').next().map(str::to_owned));
+        Ok(rows.iter().map(|row| row.replace('\t', " ")).collect())
+    }
+
+    fn has_traced(&self, task: &str, expected: &[&str]) -> Result<()> {
+        let rows = self.traced(task)?;
+        ensure!(rows == expected, "{task}: the trace has {rows:?}, not {expected:?}");
+        Ok(())
+    }
+}
+
+/// Runs all checks.
+pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+    let tool = peers.nextflow()?;
+    outcome.title(&format!("Nextflow {}", tool.version));
+    let directory = cohort.directory("nextflow", false)?;
+    fs::write(directory.join("small.config"), CONFIG)?;
+    let home = workspace().join("integrations/nextflow");
+    let it = Nextflow { cohort, tool, directory, home };
+    let killer = Killer::new(&cohort.readmill, &it.directory)?;
+    let killed = format!("READMILL_ALIGN ({PAIRED})");
+    let usual = "--input samples.csv --known_sites known.vcf --outdir results";
+    outcome.check(
+        "a task that is killed runs again, with more memory; every file is that of a direct run",
+        || {
+            it.pipeline(&killer.program, usual)?.succeeded()?;
+            it.has_traced(&killed, &["FAILED 137 1", "COMPLETED 0 2"])?;
+            let memory = killer.memory_of_attempts()?;
+            ensure!(memory == ["1024M", "2048M"], "-m was {memory:?}");
+            it.results("results")
+        },
+    );
+    outcome.check("-resume runs nothing again", || {
+        it.pipeline(&killer.program, &format!("{usual} -resume"))?.succeeded()?;
+        it.has_traced(&killed, &["CACHED 0 2"])?;
+        it.has_traced(&format!("READMILL_ALIGN ({SINGLE})"), &["CACHED 0 1"])?;
+        it.results("results")
+    });
+    outcome.check("input that is cut short is not tried again", || {
+        cohort.truncate(&it.directory)?;
+        let said = it.pipeline(&cohort.readmill, "--input cut.csv --outdir cut")?.failed()?;
+        it.has_traced("READMILL_ALIGN (cut)", &["FAILED 2 1"])?;
+        ensure!(said.contains("cut_1.fq"), "the message does not name the file: {said}");
+        Ok("exit code 2, one attempt".to_owned())
+    });
+    outcome.check("a stub run makes all files, empty", || it.stub());
+    outcome.check("the modules sort, markdup and prep", || it.others());
+    Ok(())
+}
+
+impl Nextflow<'_> {
+    /// Compares published files.
+    fn results(&self, outdir: &str) -> Result<String> {
+        let place = |sample: &str, end: &str| {
+            self.directory.join(outdir).join(sample).join(format!("{sample}.cram{end}"))
+        };
+        let seen = self.cohort.compare(place)?;
+        let versions = fs::read_to_string(self.directory.join(outdir).join("versions.yml"))?;
+        ensure!(versions.contains("readmill: "), "versions.yml has no readmill: {versions}");
+        Ok(seen)
+    }
+
+    fn stub(&self) -> Result<String> {
+        let words = "-stub --input samples.csv --known_sites known.vcf --outdir stubs";
+        self.pipeline(&self.cohort.readmill, words)?.succeeded()?;
+        let names = |outdir: &str| -> Result<Vec<String>> {
+            let directory = self.directory.join(outdir).join(PAIRED);
+            let entries =
+                fs::read_dir(&directory).with_context(|| format!("no {}", directory.display()))?;
+            let mut names = Vec::new();
+            for entry in entries {
+                names.push(entry?.file_name().to_string_lossy().into_owned());
+            }
+            names.sort();
+            Ok(names)
+        };
+        let (stubs, real) = (names("stubs")?, names("results")?);
+        ensure!(stubs == real, "a stub run makes {stubs:?}, a real one {real:?}");
+        let file = self.directory.join("stubs").join(PAIRED).join(format!("{PAIRED}.cram"));
+        ensure!(fs::metadata(file)?.len() == 0, "the CRAM file of a stub run is not empty");
+        Ok(format!("{} files a sample", stubs.len()))
+    }
+
+    fn others(&self) -> Result<String> {
+        let modules = self.home.join("modules/readmill").display().to_string();
+        let pipeline = self.directory.join("others.nf");
+        fs::write(&pipeline, OTHERS.replace("MODULES", &modules))?;
+        fs::write(self.directory.join("others.config"), OTHERS_CONFIG)?;
+        self.run(&pipeline, &self.cohort.readmill, "-c others.config")?.succeeded()?;
+        others_are_same(self.cohort, &self.directory.join("others"))
+    }
+}
+
+/// Compares what `sort`, `markdup` and `prep` wrote of `unsorted.bam` with direct runs.
+pub fn others_are_same(cohort: &Cohort, found: &Path) -> Result<String> {
+    let reports = |output: &str| {
+        format!("--metrics {output}.metrics.txt --flagstat {output}.flagstat --stats {output}.stats.txt")
+    };
+    let (sorted, marked, prepared) = ("sorted.bam", "marked.bam", "prepared.cram");
+    cohort.direct(&format!("sort unsorted.bam -o {sorted}"))?;
+    cohort.direct(&format!("markdup {sorted} -o {marked} {}", reports(marked)))?;
+    cohort.direct(&format!(
+        "prep unsorted.bam -o {prepared} --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites \
+         known.vcf --bqsr-table {prepared}.recal.table {}",
+        reports(prepared)
+    ))?;
+    let ends = |output: &str, ends: &[&str]| -> Vec<String> {
+        ends.iter().map(|end| format!("{output}{end}")).collect()
+    };
+    let names = [
+        ends(sorted, &["", ".bai"]),
+        ends(marked, &["", ".bai", ".metrics.txt", ".flagstat", ".stats.txt"]),
+        ends(prepared, &["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"]),
+    ]
+    .concat();
+    for name in &names {
+        cohort.same(name, &found.join(name))?;
+    }
+    Ok(format!("{} files are those of direct runs", names.len()))
+}

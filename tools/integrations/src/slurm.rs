@@ -1,0 +1,241 @@
+//! SLURM: the array, run by daemons of this run alone: munged, slurmctld and slurmd.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use readmill_peers::{Peers, workspace};
+
+use crate::cohort::Cohort;
+use crate::killer::Killer;
+use crate::outcome::{Ended, Outcome, finish};
+
+/// A cluster of one node. Jobs that are put back into the queue start again as soon as the credentials of their first run have
+/// expired: 5 seconds is the least that SLURM takes.
+const CONFIGURATION: &str = "
+ClusterName=readmill
+SlurmctldHost=HOST(127.0.0.1)
+SlurmUser=USER
+SlurmdUser=USER
+AuthType=auth/munge
+AuthInfo=socket=DIR/munge.socket,cred_expire=5
+CredType=cred/munge
+SlurmctldPort=CONTROLLER
+SlurmdPort=NODEPORT
+StateSaveLocation=DIR/state
+SlurmdSpoolDir=DIR/spool
+SlurmctldPidFile=DIR/slurmctld.pid
+SlurmdPidFile=DIR/slurmd.pid
+SlurmctldLogFile=DIR/slurmctld.log
+SlurmdLogFile=DIR/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SchedulerType=sched/builtin
+ReturnToService=2
+MailProg=/bin/true
+NodeName=HOST NodeAddr=127.0.0.1 CPUs=CORES RealMemory=2500 State=UNKNOWN
+PartitionName=all Nodes=HOST Default=YES MaxTime=INFINITE State=UP
+";
+
+/// A cluster that runs as long as this value lives.
+struct Cluster {
+    daemons: Vec<Child>,
+    configuration: PathBuf,
+    client: PathBuf,
+}
+
+impl Cluster {
+    /// Starts the daemons, and waits until the node takes jobs.
+    fn start(peers: &Peers, directory: &Path) -> Result<Self> {
+        let home = directory.join("cluster");
+        for part in ["state", "spool"] {
+            fs::create_dir_all(home.join(part))?;
+        }
+        let configuration = home.join("slurm.conf");
+        fs::write(&configuration, configured(&home)?)?;
+        let [key, socket] = ["munge.key", "munge.socket"].map(|name| home.join(name));
+        let mut random = vec![0; 128];
+        std::io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut random)?;
+        fs::write(&key, random)?;
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600))?;
+        let client = peers.slurm("sbatch")?.command().get_program().into();
+        let mut cluster = Cluster { daemons: Vec::new(), configuration, client };
+        let mut munged = peers.slurm("munged")?.command();
+        munged.args(["--foreground", "--force"]);
+        for (flag, name) in
+            [("--pid-file", "munge.pid"), ("--log-file", "munge.log"), ("--seed-file", "munge.seed")]
+        {
+            munged.arg(format!("{flag}={}", home.join(name).display()));
+        }
+        munged
+            .arg(format!("--key-file={}", key.display()))
+            .arg(format!("--socket={}", socket.display()));
+        cluster.add(&mut munged, &home.join("munged.out"))?;
+        wait_for("munged opens its socket", || Ok(socket.exists()))?;
+        for name in ["slurmctld", "slurmd"] {
+            let mut daemon = peers.slurm(name)?.command();
+            daemon.args(["-D", "-c", "-f"]).arg(&cluster.configuration);
+            cluster.add(&mut daemon, &home.join(format!("{name}.out")))?;
+        }
+        let state = home.join("sinfo.out");
+        wait_for("the node is idle", || {
+            let mut sinfo = cluster.command("sinfo");
+            Ok(finish(sinfo.args(["-h", "-o", "%T"]), &state)?.said.trim() == "idle")
+        })
+        .with_context(|| format!("{} tells more", home.display()))?;
+        Ok(cluster)
+    }
+
+    fn add(&mut self, daemon: &mut Command, log: &Path) -> Result<()> {
+        let file = fs::File::create(log)?;
+        let daemon = daemon.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        self.daemons.push(daemon.spawn().with_context(|| format!("cannot start {daemon:?}"))?);
+        Ok(())
+    }
+
+    /// A client's command that speaks to this cluster.
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(self.client.with_file_name(name));
+        command.env("SLURM_CONF", &self.configuration);
+        command
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The first was started first, and the others need it.
+        for daemon in self.daemons.iter_mut().rev() {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+/// The configuration of this machine.
+fn configured(home: &Path) -> Result<String> {
+    let said = |words: &[&str]| -> Result<String> {
+        let output = Command::new(words[0]).args(&words[1..]).output()?;
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    };
+    let port = || -> Result<String> {
+        let free = std::net::TcpListener::bind("127.0.0.1:0")?;
+        Ok(free.local_addr()?.port().to_string())
+    };
+    Ok(CONFIGURATION
+        .replace("HOST", &said(&["hostname", "-s"])?)
+        .replace("USER", &said(&["id", "-un"])?)
+        .replace("CONTROLLER", &port()?)
+        .replace("NODEPORT", &port()?)
+        .replace("CORES", &cores().to_string())
+        .replace("DIR", &home.display().to_string()))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Asks again and again, for a minute at most.
+fn wait_for(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    for _ in 0..300 {
+        if is_so()? {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    bail!("this did not come true in a minute: {what}")
+}
+
+struct Slurm<'a> {
+    cohort: &'a Cohort,
+    directory: PathBuf,
+    cluster: Cluster,
+}
+
+impl Slurm<'_> {
+    /// Submits an array and waits until it has ended, ten minutes at most.
+    fn array(&self, program: &Path, words: &[&str]) -> Result<Ended> {
+        let mut command = Command::new("timeout");
+        command
+            .args(["600", "sh"])
+            .arg(workspace().join("integrations/slurm/readmill-array.sh"))
+            .args(words);
+        let options = format!("--wait --cpus-per-task={} --mem=1000M --time=10", cores().min(2));
+        command.current_dir(&self.directory).env("READMILL", program).env("SBATCH_OPTIONS", options);
+        command.env("SLURM_CONF", &self.cluster.configuration);
+        if let Some(bin) = self.cluster.client.parent() {
+            let mut path = bin.as_os_str().to_owned();
+            path.push(":");
+            path.push(std::env::var_os("PATH").unwrap_or_default());
+            command.env("PATH", path);
+        }
+        finish(&mut command, &self.directory.join("sbatch.log"))
+    }
+
+    /// The log of the first task of the array that was submitted last.
+    fn log_of_last(&self) -> Result<String> {
+        let said = fs::read_to_string(self.directory.join("sbatch.log"))?;
+        let job = said.trim().rsplit(' ').next().context("sbatch said nothing")?.to_owned();
+        Ok(fs::read_to_string(self.directory.join(format!("readmill-{job}_1.log")))?)
+    }
+
+    fn results(&self) -> Result<String> {
+        let results = self.directory.join("results");
+        self.cohort.compare(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
+    }
+}
+
+/// Runs all checks.
+pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+    let directory = cohort.directory("slurm", true)?;
+    let cluster = Cluster::start(peers, &directory)?;
+    let version = finish(cluster.command("sinfo").arg("--version"), &directory.join("version"))?.said;
+    outcome.title(&format!("SLURM {}", version.trim().trim_start_matches("slurm-wlm ")));
+    let it = Slurm { cohort, directory, cluster };
+    let killer = Killer::new(&cohort.readmill, &it.directory)?;
+    let usual = ["samples.csv", "ref.fa", "results", "known.vcf"];
+    outcome.check(
+        "a task that is killed is put back into the queue; every file is that of a direct run",
+        || {
+            it.array(&killer.program, &usual)?.succeeded()?;
+            let memory = killer.memory_of_attempts()?;
+            ensure!(memory == ["1000M", "1000M"], "-m was {memory:?}");
+            let log = it.log_of_last()?;
+            ensure!(log.contains("ended with 137; it runs again"), "the log of the task: {log}");
+            let jobs = finish(
+                it.cluster.command("scontrol").args(["show", "job"]),
+                &it.directory.join("jobs"),
+            )?
+            .said;
+            ensure!(jobs.matches("Restarts=1").count() == 1, "not one job was started again: {jobs}");
+            it.results()
+        },
+    );
+    outcome.check("the same command again finds all samples finished", || {
+        it.array(&killer.program, &usual)?.succeeded()?;
+        killer.memory_of_attempts()?;
+        let log = it.log_of_last()?;
+        ensure!(log.contains("patient1 is finished"), "the log of the task: {log}");
+        it.results()
+    });
+    outcome.check("input that is cut short is not tried again", || {
+        cohort.truncate(&it.directory)?;
+        it.array(&cohort.readmill, &["cut.csv", "ref.fa", "cut"])?.failed()?;
+        let log = it.log_of_last()?;
+        ensure!(
+            log.contains("cut ended with 2\n") && log.contains("cut_1.fq"),
+            "the log of the task: {log}"
+        );
+        ensure!(!log.contains("runs again"), "the log of the task: {log}");
+        Ok("exit code 2, one attempt".to_owned())
+    });
+    Ok(())
+}

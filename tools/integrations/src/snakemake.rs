@@ -1,0 +1,108 @@
+//! Snakemake: the workflow, its retry, and the other wrappers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use readmill_peers::{Peers, Tool, workspace};
+
+use crate::cohort::Cohort;
+use crate::killer::Killer;
+use crate::nextflow::others_are_same;
+use crate::outcome::{Ended, Outcome, finish};
+
+/// A workflow of the other wrappers.
+const OTHERS: &str = r#"
+rule all:
+    input: "marked.bam", "prepared.cram"
+
+rule sort:
+    input: "unsorted.bam"
+    output: "sorted.bam", idx="sorted.bam.bai"
+    log: "sort.log"
+    resources: mem_mb=500
+    wrapper: "file:WRAPPERS/sort"
+
+rule markdup:
+    input: "sorted.bam"
+    output:
+        "marked.bam", idx="marked.bam.bai", metrics="marked.bam.metrics.txt", flagstat="marked.bam.flagstat",
+        stats="marked.bam.stats.txt"
+    log: "markdup.log"
+    wrapper: "file:WRAPPERS/markdup"
+
+rule prep:
+    input: reads="unsorted.bam", ref="ref.fa", known_sites=["known.vcf"]
+    output:
+        "prepared.cram", idx="prepared.cram.crai", metrics="prepared.cram.metrics.txt",
+        flagstat="prepared.cram.flagstat", stats="prepared.cram.stats.txt", table="prepared.cram.recal.table"
+    params: extra="--sort coordinate --mark-duplicates --bqsr"
+    log: "prep.log"
+    threads: 2
+    resources: mem_mb=500
+    wrapper: "file:WRAPPERS/prep"
+"#;
+
+struct Snakemake<'a> {
+    cohort: &'a Cohort,
+    tool: Tool,
+    directory: PathBuf,
+}
+
+impl Snakemake<'_> {
+    fn run(&self, snakefile: &Path, program: &Path, config: &[&str]) -> Result<Ended> {
+        let mut command = self.tool.command();
+        command.current_dir(&self.directory).env("READMILL", program).arg("--snakefile").arg(snakefile);
+        command.args(["--cores", "2"]);
+        if !config.is_empty() {
+            command.arg("--config").args(config);
+        }
+        finish(&mut command, &self.directory.join("snakemake.log"))
+    }
+
+    fn results(&self) -> Result<String> {
+        let results = self.directory.join("results");
+        self.cohort.compare(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
+    }
+}
+
+/// Runs all checks.
+pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+    let tool = peers.snakemake()?;
+    outcome.title(&format!("Snakemake {}", tool.version));
+    let it = Snakemake { cohort, tool, directory: cohort.directory("snakemake", false)? };
+    let killer = Killer::new(&cohort.readmill, &it.directory)?;
+    let home = workspace().join("integrations/snakemake");
+    let config = [
+        "samples=samples.csv",
+        "fasta=ref.fa",
+        "known_sites=['known.vcf']",
+        "threads=2",
+        "mem_mb=1000",
+        "index_mem_mb=500",
+    ];
+    outcome.check(
+        "a job that is killed runs again, with more memory; every file is that of a direct run",
+        || {
+            it.run(&home.join("Snakefile"), &killer.program, &config)?.succeeded()?;
+            let memory = killer.memory_of_attempts()?;
+            // 1,000 and 2,000 times 10^6 bytes, in units of 2^20.
+            ensure!(memory == ["954M", "1908M"], "-m was {memory:?}");
+            it.results()
+        },
+    );
+    outcome.check("a second call runs nothing again", || {
+        let said = it.run(&home.join("Snakefile"), &killer.program, &config)?.succeeded()?;
+        ensure!(said.contains("Nothing to be done"), "it did something: {said}");
+        killer.memory_of_attempts()?;
+        it.results()
+    });
+    outcome.check("the wrappers sort, markdup and prep", || {
+        let wrappers = home.join("wrappers/readmill").display().to_string();
+        let snakefile = it.directory.join("Others");
+        fs::write(&snakefile, OTHERS.replace("WRAPPERS", &wrappers))?;
+        it.run(&snakefile, &cohort.readmill, &[])?.succeeded()?;
+        others_are_same(cohort, &it.directory)
+    });
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! WDL: the workflow, run by miniwdl without containers.
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+use readmill_peers::{Peers, workspace};
+
+use crate::cohort::{Cohort, PAIRED};
+use crate::killer::Killer;
+use crate::outcome::{Outcome, finish};
+
+/// The cohort as the workflow's inputs.
+const INPUTS: &str = r#"{
+  "fastq_to_cram.samples": [
+    {"name": "patient1", "lanes": [
+      {"name": "L1", "fastq_1": "one_1.fq", "fastq_2": "one_2.fq"},
+      {"name": "L10", "fastq_1": "two_1.fq", "fastq_2": "two_2.fq"}
+    ]},
+    {"name": "patient2", "lanes": [{"name": "L1", "fastq_1": "three_1.fq"}]}
+  ],
+  "fastq_to_cram.fasta": "ref.fa",
+  "fastq_to_cram.known_sites": ["known.vcf"],
+  "fastq_to_cram.cpu": 2,
+  "fastq_to_cram.memory_mib": 1000,
+  "fastq_to_cram.index_memory_mib": 500
+}
+"#;
+
+/// Where the workflow's output of each kind is found, by the end of its name.
+const KINDS: [(&str, &str); 6] = [
+    ("", "cram"),
+    (".crai", "crai"),
+    (".metrics.txt", "metrics"),
+    (".flagstat", "flagstat"),
+    (".stats.txt", "stats"),
+    (".recal.table", "table"),
+];
+
+/// Runs all checks.
+pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+    let tool = peers.miniwdl()?;
+    outcome.title(&format!("miniwdl {}, without containers", tool.version));
+    let directory = cohort.directory("wdl", false)?;
+    let killer = Killer::new(&cohort.readmill, &directory)?;
+    let home = workspace().join("integrations/wdl");
+    let log = directory.join("miniwdl.log");
+    outcome.check("the workflow is valid", || {
+        let mut check = tool.command();
+        finish(
+            check.args(["check", "--no-shellcheck", "--strict"]).arg(home.join("readmill.wdl")),
+            &log,
+        )?
+        .succeeded()?;
+        Ok("miniwdl check --strict".to_owned())
+    });
+    outcome.check("a task that is killed runs again; every file is that of a direct run", || {
+        fs::write(directory.join("inputs.json"), INPUTS)?;
+        let mut command = tool.command();
+        command.current_dir(&directory).env("READMILL", &killer.program).arg("run");
+        command.arg(home.join("readmill.wdl")).args(["-i", "inputs.json", "-d", "run/."]);
+        finish(&mut command, &log)?.succeeded()?;
+        let memory = killer.memory_of_attempts()?;
+        ensure!(memory == ["1000M", "1000M"], "-m was {memory:?}");
+        cohort.compare(|sample, end| {
+            let kind = KINDS.iter().find(|(known, _)| *known == end).map_or("", |(_, kind)| kind);
+            let number = if sample == PAIRED { "0" } else { "1" };
+            directory.join("run/out").join(kind).join(number).join(format!("{sample}.cram{end}"))
+        })
+    });
+    Ok(())
+}
