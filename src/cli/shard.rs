@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use readmill::Plan;
 use readmill::console::Console;
-use readmill::plan::{Resources, Verbosity};
+use readmill::plan::{Choice, Resources, Verbosity, one_of};
 use readmill::shard::job::Job;
-use readmill::shard::{self, Division, Outcome, Stage, Work};
+use readmill::shard::{self, Division, Engine, Outcome, Stage, Work};
 use readmill_record::{Error, Result};
 
 use super::common::parse_memory;
@@ -40,6 +40,8 @@ pub enum Shard {
     Run(StageArgs),
     /// List the stages, and which of them are finished
     Status(StatusArgs),
+    /// Print the stages as a workflow for an engine that runs them
+    Graph(GraphArgs),
     /// Remove the files of the stages
     Clean(WorkFlag),
 }
@@ -99,6 +101,34 @@ pub struct StatusArgs {
     #[arg(long, value_name = "FORM", value_enum, default_value_t = StatusForm::Text)]
     format: StatusForm,
 }
+
+/// Flags of the workflow.
+#[derive(Args)]
+pub struct GraphArgs {
+    #[command(flatten)]
+    work: WorkFlag,
+    /// Engine
+    #[arg(long, value_name = "ENGINE", default_value = "json", value_parser = one_of(ENGINES))]
+    format: Engine,
+}
+
+/// Values of `--format` of the workflow.
+const ENGINES: &[Choice<Engine>] = &[
+    Choice {
+        value: Engine::Json,
+        name: "json",
+        aliases: &[],
+        help: "A list of stages, each with its command",
+    },
+    Choice { value: Engine::Snakemake, name: "snakemake", aliases: &[], help: "A Snakefile" },
+    Choice { value: Engine::Nextflow, name: "nextflow", aliases: &[], help: "A Nextflow workflow" },
+    Choice {
+        value: Engine::Slurm,
+        name: "slurm",
+        aliases: &[],
+        help: "A script that submits job arrays",
+    },
+];
 
 /// A form of the list of stages.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -194,6 +224,7 @@ impl Shard {
                 work.run(&console)
             }
             Shard::Status(it) => it.run(make),
+            Shard::Graph(it) => it.run(make),
             Shard::Clean(it) => Work::clean(&it.work),
         }
     }
@@ -312,6 +343,13 @@ impl StatusArgs {
             format!("{}\t{}", stage.title(), if *finished { "finished" } else { "missing" })
         };
         print(&Vec::from_iter(rows.iter().map(row)).join("\n"))
+    }
+}
+
+impl GraphArgs {
+    fn run(&self, make: MakePlan) -> Result<()> {
+        let directory = absolute(&self.work.work, &[])?;
+        print(self.work.open(&directory[0], make, |_| {})?.graph(self.format).trim_end())
     }
 }
 

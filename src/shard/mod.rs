@@ -22,6 +22,7 @@
 //! at any time: it finds its file, or makes the same one. `refusals` lists what cannot be done in stages.
 
 mod driver;
+mod graph;
 pub mod job;
 mod names;
 mod range;
@@ -34,5 +35,6 @@ mod stages;
 mod work;
 
 pub use driver::{Division, MOST};
+pub use graph::Engine;
 pub use stage::{Outcome, Stage};
 pub use work::Work;

@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{DuplicateChoice, InputIdentity, Job};
 use super::range::{Checked, CutFile};
@@ -37,9 +37,22 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Res
     })
 }
 
+/// Says of an I/O error that may pass that another run may heal it.
+pub fn may_heal(error: Error) -> Error {
+    match error.kind {
+        ErrorKind::Io if error.may_pass => Error { kind: ErrorKind::Temporary, ..error },
+        _ => error,
+    }
+}
+
 impl Work {
-    /// Carries out a stage, unless it is finished.
+    /// Carries out a stage, unless it is finished. A failure that another run may heal is [`ErrorKind::Temporary`].
     pub fn run_stage(&self, stage: Stage, console: &Console) -> Result<Outcome> {
+        self.try_stage(stage, console).map_err(may_heal)
+    }
+
+    /// Carries out a stage, unless it is finished.
+    pub(super) fn try_stage(&self, stage: Stage, console: &Console) -> Result<Outcome> {
         if self.find(stage)? {
             console.say(&format!("readmill: {} was finished before", stage.title()));
             return Ok(Outcome::Found);

@@ -50,11 +50,13 @@ pub struct Error {
     pub hint: Option<Cow<'static, str>>,
     /// The place in the data.
     pub place: Box<ErrorContext>,
+    /// Whether the same may succeed later: space that can be freed, a server that may come back.
+    pub may_pass: bool,
 }
 
 impl Error {
     fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Error { kind, what: what.into(), hint: None, place: Box::default() }
+        Error { kind, what: what.into(), hint: None, place: Box::default(), may_pass: false }
     }
 
     /// An error in the input: it is damaged, or is not what it claims to be.
@@ -89,6 +91,7 @@ impl Error {
             _ => ErrorKind::Io,
         };
         let mut it = Self::new(kind, format!("{doing}: {}", describe(error)));
+        it.may_pass = may_pass(error.kind());
         if error.kind() == std::io::ErrorKind::StorageFull {
             it.hint = Some("free some space, or choose another directory".into());
         }
@@ -131,6 +134,24 @@ impl Error {
         }
         self
     }
+}
+
+/// Whether an I/O error may not come again.
+fn may_pass(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind as Io;
+    matches!(
+        kind,
+        Io::StorageFull
+            | Io::QuotaExceeded
+            | Io::StaleNetworkFileHandle
+            | Io::TimedOut
+            | Io::Interrupted
+            | Io::ResourceBusy
+            | Io::NetworkDown
+            | Io::NetworkUnreachable
+            | Io::HostUnreachable
+            | Io::ConnectionReset
+    )
 }
 
 /// The system's text of an I/O error, without Rust's "(os error 28)".
