@@ -24,7 +24,7 @@ const ALL: [&str; 7] = ["map-0001", "map-0002", "cut", "judge", "write-0001", "w
 
 /// A job, all of which is done, what it writes, and the files of its stages.
 fn done() -> (Scene, Files, Files) {
-    let text = samples::text(1200, 900, 41);
+    let text = samples::text(2000, 900, 41);
     let command = format!("prep in/* -l 1 -o out/x.bam --sort coordinate {MARKING}");
     let scene = Scene::new(&[("x.bam", samples::in_blocks(&text, 9000))], &command);
     let expected = scene.plain();
@@ -86,7 +86,7 @@ fn files_that_are_cut_short_are_made_again() {
     for stage in READERS {
         let bytes = &job.2[stage.0];
         let end = bytes.len();
-        for length in [0, 1, 8, 23, 24, 25, end / 2, end - 21, end - 20, end - 8, end - 1] {
+        for length in [0, 8, 23, 24, end / 2, end - 20, end - 1] {
             let damage = (format!("cut to {length} of {end}"), bytes[..length].to_vec());
             is_healed(&job, stage, damage, &mut wrong);
         }
@@ -102,8 +102,8 @@ fn files_in_which_a_byte_has_changed_are_made_again() {
         let bytes = &job.2[stage.0];
         let end = bytes.len();
         // The magic, the data, the footer, its checksum, its length, the magic again. (The hash of the job is another case.)
-        let some = (0..6).map(|_| 24 + random.below(end - 24)).collect::<Vec<_>>();
-        for at in [0, 7, 24, end / 3, end - 30, end - 20, end - 10, end - 9, end - 8, end - 1].into_iter().chain(some) {
+        let some = [0; 3].map(|_| 24 + random.below(end - 24));
+        for at in [0, 24, 24 + end / 3, end - 20, end - 10, end - 8, end - 1].into_iter().chain(some) {
             let mut bytes = bytes.clone();
             bytes[at] ^= 0x41;
             is_healed(&job, stage, (format!("changed at {at} of {end}"), bytes), &mut wrong);
@@ -295,7 +295,9 @@ fn a_full_disk_leaves_no_half_stage() {
         noise.display()
     );
     let Some(ended) = with_small_disk(&scene.folders, &script) else { return };
-    ended.fails(3, &["small/w/map-0001", "No space left on device"]);
+    ended.fails(3, &["small/w/", "map-0001", "No space left on device"]);
+    let helps = !ended.stderr.contains("--temp-dir");
+    assert!(helps, "another --temp-dir is no help where the files of the stages are: {}", ended.stderr);
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "job.json\n", "nothing else is left");
     assert!(scene.outputs().is_empty());
 }

@@ -45,7 +45,7 @@ impl Scene {
 
     /// A path from the folder in which the program runs.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folders.out("..").join(name)
+        self.folders.tmp().with_file_name(name)
     }
 
     /// The file of a stage.
