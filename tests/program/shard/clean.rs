@@ -11,7 +11,15 @@ fn files_of_others_stay_whatever_their_names_are() {
     let scene = scene("sort in/* -o out/x.bam");
     let expected = scene.plain();
     std::fs::create_dir(scene.path("work")).unwrap();
-    let others = ["map-of-genome.bed", "write-up.txt", "cut.bam", "judge.tsv", "join.bam", "job.json.old", ".cut.swp"];
+    let others = [
+        "map-of-genome.bed",
+        "write-up.txt",
+        "cut.bam",
+        "judge.tsv",
+        "join.bam",
+        "job.json.old",
+        ".cut.swp",
+    ];
     others.iter().for_each(|name| std::fs::write(scene.stage(name), name).unwrap());
     scene.plan("").succeeds();
     scene.run().succeeds();

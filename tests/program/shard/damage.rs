@@ -62,7 +62,10 @@ fn is_healed(
             let is_removed = !scene.stage(name).exists();
             let says = ended.stderr.contains(&format!("work/{name} was damaged, and has been removed"));
             if ended.status.code() != Some(75) || !is_removed || !says {
-                wrong.push(format!("{name} {what}: {stage} {codes:?}, removed: {is_removed}: {}", ended.stderr));
+                wrong.push(format!(
+                    "{name} {what}: {stage} {codes:?}, removed: {is_removed}: {}",
+                    ended.stderr
+                ));
             }
             break;
         }
@@ -74,7 +77,10 @@ fn is_healed(
     let written = scene.outputs();
     if !ended.status.success() || written != *expected {
         let same = written == *expected;
-        wrong.push(format!("{name} {what}: {codes:?}, then {:?}, same: {same}: {}", ended.status, ended.stderr));
+        wrong.push(format!(
+            "{name} {what}: {codes:?}, then {:?}, same: {same}: {}",
+            ended.status, ended.stderr
+        ));
     }
     written.keys().for_each(|name| std::fs::remove_file(scene.folders.out(name)).unwrap());
 }
@@ -119,7 +125,12 @@ fn a_file_with_more_behind_it_or_of_something_else_is_made_again() {
     for stage in READERS {
         let longer = [&job.2[stage.0][..], b"more"].concat();
         is_healed(&job, stage, ("cut, with more behind it".into(), longer), &mut wrong);
-        is_healed(&job, stage, ("cut: a text".into(), "a text of many words ".repeat(9).into()), &mut wrong);
+        is_healed(
+            &job,
+            stage,
+            ("cut: a text".into(), "a text of many words ".repeat(9).into()),
+            &mut wrong,
+        );
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -176,7 +187,8 @@ fn a_plan_that_is_edited_before_the_first_stage_loses_no_reads() {
     let scene = Scene::new(&[("x.bam", samples::in_blocks(&text, 3000))], "sort in/* -o out/x.bam");
     let expected = scene.plain();
     scene.plan("--shards 3 --ranges 2").succeeds();
-    let plan: serde_json::Value = serde_json::from_slice(&std::fs::read(scene.stage("job.json")).unwrap()).unwrap();
+    let plan: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(scene.stage("job.json")).unwrap()).unwrap();
     let mut fewer = plan.clone();
     fewer["slices"].as_array_mut().unwrap().remove(1);
     let mut twice = plan.clone();
@@ -188,9 +200,13 @@ fn a_plan_that_is_edited_before_the_first_stage_loses_no_reads() {
     let mut moved = plan.clone();
     moved["slices"][1]["bounds"]["from"]["within"] = 1.into();
     let mut wrong = Vec::new();
-    for (what, plan) in [("a slice less", fewer), ("a slice twice", twice), ("no ranges", none),
-        ("an input that is not there", beyond), ("a border moved", moved)]
-    {
+    for (what, plan) in [
+        ("a slice less", fewer),
+        ("a slice twice", twice),
+        ("no ranges", none),
+        ("an input that is not there", beyond),
+        ("a border moved", moved),
+    ] {
         let text = serde_json::to_string_pretty(&plan).unwrap() + "\n";
         std::fs::write(scene.stage("job.json"), text).unwrap();
         let ended = scene.run();
@@ -217,7 +233,12 @@ fn an_input_that_changes_after_the_plan_is_refused() {
     let planned: serde_json::Value = serde_json::from_slice(&files["job.json"]).unwrap();
     let then = planned["inputs"][0]["changed"].as_u64().unwrap();
     let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(then);
-    std::fs::File::options().write(true).open(scene.path("in/x.bam")).unwrap().set_modified(then).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(scene.path("in/x.bam"))
+        .unwrap()
+        .set_modified(then)
+        .unwrap();
     scene.run().succeeds();
     scene.is_written(&expected, "the input is as it was");
 }

@@ -4,7 +4,8 @@
 use crate::faults::fixtures::{Ended, bam, many};
 use crate::shard::{Files, Scene, samples};
 
-const PREPARE: &str = "prep in/* -l 1 -o out/x.bam --sort coordinate --mark-duplicates --metrics out/m.txt";
+const PREPARE: &str =
+    "prep in/* -l 1 -o out/x.bam --sort coordinate --mark-duplicates --metrics out/m.txt";
 
 /// A job with two slices and two ranges, all of which is done, and what it writes.
 fn done(seed: u64, command: &str) -> (Scene, Files) {
@@ -34,7 +35,8 @@ fn refused_or_same(scene: &Scene, expected: &Files, what: &str) -> Ended {
 fn a_stage_in_the_place_of_another_of_the_same_job() {
     let (scene, expected) = done(21, PREPARE);
     let stages = ["map-0001", "map-0002", "cut", "judge", "write-0001", "write-0002", "join"];
-    let all: Vec<Vec<u8>> = stages.iter().map(|name| std::fs::read(scene.stage(name)).unwrap()).collect();
+    let all: Vec<Vec<u8>> =
+        stages.iter().map(|name| std::fs::read(scene.stage(name)).unwrap()).collect();
     let mut wrong = Vec::new();
     for (from, bytes) in stages.iter().zip(&all) {
         for (to, place) in stages.iter().enumerate().filter(|(_, to)| *to != from) {
@@ -47,7 +49,10 @@ fn a_stage_in_the_place_of_another_of_the_same_job() {
                 refused_or_same(&scene, &expected, &what);
             }));
             wrong.extend(checked.is_err().then_some(what));
-            scene.outputs().keys().for_each(|name| std::fs::remove_file(scene.folders.out(name)).unwrap());
+            scene
+                .outputs()
+                .keys()
+                .for_each(|name| std::fs::remove_file(scene.folders.out(name)).unwrap());
             for (name, bytes) in stages.iter().zip(&all) {
                 std::fs::write(scene.stage(name), bytes).unwrap();
             }
@@ -71,7 +76,11 @@ fn a_stage_of_another_job_is_refused() {
         std::fs::copy(other.stage(name), scene.stage(name)).unwrap();
         let ended = scene.run();
         ended.fails(2, &[name, "belongs to another job", "readmill shard clean"]);
-        assert!(!ended.stderr.contains("error: in/x.bam: "), "the input is not at fault: {}", ended.stderr);
+        assert!(
+            !ended.stderr.contains("error: in/x.bam: "),
+            "the input is not at fault: {}",
+            ended.stderr
+        );
         assert!(scene.stage(name).exists(), "it is somebody's");
         std::fs::write(scene.stage(name), own).unwrap();
         scene.run().succeeds();
@@ -117,7 +126,9 @@ fn an_output_that_is_divided_again_while_some_ranges_were_written() {
     let files = crate::shard::files(&scene.path("work"));
     for gone in ["map-0002 cut write-0002 write-0004", "map-0001 map-0002 cut write-0001 write-0003"] {
         files.iter().for_each(|(name, bytes)| std::fs::write(scene.stage(name), bytes).unwrap());
-        gone.split(' ').chain(["join"]).for_each(|name| std::fs::remove_file(scene.stage(name)).unwrap());
+        gone.split(' ')
+            .chain(["join"])
+            .for_each(|name| std::fs::remove_file(scene.stage(name)).unwrap());
         scene.shard(&format!("run {LITTLE}"));
         refused_or_same(&scene, &expected, &format!("again: {gone}"));
         scene.outputs().keys().for_each(|name| std::fs::remove_file(scene.folders.out(name)).unwrap());

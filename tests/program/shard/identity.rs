@@ -32,7 +32,8 @@ fn every_kind_of_input_is_sorted_and_marked_as_in_one_run() {
 fn every_order_is_that_of_one_run() {
     let text = samples::text(2500, 900, 11);
     let sample = Sample { name: "sample", files: vec![("x.bam", samples::in_blocks(&text, 20_000))] };
-    let orders = "coordinate natural lexicographic queryname template-coordinate tag:RX tag:XX:natural minhash";
+    let orders =
+        "coordinate natural lexicographic queryname template-coordinate tag:RX tag:XX:natural minhash";
     for order in orders.split(' ') {
         let command = format!("prep in/* -l 1 -o out/x.bam --sort {order}");
         let files = same(&sample, &command, &["--shards 3 --ranges 5"]);
@@ -73,15 +74,22 @@ fn every_way_to_mark_duplicates_is_that_of_one_run() {
 fn levels_parts_and_indexes_are_those_of_one_run() {
     let text = samples::text(2000, 900, 13);
     let sample = Sample { name: "sample", files: vec![("x.bam", samples::in_blocks(&text, 60_000))] };
-    for flags in ["-l 0", "-l 6 --out-parts 2", "--write-index=csi -l 0 --out-parts 5", "--no-index -l 1 --no-PG"] {
-        same(&sample, &format!("sort in/* -o out/x.bam {flags}"), &["--shards 5 --ranges 4", "--shards 1 --ranges 9"]);
+    for flags in
+        ["-l 0", "-l 6 --out-parts 2", "--write-index=csi -l 0 --out-parts 5", "--no-index -l 1 --no-PG"]
+    {
+        same(
+            &sample,
+            &format!("sort in/* -o out/x.bam {flags}"),
+            &["--shards 5 --ranges 4", "--shards 1 --ranges 9"],
+        );
     }
 }
 
 #[test]
 fn files_with_different_headers_are_merged_as_in_one_run() {
     let sample = samples::all(300).into_iter().find(|sample| sample.files.len() > 1).unwrap();
-    for command in ["merge in/* -o out/x.bam", "merge -n in/* -o out/x.bam", "markdup in/* -o out/x.bam"] {
+    for command in ["merge in/* -o out/x.bam", "merge -n in/* -o out/x.bam", "markdup in/* -o out/x.bam"]
+    {
         same(&sample, command, &["--shards 6 --ranges 2"]);
     }
 }

@@ -103,9 +103,14 @@ fn words(line: &str) -> Vec<String> {
 fn a_stage_that_is_killed_while_its_file_is_being_written_leaves_a_temporary_name_alone() {
     let (scene, expected) = scene();
     scene.plan("--shards 2 --ranges 2").succeeds();
-    for (stage, file) in [("map 1", "map-0001"), ("map 2", "map-0002"), ("cut", "cut"), ("judge", "judge"),
-        ("write 1", "write-0001"), ("write 2", "write-0002")]
-    {
+    for (stage, file) in [
+        ("map 1", "map-0001"),
+        ("map 2", "map-0002"),
+        ("cut", "cut"),
+        ("judge", "judge"),
+        ("write 1", "write-0001"),
+        ("write 2", "write-0002"),
+    ] {
         let temporary = || scene.stages().iter().any(|name| name.starts_with(&format!(".{file}.")));
         let line = words(&format!("shard {stage} --work work -q"));
         if killed(&scene, &line, temporary) {
@@ -153,7 +158,9 @@ fn resume_that_is_killed_again_and_again_comes_to_an_end() {
 #[test]
 fn resume_that_is_killed_at_a_named_moment_goes_on() {
     let (scene, expected) = scene();
-    for moment in [(PieceRead, 2), (InputOpened, 2), (InputOpened, 2), (InputOpened, 2), (OutputsComplete, 1)] {
+    for moment in
+        [(PieceRead, 2), (InputOpened, 2), (InputOpened, 2), (InputOpened, 2), (OutputsComplete, 1)]
+    {
         Paused::at(&scene.folders, moment, scene.resuming()).stop_by(libc::SIGKILL);
         remove_partial(&scene);
     }
@@ -170,7 +177,8 @@ fn sigterm_leaves_no_temporary_file_and_the_next_run_goes_on() {
     for moment in [(PieceRead, 2), (OutputsComplete, 1)] {
         let ended = Paused::at(&scene.folders, moment, words.split(' ')).stop_by(libc::SIGTERM);
         assert_eq!(ended.status.code(), Some(143), "{}", ended.stderr);
-        let hidden: Vec<String> = scene.stages().into_iter().filter(|name| name.starts_with('.')).collect();
+        let hidden: Vec<String> =
+            scene.stages().into_iter().filter(|name| name.starts_with('.')).collect();
         assert_eq!(hidden, [""; 0], "{moment:?}");
         assert_eq!(scene.folders.left(), [""; 0]);
     }
@@ -182,9 +190,13 @@ fn sigterm_leaves_no_temporary_file_and_the_next_run_goes_on() {
 fn two_processes_at_one_stage_finish_it_once() {
     let (scene, expected) = scene();
     scene.plan("--shards 2 --ranges 2").succeeds();
-    for (stage, moment) in
-        [("map 1", PieceRead), ("map 2", PieceRead), ("cut", InputOpened), ("judge", InputOpened), ("write 1..2", InputOpened)]
-    {
+    for (stage, moment) in [
+        ("map 1", PieceRead),
+        ("map 2", PieceRead),
+        ("cut", InputOpened),
+        ("judge", InputOpened),
+        ("write 1..2", InputOpened),
+    ] {
         let line = format!("shard {stage} --work work -q");
         let first = Paused::at(&scene.folders, (moment, 1), line.split(' '));
         scene.shard(&format!("{stage} --work work -q")).succeeds();

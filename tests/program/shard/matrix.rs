@@ -19,8 +19,16 @@ const DIVISIONS: [&str; 12] = [
     "--shards 64 --ranges 50",
 ];
 
-const ORDERS: [&str; 8] =
-    ["coordinate", "natural", "lexicographic", "queryname", "template-coordinate", "tag:RX", "tag:XX:natural", "minhash"];
+const ORDERS: [&str; 8] = [
+    "coordinate",
+    "natural",
+    "lexicographic",
+    "queryname",
+    "template-coordinate",
+    "tag:RX",
+    "tag:XX:natural",
+    "minhash",
+];
 
 const MODES: [&str; 4] =
     ["", "--duplicate-mode auto", "--duplicate-mode template", "--duplicate-mode coordinate"];
@@ -44,7 +52,11 @@ fn same(sample: &samples::Sample, command: &str, divisions: &[&str]) -> usize {
     let scene = Scene::new(&sample.files, command);
     if !scene.folders.readmill(&scene.command).status.success() {
         let planned = scene.plan("--shards 2 --ranges 2");
-        assert!(!planned.status.success() || !scene.run().status.success(), "{}: {command}", sample.name);
+        assert!(
+            !planned.status.success() || !scene.run().status.success(),
+            "{}: {command}",
+            sample.name
+        );
         return 0;
     }
     let expected = scene.plain();
@@ -95,8 +107,11 @@ fn every_way_to_mark_duplicates_of_every_input_however_it_is_divided() {
 #[ignore = "takes minutes; nightly runs it"]
 fn every_number_of_slices_up_to_the_bytes_of_the_file() {
     let text = samples::text(40, 60, 3);
-    for (name, bytes) in [("x.bam", samples::in_blocks(&text, 250)), ("x.sam", text.clone().into_bytes())] {
-        let command = format!("prep in/* -l 1 -o out/x.bam --sort none {MARKING} --duplicate-mode template");
+    for (name, bytes) in
+        [("x.bam", samples::in_blocks(&text, 250)), ("x.sam", text.clone().into_bytes())]
+    {
+        let command =
+            format!("prep in/* -l 1 -o out/x.bam --sort none {MARKING} --duplicate-mode template");
         let scene = Scene::new(&[(name, bytes.clone())], &command);
         let expected = scene.plain();
         for shards in (1..64).chain([100, 200, 400, 1000, bytes.len().min(4096)]) {

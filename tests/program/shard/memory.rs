@@ -41,7 +41,11 @@ fn least(scene: &Scene, line: &str) -> u64 {
         };
         let wanted = number("raise -m to ").or_else(|| number("at least -m "));
         let wanted = wanted.unwrap_or_else(|| panic!("{line}: no -m is named: {}", ended.stderr));
-        assert!(wanted > memory, "{line}: -m {memory}M is refused, and {wanted}M is asked for: {}", ended.stderr);
+        assert!(
+            wanted > memory,
+            "{line}: -m {memory}M is refused, and {wanted}M is asked for: {}",
+            ended.stderr
+        );
         memory = wanted;
     }
     panic!("{line} does not run");
@@ -84,7 +88,9 @@ fn small_jobs_hold_the_least_memory_that_each_stage_accepts() {
 fn large_jobs_hold_the_memory_of_each_stage() {
     let input = support::bgzip(&sample(150_000));
     let command = "markdup in/* -l 1 --sort coordinate -o out/x.bam --metrics out/m.txt";
-    for (threads, division) in [(1, "--shards 3 --ranges 2"), (8, "--shards 40 --ranges 2"), (2, "--shards 1 --ranges 1")] {
+    for (threads, division) in
+        [(1, "--shards 3 --ranges 2"), (8, "--shards 40 --ranges 2"), (2, "--shards 1 --ranges 1")]
+    {
         let scene = Scene::new(&[("x.bam", input.clone())], command);
         scene.plan(division).succeeds();
         let (slices, ranges) = scene.division();

@@ -135,10 +135,16 @@ fn a_directory_that_has_another_job_is_refused() {
 /// A header, and reads of one name with more than a mebibyte among others.
 fn long_template() -> String {
     let line = |name: &str, i: usize| {
-        format!("{name}\t0\tchr1\t{}\t60\t20M\t*\t0\t0\t{}\t*\tXX:Z:{}\n", 1 + i, "ACGT".repeat(5), "x".repeat(3000))
+        format!(
+            "{name}\t0\tchr1\t{}\t60\t20M\t*\t0\t0\t{}\t*\tXX:Z:{}\n",
+            1 + i,
+            "ACGT".repeat(5),
+            "x".repeat(3000)
+        )
     };
     let reads = (0..400).map(|i| line(&format!("a{i}"), i)).chain((0..500).map(|i| line("long", i)));
-    samples::HEADER.to_string() + &reads.chain((0..400).map(|i| line(&format!("b{i}"), i))).collect::<String>()
+    samples::HEADER.to_string()
+        + &reads.chain((0..400).map(|i| line(&format!("b{i}"), i))).collect::<String>()
 }
 
 #[test]

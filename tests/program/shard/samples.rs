@@ -37,7 +37,8 @@ pub fn text(templates: usize, filler: usize, seed: u64) -> String {
         let name = format!("M:1:F:1:{tile}:{x}:{y}_{i}");
         let more = "x".repeat(random.below(filler + 1));
         let group = random.pick(&["a", "b"]);
-        let fields = format!("RG:Z:{group}\tRX:Z:{umi}-{umi}\tBC:Z:{}\tMC:Z:20M\tXX:Z:{more}", &umi[..2]);
+        let fields =
+            format!("RG:Z:{group}\tRX:Z:{umi}-{umi}\tBC:Z:{}\tMC:Z:20M\tXX:Z:{more}", &umi[..2]);
         let end = format!("{bases}\t{quality}\t{fields}\n");
         let mut line = |flag: u16, place: &str| out += &format!("{name}\t{flag}\t{place}\t{end}");
         match random.below(20) {
@@ -104,6 +105,27 @@ fn parts(text: &str) -> (Vec<u8>, Vec<u8>) {
     (header, records)
 }
 
+/// The records of SAM text as BAM has them, template by template.
+pub fn by_template(text: &str) -> Vec<Vec<u8>> {
+    let (_, bytes) = parts(text);
+    let (mut rest, mut templates) = (&bytes[..], Vec::<(Vec<u8>, Vec<u8>)>::new());
+    while let Some(size) = rest.first_chunk::<4>() {
+        let (record, after) = rest.split_at(4 + u32::from_le_bytes(*size) as usize);
+        let name = readmill_record::RecordRef::new(record).qname().to_vec();
+        match templates.last_mut().filter(|last| last.0 == name) {
+            Some(last) => last.1.extend(record),
+            None => templates.push((name, record.to_vec())),
+        }
+        rest = after;
+    }
+    templates.into_iter().map(|(_, records)| records).collect()
+}
+
+/// The header of SAM text as BAM has it.
+pub fn header(text: &str) -> Vec<u8> {
+    parts(text).0
+}
+
 /// SAM text as CRAM without a reference.
 fn cram(text: &str) -> Vec<u8> {
     let scene = Scene::new(&[("x.sam", text.into())], "prep in/* -O cram,no-ref -o out/x.cram");
@@ -130,7 +152,8 @@ pub fn all(scale: usize) -> Vec<Sample> {
     let sorted = coordinate_sorted(&grouped);
     let one_place = singles(scale, |i| single(&format!("r{i}"), 500, 20));
     let long = singles(scale.min(60), |i| single(&format!("r{i}"), 900 - i * 7, 70_000 + i * 4));
-    let unplaced = |i: usize| format!("u{}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT{}\t*\n", i * 7 % 31, "A".repeat(i % 9));
+    let unplaced =
+        |i: usize| format!("u{}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT{}\t*\n", i * 7 % 31, "A".repeat(i % 9));
     vec![
         Sample::one("adjacent templates", "x.bam", support::bam(&grouped)),
         Sample::one("in coordinate order", "x.bam", support::bam(&sorted)),
@@ -150,13 +173,18 @@ pub fn all(scale: usize) -> Vec<Sample> {
         Sample::one("small blocks", "x.bam", in_blocks(&text(scale / 4, 100, 7), 300)),
         Sample::one("all at one place", "x.bam", in_blocks(&one_place, 1000)),
         Sample::one("no read has a place", "x.bam", in_blocks(&singles(scale, unplaced), 1000)),
-        Sample::one("one name for all", "x.bam", in_blocks(&singles(scale, |i| single("r", 1 + i * 7 % 900, 20)), 999)),
+        Sample::one(
+            "one name for all",
+            "x.bam",
+            in_blocks(&singles(scale, |i| single("r", 1 + i * 7 % 900, 20)), 999),
+        ),
     ]
 }
 
 /// Inputs with so few records that there is one slice, whatever is asked for.
 pub fn least() -> Vec<Sample> {
-    let huge = [record("a", 0, 9, b""), record("b", 0, 7, &huge_field()), record("c", 1, 3, b"")].concat();
+    let huge =
+        [record("a", 0, 9, b""), record("b", 0, 7, &huge_field()), record("c", 1, 3, b"")].concat();
     let huge = [bam_header(crate::faults::fixtures::HEADER), huge].concat();
     let huge = [blocks(&huge, 0xff00).concat(), EOF_BLOCK.to_vec()].concat();
     vec![

@@ -4,8 +4,8 @@
 use readmill_markdup::Item;
 use readmill_markdup::item::{
     Barcoded, End, HALF_REFS, HalfKind, HalfOrder, ItemLayout, PositionOnly, ReadSummary,
-    count_fragment_from, count_half_by_input_from, count_half_by_place_from, count_pair_from, fragment, half,
-    pair, pair_ordinals,
+    count_fragment_from, count_half_by_input_from, count_half_by_place_from, count_pair_from, fragment,
+    half, pair, pair_ordinals,
 };
 use readmill_markdup::location::Location;
 use readmill_simulate::Rng;
@@ -24,11 +24,7 @@ fn read(random: &mut Rng, ordinal: u64, template_offset: u32) -> ReadSummary {
         },
         pos: random.below(1 << 30) as i32,
         score: wide(random) / 3,
-        location: Location {
-            tile: wide(random).into(),
-            x: wide(random).into(),
-            y: wide(random).into(),
-        },
+        location: Location { tile: wide(random).into(), x: wide(random).into(), y: wide(random).into() },
         read_group: random.bits() as u16,
         first_segment: random.once_in(2),
         next_ref_id: random.below(1000) as i32 - 1,
@@ -84,17 +80,26 @@ where
             let name = one.code ^ 77;
             let mut item = half::<S>(name, &one, kind, HalfOrder::Place);
             count_half_by_place_from::<S>(&mut item, base);
-            assert_eq!(item, half::<S>(name, &whole(&one), kind, HalfOrder::Place), "{one:?} behind {base}");
+            assert_eq!(
+                item,
+                half::<S>(name, &whole(&one), kind, HalfOrder::Place),
+                "{one:?} behind {base}"
+            );
             let mut item = half::<S>(name, &one, kind, HalfOrder::Input);
             count_half_by_input_from::<S>(&mut item, base);
-            assert_eq!(item, half::<S>(name, &whole(&one), kind, HalfOrder::Input), "{one:?} behind {base}");
+            assert_eq!(
+                item,
+                half::<S>(name, &whole(&one), kind, HalfOrder::Input),
+                "{one:?} behind {base}"
+            );
         }
 
         let (mut item, end) = pair::<S>(&one, &two, one.code);
         count_pair_from::<S>(&mut item, base);
         let expected = pair::<S>(&whole(&one), &whole(&two), one.code);
         assert_eq!((item, end), expected, "{one:?} and {two:?} behind {base}");
-        let same_start = one.ordinal - u64::from(one.template_offset) == two.ordinal.wrapping_sub(two.template_offset.into());
+        let same_start = one.ordinal - u64::from(one.template_offset)
+            == two.ordinal.wrapping_sub(two.template_offset.into());
         *if same_start { &mut near } else { &mut far } += 1;
     }
     assert!(near > 1000 && far > 1000, "{near} adjacent mates, {far} others");
@@ -117,14 +122,20 @@ fn counting_from_a_record_keeps_the_order_of_items_of_a_slice() {
     let mut items: Vec<_> = (0..5000)
         .map(|_| {
             let ordinal = random.below64(1 << 20);
-            half::<PositionOnly>(u128::from(random.below(9)), &read(&mut random, ordinal, 0), HalfKind::Paired, HalfOrder::Input)
+            half::<PositionOnly>(
+                u128::from(random.below(9)),
+                &read(&mut random, ordinal, 0),
+                HalfKind::Paired,
+                HalfOrder::Input,
+            )
         })
         .collect();
     items.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
     items.iter_mut().for_each(|item| count_half_by_input_from::<PositionOnly>(item, base));
     assert!(items.is_sorted_by(|a, b| a.as_ref() <= b.as_ref()));
     let first = ReadSummary { template_offset: 0, ..read(&mut random, 5, 0) };
-    let (mut item, _) = pair::<PositionOnly>(&first, &ReadSummary { ordinal: 9, template_offset: 4, ..first }, 0);
+    let (mut item, _) =
+        pair::<PositionOnly>(&first, &ReadSummary { ordinal: 9, template_offset: 4, ..first }, 0);
     count_pair_from::<PositionOnly>(&mut item, base);
     assert_eq!(pair_ordinals::<PositionOnly>(&item), (base + 5, base + 9, base + 5));
     assert_eq!(<[u64; 6] as Item>::WORDS, 6);

@@ -25,7 +25,8 @@ fn taken(partition: &Partition) -> Cut {
 
 /// All partitions.
 fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
-    let (mut merge, mut cutter, mut cuts) = (Merge::new(Arc::clone(sources)), Cutter::default(), Vec::new());
+    let (mut merge, mut cutter, mut cuts) =
+        (Merge::new(Arc::clone(sources)), Cutter::default(), Vec::new());
     while let Some(range) = merge.next_range() {
         cuts.extend(cutter.cut(range.order().unwrap()));
     }
@@ -61,7 +62,12 @@ fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&Rang
 }
 
 /// Runs of random records, which lie on disk.
-fn random_runs(random: &mut Rng, runs: usize, pos: impl Fn(u64, &mut Rng) -> u64, long: u64) -> Arc<Sources> {
+fn random_runs(
+    random: &mut Rng,
+    runs: usize,
+    pos: impl Fn(u64, &mut Rng) -> u64,
+    long: u64,
+) -> Arc<Sources> {
     let (sort, spill) = (sorter(), Arc::new(Spill::new(&[std::env::temp_dir()])));
     let mut first = 0;
     let spilled = (0..runs).map(|run| {
@@ -112,14 +118,17 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
 fn starts_tell_the_bytes_before_them_and_their_number_is_what_is_wanted() {
     let mut random = Rng::new(9);
     let sources = random_runs(&mut random, 4, |_, random| random.below64(1 << 19), 1000);
-    let all: Vec<(u64, Vec<u8>)> = whole(&sources).into_iter().flat_map(|(_, records)| records).collect();
+    let all: Vec<(u64, Vec<u8>)> =
+        whole(&sources).into_iter().flat_map(|(_, records)| records).collect();
     let starts = ranges::divide(&sources, 4).unwrap();
     assert!(!starts.is_empty());
     for start in starts {
         let mut merge = Merge::after(Arc::clone(&sources), &start);
         let mut behind = 0;
         while let Some(range) = merge.next_range() {
-            let bytes = |partition: &Partition| taken(partition).1.iter().map(|(_, raw)| raw.len() as u64).sum::<u64>();
+            let bytes = |partition: &Partition| {
+                taken(partition).1.iter().map(|(_, raw)| raw.len() as u64).sum::<u64>()
+            };
             behind += bytes(&Partition::from(range.order().unwrap()));
         }
         let sum: u64 = all.iter().map(|(_, raw)| raw.len() as u64).sum();
