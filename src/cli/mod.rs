@@ -140,7 +140,10 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
 
 /// Carries out a plan, in stages if that is asked for.
 fn resume(flag: &shard::ResumeFlag, plan: &Plan, arguments: &[OsString]) -> Result<ExitCode, Error> {
-    if flag.run(plan, arguments)? { Ok(ExitCode::SUCCESS) } else { process(plan) }
+    let in_stages = flag.run(plan, arguments);
+    #[cfg(debug_assertions)]
+    readmill::audit::check(plan.resources.memory)?;
+    if in_stages? { Ok(ExitCode::SUCCESS) } else { process(plan) }
 }
 
 fn process(plan: &Plan) -> Result<ExitCode, Error> {
@@ -160,8 +163,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
             "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
         )
     };
-    let parsed =
-        Cli::try_parse_from(words).map_err(|error| refused(error.to_string().trim().to_string()))?;
+    let parsed = Cli::try_parse_from(words).map_err(|error| refused(plain(&error)))?;
     match parsed.command {
         Command::Sort(it) => it.plan(plan::Command::Sort),
         Command::Merge(it) => it.plan(plan::Command::Merge),
@@ -169,6 +171,14 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
         Command::Prep(it) => it.plan(),
         _ => Err(refused(format!("{name} cannot be done in stages"))),
     }
+}
+
+/// The text of an error of the command line, without what clap says before and behind it.
+fn plain(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.split("\n\nUsage:").next().unwrap_or_default();
+    let text = text.split("\n\nFor more information").next().unwrap_or_default();
+    text.trim().trim_start_matches("error: ").to_string()
 }
 
 /// Says what went wrong and picks the exit code.

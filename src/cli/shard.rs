@@ -233,6 +233,10 @@ impl Shard {
 impl PlanArgs {
     fn run(&self, make: MakePlan) -> Result<()> {
         let command = words(&self.command)?;
+        if command.iter().any(|word| word == "--resume" || word.starts_with("--resume=")) {
+            return Err(Error::usage("--resume carries out all stages by itself")
+                .hint("leave it out, or give the command by itself"));
+        }
         let plan = make(&command)?;
         let console = Console::new(plan.resources.verbosity);
         let division =

@@ -128,7 +128,7 @@ fn only_sample(header: &Header) -> Option<String> {
 }
 
 /// The files that the plan names.
-fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
+pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let all = [

@@ -1,5 +1,6 @@
 //! Plans a job, and carries out all stages that are missing.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use readmill_record::{Error, ErrorKind, Result};
@@ -26,7 +27,7 @@ const SLICE: u64 = 1 << 30;
 pub const MOST: usize = 4096;
 
 /// How many times `run` makes damaged files anew.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 8;
 
 impl Work {
     /// Plans `plan`, which `command` stands for, in `directory`. If the same was planned there before, that job goes on.
@@ -41,6 +42,7 @@ impl Work {
         console: &Console,
     ) -> Result<Self> {
         refusals::check(&plan)?;
+        Work::check_names(directory, &plan)?;
         let mut job = Job::new(&plan, command)?;
         if let Some(planned) = Job::read(directory)? {
             if !planned.does_the_same_as(&job) {
@@ -48,17 +50,19 @@ impl Work {
                 return Err(Error::usage(what)
                     .hint("use another directory, or empty this one: readmill shard clean"));
             }
-            return Ok(Work { directory: directory.into(), hash: planned.hash(), job: planned, plan });
+            let (hash, sources) = (planned.hash(), RefCell::default());
+            return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
-        std::fs::create_dir_all(directory)
-            .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
         let bytes: u64 = job.inputs.iter().map(|input| input.size).sum();
         let usual = (bytes.div_ceil(SLICE) as usize).clamp(1, MOST);
         let slices = division.slices.unwrap_or(usual);
         stages::plan(&plan, &mut job, slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
+        std::fs::create_dir_all(directory)
+            .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
         job.write(directory)?;
-        Ok(Work { directory: directory.into(), hash: job.hash(), job, plan })
+        let (hash, sources) = (job.hash(), RefCell::default());
+        Ok(Work { directory: directory.into(), hash, job, plan, sources })
     }
 
     /// Carries out all stages that are missing, one after the other.

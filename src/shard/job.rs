@@ -46,6 +46,8 @@ pub struct Job {
     pub anchor: Vec<u8>,
     /// How duplicates are found, where they are marked.
     pub duplicates: Option<DuplicateChoice>,
+    /// A hash of all of the above: nobody edits a plan.
+    pub checksum: String,
 }
 
 /// A file, as it was when the job was planned.
@@ -55,8 +57,8 @@ pub struct InputIdentity {
     pub path: PathBuf,
     /// Bytes.
     pub size: u64,
-    /// Seconds from 1970 to its last change.
-    pub changed: i64,
+    /// When it was changed last: seconds from 1970, and nanoseconds.
+    pub changed: [i64; 2],
 }
 
 /// A part of an input: whole records from one position to another.
@@ -105,7 +107,7 @@ impl InputIdentity {
                 .hint("a job in stages reads its input more than once: give a file, not a pipe"));
         }
         let path = std::path::absolute(path).map_err(failed)?;
-        Ok(InputIdentity { path, size: meta.len(), changed: meta.mtime() })
+        Ok(InputIdentity { path, size: meta.len(), changed: [meta.mtime(), meta.mtime_nsec()] })
     }
 
     /// Refuses the file if it has changed.
@@ -136,6 +138,7 @@ impl Job {
             ranges: 0,
             anchor: Vec::new(),
             duplicates: None,
+            checksum: String::new(),
         })
     }
 
@@ -148,9 +151,15 @@ impl Job {
             Err(error) => return Err(Error::io(format!("{} cannot be read", path.display()), &error)),
         };
         let job: Job = serde_json::from_str(&text).map_err(|error| {
-            Error::input(format!("{} is damaged: {error}", path.display()))
+            Error::input(format!("the plan is damaged: {error}"))
+                .file(&path)
                 .hint("plan the job anew, in another directory")
         })?;
+        if job.checksum != job.sum() {
+            return Err(Error::input("the plan was edited, or is damaged")
+                .file(&path)
+                .hint("plan the job anew, in another directory"));
+        }
         if job.format != FORMAT || job.program != program()? {
             let what =
                 format!("{} was planned by another build of readmill ({})", path.display(), job.program);
@@ -160,8 +169,15 @@ impl Job {
         Ok(Some(job))
     }
 
-    /// Writes the job into a directory.
-    pub fn write(&self, directory: &Path) -> Result<()> {
+    /// The hash of everything but itself.
+    fn sum(&self) -> String {
+        let text = Job { checksum: String::new(), ..self.clone() }.text();
+        format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+
+    /// Writes the job, to which nothing is added later, into a directory.
+    pub fn write(&mut self, directory: &Path) -> Result<()> {
+        self.checksum = self.sum();
         let path = directory.join(FILE_NAME);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);

@@ -3,6 +3,23 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+/// The name that a file will get which has this temporary name; `None` if it is no temporary name.
+pub fn temporary_target(name: &str) -> Option<&str> {
+    let (rest, nonce) = name.strip_prefix('.')?.rsplit_once('.')?;
+    let (rest, process) = rest.rsplit_once('.')?;
+    let is_ours = !nonce.is_empty()
+        && nonce.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && !process.is_empty()
+        && process.bytes().all(|byte| byte.is_ascii_digit());
+    // A host's name may have dots; names of stages have none, and that of the plan has one.
+    let target = if rest.starts_with(super::job::FILE_NAME) {
+        super::job::FILE_NAME
+    } else {
+        rest.split('.').next()?
+    };
+    is_ours.then_some(target)
+}
+
 /// A name in the same directory that no other process uses, on whatever machine.
 pub fn temporary_name(path: &Path) -> PathBuf {
     let host = rustix::system::uname().nodename().to_string_lossy().replace('/', "-");

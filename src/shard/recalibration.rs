@@ -45,7 +45,7 @@ impl Work {
             })?;
         }
         let events = into.check_from(start)?;
-        into.finish(&ComparedRange { events })
+        self.finish(into, &ComparedRange { events })
     }
 
     pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
@@ -84,7 +84,7 @@ impl Work {
         into.spill().append(&mut extent, &found)?;
         state.console().say(&format!("readmill: {number} positions differ too often, and are left out"));
         let sites = into.check_from(start)?;
-        into.finish(&FoundSites { sites, number })
+        self.finish(into, &FoundSites { sites, number })
     }
 
     /// Reads the sites that were found; `None` where they are not looked for.
@@ -111,7 +111,7 @@ impl Work {
         let sites = self.found_sites(state.ledger())?;
         let totals =
             range.map(|range| state.count(inputs, RangeInput { sites, ..range })).transpose()?;
-        into.finish(&totals.unwrap_or_default())
+        self.finish(into, &totals.unwrap_or_default())
     }
 
     pub(super) fn table(&self, state: &RunState<'_>) -> Result<()> {
@@ -120,7 +120,7 @@ impl Work {
             let file: StageFile<Totals> = self.need(Stage::Count(range), state.ledger())?;
             all.append(file.footer);
         }
-        self.create(Stage::Table)?.finish(&all)
+        self.finish(self.create(Stage::Table)?, &all)
     }
 
     /// The counts of all reads, where they are recalibrated by them.

@@ -1,8 +1,12 @@
 //! The file of a finished stage: complete under its name, or not there at all.
 //!
 //! ```text
-//! magic (8 bytes) | hash of the job (16) | data | footer (postcard) | CRC-32 of the footer (4) | its length (8) | magic
+//! magic (8 bytes) | hash of the job (16) | stage (16) | data | footer (postcard) | identity (8) | its length (8) | magic
 //! ```
+//!
+//! The footer begins with the files that this one was made from: their names and identities. The identity of a file is the
+//! XXH3 hash of its footer, in which all data have checksums. A file that was made from others than those that are there
+//! now is stale: it may say that a record is where it is no more.
 //!
 //! Data are extents, as in the spill ([`readmill_format::spill`]); the footer says where they lie. A file is written under
 //! a name that no other process uses, synced, and then linked to its own name. If that is taken, another process was
@@ -16,26 +20,52 @@ use std::sync::Arc;
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Charge, Error, Ledger, Result};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::job::JobHash;
 use super::names::{sync_directory, temporary_name};
+use crate::outputs::signal;
 
 /// The first and the last bytes of a file.
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
 
 /// Bytes before the data.
-const HEAD: usize = MAGIC.len() + size_of::<JobHash>();
+const HEAD: usize = MAGIC.len() + size_of::<JobHash>() + STAGE;
+
+/// Bytes of the name of the stage, with zeros behind it.
+const STAGE: usize = 16;
 
 /// Bytes after the footer.
-const TAIL: usize = 4 + 8 + MAGIC.len();
+const TAIL: usize = 8 + 8 + MAGIC.len();
 
 /// Bytes that a checksum reads at a time.
 const PIECE: usize = 1 << 20;
 
 /// The ledger name of footers.
 const FOOTERS: &str = "footers of stage files";
+
+/// A file that another one was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its name in the directory of the job.
+    pub name: String,
+    /// Its identity.
+    pub identity: u64,
+}
+
+/// The first bytes of the file `name` of a job.
+fn head(job: JobHash, name: &str) -> Vec<u8> {
+    let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
+    head.resize(HEAD, 0);
+    head
+}
+
+/// The name of a file.
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
 
 /// A file of a stage that is being written.
 pub struct StageWriter {
@@ -46,7 +76,7 @@ pub struct StageWriter {
 }
 
 /// Some data of a stage file, and their checksum.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Checked {
     start: u64,
     end: u64,
@@ -58,13 +88,8 @@ impl StageWriter {
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
         let temporary = temporary_name(path);
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .map_err(|e| failed(&e))?;
-        file.write_all(MAGIC).and_then(|()| file.write_all(&job.0)).map_err(|e| failed(&e))?;
+        let mut file = signal::create(&temporary, path)?;
+        file.write_all(&head(job, &name_of(path))).map_err(|e| failed(&e))?;
         let same = file.try_clone().map_err(|e| failed(&e))?;
         let spill = Arc::new(Spill::into_file(&temporary, same));
         Ok(StageWriter { path: path.to_path_buf(), temporary, file, spill })
@@ -87,12 +112,12 @@ impl StageWriter {
         Ok(Checked { start, end, crc })
     }
 
-    /// Completes the file, and gives it its name.
-    pub fn finish(self, footer: &impl Serialize) -> Result<()> {
-        let mut bytes = postcard::to_stdvec(footer)
+    /// Completes the file, which was made from `sources`, and gives it its name.
+    pub fn finish(self, sources: &[Source], footer: &impl Serialize) -> Result<()> {
+        let mut bytes = postcard::to_stdvec(&(sources, footer))
             .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
-        let (crc, length) = (crc32fast::hash(&bytes), bytes.len() as u64);
-        bytes.extend_from_slice(&crc.to_le_bytes());
+        let (identity, length) = (xxh3_64(&bytes), bytes.len() as u64);
+        bytes.extend_from_slice(&identity.to_le_bytes());
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(MAGIC);
         let end = self.end()?;
@@ -115,7 +140,7 @@ impl StageWriter {
 
 impl Drop for StageWriter {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.temporary);
+        signal::remove(&self.temporary);
     }
 }
 
@@ -125,64 +150,85 @@ pub struct StageFile<T> {
     pub path: PathBuf,
     /// The file.
     pub file: File,
+    /// Its identity.
+    pub identity: u64,
     /// Its footer.
     pub footer: T,
     /// Charge of the footer.
     pub charge: Charge,
 }
 
-impl<T: DeserializeOwned> StageFile<T> {
+/// A file whose footer is not decoded yet.
+pub struct UndecodedFile {
+    path: PathBuf,
+    file: File,
+    identity: u64,
+    /// The files that it was made from.
+    pub sources: Vec<Source>,
+    footer: Vec<u8>,
+    charge: Charge,
+}
+
+impl UndecodedFile {
     /// Opens the file `path` of the job with this hash; `None` if it is not there.
     ///
     /// # Errors
     /// It is damaged: then it has been removed, and running its stage again writes it anew. It belongs to another job. Its
     /// footer does not fit into the memory.
     pub fn open(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Option<Self>> {
-        let Some((file, bytes, charge)) = Self::open_undecoded(path, job, ledger)? else {
-            return Ok(None);
-        };
-        let footer = postcard::from_bytes(&bytes).map_err(|_| damaged(path))?;
-        Ok(Some(StageFile { path: path.to_path_buf(), file, footer, charge }))
-    }
-
-    /// Opens a file, and reads its footer.
-    fn open_undecoded(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Option<OpenedFile>> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == IoKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&error)),
         };
-        let mut head = [0; HEAD];
-        if let Err(error) = file.read_exact(&mut head) {
+        let mut start = [0; HEAD];
+        if let Err(error) = file.read_exact(&mut start) {
             return match error.kind() {
                 IoKind::UnexpectedEof => Err(damaged(path)),
                 _ => Err(failed(&error)),
             };
         }
-        if head[..MAGIC.len()] != *MAGIC {
+        if start[..MAGIC.len()] != *MAGIC {
             return Err(damaged(path));
         }
-        if head[MAGIC.len()..] != job.0 {
-            let what =
-                format!("{} belongs to another job, or another version of readmill", path.display());
-            return Err(Error::input(what)
+        if start[MAGIC.len()..][..job.0.len()] != job.0 {
+            return Err(Error::input("the file belongs to another job, or another version of readmill")
+                .file(path)
                 .hint("use another directory, or empty this one: readmill shard clean"));
         }
+        if start[..] != head(job, &name_of(path)) {
+            return Err(damaged(path)); // it is the file of another stage
+        }
         let size = file.metadata().map_err(|e| failed(&e))?.len();
-        let (bytes, charge) = footer(&file, size, ledger).map_err(|error| match error {
+        let (bytes, identity, charge) = footer(&file, size, ledger).map_err(|error| match error {
             FooterError::Damaged => damaged(path),
             FooterError::Io(error) => failed(&error),
             FooterError::Memory(error) => error,
         })?;
-        Ok(Some((file, bytes, charge)))
+        let (sources, rest) = postcard::take_from_bytes(&bytes).map_err(|_| damaged(path))?;
+        let footer = rest.to_vec();
+        Ok(Some(UndecodedFile { path: path.to_path_buf(), file, identity, sources, footer, charge }))
     }
 
-    /// Whether a complete file of this job is there. Its footer is compared with its checksum, but not decoded.
-    pub fn exists(path: &Path, job: JobHash) -> Result<bool> {
-        Ok(StageFile::<()>::open_undecoded(path, job, &Ledger::unlimited())?.is_some())
+    /// Decodes the footer.
+    pub fn decode<T: DeserializeOwned>(self) -> Result<StageFile<T>> {
+        let UndecodedFile { path, file, identity, footer, charge, .. } = self;
+        let footer = postcard::from_bytes(&footer).map_err(|_| damaged(&path))?;
+        Ok(StageFile { path, file, identity, footer, charge })
     }
+}
 
+/// Returns the identity of the complete file `path`, of whatever job; `None` if it is not there, or cut short.
+pub fn identity(path: &Path) -> Option<u64> {
+    let file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    let mut tail = [0; TAIL];
+    file.read_exact_at(&mut tail, size.checked_sub(TAIL as u64)?).ok()?;
+    tail.first_chunk::<8>().map(|identity| u64::from_le_bytes(*identity))
+}
+
+impl<T> StageFile<T> {
     /// Compares data with their checksum.
     ///
     /// # Errors
@@ -212,22 +258,20 @@ impl<T: DeserializeOwned> StageFile<T> {
     }
 }
 
-/// A file, its footer as it is stored, and its charge.
-type OpenedFile = (File, Vec<u8>, Charge);
-
 enum FooterError {
     Damaged,
     Io(std::io::Error),
     Memory(Error),
 }
 
-/// Reads and checks the bytes of a footer; also returns their charge, with that of the footer itself.
-fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, Charge), FooterError> {
+/// Reads and checks the bytes of a footer; also returns the identity of the file, and the charge of the bytes and of the
+/// footer itself.
+fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
     let least = (HEAD + TAIL) as u64;
     let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
     let mut tail = [0; TAIL];
     file.read_exact_at(&mut tail, size - TAIL as u64).map_err(FooterError::Io)?;
-    let (crc, rest) = tail.split_first_chunk::<4>().ok_or(FooterError::Damaged)?;
+    let (identity, rest) = tail.split_first_chunk::<8>().ok_or(FooterError::Damaged)?;
     let (length, magic) = rest.split_first_chunk::<8>().ok_or(FooterError::Damaged)?;
     let length = u64::from_le_bytes(*length);
     if magic != MAGIC || length > room {
@@ -237,10 +281,11 @@ fn footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, Charge), 
     let charge = ledger.charge(FOOTERS, 9 * length).map_err(FooterError::Memory)?;
     let mut bytes = vec![0; length as usize];
     file.read_exact_at(&mut bytes, size - TAIL as u64 - length).map_err(FooterError::Io)?;
-    if crc32fast::hash(&bytes) != u32::from_le_bytes(*crc) {
+    let identity = u64::from_le_bytes(*identity);
+    if xxh3_64(&bytes) != identity {
         return Err(FooterError::Damaged);
     }
-    Ok((bytes, charge))
+    Ok((bytes, identity, charge))
 }
 
 /// Returns the CRC-32 of a part of a file, whose pieces go to `each`.
@@ -267,6 +312,16 @@ pub fn damaged(path: &Path) -> Error {
     let _ = std::fs::remove_file(path);
     Error::temporary(format!("{} was damaged, and has been removed", path.display()))
         .hint("run its stage again, or all that are missing: readmill shard run")
+}
+
+/// Removes a file that was made from other files than those that are there now.
+pub fn stale(path: &Path) -> Error {
+    let _ = std::fs::remove_file(path);
+    let what = format!(
+        "{} was made from files that have been made anew since, and has been removed",
+        path.display()
+    );
+    Error::temporary(what).hint("run its stage again, or all that are missing: readmill shard run")
 }
 
 /// Makes the extents of a stage file extents of a spill, which takes the file.

@@ -3,6 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use readmill_format::chain::INSIDE_A_RECORD;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, ErrorKind, Result};
 
@@ -28,7 +29,7 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Res
             return Err(Error::usage("mates are to be fixed, which a job in stages cannot do")
                 .hint("leave it out, or run the command without stages"));
         }
-        let FirstDecisions { anchor, duplicates } = state.decide(&mut inputs)?;
+        let FirstDecisions { anchor, duplicates, .. } = state.decide(&mut inputs)?;
         job.anchor = anchor;
         job.duplicates = duplicates
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
@@ -53,6 +54,7 @@ impl Work {
 
     /// Carries out a stage, unless it is finished.
     pub(super) fn try_stage(&self, stage: Stage, console: &Console) -> Result<Outcome> {
+        self.sources.borrow_mut().clear();
         if self.find(stage)? {
             console.say(&format!("readmill: {} was finished before", stage.title()));
             return Ok(Outcome::Found);
@@ -70,14 +72,31 @@ impl Work {
             Stage::Write(range) => self.write(range, state, &inputs),
             Stage::Join => self.join(state),
         });
-        made.map_err(|error| self.with_stage(stage, error)).map(|()| Outcome::Done)
+        made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
+    }
+
+    /// Removes a file of an earlier stage whose data turned out to be damaged.
+    fn removed(&self, error: Error) -> Error {
+        match &error.place.file {
+            Some(path) if error.kind == ErrorKind::Temporary && path.starts_with(&self.directory) => {
+                damaged(path)
+            }
+            _ => error,
+        }
     }
 
     /// Names the slice in an error about a record, which counts from its start.
     fn with_stage(&self, stage: Stage, mut error: Error) -> Error {
         if let (Stage::Map(slice), Some(_)) = (stage, error.place.record) {
             let of = self.job.slices.len();
-            if of > 1 {
+            let is_inner = self.job.slices[slice].bounds.is_some_and(|bounds| bounds.to.is_some());
+            if is_inner && error.what == INSIDE_A_RECORD {
+                error.what = format!(
+                    "slice {} of {of} ends inside a record: its border was guessed wrong",
+                    slice + 1
+                );
+                error.hint = Some("plan the job anew with another number of slices (--shards)".into());
+            } else if of > 1 {
                 error.what =
                     format!("{} (the record is counted in slice {} of {of})", error.what, slice + 1);
             }
@@ -105,7 +124,7 @@ impl Work {
         // The frames of the run have checksums of their own; ends have none.
         let data = value.ends.as_ref().and_then(|ends| ends.start());
         let data = data.map(|start| into.check_from(start)).transpose()?;
-        into.finish(&Checked { value, data })
+        self.finish(into, &Checked { value, data })
     }
 
     fn cut(&self, state: &RunState<'_>) -> Result<()> {
@@ -137,11 +156,11 @@ impl Work {
             return Err(Error::input(
                 "a template has more than 1 MiB of records, and where it is cut depends on the slices",
             )
-            .hint("mark duplicates without stages, or in one slice: readmill shard plan --slices 1"));
+            .hint("mark duplicates without stages, or in one slice: readmill shard plan --shards 1"));
         }
         let slices = self.runs(files, &cut.bases, &mut spill, ledger)?;
         cut.starts = state.divide(slices, Arc::new(spill), self.job.ranges)?;
-        self.create(Stage::Cut)?.finish(&cut)
+        self.finish(self.create(Stage::Cut)?, &cut)
     }
 
     fn judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
@@ -167,7 +186,7 @@ impl Work {
         let value =
             state.judge(inputs, &decided, slices, [records, u64::from(was_cut)], spill, into.spill())?;
         let data = Some(into.check_from(start)?);
-        into.finish(&Checked { value, data })
+        self.finish(into, &Checked { value, data })
     }
 
     fn write(
@@ -190,7 +209,7 @@ impl Work {
             )?,
             None => state.no_range(into.spill())?,
         };
-        into.finish(&value)
+        self.finish(into, &value)
     }
 
     fn join(&self, state: RunState<'_>) -> Result<()> {
@@ -204,7 +223,7 @@ impl Work {
         let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
         let range = |number: usize| {
             let file: StageFile<WrittenRange> = self.need(Stage::Write(number), &ledger)?;
-            let StageFile { path, file, footer: range, charge } = file;
+            let StageFile { path, file, footer: range, charge, .. } = file;
             let mut at = range.extent.start;
             let read = move |part: &crate::outputs::staged_parts::StagedPart, bytes: &mut Vec<u8>| {
                 let _ = &charge;
@@ -224,10 +243,9 @@ impl Work {
         let console = state.console();
         let summary = state.join(&self.decided(), joined, &mut (0..self.job.ranges).map(range))?;
         console.say(&format!("readmill: {} records read, {} written", summary.read, summary.written));
-        let outputs =
-            self.outputs().ok_or_else(|| Error::bug("the output is not where it was written"))?;
+        let outputs = self.outputs();
         let path = self.path(Stage::Join);
         let _ = std::fs::remove_file(&path); // of an output that is gone
-        self.create(Stage::Join)?.finish(&outputs)
+        self.finish(self.create(Stage::Join)?, &outputs)
     }
 }

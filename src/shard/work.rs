@@ -1,5 +1,7 @@
 //! A planned job: its stages, and their files.
 
+use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +10,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job, JobHash};
+use super::names::temporary_target;
 use super::stage::Stage;
-use super::stage_file::{StageFile, StageWriter};
+use super::stage_file::{self, Source, StageFile, StageWriter, UndecodedFile};
+use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources};
 use crate::run::stages::FirstDecisions;
 
@@ -20,13 +24,16 @@ pub struct Work {
     pub(super) job: Job,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
+    /// The files that the current stage has read.
+    pub(super) sources: RefCell<Vec<Source>>,
 }
 
 /// The output, as it was when it was joined.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinFile {
-    /// Bytes of each file, and when it was changed last, in nanoseconds from 1970.
-    outputs: Vec<(u64, i64)>,
+    /// Bytes of each file, and when it was changed last: seconds from 1970, and nanoseconds; `None` for one that is not
+    /// there.
+    outputs: Vec<Option<(u64, [i64; 2])>>,
 }
 
 impl Work {
@@ -47,7 +54,7 @@ impl Work {
                 .hint("run its stages in the environment in which it was planned, or plan it anew"));
         }
         resources(&mut plan.resources);
-        Ok(Work { directory: directory.into(), job, hash, plan })
+        Ok(Work { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
     }
 
     /// The job.
@@ -119,38 +126,61 @@ impl Work {
         self.path(stage).exists()
     }
 
-    /// Whether a stage is finished, and its file is whole.
+    /// Whether a stage is finished: its file is whole, and made from the files that are there now.
     pub(super) fn find(&self, stage: Stage) -> Result<bool> {
-        let ledger = Ledger::unlimited();
-        Ok(match stage {
-            Stage::Join => {
-                let found = self.open_file::<JoinFile>(stage, &ledger)?;
-                found.is_some_and(|found| self.outputs().is_some_and(|now| now == found.footer))
+        let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
+        if !self.is_current(&found.sources)? {
+            let _ = stage_file::stale(&self.path(stage)); // it is removed, and will be made anew
+            return Ok(false);
+        }
+        if stage != Stage::Join {
+            return Ok(true);
+        }
+        let joined: StageFile<JoinFile> = found.decode()?;
+        Ok(self.outputs() == joined.footer)
+    }
+
+    fn open_file(&self, stage: Stage, ledger: &Ledger) -> Result<Option<UndecodedFile>> {
+        UndecodedFile::open(&self.path(stage), self.hash, ledger)
+    }
+
+    /// Whether files are those that are there now, as far as they are there.
+    fn is_current(&self, sources: &[Source]) -> Result<bool> {
+        for source in sources {
+            let path = self.directory.join(&source.name);
+            if stage_file::identity(&path).is_some_and(|now| now != source.identity) {
+                // A damaged file proves nothing, and is removed.
+                return Ok(UndecodedFile::open(&path, self.hash, &Ledger::unlimited())?.is_none());
             }
-            _ => StageFile::<()>::exists(&self.path(stage), self.hash)?,
-        })
+        }
+        Ok(true)
     }
 
-    fn open_file<T: DeserializeOwned>(
-        &self,
-        stage: Stage,
-        ledger: &Ledger,
-    ) -> Result<Option<StageFile<T>>> {
-        StageFile::open(&self.path(stage), self.hash, ledger)
-    }
-
-    /// Opens the file of a stage that must be finished.
+    /// Opens the file of a stage that must be finished, for a stage that is made from it.
     pub(super) fn need<T: DeserializeOwned>(
         &self,
         stage: Stage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
+        let path = self.path(stage);
         let missing = || {
-            let what =
-                format!("{} is missing: {} is not finished", self.path(stage).display(), stage.title());
-            Error::input(what).hint("run that stage first, or all that are missing: readmill shard run")
+            Error::input(format!("the file is missing: {} is not finished", stage.title()))
+                .file(&path)
+                .hint("run that stage first, or all that are missing: readmill shard run")
         };
-        self.open_file(stage, ledger)?.ok_or_else(missing)
+        let file = self.open_file(stage, ledger)?.ok_or_else(missing)?;
+        if !self.is_current(&file.sources)? {
+            return Err(stage_file::stale(&path));
+        }
+        let file = file.decode()?;
+        let source = Source { name: stage.file_name(), identity: file.identity };
+        self.sources.borrow_mut().push(source);
+        Ok(file)
+    }
+
+    /// Completes the file of a stage, which was made from all files that were opened for it.
+    pub(super) fn finish(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
+        file.finish(&self.sources.borrow(), footer)
     }
 
     pub(super) fn create(&self, stage: Stage) -> Result<StageWriter> {
@@ -159,42 +189,77 @@ impl Work {
 
     pub(super) fn decided(&self) -> FirstDecisions {
         let duplicates = self.job.duplicates.map(|it| (it.mate_pairing, it.optical_distance));
-        FirstDecisions { anchor: self.job.anchor.clone(), duplicates }
+        FirstDecisions { anchor: self.job.anchor.clone(), duplicates, slices: self.job.slices.len() }
     }
 
-    /// The output files as they are; `None` if one is missing.
-    pub(super) fn outputs(&self) -> Option<JoinFile> {
-        let state = |path: &Path| {
-            std::fs::metadata(path)
-                .ok()
-                .map(|meta| (meta.len(), meta.mtime() * 1_000_000_000 + meta.mtime_nsec()))
+    /// The outputs as they are now: the main one with its index, and the reports.
+    pub(super) fn outputs(&self) -> JoinFile {
+        let main = self.plan.destination.main();
+        let names = main.into_iter().flat_map(|output| {
+            output.files().into_iter().chain(index_names(&output.path)).collect::<Vec<_>>()
+        });
+        let reports = report_files::paths(&self.plan).into_iter().map(|(_, path)| path.to_path_buf());
+        let state = |path: PathBuf| {
+            let meta = std::fs::metadata(path).ok()?;
+            Some((meta.len(), [meta.mtime(), meta.mtime_nsec()]))
         };
-        let files = self.plan.destination.main()?.files();
-        Some(JoinFile { outputs: files.iter().map(|path| state(path)).collect::<Option<_>>()? })
+        JoinFile { outputs: names.chain(reports).map(state).collect() }
+    }
+
+    /// Refuses inputs and outputs that would take the names of stage files.
+    pub(super) fn check_names(directory: &Path, plan: &Plan) -> Result<()> {
+        let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+        let is_there = |path: &Path| {
+            let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            std::fs::canonicalize(parent.unwrap_or(Path::new(".")))
+                .is_ok_and(|parent| parent == directory)
+        };
+        let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.files());
+        let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
+        let mut all = plan.inputs.iter().cloned().chain(outputs).chain(reports);
+        match all.find(|path| is_there(path) && path.file_name().is_some_and(is_own_name)) {
+            None => Ok(()),
+            Some(path) => {
+                Err(Error::usage(format!("{} has the name of a stage's file", path.display()))
+                    .hint("give another directory for the stages, or another name"))
+            }
+        }
     }
 
     /// Removes the files of the job, and the directory if nothing else is in it.
     pub fn clean(directory: &Path) -> Result<()> {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
-        let is_ours = |name: &str| {
-            let name = name.strip_prefix('.').unwrap_or(name);
-            ["map-", "compare-", "count-", "write-"].iter().any(|start| name.starts_with(start))
-                || ["cut", "judge", "sites", "table", "join", job::FILE_NAME].iter().any(|own| {
-                    name == *own || name.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'))
-                })
-        };
-        if Job::read(directory)?.is_none() {
+        if !directory.join(job::FILE_NAME).exists() {
             return Err(Error::usage(format!("{} has no job in stages", directory.display()))
                 .hint("name the directory that was given to shard plan by --work"));
         }
         for entry in std::fs::read_dir(directory).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            if entry.file_name().to_str().is_some_and(is_ours) {
-                std::fs::remove_file(entry.path()).map_err(failed)?;
+            if is_own_name(&entry.file_name()) {
+                match std::fs::remove_file(entry.path()) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(failed(error));
+                    }
+                    _ => {} // another process may do the same
+                }
             }
         }
         let _ = std::fs::remove_dir(directory); // other files may be there
         Ok(())
     }
+}
+
+/// Whether a file of this name is one of ours: complete, or under its temporary name.
+fn is_own_name(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    is_stage_name(name) || temporary_target(name).is_some_and(is_stage_name)
+}
+
+/// Whether a file of this name is the complete file of a stage, or the plan.
+fn is_stage_name(name: &str) -> bool {
+    let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = ["map-", "compare-", "count-", "write-"];
+    ["cut", "judge", "sites", "table", "join", job::FILE_NAME].contains(&name)
+        || numbered.iter().any(|stage| name.strip_prefix(stage).is_some_and(is_number))
 }

@@ -28,6 +28,7 @@ mod presorted;
 mod processors;
 mod sample_names;
 mod shapes;
+mod shard;
 mod sort;
 mod steps;
 mod support;

@@ -20,6 +20,9 @@ const MOST_REUSED: usize = 3 << 19;
 /// Number of consecutive records that must look right for a guess. (A wrong guess costs only time.)
 const CHAIN: usize = 4;
 
+/// The error of a file that is cut short.
+pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
+
 /// A chunk of inflated bytes with the records that start in it.
 #[derive(Default)]
 pub struct Opened {
@@ -232,7 +235,7 @@ impl ChunkLinker {
     pub fn finish(&mut self, mut batch: Batch) -> Linked {
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let mut fault = (whole < self.waiting.len()).then(|| {
-            Error::input("the file ends inside a record")
+            Error::input(INSIDE_A_RECORD)
                 .record(self.next - self.base + self.lengths.len() as u64)
                 .hint("it is truncated: get it again")
         });

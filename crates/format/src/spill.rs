@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::spill_codec;
+
 /// The files of the given directories.
 pub struct Spill {
     dirs: Vec<PathBuf>,
@@ -21,6 +23,8 @@ pub struct Spill {
     /// Files with a name, which are only read, by the numbers after those of `files`.
     adopted: Vec<(PathBuf, File)>,
     written: AtomicU64,
+    /// Whether it is one file that has a name, which stands for the directory.
+    has_name: bool,
 }
 
 /// A range of one of the files.
@@ -38,13 +42,13 @@ pub struct Extent {
 impl Spill {
     /// A spill that makes its files when they are first needed.
     pub fn new(dirs: &[PathBuf]) -> Self {
-        let (files, adopted, written) = Default::default();
-        Spill { dirs: dirs.to_vec(), files, adopted, written }
+        let (files, adopted, written, has_name) = Default::default();
+        Spill { dirs: dirs.to_vec(), files, adopted, written, has_name }
     }
 
     /// A spill into this file, after what it has already; errors name `path`.
     pub fn into_file(path: &Path, file: File) -> Self {
-        Spill { files: OnceLock::from(vec![file]), ..Spill::new(&[path.to_path_buf()]) }
+        Spill { files: OnceLock::from(vec![file]), has_name: true, ..Spill::new(&[path.to_path_buf()]) }
     }
 
     /// Adds a file, which is only read; `extents` become extents of it.
@@ -122,18 +126,30 @@ impl Spill {
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
         if let Some((path, file)) = self.adopted(extent.file) {
-            return file
-                .read_exact_at(into, at)
-                .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e));
+            return file.read_exact_at(into, at).map_err(|e| match e.kind() {
+                std::io::ErrorKind::UnexpectedEof => self.damaged(extent),
+                _ => Error::io(format!("{} cannot be read", path.display()), &e),
+            });
         }
         let file = &self.files()?[extent.file];
         file.read_exact_at(into, at)
             .map_err(|e| self.error(extent.file, "reading back what was spilled", &e))
     }
 
+    /// Returns the error for data of an extent that came back changed. It names the file if that has a name.
+    pub fn damaged(&self, extent: &Extent) -> Error {
+        match self.adopted(extent.file) {
+            Some((path, _)) => Error::temporary("the file is damaged").file(path),
+            None => spill_codec::damaged("data"),
+        }
+    }
+
     fn error(&self, file: usize, doing: &str, error: &std::io::Error) -> Error {
-        Error::io(format!("{doing} in {} failed", self.dirs[file].display()), error)
-            .hint("give temporary directories with more space by --temp-dir, or more memory by -m")
+        let error = Error::io(format!("{doing} in {} failed", self.dirs[file].display()), error);
+        if self.has_name {
+            return error;
+        }
+        error.hint("give temporary directories with more space by --temp-dir, or more memory by -m")
     }
 }
 

@@ -201,7 +201,7 @@ impl SpilledRun {
         let mut bytes = vec![0; (frame.column + frame.packed) as usize];
         spill.read(&self.extent, self.extent.start + frame.at, &mut bytes)?;
         if crc32fast::hash(&bytes) != frame.crc {
-            return Err(damaged("data"));
+            return Err(spill.damaged(&self.extent));
         }
         let mut records = vec![0; frame.raw as usize];
         self.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;

@@ -40,8 +40,18 @@ use crate::process::console::Console;
 use crate::run::recal_setup;
 use crate::run::tallies::Tap;
 
-/// Bytes of records in a frame of a run that other stages read: they read it frame by frame.
-const FRAME: usize = 1 << 18;
+/// The most bytes of records in a frame of a run that other stages read, and the least.
+const FRAMES: [usize; 2] = [1 << 18, 1 << 14];
+
+/// Bytes of memory that merging all slices may take, as long as their frames are not the smallest.
+const MERGING: usize = 64 << 20;
+
+/// Returns the bytes of records in a frame, where so many slices are merged.
+fn frame_bytes(slices: usize) -> usize {
+    let [most, least] = FRAMES;
+    let each = (2 * MERGING / 5 / slices.max(1)).clamp(least, most);
+    1 << each.ilog2()
+}
 
 /// The reads of a slice of the input, sorted in a file.
 #[derive(Serialize, Deserialize)]
@@ -137,6 +147,8 @@ pub struct FirstDecisions {
     pub anchor: Vec<u8>,
     /// How mates find each other, and the distance of optical duplicates, where duplicates are marked.
     pub duplicates: Option<(MatePairing, Option<i32>)>,
+    /// Into how many slices the input is divided; 0 where that is not decided yet.
+    pub slices: usize,
 }
 
 impl<'a> RunState<'a> {
@@ -151,7 +163,7 @@ impl<'a> RunState<'a> {
         let duplicates = ends.map(|ends| {
             (ends.mate_pairing(), ends.rules.optical.as_ref().map(|optical| optical.distance))
         });
-        Ok(FirstDecisions { anchor, duplicates })
+        Ok(FirstDecisions { anchor, duplicates, slices: 0 })
     }
 
     /// Collects template ends as it was decided.
@@ -207,7 +219,7 @@ impl<'a> RunState<'a> {
         let ends = std::mem::take(&mut buffer.ends);
         let (own, spill) = (Arc::clone(&context.spill), Arc::clone(into));
         let context = SortContext { spill, ..context };
-        let framing = Framing { size: FRAME, ..context.framing };
+        let framing = Framing { size: frame_bytes(decided.slices), ..context.framing };
         let run = merge::to_spill(&context, framing, Merge::new(sources), 0, buffer.largest)?.store();
         let threads = ThreadedSort(context.crew);
         let ends = duplicate_ends.is_some().then(|| ends.store(&threads, &own, into)).transpose()?;

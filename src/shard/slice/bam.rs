@@ -14,6 +14,12 @@ use crate::shard::job::Position;
 /// Bytes in which all records behind a guess must look like records.
 const PROOF: usize = 1 << 20;
 
+/// Compressed bytes before the wanted offset at which the search for a border begins.
+const LOOK_BACK: u64 = 1 << 18;
+
+/// Blocks that must follow each other for the first of them to be one.
+const BLOCKS: usize = 6;
+
 /// Returns where the first record starts; `None` if the file is not BAM, or its header does not fit into the memory.
 pub fn start(file: &File, ledger: &Ledger) -> Result<Option<Position>> {
     let mut blocks = Blocks::new(file, 0, ledger)?;
@@ -31,14 +37,29 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<Option<Position>> {
     Ok(Some(blocks.position(taken)))
 }
 
-/// Finds the border near an offset; `None` if there is none behind it, or if the records there do not fit into the memory.
-pub fn border(file: &File, n_ref: i32, near: u64, ledger: &Ledger) -> Result<Option<Position>> {
-    let Some(offset) = block_near(file, near)? else { return Ok(None) };
+/// Finds the border near an offset, behind the first record of the file; `None` if there is none, or if the records there
+/// do not fit into the memory.
+///
+/// The search begins well before the offset. A guess may be a record within a record, as a field can hold one; but
+/// whatever the guess, the chain of records is the right one when the record that holds it has ended.
+pub fn border(
+    file: &File,
+    n_ref: i32,
+    first: Position,
+    near: u64,
+    ledger: &Ledger,
+) -> Result<Option<Position>> {
+    let back = near.saturating_sub(LOOK_BACK);
+    let is_start = back <= first.offset;
+    let start = if is_start { Some(first.offset) } else { block_near(file, back)? };
+    let Some(offset) = start else { return Ok(None) };
+    let known = is_start.then_some(first.within as usize);
     let mut blocks = Blocks::new(file, offset, ledger)?;
     let mut wanted = PROOF;
     loop {
-        while blocks.bytes.len() < wanted && blocks.more()? {}
-        if let Some(at) = name_change(&blocks.bytes, n_ref) {
+        while blocks.reach(near).is_none_or(|at| blocks.bytes.len() < at + wanted) && blocks.more()? {}
+        let Some(least) = blocks.reach(near) else { return Ok(None) };
+        if let Some(at) = name_change(&blocks.bytes, n_ref, known, least) {
             return Ok(Some(blocks.position(at)));
         }
         if blocks.ended || wanted >= MOST_SEARCHED {
@@ -48,16 +69,16 @@ pub fn border(file: &File, n_ref: i32, near: u64, ledger: &Ledger) -> Result<Opt
     }
 }
 
-/// Returns where, behind the first record that starts in `bytes`, the read name changes first.
-fn name_change(bytes: &[u8], n_ref: i32) -> Option<usize> {
-    let first =
-        (0..bytes.len()).find(|&at| chain(bytes, at, n_ref).is_some_and(|records| records > 3))?;
+/// Returns where the read name changes first, from `least` on. The first record in `bytes` is at `known`, or guessed.
+fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
+    let looks_right = |at: usize| chain(bytes, at, n_ref).is_some_and(|records| records > 3);
+    let first = known.or_else(|| (0..bytes.len()).find(|&at| looks_right(at)))?;
     let (mut at, mut before) = (first, None);
     loop {
         let size = size(bytes, at)?;
         let record = bytes.get(at..at + size)?;
         let name = RecordRef::new(record).qname();
-        if before.is_some_and(|before| before != name) {
+        if at >= least && before.is_some_and(|before| before != name) {
             return Some(at);
         }
         (before, at) = (Some(name), at + size);
@@ -87,15 +108,20 @@ fn size(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The offset of the first BGZF block at or behind an offset.
 fn block_near(file: &File, near: u64) -> Result<Option<u64>> {
-    let mut bytes = vec![0; 1 << 18]; // a block has at most 64 KiB, and one more must follow it
+    let mut bytes = vec![0; (BLOCKS + 2) << 16]; // a block has at most 64 KiB
     let read = read_up_to(file, &mut bytes, near)?;
     bytes.truncate(read);
-    let found = (0..bytes.len()).find(|&at| match block_size(&bytes[at..]) {
-        Some(size) => {
-            at + size == bytes.len() || block_size(&bytes[(at + size).min(bytes.len())..]).is_some()
-        }
-        None => false,
-    });
+    let follow = |start: usize| {
+        let mut at = start;
+        (0..BLOCKS).all(|_| match bytes.get(at..).and_then(block_size) {
+            Some(size) => {
+                at += size;
+                true
+            }
+            None => at == bytes.len() && at > start,
+        })
+    };
+    let found = (0..bytes.len()).find(|&at| follow(at));
     Ok(found.map(|at| near + at as u64))
 }
 
@@ -161,6 +187,12 @@ impl Blocks {
         }
         inflater.chunk(chunk, bytes)?;
         Ok(true)
+    }
+
+    /// Where in `bytes` the first block at or behind an offset starts; `None` if it is not inflated yet.
+    fn reach(&self, offset: u64) -> Option<usize> {
+        let block = self.starts.partition_point(|&(start, _)| start < offset);
+        self.starts.get(block).map(|&(_, at)| at)
     }
 
     /// The position in the file of byte `at`.

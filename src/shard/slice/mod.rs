@@ -84,7 +84,7 @@ fn borders(inputs: &Inputs, number: usize, wanted: &[u64], ledger: &Ledger) -> R
             let Some(first) = bam::start(&file, ledger)? else { return Ok(borders) };
             borders.push(first);
             for &near in wanted {
-                borders.extend(bam::border(&file, input.header.n_ref(), near, ledger)?);
+                borders.extend(bam::border(&file, input.header.n_ref(), first, near, ledger)?);
             }
         }
         Kind::Text => {

@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod command_lines;
-mod fixtures;
+pub mod fixtures;
 mod inputs;
 mod outputs;
 mod parts;
 #[cfg(debug_assertions)] // of which alone the program waits for a test
-mod paused;
+pub mod paused;
 mod recalibration;
 #[cfg(debug_assertions)]
 mod signals;
-mod space;
+pub mod space;

@@ -3,3 +3,4 @@
 mod blocks;
 mod merge;
 mod orders;
+mod ranges;

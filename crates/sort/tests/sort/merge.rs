@@ -15,7 +15,7 @@ use readmill_sort::{
 /// The result: ordinals and records, and the bytes after each partition.
 type MergeResult = (Vec<(u64, Vec<u8>)>, Vec<usize>);
 
-fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
+pub fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
     raw[8..12].copy_from_slice(&pos.to_le_bytes());
     raw[24..32].fill(0xff);
@@ -46,7 +46,7 @@ pub fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -
     (sealed, lists)
 }
 
-fn spill_run(
+pub fn spill_run(
     sort: &RunSort,
     spill: &Arc<Spill>,
     turn: usize,
