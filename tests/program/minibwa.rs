@@ -3,7 +3,7 @@
 use readmill_simulate::{Profile, Sample};
 
 use crate::support::resources::{FEW_RESOURCES, same_bytes_with};
-use crate::support::{self, TestDir, arg, number, readmill, records};
+use crate::support::{TestDir, arg, number, readmill, records};
 
 const PAIRS: u64 = 2000;
 

@@ -19,7 +19,7 @@ const LEVELS: [u8; 2] = [1, 6];
 /// Cores for which is projected.
 const CORES: [u32; 4] = [2, 16, 64, 128];
 
-/// One sort on one thread, as [`super::drive`] measures it.
+/// One sort on one thread, as [`crate::clocked_sort`] measures it.
 struct ClockedRun {
     records: u64,
     reading: Phases,
