@@ -18,7 +18,7 @@
 //!
 //! What the stages do with reads is in `src/run/stages`.
 //!
-//! A finished stage is one file ([`stage_file`]), complete under its name or not there at all, so a stage can be run again
+//! A finished stage is one file (`stage_file`), complete under its name or not there at all, so a stage can be run again
 //! at any time: it finds its file, or makes the same one. `refusals` lists what cannot be done in stages.
 
 mod driver;
