@@ -10,14 +10,11 @@ use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::names::{sync_directory, temporary_name};
+use super::names::{PLAN, sync_directory, temporary_name};
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.
 const FORMAT: u32 = 1;
-
-/// The name of the file in the directory of the job.
-pub const FILE_NAME: &str = "job.json";
 
 /// The hash of a job: all of its stage files have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +141,7 @@ impl Job {
 
     /// Reads the job of a directory; `None` if none was planned there.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
-        let path = directory.join(FILE_NAME);
+        let path = directory.join(PLAN);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -178,7 +175,7 @@ impl Job {
     /// Writes the job, to which nothing is added later, into a directory.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         self.checksum = self.sum();
-        let path = directory.join(FILE_NAME);
+        let path = directory.join(PLAN);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);
         let write = || {

@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+/// The name of the plan.
+pub const PLAN: &str = "job.json";
+
 /// The name that a file will get which has this temporary name; `None` if it is no temporary name.
 pub fn temporary_target(name: &str) -> Option<&str> {
     let (rest, nonce) = name.strip_prefix('.')?.rsplit_once('.')?;
@@ -12,11 +15,7 @@ pub fn temporary_target(name: &str) -> Option<&str> {
         && !process.is_empty()
         && process.bytes().all(|byte| byte.is_ascii_digit());
     // A host's name may have dots; names of stages have none, and that of the plan has one.
-    let target = if rest.starts_with(super::job::FILE_NAME) {
-        super::job::FILE_NAME
-    } else {
-        rest.split('.').next()?
-    };
+    let target = if rest.starts_with(PLAN) { PLAN } else { rest.split('.').next()? };
     is_ours.then_some(target)
 }
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job, JobHash};
-use super::names::temporary_target;
+use super::names::{PLAN, temporary_target};
 use super::stage::Stage;
 use super::stage_file::{self, Source, StageFile, StageWriter, UndecodedFile};
 use crate::outputs::{index_names, report_files};
@@ -230,7 +230,7 @@ impl Work {
     pub fn clean(directory: &Path) -> Result<()> {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
-        if !directory.join(job::FILE_NAME).exists() {
+        if !directory.join(PLAN).exists() {
             return Err(Error::usage(format!("{} has no job in stages", directory.display()))
                 .hint("name the directory that was given to shard plan by --work"));
         }
@@ -260,6 +260,6 @@ fn is_own_name(name: &OsStr) -> bool {
 fn is_stage_name(name: &str) -> bool {
     let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = ["map-", "compare-", "count-", "write-"];
-    ["cut", "judge", "sites", "table", "join", job::FILE_NAME].contains(&name)
+    ["cut", "judge", "sites", "table", "join", PLAN].contains(&name)
         || numbered.iter().any(|stage| name.strip_prefix(stage).is_some_and(is_number))
 }

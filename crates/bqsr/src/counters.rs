@@ -115,7 +115,7 @@ impl Cells {
         }
     }
 
-    /// Counts the bases of a read, by their qualities, which are at most [`MAX_QUALITY`], contexts, findings,
+    /// Counts the bases of a read, by their qualities, which are at most 93, contexts, findings,
     /// and cycles, which are below the reserved limit.
     pub fn count(
         &mut self,

@@ -70,7 +70,7 @@ impl Method {
 /// cluster, of several the first by its text.
 ///
 /// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs that share a
-/// part ([`super::cluster`]). The result does not depend on the order of `seen`.
+/// part ([`super::cluster()`]). The result does not depend on the order of `seen`.
 pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();
     if method == Method::Exact || edits == 0 || seen.len() < 2 {

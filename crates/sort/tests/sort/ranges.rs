@@ -38,7 +38,7 @@ fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
 fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&RangeStart>) -> Vec<Cut> {
     let sources = Arc::clone(sources);
     let (mut merge, mut cutter) = match start {
-        Some(start) => (Merge::after(sources, start), Cutter::resume(start.bytes)),
+        Some(start) => (Merge::after(sources, start), Cutter::default().resume(start.bytes)),
         None => (Merge::new(sources), Cutter::default()),
     };
     let (mut cuts, mut ended) = (Vec::new(), false);
