@@ -110,6 +110,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_every_type_are_read() {
+        let cases: [(u8, &[u8], f64); 8] = [
+            (b'c', b"\xff", -1.0),
+            (b'C', b"\xff", 255.0),
+            (b's', b"\x00\x80", -32768.0),
+            (b'S', b"\x00\x80", 32768.0),
+            (b'i', b"\xff\xff\xff\xff", -1.0),
+            (b'I', b"\xff\xff\xff\xff", 4294967295.0),
+            (b'f', b"\x00\x00\x80\x3e", 0.25),
+            (b'd', b"\x00\x00\x00\x00\x00\x00\xd0\xbf", -0.25),
+        ];
+        for (kind, value, expected) in cases {
+            assert_eq!(number(Field { tag: *b"XX", kind, value }), Some(expected), "{kind}");
+        }
+        assert_eq!(number(Field { tag: *b"XX", kind: b'Z', value: b"1" }), None);
+    }
+
+    #[test]
     fn fields_are_ordered_as_stated() {
         let in_order: [&[u8]; 25] = [
             b"XYc\x01",
