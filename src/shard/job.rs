@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use readmill_markdup::MatePairing;
 use readmill_record::{Error, Result};
@@ -224,6 +225,17 @@ fn request(plan: &Plan) -> String {
 
 /// The version of this program, and a hash of its bytes: stages of one job are run by one build.
 fn program() -> Result<String> {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    match PROGRAM.get() {
+        Some(program) => Ok(program.clone()),
+        None => Ok({
+            let program = hash_program()?;
+            PROGRAM.get_or_init(|| program).clone()
+        }),
+    }
+}
+
+fn hash_program() -> Result<String> {
     let failed = |e| Error::io("the program's own file cannot be read", &e);
     let path = if cfg!(target_os = "linux") {
         "/proc/self/exe".into()
