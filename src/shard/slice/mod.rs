@@ -30,6 +30,8 @@ enum Kind {
     Bam,
     Text,
     Cram,
+    /// Of a kind that is not divided.
+    Gzip,
 }
 
 impl Kind {
@@ -38,6 +40,7 @@ impl Kind {
         let mut magic = [0; 4];
         file.read_at(&mut magic, 0).map_err(|e| failed(&e))?;
         Ok(match magic {
+            [0x1f, 0x8b, _, flags] if flags & 4 == 0 => Kind::Gzip, // without the extra field of BGZF
             [0x1f, 0x8b, ..] => Kind::Bam,
             magic if magic == *b"CRAM" => Kind::Cram,
             _ => Kind::Text,
@@ -93,6 +96,7 @@ fn borders(inputs: &Inputs, number: usize, wanted: &[u64], ledger: &Ledger) -> R
                 borders.extend(text::border(&file, near)?);
             }
         }
+        Kind::Gzip => return Ok(borders),
         Kind::Cram => {
             let Some(first) = cram::start(&file)? else { return Ok(borders) };
             let differ = |bounds| inputs.names_differ(number, read(input, bounds)?.0);
@@ -113,7 +117,7 @@ pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, 
     let (mut prefix, mut suffix) = (Vec::new(), Vec::new());
     let (mut from, mut to) = (bounds.from.offset, bounds.to.map_or(size, |to| to.offset));
     match Kind::of(&file)? {
-        Kind::Text => prefix = input.header.to_text(),
+        Kind::Text | Kind::Gzip => prefix = input.header.to_text(),
         Kind::Cram => {
             prefix = cram::head(&file)?;
             if bounds.to.is_some() {

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod bootstrap;
-mod data;
+pub mod data;
 mod together;
 
 use data::{BqsrFiles, TemplateReads, profile};

@@ -13,6 +13,7 @@ mod matrix;
 mod memory;
 mod refusals;
 mod samples;
+mod steps;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,141 @@
+//! Steps, reports and formats in stages: recalibration, molecules, duplicate sets, tallies, CRAM and SAM.
+
+use readmill_simulate::Sample as Simulated;
+
+use crate::invariance_bqsr::data::{TemplateReads, profile};
+use crate::shard::{Scene, samples};
+use crate::support::bgzip;
+
+/// Asserts that a command on these inputs writes the same in each division; returns the most slices.
+#[track_caller]
+fn same(inputs: &[(&str, Vec<u8>)], command: &str, divisions: &[&str]) -> usize {
+    let scene = Scene::new(inputs, command);
+    let expected = scene.plain();
+    divisions.iter().map(|division| scene.same(&expected, division)).max().unwrap()
+}
+
+/// Simulated reads, their reference and known sites.
+fn simulated() -> Vec<(&'static str, Vec<u8>)> {
+    let sample = Simulated::new(profile());
+    let (mut reference, mut known) = (Vec::new(), Vec::new());
+    sample.write_fasta(&mut reference).unwrap();
+    sample.write_known_sites(&mut known).unwrap();
+    let reads = TemplateReads::of(&sample).swollen(300).bam();
+    vec![("x.bam", reads), ("ref.fa", reference), ("known.vcf", known)]
+}
+
+#[test]
+fn qualities_are_recalibrated_as_in_one_run() {
+    let inputs = simulated();
+    let known = "--reference in/ref.fa --known-sites in/known.vcf";
+    let tables = "--bqsr-table out/t --bqsr-after-table out/a";
+    for flags in [
+        format!("--mark-duplicates --bqsr {known} {tables}"),
+        format!("--bqsr --bqsr-bootstrap --reference in/ref.fa {tables}"),
+        format!("--mark-duplicates --bqsr-table-only {known} --bqsr-table out/t"),
+    ] {
+        let command = format!("prep in/x.bam -o out/x.bam -l 1 --sort coordinate {flags}");
+        let slices = same(&inputs, &command, &["--shards 3 --ranges 4", "--shards 1 --ranges 2"]);
+        assert_eq!(slices, 3);
+    }
+}
+
+#[test]
+fn molecules_and_duplicate_sets_are_those_of_one_run() {
+    let text = samples::text(1500, 900, 15);
+    let inputs = [("x.bam", samples::in_blocks(&text, 9000))];
+    for flags in [
+        "--umi tag:RX",
+        "--umi tag:RX --umi-method paired --duplicate-mode coordinate --sort coordinate",
+        "--tag-duplicate-set-members --tag-duplicates all --sort coordinate",
+    ] {
+        let command = format!("markdup in/x.bam -o out/x.bam -l 1 --metrics out/m {flags}");
+        same(&inputs, &command, &["--shards 5 --ranges 3"]);
+    }
+}
+
+#[test]
+fn reports_and_checks_are_those_of_one_run() {
+    let text = samples::text(1500, 900, 16);
+    let inputs = [("x.bam", samples::in_blocks(&text, 9000))];
+    let reports = "--flagstat out/f --idxstats out/i --stats out/s --checksum out/c --verify";
+    for flags in ["--sort coordinate --mark-duplicates", "--sort natural --min-mapq 10"] {
+        let command = format!("prep in/x.bam -o out/x.bam -l 1 {flags} {reports}");
+        same(&inputs, &command, &["--shards 5 --ranges 3", "--shards 1"]);
+    }
+}
+
+#[test]
+fn every_format_is_written_as_in_one_run() {
+    let text = samples::text(3000, 900, 17);
+    let inputs = [("x.bam", samples::in_blocks(&text, 60_000))];
+    for output in ["out/x.sam", "out/x.sam.gz", "out/x.cram -O cram,no-ref"] {
+        same(&inputs, &format!("sort in/x.bam -o {output}"), &["--shards 4 --ranges 5"]);
+    }
+}
+
+#[test]
+fn cram_is_divided_before_containers() {
+    let inputs = simulated();
+    let scene = Scene::new(&inputs, "sort -n in/x.bam -O cram --reference in/ref.fa -o out/x.cram");
+    let cram = scene.plain().remove("x.cram").unwrap();
+    let inputs = [("x.cram", cram), ("ref.fa", inputs[1].1.clone())];
+    let command =
+        "prep in/x.cram -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa";
+    let slices = same(&inputs, command, &["--shards 2 --ranges 3", "--shards 64"]);
+    assert!(slices > 1, "{slices}");
+}
+
+#[test]
+fn compressed_text_is_one_slice() {
+    use std::io::Write;
+    let text = samples::text(300, 200, 18);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    for bytes in [bgzip(text.as_bytes()), gzip.finish().unwrap()] {
+        let slices = same(&[("x.sam.gz", bytes)], "sort in/x.sam.gz -o out/x.bam", &["--shards 9"]);
+        assert_eq!(slices, 1);
+    }
+}
+
+#[test]
+fn a_job_is_a_workflow_for_each_engine() {
+    let text = samples::text(300, 200, 19);
+    let scene = Scene::new(
+        &[("x.sam", text.into())],
+        "prep in/* -o out/x.bam --sort coordinate --mark-duplicates",
+    );
+    scene.plan("--shards 3 --ranges 2").succeeds();
+    let graph = |engine: &str| {
+        let ended = scene.shard(&format!("graph --work work --format {engine}"));
+        assert!(ended.status.success(), "{}", ended.stderr);
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    let json: serde_json::Value = serde_json::from_str(&graph("json")).unwrap();
+    let stages: Vec<&str> =
+        json.as_array().unwrap().iter().map(|stage| stage["stage"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["map 1", "map 2", "map 3", "cut", "judge", "write 1", "write 2", "join"]);
+    // Each stage comes after those that it needs, and its command runs it.
+    let expected = scene.plain();
+    for (number, stage) in json.as_array().unwrap().iter().enumerate() {
+        for need in stage["needs"].as_array().unwrap() {
+            assert!(stages[..number].contains(&need.as_str().unwrap()), "{stage}");
+        }
+        let words =
+            stage["command"].as_array().unwrap().iter().skip(1).map(|word| word.as_str().unwrap());
+        scene.folders.readmill(words.chain(["-q"])).succeeds();
+        assert!(std::path::Path::new(stage["file"].as_str().unwrap()).exists(), "{stage}");
+    }
+    scene.is_written(&expected, "stage by stage");
+    for (engine, words) in [
+        ("snakemake", &["rule map:", "rule join:", "shard write --work {work:q} {wildcards.n}"][..]),
+        (
+            "nextflow",
+            &["process MAP {", "MAP(Channel.of(1..3)", "JOIN(Channel.of(1).combine(write_done))"],
+        ),
+        ("slurm", &["map=$(submit \"\" map --array=1-3", "join=$(submit \"$write\" join"]),
+    ] {
+        let text = graph(engine);
+        words.iter().for_each(|word| assert!(text.contains(word), "{word} is not in\n{text}"));
+    }
+}
