@@ -267,8 +267,8 @@ impl StageArgs {
             }
         };
         let work = self.work.open(directory, make, resources)?;
-        let verbosity = if self.resources.quiet { Verbosity::Quiet } else { Verbosity::Normal };
-        Ok((work, Console::new(verbosity)))
+        let console = Console::new(work.verbosity());
+        Ok((work, console))
     }
 
     fn run(&self, make: MakePlan, stage: Stage) -> Result<()> {

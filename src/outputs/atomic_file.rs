@@ -131,7 +131,8 @@ impl AtomicFile {
         signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
         let mut dirs: Vec<&Path> = names.iter().filter_map(|(_, name)| name.parent()).collect();
         dirs.dedup();
-        for dir in dirs.into_iter().filter(|dir| !dir.as_os_str().is_empty()) {
+        for dir in dirs {
+            let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
             let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
         }
         targets.iter_mut().for_each(|target| target.names = None);

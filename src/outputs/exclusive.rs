@@ -79,6 +79,11 @@ enum ExistingFile {
     Other(&'static str),
 }
 
+/// Removes a file that a run left behind that was killed, if it can be removed.
+pub fn clean_up(path: &Path) {
+    let _ = remove_left_behind(path);
+}
+
 /// Removes a regular file that no run is writing.
 fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     let gone = |e: IoError| match e.kind() {

@@ -16,7 +16,7 @@
 
 pub mod atomic_file;
 mod cram_output;
-mod exclusive;
+pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use readmill_record::{Error, ErrorKind, Result};
 
-use super::job::Job;
+use super::job::{InputIdentity, Job};
+use super::stage::Stage;
 use super::work::Work;
 use super::{refusals, stages};
 use crate::plan::Plan;
@@ -45,6 +46,10 @@ impl Work {
         Work::check_names(directory, &plan)?;
         let mut job = Job::new(&plan, command)?;
         if let Some(planned) = Job::read(directory)? {
+            if planned.request == job.request && planned.command == job.command {
+                job.inputs = planned.inputs.clone();
+                job.inputs.iter().try_for_each(InputIdentity::check)?;
+            }
             if !planned.does_the_same_as(&job) {
                 let what = format!("{} has another job, or its input has changed", directory.display());
                 return Err(Error::usage(what)
@@ -58,6 +63,13 @@ impl Work {
         let slices = division.slices.unwrap_or(usual);
         stages::plan(&plan, &mut job, slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
+        if let Some(other) = Work::own_names(directory).next() {
+            let what = format!(
+                "{} is there already, and a stage would write it",
+                directory.join(other).display()
+            );
+            return Err(Error::usage(what).hint("use an empty directory for the stages"));
+        }
         std::fs::create_dir_all(directory)
             .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
         job.write(directory)?;
@@ -67,6 +79,10 @@ impl Work {
 
     /// Carries out all stages that are missing, one after the other.
     pub fn run(&self, console: &Console) -> Result<()> {
+        if self.find(Stage::Join)? {
+            console.say("readmill: everything was finished before");
+            return Ok(());
+        }
         let stages = self.stages();
         let mut attempts = 0;
         'again: loop {

@@ -126,7 +126,7 @@ fn nextflow(directory: &str, steps: &[Step]) -> String {
         let _ = write!(
             text,
             "\nprocess {process} {{\n    tag \"{name}{number}\"\n    cpus {{ params.cpus ?: 4 }}\n    \
-             memory {{ params.memory ?: '4 GB' }}\n    errorStrategy 'retry'\n    maxRetries 3\n\n    \
+             memory {{ params.memory ?: '4 GB' }}\n    errorStrategy {{ task.exitStatus == 75 || task.exitStatus > 128 ? 'retry' : 'finish' }}\n    maxRetries 3\n\n    \
              input:\n    tuple val(n), val(before)\n\n    output:\n    val true\n\n    script:\n    \"\"\"\n    \
              ${{params.readmill}} shard {name} --work {work}{number} -@ ${{task.cpus}} -m ${{task.memory.toMega()}}M\n    \
              \"\"\"\n}}\n"

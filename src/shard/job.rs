@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::names::{PLAN, sync_directory, temporary_name};
+use crate::outputs::report_files;
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.
@@ -124,13 +125,19 @@ impl Job {
     pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
         let directory = std::env::current_dir()
             .map_err(|e| Error::io("the current directory cannot be read", &e))?;
-        let inputs = plan.inputs.iter().map(|path| InputIdentity::of(path)).collect::<Result<_>>()?;
+        let inputs: Vec<InputIdentity> =
+            plan.inputs.iter().map(|path| InputIdentity::of(path)).collect::<Result<_>>()?;
+        let mut paths = inputs.iter().map(|input| input.path.clone()).chain([directory.clone()]);
+        if let Some(path) = paths.find(|path| path.to_str().is_none()) {
+            return Err(Error::usage(format!("{} is not UTF-8", path.display()))
+                .hint("a job in stages needs names that are: rename the file, or link to it"));
+        }
         Ok(Job {
             format: FORMAT,
             program: program()?,
             directory,
+            request: request(plan, &command),
             command,
-            request: request(plan),
             inputs,
             slices: Vec::new(),
             ranges: 0,
@@ -183,7 +190,9 @@ impl Job {
             let mut file = File::create(&temporary)?;
             std::io::Write::write_all(&mut file, self.text().as_bytes())?;
             file.sync_all()?;
-            std::fs::rename(&temporary, &path)
+            // The first of two plans counts.
+            std::fs::hard_link(&temporary, &path)?;
+            std::fs::remove_file(&temporary)
         };
         write().map_err(|error| {
             let _ = std::fs::remove_file(&temporary);
@@ -208,8 +217,8 @@ impl Job {
     }
 }
 
-/// A hash of all that decides the output of a plan.
-fn request(plan: &Plan) -> String {
+/// A hash of all that decides the output of a plan, whose words are `words`.
+fn request(plan: &Plan, words: &[String]) -> String {
     let Plan { command, inputs, aligning: _, steps, destination, tallies, resources } = plan;
     let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
     let said = format!(
@@ -220,7 +229,25 @@ fn request(plan: &Plan) -> String {
         resources.reference,
         resources.allow_missing_eof,
     );
+    let said = said + &side_files(plan, words);
     format!("{:032x}", xxh3_128(said.as_bytes()))
+}
+
+/// The files besides reads that the words of a command name, such as the reference, and their state.
+fn side_files(plan: &Plan, words: &[String]) -> String {
+    let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
+    let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
+    let others: Vec<PathBuf> = outputs.into_iter().chain(reports).chain(plan.inputs.clone()).collect();
+    let mut text = String::new();
+    for path in words.iter().flat_map(|word| word.split('=')).map(Path::new) {
+        let file =
+            (!others.iter().any(|other| other == path)).then(|| std::fs::metadata(path).ok()).flatten();
+        if let Some(meta) = file.filter(std::fs::Metadata::is_file) {
+            let state = [meta.len() as i64, meta.mtime(), meta.mtime_nsec()];
+            text += &format!(" {} {state:?}", path.display());
+        }
+    }
+    text
 }
 
 /// The version of this program, and a hash of its bytes: stages of one job are run by one build.

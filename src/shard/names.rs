@@ -19,6 +19,19 @@ pub fn temporary_target(name: &str) -> Option<&str> {
     is_ours.then_some(target)
 }
 
+/// The temporary files beside `path` that are to get its name.
+pub fn temporary_files(path: &Path) -> Vec<PathBuf> {
+    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_ours = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str()
+            .and_then(temporary_target)
+            .is_some_and(|target| path.file_name() == Some(target.as_ref()))
+    };
+    entries.filter(is_ours).map(|entry| entry.path()).collect()
+}
+
 /// A name in the same directory that no other process uses, on whatever machine.
 pub fn temporary_name(path: &Path) -> PathBuf {
     let host = rustix::system::uname().nodename().to_string_lossy().replace('/', "-");

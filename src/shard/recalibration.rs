@@ -60,6 +60,7 @@ impl Work {
         };
         for range in 0..self.job().ranges {
             let file: StageFile<ComparedRange> = self.need(Stage::Compare(range), state.ledger())?;
+            file.verify(&file.footer.events)?;
             let mut waiting = Vec::new();
             file.read(&file.footer.events, |piece| {
                 waiting.extend_from_slice(piece);
@@ -93,6 +94,7 @@ impl Work {
             return Ok(None);
         }
         let file: StageFile<FoundSites> = self.need(Stage::Sites, ledger)?;
+        file.verify(&file.footer.sites)?;
         Ok(Some(Box::new(move |each| {
             file.read(&file.footer.sites, |piece| {
                 piece.as_chunks::<SITE>().0.iter().try_for_each(|site| {

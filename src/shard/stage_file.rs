@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::job::JobHash;
-use super::names::{sync_directory, temporary_name};
-use crate::outputs::signal;
+use super::names::{sync_directory, temporary_files, temporary_name};
+use crate::outputs::{exclusive, signal};
 
 /// The first and the last bytes of a file.
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
@@ -86,6 +86,10 @@ pub struct Checked {
 impl StageWriter {
     /// Begins the file `path` of the job with this hash.
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
+        // What killed runs of this stage left behind would fill the disk in the end.
+        for other in temporary_files(path) {
+            exclusive::clean_up(&other);
+        }
         let temporary = temporary_name(path);
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         let mut file = signal::create(&temporary, path)?;

@@ -95,7 +95,7 @@ impl Work {
                     "slice {} of {of} ends inside a record: its border was guessed wrong",
                     slice + 1
                 );
-                error.hint = Some("plan the job anew with another number of slices (--shards)".into());
+                error.hint = Some("plan the job anew with another number of slices: readmill shard clean, then shard plan --shards N".into());
             } else if of > 1 {
                 error.what =
                     format!("{} (the record is counted in slice {} of {of})", error.what, slice + 1);

@@ -1,7 +1,7 @@
 //! A planned job: its stages, and their files.
 
 use std::cell::RefCell;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::names::{PLAN, temporary_target};
 use super::stage::Stage;
 use super::stage_file::{self, Source, StageFile, StageWriter, UndecodedFile};
 use crate::outputs::{index_names, report_files};
-use crate::plan::{Plan, Resources};
+use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;
 
 /// A planned job.
@@ -48,13 +48,20 @@ impl Work {
         resources: impl FnOnce(&mut Resources),
     ) -> Result<Self> {
         let (mut plan, hash) = (plan, job.hash());
-        if !Job::new(&plan, Vec::new())?.does_the_same_as(&job) {
+        if !Job::new(&plan, job.command.clone())?.does_the_same_as(&job) {
             job.inputs.iter().try_for_each(job::InputIdentity::check)?;
-            return Err(Error::input("the command of this job means something else now")
-                .hint("run its stages in the environment in which it was planned, or plan it anew"));
+            return Err(Error::input(
+                "the command of this job means something else now, or a file that it reads was changed",
+            )
+            .hint("run its stages in the environment in which it was planned, or plan it anew"));
         }
         resources(&mut plan.resources);
         Ok(Work { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
+    }
+
+    /// How much to say.
+    pub fn verbosity(&self) -> Verbosity {
+        self.plan.resources.verbosity
     }
 
     /// The job.
@@ -226,6 +233,12 @@ impl Work {
         }
     }
 
+    /// The names of our files in a directory.
+    pub(super) fn own_names(directory: &Path) -> impl Iterator<Item = OsString> {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).filter(|name| is_own_name(name))
+    }
+
     /// Removes the files of the job, and the directory if nothing else is in it.
     pub fn clean(directory: &Path) -> Result<()> {
         let failed =
@@ -234,15 +247,13 @@ impl Work {
             return Err(Error::usage(format!("{} has no job in stages", directory.display()))
                 .hint("name the directory that was given to shard plan by --work"));
         }
-        for entry in std::fs::read_dir(directory).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if is_own_name(&entry.file_name()) {
-                match std::fs::remove_file(entry.path()) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(failed(error));
-                    }
-                    _ => {} // another process may do the same
-                }
+        let mut names: Vec<OsString> = Work::own_names(directory).collect();
+        // If this is cut short, what says that all is finished goes last, and the plan after it.
+        names.sort_by_key(|name| [name == "join", name == PLAN]);
+        for name in names {
+            match std::fs::remove_file(directory.join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {} // another process may do the same
             }
         }
         let _ = std::fs::remove_dir(directory); // other files may be there

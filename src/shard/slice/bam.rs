@@ -77,6 +77,9 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
     loop {
         let size = size(bytes, at)?;
         let record = bytes.get(at..at + size)?;
+        if !RecordRef::plausible(&bytes[at..], n_ref) {
+            return None; // it is damaged, which whoever reads it will say
+        }
         let name = RecordRef::new(record).qname();
         if at >= least && before.is_some_and(|before| before != name) {
             return Some(at);
