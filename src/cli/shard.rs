@@ -8,7 +8,7 @@ use readmill::Plan;
 use readmill::console::Console;
 use readmill::plan::{Choice, Resources, Verbosity, one_of};
 use readmill::shard::job::Job;
-use readmill::shard::{self, Division, Engine, Outcome, Stage, Work};
+use readmill::shard::{self, Division, Engine, JobStage, Outcome, Work};
 use readmill_record::{Error, Result};
 
 use super::common::parse_memory;
@@ -193,9 +193,6 @@ impl StageResources {
         if let Some(memory) = self.memory {
             resources.memory = memory;
         }
-        if !self.temp_dir.is_empty() {
-            resources.temp_dirs.clone_from(&self.temp_dir);
-        }
         if self.quiet {
             resources.verbosity = Verbosity::Quiet;
         }
@@ -210,15 +207,15 @@ impl Shard {
     pub fn run(&self, make: MakePlan) -> Result<()> {
         match self {
             Shard::Plan(it) => it.run(make),
-            Shard::Map(it) => it.run(make, |number| Stage::Map(number - 1)),
-            Shard::Cut(it) => it.run(make, Stage::Cut),
-            Shard::Judge(it) => it.run(make, Stage::Judge),
-            Shard::Compare(it) => it.run(make, |number| Stage::Compare(number - 1)),
-            Shard::Sites(it) => it.run(make, Stage::Sites),
-            Shard::Count(it) => it.run(make, |number| Stage::Count(number - 1)),
-            Shard::Table(it) => it.run(make, Stage::Table),
-            Shard::Write(it) => it.run(make, |number| Stage::Write(number - 1)),
-            Shard::Join(it) => it.run(make, Stage::Join),
+            Shard::Map(it) => it.run(make, |number| JobStage::Map(number - 1)),
+            Shard::Cut(it) => it.run(make, JobStage::Cut),
+            Shard::Judge(it) => it.run(make, JobStage::Judge),
+            Shard::Compare(it) => it.run(make, |number| JobStage::Compare(number - 1)),
+            Shard::Sites(it) => it.run(make, JobStage::Sites),
+            Shard::Count(it) => it.run(make, |number| JobStage::Count(number - 1)),
+            Shard::Table(it) => it.run(make, JobStage::Table),
+            Shard::Write(it) => it.run(make, |number| JobStage::Write(number - 1)),
+            Shard::Join(it) => it.run(make, JobStage::Join),
             Shard::Run(it) => {
                 let (work, console) = it.open(make)?;
                 work.run(&console)
@@ -271,7 +268,7 @@ impl StageArgs {
         Ok((work, console))
     }
 
-    fn run(&self, make: MakePlan, stage: Stage) -> Result<()> {
+    fn run(&self, make: MakePlan, stage: JobStage) -> Result<()> {
         let (work, console) = self.open(make)?;
         run_stage(&work, stage, &console)
     }
@@ -302,7 +299,7 @@ impl WorkFlag {
 }
 
 impl NumberedArgs {
-    fn run(&self, make: MakePlan, stage: impl Fn(usize) -> Stage) -> Result<()> {
+    fn run(&self, make: MakePlan, stage: impl Fn(usize) -> JobStage) -> Result<()> {
         let (work, console) = self.stage.open(make)?;
         let [first, last] = self.numbers;
         let all = work.stages();
@@ -320,7 +317,7 @@ impl NumberedArgs {
     }
 }
 
-fn run_stage(work: &Work, stage: Stage, console: &Console) -> Result<()> {
+fn run_stage(work: &Work, stage: JobStage, console: &Console) -> Result<()> {
     if !work.stages().contains(&stage) {
         return Err(Error::usage(format!("this job has no stage {}", stage.name()))
             .hint("readmill shard status lists its stages"));
@@ -333,17 +330,17 @@ impl StatusArgs {
         let directory = absolute(&self.work.work, &[])?;
         let work = self.work.open(&directory[0], make, |_| {})?;
         let stages = work.stages();
-        let rows: Vec<(Stage, bool)> =
+        let rows: Vec<(JobStage, bool)> =
             stages.into_iter().map(|stage| (stage, work.is_finished(stage))).collect();
         if self.format == StatusForm::Json {
-            let row = |(stage, finished): &(Stage, bool)| {
+            let row = |(stage, finished): &(JobStage, bool)| {
                 serde_json::json!({
                     "stage": stage.name(), "number": stage.number(), "finished": finished, "file": work.path(*stage),
                 })
             };
             return print(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
         }
-        let row = |(stage, finished): &(Stage, bool)| {
+        let row = |(stage, finished): &(JobStage, bool)| {
             format!("{}\t{}", stage.title(), if *finished { "finished" } else { "missing" })
         };
         print(&Vec::from_iter(rows.iter().map(row)).join("\n"))

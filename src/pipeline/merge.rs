@@ -28,7 +28,7 @@ struct SinkPass<'a> {
     writer: PartWriter<'a>,
 }
 
-/// What is written of the order of all records: everything, unless separate runs of the program write ranges of it.
+/// The part of the output order that a merge writes: all of it, unless separate runs of the program write ranges.
 #[derive(Default)]
 pub struct OutputRange {
     /// Cuts partitions.
@@ -64,7 +64,7 @@ impl From<Cutter> for OutputRange {
     }
 }
 
-/// What a ticket of the merge does.
+/// The work of a ticket of the merge.
 enum MergeTask {
     /// Writes a range.
     Range(Range),

@@ -6,7 +6,7 @@ use std::path::Path;
 use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, Job};
-use super::stage::Stage;
+use super::stage::JobStage;
 use super::work::Work;
 use super::{refusals, stages};
 use crate::plan::Plan;
@@ -55,6 +55,9 @@ impl Work {
                 return Err(Error::usage(what)
                     .hint("use another directory, or empty this one: readmill shard clean"));
             }
+            if division.slices.is_some() || division.ranges.is_some() {
+                console.note("the job was planned before, and goes on as it was divided then");
+            }
             let (hash, sources) = (planned.hash(), RefCell::default());
             return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
@@ -79,7 +82,7 @@ impl Work {
 
     /// Carries out all stages that are missing, one after the other.
     pub fn run(&self, console: &Console) -> Result<()> {
-        if self.find(Stage::Join)? {
+        if self.find(JobStage::Join)? {
             console.say("readmill: everything was finished before");
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::stage::Stage;
+use super::stage::JobStage;
 use super::work::Work;
 
 /// An engine that runs stages.
@@ -46,7 +46,7 @@ impl Work {
             match steps.last_mut().filter(|step| step.name == stage.name()) {
                 Some(step) => step.count = stage.number(),
                 None => {
-                    let mut needs: Vec<_> = self.needs(stage).into_iter().map(Stage::name).collect();
+                    let mut needs: Vec<_> = self.needs(stage).into_iter().map(JobStage::name).collect();
                     needs.dedup();
                     steps.push(Step { name: stage.name(), count: stage.number(), needs });
                 }
@@ -56,8 +56,8 @@ impl Work {
     }
 
     fn json(&self) -> String {
-        let title = |stage: Stage| stage.title();
-        let row = |stage: Stage| {
+        let title = |stage: JobStage| stage.title();
+        let row = |stage: JobStage| {
             let number = stage.number().map(|number| number.to_string());
             let work = self.directory.display().to_string();
             let command = ["readmill", "shard", stage.name(), "--work", &work];

@@ -73,21 +73,21 @@ pub struct Slice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Its first byte.
-    pub from: Position,
+    pub from: VirtualOffset,
     /// The first byte behind it; `None` at the end of the file.
-    pub to: Option<Position>,
+    pub to: Option<VirtualOffset>,
 }
 
-/// A position in an input.
+/// A position in an input (SAM specification, section 4.1.1; in text and CRAM, only an offset in the file).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Position {
+pub struct VirtualOffset {
     /// Offset in the file, of a BGZF block where the file has blocks.
     pub offset: u64,
     /// Offset in the inflated block.
     pub within: u32,
 }
 
-/// What is decided about duplicates before the first read.
+/// Decisions about duplicates that the first reads of the input make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateChoice {
     /// How mates find each other.

@@ -7,7 +7,7 @@ use readmill_record::{Ledger, Result};
 use readmill_sort::RangeStart;
 use serde::{Deserialize, Serialize};
 
-use super::stage::Stage;
+use super::stage::JobStage;
 use super::stage_file::{self, StageFile, adopt, same_file};
 use super::work::Work;
 use crate::pipeline::StepCounts;
@@ -39,7 +39,7 @@ pub struct CutFile {
 impl Work {
     /// Opens the files of all slices.
     pub(super) fn slices(&self, ledger: &Ledger) -> Result<Vec<StageFile<Checked<MappedSlice>>>> {
-        (0..self.job.slices.len()).map(|slice| self.need(Stage::Map(slice), ledger)).collect()
+        (0..self.job.slices.len()).map(|slice| self.need(JobStage::Map(slice), ledger)).collect()
     }
 
     /// Takes the runs of all slices; `spill` takes their files.
@@ -67,7 +67,7 @@ impl Work {
 
     /// Opens what a stage needs to work on the range of this number; `None` if there are fewer ranges than were asked for.
     pub(super) fn range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
-        let cut: StageFile<CutFile> = self.need(Stage::Cut, ledger)?;
+        let cut: StageFile<CutFile> = self.need(JobStage::Cut, ledger)?;
         let starts = &cut.footer.starts;
         if number > starts.len() {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Work {
         let slices = self.runs(self.slices(ledger)?, &cut.footer.bases, &mut spill, ledger)?;
         let mut judgement = None;
         if self.marks_duplicates() {
-            let mut file: StageFile<Checked<Judgement>> = self.need(Stage::Judge, ledger)?;
+            let mut file: StageFile<Checked<Judgement>> = self.need(JobStage::Judge, ledger)?;
             if let Some(data) = &file.footer.data {
                 file.verify(data)?;
             }

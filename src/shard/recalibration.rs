@@ -5,7 +5,7 @@ use readmill_bqsr::suspects::SiteEvents;
 use readmill_record::{Error, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
-use super::stage::Stage;
+use super::stage::JobStage;
 use super::stage_file::{Checked, StageFile};
 use super::work::Work;
 use crate::pipeline::inputs::Inputs;
@@ -31,7 +31,7 @@ const SITE: usize = 8;
 impl Work {
     pub(super) fn compare(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let range = self.range(number, state.ledger())?;
-        let into = self.create(Stage::Compare(number))?;
+        let into = self.create(JobStage::Compare(number))?;
         let start = into.end()?;
         if let Some(range) = range {
             let mut extent = into.spill().begin(0)?;
@@ -49,7 +49,7 @@ impl Work {
     }
 
     pub(super) fn sites(&self, state: &RunState<'_>) -> Result<()> {
-        let into = self.create(Stage::Sites)?;
+        let into = self.create(JobStage::Sites)?;
         let start = into.end()?;
         let mut extent = into.spill().begin(0)?;
         let (mut finder, mut found) = (SiteFinder::new(), Vec::new());
@@ -59,7 +59,7 @@ impl Work {
             Ok(())
         };
         for range in 0..self.job().ranges {
-            let file: StageFile<ComparedRange> = self.need(Stage::Compare(range), state.ledger())?;
+            let file: StageFile<ComparedRange> = self.need(JobStage::Compare(range), state.ledger())?;
             file.verify(&file.footer.events)?;
             let mut waiting = Vec::new();
             file.read(&file.footer.events, |piece| {
@@ -93,7 +93,7 @@ impl Work {
         if !self.finds_sites() {
             return Ok(None);
         }
-        let file: StageFile<FoundSites> = self.need(Stage::Sites, ledger)?;
+        let file: StageFile<FoundSites> = self.need(JobStage::Sites, ledger)?;
         file.verify(&file.footer.sites)?;
         Ok(Some(Box::new(move |each| {
             file.read(&file.footer.sites, |piece| {
@@ -109,7 +109,7 @@ impl Work {
 
     pub(super) fn count(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let range = self.range(number, state.ledger())?;
-        let into = self.create(Stage::Count(number))?;
+        let into = self.create(JobStage::Count(number))?;
         let sites = self.found_sites(state.ledger())?;
         let totals =
             range.map(|range| state.count(inputs, RangeInput { sites, ..range })).transpose()?;
@@ -119,14 +119,14 @@ impl Work {
     pub(super) fn table(&self, state: &RunState<'_>) -> Result<()> {
         let mut all = Totals::default();
         for range in 0..self.job().ranges {
-            let file: StageFile<Totals> = self.need(Stage::Count(range), state.ledger())?;
+            let file: StageFile<Totals> = self.need(JobStage::Count(range), state.ledger())?;
             all.append(file.footer);
         }
-        self.finish(self.create(Stage::Table)?, &all)
+        self.finish(self.create(JobStage::Table)?, &all)
     }
 
     /// The counts of all reads, where they are recalibrated by them.
     pub(super) fn totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
-        self.recalibrates().then(|| self.need(Stage::Table, ledger)).transpose()
+        self.recalibrates().then(|| self.need(JobStage::Table, ledger)).transpose()
     }
 }

@@ -2,7 +2,7 @@
 
 /// A stage of a job, but for its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum JobStage {
     /// Sorts the slice of this number, from 0.
     Map(usize),
     /// Divides the output order.
@@ -23,27 +23,29 @@ pub enum Stage {
     Join,
 }
 
-impl Stage {
+impl JobStage {
     /// Its name, as it is given on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Stage::Map(_) => "map",
-            Stage::Cut => "cut",
-            Stage::Judge => "judge",
-            Stage::Compare(_) => "compare",
-            Stage::Sites => "sites",
-            Stage::Count(_) => "count",
-            Stage::Table => "table",
-            Stage::Write(_) => "write",
-            Stage::Join => "join",
+            JobStage::Map(_) => "map",
+            JobStage::Cut => "cut",
+            JobStage::Judge => "judge",
+            JobStage::Compare(_) => "compare",
+            JobStage::Sites => "sites",
+            JobStage::Count(_) => "count",
+            JobStage::Table => "table",
+            JobStage::Write(_) => "write",
+            JobStage::Join => "join",
         }
     }
 
     /// Its number among those of its name, from 1; `None` if there is only one.
     pub fn number(self) -> Option<usize> {
         match self {
-            Stage::Map(n) | Stage::Compare(n) | Stage::Count(n) | Stage::Write(n) => Some(n + 1),
-            Stage::Cut | Stage::Judge | Stage::Sites | Stage::Table | Stage::Join => None,
+            JobStage::Map(n) | JobStage::Compare(n) | JobStage::Count(n) | JobStage::Write(n) => {
+                Some(n + 1)
+            }
+            JobStage::Cut | JobStage::Judge | JobStage::Sites | JobStage::Table | JobStage::Join => None,
         }
     }
 

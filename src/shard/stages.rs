@@ -10,7 +10,7 @@ use readmill_record::{Error, ErrorKind, Result};
 use super::job::{DuplicateChoice, InputIdentity, Job};
 use super::range::{Checked, CutFile};
 use super::slice;
-use super::stage::{Outcome, Stage};
+use super::stage::{JobStage, Outcome};
 use super::stage_file::{StageFile, adopt, damaged};
 use super::work::Work;
 use crate::pipeline::{StepCounts, sum_counts};
@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::process::console::Console;
 use crate::run::additions::Additions;
 use crate::run::stages::{
-    FirstDecisions, JoinedRange, JoinedSlices, Judgement, RangeInput, SliceEnds, WrittenRange,
+    FirstDecisions, InputEnds, JoinedRange, JoinedSlices, Judgement, RangeInput, SliceEnds, WrittenRange,
 };
 use crate::run::{RunState, with_state};
 
@@ -48,12 +48,12 @@ pub fn may_heal(error: Error) -> Error {
 
 impl Work {
     /// Carries out a stage, unless it is finished. A failure that another run may heal is [`ErrorKind::Temporary`].
-    pub fn run_stage(&self, stage: Stage, console: &Console) -> Result<Outcome> {
+    pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
         self.try_stage(stage, console).map_err(may_heal)
     }
 
     /// Carries out a stage, unless it is finished.
-    pub(super) fn try_stage(&self, stage: Stage, console: &Console) -> Result<Outcome> {
+    pub(super) fn try_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
         self.sources.borrow_mut().clear();
         if self.find(stage)? {
             console.say(&format!("readmill: {} was finished before", stage.title()));
@@ -62,15 +62,15 @@ impl Work {
         self.job.inputs.iter().try_for_each(InputIdentity::check)?;
         console.say(&format!("readmill: {}", stage.title()));
         let made = with_state(&self.plan, Additions::default(), console, |state, inputs| match stage {
-            Stage::Map(slice) => self.map(slice, state, inputs),
-            Stage::Cut => self.cut(&state),
-            Stage::Judge => self.judge(state, &inputs),
-            Stage::Compare(range) => self.compare(range, state, &inputs),
-            Stage::Sites => self.sites(&state),
-            Stage::Count(range) => self.count(range, state, &inputs),
-            Stage::Table => self.table(&state),
-            Stage::Write(range) => self.write(range, state, &inputs),
-            Stage::Join => self.join(state),
+            JobStage::Map(slice) => self.map(slice, state, inputs),
+            JobStage::Cut => self.cut(&state),
+            JobStage::Judge => self.judge(state, &inputs),
+            JobStage::Compare(range) => self.compare(range, state, &inputs),
+            JobStage::Sites => self.sites(&state),
+            JobStage::Count(range) => self.count(range, state, &inputs),
+            JobStage::Table => self.table(&state),
+            JobStage::Write(range) => self.write(range, state, &inputs),
+            JobStage::Join => self.join(state),
         });
         made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
     }
@@ -86,8 +86,8 @@ impl Work {
     }
 
     /// Names the slice in an error about a record, which counts from its start.
-    fn with_stage(&self, stage: Stage, mut error: Error) -> Error {
-        if let (Stage::Map(slice), Some(_)) = (stage, error.place.record) {
+    fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
+        if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record) {
             let of = self.job.slices.len();
             let is_inner = self.job.slices[slice].bounds.is_some_and(|bounds| bounds.to.is_some());
             if is_inner && error.what == INSIDE_A_RECORD {
@@ -119,7 +119,7 @@ impl Work {
             }
             None => inputs.narrow_to(slice.input),
         }
-        let into = self.create(Stage::Map(number))?;
+        let into = self.create(JobStage::Map(number))?;
         let value = state.map(inputs, &self.decided(), into.spill())?;
         // The frames of the run have checksums of their own; ends have none.
         let data = value.ends.as_ref().and_then(|ends| ends.start());
@@ -160,12 +160,12 @@ impl Work {
         }
         let slices = self.runs(files, &cut.bases, &mut spill, ledger)?;
         cut.starts = state.divide(slices, Arc::new(spill), self.job.ranges)?;
-        self.finish(self.create(Stage::Cut)?, &cut)
+        self.finish(self.create(JobStage::Cut)?, &cut)
     }
 
     fn judge(&self, state: RunState<'_>, inputs: &crate::pipeline::inputs::Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.need(Stage::Cut, &ledger)?;
+        let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
         let mut spill = Spill::new(&self.plan.resources.temp_dirs);
         let (mut slices, mut charges) = (Vec::new(), Vec::new());
         for (mut file, &base) in self.slices(&ledger)?.into_iter().zip(&cut.footer.bases) {
@@ -179,12 +179,16 @@ impl Work {
             slices.push(SliceEnds { ends, base });
             charges.push(file.charge);
         }
-        let into = self.create(Stage::Judge)?;
+        let into = self.create(JobStage::Judge)?;
         let start = into.end()?;
         let decided = self.decided();
         let CutFile { records, was_cut, .. } = cut.footer;
-        let value =
-            state.judge(inputs, &decided, slices, [records, u64::from(was_cut)], spill, into.spill())?;
+        let value = state.judge(
+            inputs,
+            &decided,
+            InputEnds { slices, records, was_cut, spill },
+            into.spill(),
+        )?;
         let data = Some(into.check_from(start)?);
         self.finish(into, &Checked { value, data })
     }
@@ -199,7 +203,7 @@ impl Work {
         let range = self.range(number, &ledger)?;
         let table = self.totals(&ledger)?.map(|file| file.footer);
         let sites = self.found_sites(&ledger)?;
-        let into = self.create(Stage::Write(number))?;
+        let into = self.create(JobStage::Write(number))?;
         let value = match range {
             Some(range) => state.write(
                 inputs,
@@ -214,15 +218,16 @@ impl Work {
 
     fn join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
-        let cut: StageFile<CutFile> = self.need(Stage::Cut, &ledger)?;
+        let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
         let judge = self.marks_duplicates();
-        let judge = judge.then(|| self.need::<Checked<Judgement>>(Stage::Judge, &ledger)).transpose()?;
+        let judge =
+            judge.then(|| self.need::<Checked<Judgement>>(JobStage::Judge, &ledger)).transpose()?;
         let table = self.totals(&ledger)?.map(|file| file.footer);
         let CutFile { records, record_bytes, any_placed, counts, tallies, .. } = cut.footer;
         let verdict = judge.map(|file| file.footer.value.verdict);
         let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
         let range = |number: usize| {
-            let file: StageFile<WrittenRange> = self.need(Stage::Write(number), &ledger)?;
+            let file: StageFile<WrittenRange> = self.need(JobStage::Write(number), &ledger)?;
             let StageFile { path, file, footer: range, charge, .. } = file;
             let mut at = range.extent.start;
             let read = move |part: &crate::outputs::staged_parts::StagedPart, bytes: &mut Vec<u8>| {
@@ -244,8 +249,8 @@ impl Work {
         let summary = state.join(&self.decided(), joined, &mut (0..self.job.ranges).map(range))?;
         console.say(&format!("readmill: {} records read, {} written", summary.read, summary.written));
         let outputs = self.outputs();
-        let path = self.path(Stage::Join);
+        let path = self.path(JobStage::Join);
         let _ = std::fs::remove_file(&path); // of an output that is gone
-        self.finish(self.create(Stage::Join)?, &outputs)
+        self.finish(self.create(JobStage::Join)?, &outputs)
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job, JobHash};
 use super::names::{PLAN, temporary_target};
-use super::stage::Stage;
+use super::stage::JobStage;
 use super::stage_file::{self, Source, StageFile, StageWriter, UndecodedFile};
 use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources, Verbosity};
@@ -70,38 +70,47 @@ impl Work {
     }
 
     /// All stages, in an order in which they can be run.
-    pub fn stages(&self) -> Vec<Stage> {
-        let ranges = |stage: fn(usize) -> Stage| (0..self.job.ranges).map(stage);
-        let mut stages: Vec<Stage> = (0..self.job.slices.len()).map(Stage::Map).collect();
-        stages.push(Stage::Cut);
-        stages.extend(self.marks_duplicates().then_some(Stage::Judge));
+    pub fn stages(&self) -> Vec<JobStage> {
+        let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
+        let mut stages: Vec<JobStage> = (0..self.job.slices.len()).map(JobStage::Map).collect();
+        stages.push(JobStage::Cut);
+        stages.extend(self.marks_duplicates().then_some(JobStage::Judge));
         if self.finds_sites() {
-            stages.extend(ranges(Stage::Compare).chain([Stage::Sites]));
+            stages.extend(ranges(JobStage::Compare).chain([JobStage::Sites]));
         }
         if self.recalibrates() {
-            stages.extend(ranges(Stage::Count).chain([Stage::Table]));
+            stages.extend(ranges(JobStage::Count).chain([JobStage::Table]));
         }
-        stages.extend(ranges(Stage::Write).chain([Stage::Join]));
+        stages.extend(ranges(JobStage::Write).chain([JobStage::Join]));
         stages
     }
 
     /// The stages whose files a stage reads.
-    pub fn needs(&self, stage: Stage) -> Vec<Stage> {
-        let needs = |other: &Stage| match (stage, other) {
-            (Stage::Map(_), _) => false,
-            (Stage::Cut, other) => matches!(other, Stage::Map(_)),
-            (Stage::Judge, other) => matches!(other, Stage::Map(_) | Stage::Cut),
-            (Stage::Compare(_), other) => matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge),
-            (Stage::Sites, other) => matches!(other, Stage::Compare(_)),
-            (Stage::Count(_), other) => {
-                matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge | Stage::Sites)
+    pub fn needs(&self, stage: JobStage) -> Vec<JobStage> {
+        let needs = |other: &JobStage| match (stage, other) {
+            (JobStage::Map(_), _) => false,
+            (JobStage::Cut, other) => matches!(other, JobStage::Map(_)),
+            (JobStage::Judge, other) => matches!(other, JobStage::Map(_) | JobStage::Cut),
+            (JobStage::Compare(_), other) => {
+                matches!(other, JobStage::Map(_) | JobStage::Cut | JobStage::Judge)
             }
-            (Stage::Table, other) => matches!(other, Stage::Count(_)),
-            (Stage::Write(_), other) => {
-                matches!(other, Stage::Map(_) | Stage::Cut | Stage::Judge | Stage::Sites | Stage::Table)
+            (JobStage::Sites, other) => matches!(other, JobStage::Compare(_)),
+            (JobStage::Count(_), other) => {
+                matches!(other, JobStage::Map(_) | JobStage::Cut | JobStage::Judge | JobStage::Sites)
             }
-            (Stage::Join, other) => {
-                matches!(other, Stage::Cut | Stage::Judge | Stage::Table | Stage::Write(_))
+            (JobStage::Table, other) => matches!(other, JobStage::Count(_)),
+            (JobStage::Write(_), other) => {
+                matches!(
+                    other,
+                    JobStage::Map(_)
+                        | JobStage::Cut
+                        | JobStage::Judge
+                        | JobStage::Sites
+                        | JobStage::Table
+                )
+            }
+            (JobStage::Join, other) => {
+                matches!(other, JobStage::Cut | JobStage::Judge | JobStage::Table | JobStage::Write(_))
             }
         };
         self.stages().into_iter().filter(needs).collect()
@@ -124,30 +133,30 @@ impl Work {
     }
 
     /// The file of a stage.
-    pub fn path(&self, stage: Stage) -> PathBuf {
+    pub fn path(&self, stage: JobStage) -> PathBuf {
         self.directory.join(stage.file_name())
     }
 
     /// Whether a stage is finished. Its file is not examined.
-    pub fn is_finished(&self, stage: Stage) -> bool {
+    pub fn is_finished(&self, stage: JobStage) -> bool {
         self.path(stage).exists()
     }
 
     /// Whether a stage is finished: its file is whole, and made from the files that are there now.
-    pub(super) fn find(&self, stage: Stage) -> Result<bool> {
+    pub(super) fn find(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
         if !self.is_current(&found.sources)? {
             let _ = stage_file::stale(&self.path(stage)); // it is removed, and will be made anew
             return Ok(false);
         }
-        if stage != Stage::Join {
+        if stage != JobStage::Join {
             return Ok(true);
         }
         let joined: StageFile<JoinFile> = found.decode()?;
         Ok(self.outputs() == joined.footer)
     }
 
-    fn open_file(&self, stage: Stage, ledger: &Ledger) -> Result<Option<UndecodedFile>> {
+    fn open_file(&self, stage: JobStage, ledger: &Ledger) -> Result<Option<UndecodedFile>> {
         UndecodedFile::open(&self.path(stage), self.hash, ledger)
     }
 
@@ -166,7 +175,7 @@ impl Work {
     /// Opens the file of a stage that must be finished, for a stage that is made from it.
     pub(super) fn need<T: DeserializeOwned>(
         &self,
-        stage: Stage,
+        stage: JobStage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
         let path = self.path(stage);
@@ -190,7 +199,7 @@ impl Work {
         file.finish(&self.sources.borrow(), footer)
     }
 
-    pub(super) fn create(&self, stage: Stage) -> Result<StageWriter> {
+    pub(super) fn create(&self, stage: JobStage) -> Result<StageWriter> {
         StageWriter::create(&self.path(stage), self.hash)
     }
 

@@ -1,4 +1,4 @@
-//! What is stored of the ends of a part of the input, in the file of a job in stages.
+//! Template ends of a part of the input, stored in the file of a job in stages.
 //!
 //! Records of a part are numbered from 0. Each item has these numbers in fields of fixed width, so they become numbers of
 //! the whole input by one addition while the item is read, and the items keep their order.

@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Io,
     /// Two things differ that should not (exit code 4).
     Different,
-    /// What failed may succeed when it is run again (exit code 75).
+    /// A failure that another run may heal (exit code 75).
     Temporary,
     /// The reader of a pipe closed it (exit code 141, without a message).
     BrokenPipe,

@@ -16,7 +16,7 @@ use crate::run::RunState;
 use crate::run::summary::{self, Summary};
 use crate::run::tallies::{changes, late_changes};
 
-/// What the join needs of the slices.
+/// Sums over all slices, for the join.
 pub struct JoinedSlices {
     /// Records of all slices.
     pub records: u64,

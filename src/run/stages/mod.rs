@@ -100,7 +100,7 @@ pub struct WrittenRange {
     pub tallies: Vec<Vec<u8>>,
 }
 
-/// What a stage needs of all slices.
+/// The sorted runs of all slices, and sums over them.
 pub struct Slices {
     /// Their runs, without those that are empty.
     pub runs: Vec<SpilledRun>,
@@ -112,7 +112,7 @@ pub struct Slices {
     pub any_placed: bool,
 }
 
-/// What a stage needs to work on a range of the output order.
+/// The inputs of a stage that works on a range of the output order.
 pub struct RangeInput {
     /// The slices.
     pub slices: Slices,
@@ -141,7 +141,19 @@ pub struct SliceEnds {
     pub base: u64,
 }
 
-/// What is decided about the whole input from its first reads.
+/// The ends of the whole input.
+pub struct InputEnds {
+    /// Those of each slice, in their order.
+    pub slices: Vec<SliceEnds>,
+    /// Records of all slices.
+    pub records: u64,
+    /// Whether a template was too long to be kept together.
+    pub was_cut: bool,
+    /// Has adopted the files of the ends.
+    pub spill: Spill,
+}
+
+/// Decisions about the whole input that its first reads make.
 pub struct FirstDecisions {
     /// The name of the first read.
     pub anchor: Vec<u8>,
@@ -261,16 +273,15 @@ impl<'a> RunState<'a> {
     }
 
     /// Resolves which records are duplicates, from the ends of all slices, in their order, and writes the marks into the
-    /// file of `into`. `spill` has adopted the files of the ends.
+    /// file of `into`.
     pub fn judge(
         self,
         inputs: &Inputs,
         decided: &FirstDecisions,
-        slices: Vec<SliceEnds>,
-        [records, was_cut]: [u64; 2],
-        spill: Spill,
+        ends: InputEnds,
         into: &Spill,
     ) -> Result<Judgement> {
+        let InputEnds { slices, records, was_cut, spill } = ends;
         let (Some(wanted), Some(duplicate_ends)) =
             (&self.plan.steps.duplicates, self.duplicate_ends(decided)?)
         else {
@@ -294,7 +305,7 @@ impl<'a> RunState<'a> {
             most: room / 2,
             spill: &spill,
             duplicate_ends: &duplicate_ends,
-            cut: was_cut > 0,
+            cut: was_cut,
             console: self.console,
         };
         let charge = self.memory.ledger.empty(ENDS);
@@ -369,16 +380,15 @@ impl<'a> RunState<'a> {
         }
         steps.append(&mut after_duplicates);
         steps.extend(from_file);
-        let mut counter = None;
-        match (table, recalibration.and_then(|it| it.apply.as_ref()), request) {
+        let counter = match (table, recalibration.and_then(|it| it.apply.as_ref()), request) {
             (Some(table), Some(apply), Some(request)) => {
                 let groups = ReadGroups::new(&self.header, &self.memory.ledger)?;
                 let (table, _) = count::report(table, &groups, &request.counting)?;
                 steps.push(self.step_of(&table, apply, groups)?);
-                counter = reference.as_ref().and_then(|reference| self.counter_after(reference));
+                reference.as_ref().and_then(|reference| self.counter_after(reference))
             }
-            _ => counter = counter.or(self.new_counter(reference)),
-        }
+            _ => self.new_counter(reference),
+        };
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };

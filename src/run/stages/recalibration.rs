@@ -18,7 +18,7 @@ use crate::run::RunState;
 /// Passes the sites that a stage before has found: contig, and 0-based position.
 pub type ReadSites = Box<dyn FnOnce(&mut dyn FnMut(u32, u32) -> Result<()>) -> Result<()>>;
 
-/// What counts the bases of a range.
+/// A range whose bases are counted: its merge, its counter and their memory.
 struct RangeCount {
     crew: Crew,
     merge: Merge,

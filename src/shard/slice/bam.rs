@@ -9,7 +9,7 @@ use readmill_record::view::FIXED;
 use readmill_record::{Charge, Ledger, RecordRef, Result};
 
 use super::file::{MOST_SEARCHED, failed, read_up_to};
-use crate::shard::job::Position;
+use crate::shard::job::VirtualOffset;
 
 /// Bytes in which all records behind a guess must look like records.
 const PROOF: usize = 1 << 20;
@@ -21,7 +21,7 @@ const LOOK_BACK: u64 = 1 << 18;
 const BLOCKS: usize = 6;
 
 /// Returns where the first record starts; `None` if the file is not BAM, or its header does not fit into the memory.
-pub fn start(file: &File, ledger: &Ledger) -> Result<Option<Position>> {
+pub fn start(file: &File, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut blocks = Blocks::new(file, 0, ledger)?;
     while blocks.bytes.len() < 4 && blocks.more()? {}
     if !blocks.bytes.starts_with(bam_header::MAGIC) {
@@ -45,10 +45,10 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<Option<Position>> {
 pub fn border(
     file: &File,
     n_ref: i32,
-    first: Position,
+    first: VirtualOffset,
     near: u64,
     ledger: &Ledger,
-) -> Result<Option<Position>> {
+) -> Result<Option<VirtualOffset>> {
     let back = near.saturating_sub(LOOK_BACK);
     let is_start = back <= first.offset;
     let start = if is_start { Some(first.offset) } else { block_near(file, back)? };
@@ -199,10 +199,10 @@ impl Blocks {
     }
 
     /// The position in the file of byte `at`.
-    pub fn position(&self, at: usize) -> Position {
+    pub fn position(&self, at: usize) -> VirtualOffset {
         let block = self.starts.partition_point(|&(_, start)| start <= at).saturating_sub(1);
         let (offset, start) = self.starts.get(block).copied().unwrap_or((self.offset, 0));
-        Position { offset, within: (at - start) as u32 }
+        VirtualOffset { offset, within: (at - start) as u32 }
     }
 }
 

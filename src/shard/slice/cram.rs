@@ -6,7 +6,7 @@ use readmill_cram::ContainerHeader;
 use readmill_record::{Error, Result};
 
 use super::file::read_up_to;
-use crate::shard::job::{Bounds, Position};
+use crate::shard::job::{Bounds, VirtualOffset};
 
 /// Bytes of the file definition (CRAM specification 3.1, section 6).
 const DEFINITION: u64 = 26;
@@ -22,14 +22,14 @@ struct Place {
 }
 
 /// Returns where the first container with records starts; `None` for a version that is not divided.
-pub fn start(file: &File) -> Result<Option<Position>> {
+pub fn start(file: &File) -> Result<Option<VirtualOffset>> {
     let mut definition = [0; DEFINITION as usize];
     read_up_to(file, &mut definition, 0)?;
     if definition[4] != 3 {
         return Ok(None);
     }
     let header = container(file, DEFINITION)?.ok_or_else(|| Error::input("there is no header"))?;
-    Ok(Some(Position { offset: header.end, within: 0 }))
+    Ok(Some(VirtualOffset { offset: header.end, within: 0 }))
 }
 
 /// The bytes before the first container with records: the file definition and the header.
@@ -44,13 +44,13 @@ pub fn head(file: &File) -> Result<Vec<u8>> {
 /// than those before it. `differ` says whether the names of two containers do.
 pub fn borders(
     file: &File,
-    first: Position,
+    first: VirtualOffset,
     wanted: &[u64],
     mut differ: impl FnMut(Bounds) -> Result<bool>,
-) -> Result<Vec<Position>> {
+) -> Result<Vec<VirtualOffset>> {
     let (mut borders, mut wanted) = (vec![first], wanted);
     let (mut at, mut before) = (first.offset, None::<Place>);
-    let position = |offset| Position { offset, within: 0 };
+    let position = |offset| VirtualOffset { offset, within: 0 };
     while let (Some((&near, rest)), Some(place)) = (wanted.split_first(), container(file, at)?) {
         if place.header.is_end() {
             break;

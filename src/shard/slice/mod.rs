@@ -21,7 +21,7 @@ use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
 use readmill_record::{Ledger, Result};
 
 use self::file::{failed, open};
-use super::job::{Bounds, Position, Slice};
+use super::job::{Bounds, Slice, VirtualOffset};
 use crate::pipeline::inputs::{InputFile, Inputs};
 
 /// The kinds of files that can be divided.
@@ -75,13 +75,18 @@ pub fn divide(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Sli
 }
 
 /// The start of the first record, then the borders near the wanted offsets; none where the input is one slice.
-fn borders(inputs: &Inputs, number: usize, wanted: &[u64], ledger: &Ledger) -> Result<Vec<Position>> {
+fn borders(
+    inputs: &Inputs,
+    number: usize,
+    wanted: &[u64],
+    ledger: &Ledger,
+) -> Result<Vec<VirtualOffset>> {
     let input = &inputs.list()[number];
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     let file = open(&input.path)?;
-    let mut borders: Vec<Position> = Vec::new();
+    let mut borders: Vec<VirtualOffset> = Vec::new();
     match Kind::of(&file)? {
         Kind::Bam => {
             let Some(first) = bam::start(&file, ledger)? else { return Ok(borders) };
@@ -91,7 +96,7 @@ fn borders(inputs: &Inputs, number: usize, wanted: &[u64], ledger: &Ledger) -> R
             }
         }
         Kind::Text => {
-            borders.push(Position { offset: text::start(&file)?, within: 0 });
+            borders.push(VirtualOffset { offset: text::start(&file)?, within: 0 });
             for &near in wanted {
                 borders.extend(text::border(&file, near)?);
             }

@@ -5,7 +5,7 @@ use std::fs::File;
 use readmill_record::Result;
 
 use super::file::{MOST_SEARCHED, read_up_to};
-use crate::shard::job::Position;
+use crate::shard::job::VirtualOffset;
 
 /// Bytes that are read at a time.
 const TEXT: usize = 1 << 16;
@@ -23,7 +23,7 @@ pub fn start(file: &File) -> Result<u64> {
 }
 
 /// Finds the border near an offset; `None` if there is none behind it.
-pub fn border(file: &File, near: u64) -> Result<Option<Position>> {
+pub fn border(file: &File, near: u64) -> Result<Option<VirtualOffset>> {
     let mut lines = Lines::new(file, near);
     if lines.next()?.is_none() {
         return Ok(None); // the line that the offset is in
@@ -35,7 +35,7 @@ pub fn border(file: &File, near: u64) -> Result<Option<Position>> {
         let Some(line) = lines.next()? else { return Ok(None) };
         let name = name(line);
         if before.as_ref().is_some_and(|before| *before != name) {
-            return Ok(Some(Position { offset, within: 0 }));
+            return Ok(Some(VirtualOffset { offset, within: 0 }));
         }
         before = Some(name);
     }
