@@ -8,7 +8,7 @@ use readmill::Plan;
 use readmill::console::Console;
 use readmill::plan::{Choice, Resources, Verbosity, one_of};
 use readmill::shard::job::Job;
-use readmill::shard::{self, Division, Engine, JobStage, Outcome, Work};
+use readmill::shard::{self, Division, Engine, JobStage, Outcome, StageState, Work};
 use readmill_record::{Error, Result};
 
 use super::common::parse_memory;
@@ -179,7 +179,9 @@ impl ResumeFlag {
         let Some(directory) = &self.resume else { return Ok(false) };
         let console = Console::new(plan.resources.verbosity);
         let command = words(arguments.get(1..).unwrap_or_default())?;
-        Work::plan(directory, plan.clone(), command, Division::default(), &console)?.run(&console)?;
+        let work = Work::plan(directory, plan.clone(), command, Division::default(), &console)?;
+        let _lock = work.lock()?;
+        work.run(&console)?;
         Work::clean(directory)?;
         Ok(true)
     }
@@ -330,19 +332,22 @@ impl StatusArgs {
         let directory = absolute(&self.work.work, &[])?;
         let work = self.work.open(&directory[0], make, |_| {})?;
         let stages = work.stages();
-        let rows: Vec<(JobStage, bool)> =
-            stages.into_iter().map(|stage| (stage, work.is_finished(stage))).collect();
+        let rows: Vec<(JobStage, StageState)> =
+            stages.into_iter().map(|stage| Ok((stage, work.state(stage)?))).collect::<Result<_>>()?;
         if self.format == StatusForm::Json {
-            let row = |(stage, finished): &(JobStage, bool)| {
+            let row = |(stage, state): &(JobStage, StageState)| {
                 serde_json::json!({
-                    "stage": stage.name(), "number": stage.number(), "finished": finished, "file": work.path(*stage),
+                    "stage": stage.name(),
+                    "number": stage.number(),
+                    "state": state.name(),
+                    "finished": *state == StageState::Finished,
+                    "file": work.path(*stage),
                 })
             };
             return print(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
         }
-        let row = |(stage, finished): &(JobStage, bool)| {
-            format!("{}\t{}", stage.title(), if *finished { "finished" } else { "missing" })
-        };
+        let row =
+            |(stage, state): &(JobStage, StageState)| format!("{}\t{}", stage.title(), state.name());
         print(&Vec::from_iter(rows.iter().map(row)).join("\n"))
     }
 }

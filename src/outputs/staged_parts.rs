@@ -5,12 +5,18 @@ use std::sync::Arc;
 use readmill_cram::{Encoded, EncoderOptions};
 use readmill_format::bam::index::Fragment;
 use readmill_format::spill::{Extent, Spill};
-use readmill_record::{Header, Ledger, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
 use super::cram_output::CramOutput;
 use super::sink::{EncodedPart, PartTarget, PartWriter};
 use crate::plan::{Format, Output};
+
+/// Bytes of memory for a part in the list, as a rule; its index entries are most of them.
+const USUAL_PART: u64 = 512;
+
+/// Copies of the list when it becomes the footer of the file of a stage.
+const COPIES: u64 = 2;
 
 /// A part in the file of a stage; its bytes follow those of the part before.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,6 +34,46 @@ pub struct StagedPart {
     pub cram: Encoded,
 }
 
+/// The parts of a range, in their order, packed: there is one for each MiB of the output.
+#[derive(Default, Serialize, Deserialize)]
+pub struct StagedPartList {
+    bytes: Vec<u8>,
+    #[serde(skip)]
+    charge: Option<Charge>,
+}
+
+impl StagedPartList {
+    /// A list of about `parts` parts, charged to `ledger`.
+    fn new(parts: u64, ledger: &Ledger) -> Result<Self> {
+        let charge = Some(ledger.charge("the list of parts", parts * USUAL_PART)?);
+        Ok(StagedPartList { bytes: Vec::new(), charge })
+    }
+
+    fn push(&mut self, part: &StagedPart) -> Result<()> {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.bytes = postcard::to_extend(part, bytes)
+            .map_err(|error| Error::bug(format!("a part cannot be encoded: {error}")))?;
+        let needed = COPIES * self.bytes.capacity() as u64;
+        self.charge
+            .iter_mut()
+            .filter(|charge| charge.bytes() < needed)
+            .for_each(|charge| charge.resize(needed));
+        Ok(())
+    }
+
+    /// Calls `each` for the parts in their order.
+    pub fn try_each(&self, mut each: impl FnMut(StagedPart) -> Result<()>) -> Result<()> {
+        let mut rest = &self.bytes[..];
+        while !rest.is_empty() {
+            let (part, behind) = postcard::take_from_bytes(rest)
+                .map_err(|error| Error::bug(format!("a part cannot be decoded: {error}")))?;
+            each(part)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
 /// Takes encoded parts in order, and writes them into the file of a stage.
 pub struct StagedParts<'a> {
     output: &'a Output,
@@ -35,26 +81,28 @@ pub struct StagedParts<'a> {
     cram: Option<EncoderOptions>,
     spill: &'a Arc<Spill>,
     extent: Extent,
-    parts: Vec<StagedPart>,
+    parts: StagedPartList,
 }
 
 impl<'a> StagedParts<'a> {
-    /// Takes parts of `output`, which will be in coordinate order if `sorted`.
+    /// Takes about `parts` parts of `output`, which will be in coordinate order if `sorted`.
     pub fn new(
         output: &'a Output,
         header: &Header,
         sorted: bool,
+        parts: u64,
         ledger: &Ledger,
         spill: &'a Arc<Spill>,
     ) -> Result<Self> {
         let cram =
             (output.format == Format::Cram).then(|| CramOutput::new(output, header, false, ledger));
         let cram = cram.transpose()?.map(|cram| cram.writing);
-        Ok(StagedParts { output, sorted, cram, spill, extent: spill.begin(0)?, parts: Vec::new() })
+        let parts = StagedPartList::new(parts, ledger)?;
+        Ok(StagedParts { output, sorted, cram, spill, extent: spill.begin(0)?, parts })
     }
 
     /// Returns the parts, and where the first of them lies.
-    pub fn complete(self) -> (Vec<StagedPart>, Extent) {
+    pub fn complete(self) -> (StagedPartList, Extent) {
         (self.parts, self.extent)
     }
 }
@@ -66,14 +114,14 @@ impl PartTarget for StagedParts<'_> {
 
     fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         self.spill.append(&mut self.extent, &part.bytes)?;
-        self.parts.push(StagedPart {
+        self.parts.push(&StagedPart {
             bytes: part.bytes.len() as u64,
             crc: crc32fast::hash(&part.bytes),
             records: part.records,
             start: part.start,
             fragment: part.fragment.take(),
             cram: std::mem::take(&mut part.cram),
-        });
+        })?;
         writer.reuse(part);
         Ok(())
     }

@@ -1,6 +1,7 @@
-//! This process: its allocator, its memory limit, its log on standard error, and pauses for tests.
+//! This process: its allocator, its memory limit, its open files, its log on standard error, and pauses for tests.
 
 pub mod allocator;
 pub mod console;
 pub mod limit;
+pub(crate) mod open_files;
 pub mod pause;

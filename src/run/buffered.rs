@@ -64,7 +64,7 @@ impl RunState<'_> {
 
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
         self.check_mates()?;
-        self.check_tag(&context, &buffer);
+        self.check_tag(buffer.tagged);
         let (read, counts) = (buffer.records, std::mem::take(&mut buffer.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
@@ -169,8 +169,8 @@ impl RunState<'_> {
     }
 
     /// Warns where no read has the optional field that reads are sorted by.
-    fn check_tag(&self, context: &SortContext, buffer: &SortBuffer) {
-        if let (Some(tag), Some(false)) = (context.sort.keyer().field(), buffer.tagged) {
+    pub(crate) fn check_tag(&self, tagged: Option<bool>) {
+        if let (Some(tag), Some(false)) = (Keyer::new(self.plan.order(), &self.header).field(), tagged) {
             let tag = String::from_utf8_lossy(&tag);
             self.console.warn(&format!("no read has {tag}, by which reads are to be sorted"));
         }

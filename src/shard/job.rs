@@ -49,6 +49,12 @@ pub struct Job {
     pub checksum: String,
 }
 
+/// The program that wrote a plan.
+#[derive(Deserialize)]
+struct Written {
+    program: Option<String>,
+}
+
 /// A file, as it was when the job was planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputIdentity {
@@ -155,6 +161,18 @@ impl Job {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io(format!("{} cannot be read", path.display()), &error)),
         };
+        let other_build = |program: &str| {
+            let what =
+                format!("{} was planned by another build of readmill ({program})", path.display());
+            Error::input(what)
+                .hint("run all stages by one build, or plan the job anew in another directory")
+        };
+        // Another version may have other fields.
+        if let Ok(Written { program: Some(by) }) = serde_json::from_str(&text)
+            && by != program()?
+        {
+            return Err(other_build(&by));
+        }
         let job: Job = serde_json::from_str(&text).map_err(|error| {
             Error::input(format!("the plan is damaged: {error}"))
                 .file(&path)
@@ -165,11 +183,8 @@ impl Job {
                 .file(&path)
                 .hint("plan the job anew, in another directory"));
         }
-        if job.format != FORMAT || job.program != program()? {
-            let what =
-                format!("{} was planned by another build of readmill ({})", path.display(), job.program);
-            return Err(Error::input(what)
-                .hint("run all stages by one build, or plan the job anew in another directory"));
+        if job.format != FORMAT {
+            return Err(other_build(&job.program));
         }
         Ok(Some(job))
     }

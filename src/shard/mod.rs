@@ -36,5 +36,5 @@ mod work;
 
 pub use driver::{Division, MOST};
 pub use graph::Engine;
-pub use stage::{JobStage, Outcome};
+pub use stage::{JobStage, Outcome, StageState};
 pub use work::Work;

@@ -8,7 +8,7 @@ use readmill_sort::RangeStart;
 use serde::{Deserialize, Serialize};
 
 use super::stage::JobStage;
-use super::stage_file::{self, StageFile, adopt, same_file};
+use super::stage_file::{self, StageFile};
 use super::work::Work;
 use crate::pipeline::StepCounts;
 use crate::run::stages::{Judgement, MappedSlice, RangeInput, Slices};
@@ -30,6 +30,8 @@ pub struct CutFile {
     pub largest: u64,
     pub any_placed: bool,
     pub was_cut: bool,
+    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
+    pub tagged: Option<bool>,
     pub counts: StepCounts,
     pub tallies: Vec<Vec<u8>>,
     /// The starts of all ranges but the first.
@@ -51,13 +53,12 @@ impl Work {
         ledger: &Ledger,
     ) -> Result<Slices> {
         let mut slices = Slices { runs: Vec::new(), records: 0, largest: 0, any_placed: false };
-        for (mut file, &base) in files.into_iter().zip(bases) {
-            let mut run = file.footer.value.run.clone();
-            adopt(spill, &file, &mut [run.extent_mut()])?;
-            let MappedSlice { records, largest, any_placed, .. } = &mut file.footer.value;
-            slices.records += *records;
-            slices.largest = slices.largest.max(*largest);
-            slices.any_placed |= *any_placed;
+        for (file, &base) in files.into_iter().zip(bases) {
+            let MappedSlice { mut run, records, largest, any_placed, .. } = file.footer.value;
+            spill.adopt(&file.path, file.file, &mut [run.extent_mut()]);
+            slices.records += records;
+            slices.largest = slices.largest.max(largest);
+            slices.any_placed |= any_placed;
             if !run.is_empty() {
                 slices.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
             }
@@ -81,8 +82,7 @@ impl Work {
             if let Some(data) = &file.footer.data {
                 file.verify(data)?;
             }
-            let mut own = file.footer.value.verdict.extents_mut();
-            spill.adopt(&file.path, same_file(&file.file, &file.path)?, &mut own);
+            spill.adopt(&file.path, file.file, &mut file.footer.value.verdict.extents_mut());
             judgement = Some(file.footer.value);
         }
         let (sites, table, spill) = (None, None, Arc::new(spill));

@@ -118,9 +118,11 @@ impl Work {
 
     pub(super) fn table(&self, state: &RunState<'_>) -> Result<()> {
         let mut all = Totals::default();
+        let mut charge = state.ledger().empty("counts of bases");
         for range in 0..self.job().ranges {
             let file: StageFile<Totals> = self.need(JobStage::Count(range), state.ledger())?;
             all.append(file.footer);
+            charge.resize(all.heap_bytes() as u64);
         }
         self.finish(self.create(JobStage::Table)?, &all)
     }

@@ -64,6 +64,32 @@ impl JobStage {
     }
 }
 
+/// What is there of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageState {
+    /// Its file is not there.
+    Missing,
+    /// Its file is whole, and made from the files that are there now. (Its data are compared with checksums when they are
+    /// read.)
+    Finished,
+    /// Its file is cut short or damaged.
+    Damaged,
+    /// Its file was made from others than those that are there now, or the output is not as it was joined.
+    Stale,
+}
+
+impl StageState {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            StageState::Missing => "missing",
+            StageState::Finished => "finished",
+            StageState::Damaged => "damaged",
+            StageState::Stale => "stale",
+        }
+    }
+}
+
 /// What became of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -13,12 +13,12 @@
 //! faster with the same bytes, and the copy is removed.
 
 use std::fs::File;
-use std::io::{ErrorKind as IoKind, Read, Write};
+use std::io::{ErrorKind as IoKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use readmill_format::spill::{Extent, Spill};
+use readmill_format::spill::Spill;
 use readmill_record::{Charge, Error, Ledger, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::job::JobHash;
 use super::names::{sync_directory, temporary_files, temporary_name};
-use crate::outputs::{exclusive, signal};
+use crate::outputs::exclusive::{self, FileId};
+use crate::outputs::signal;
 
 /// The first and the last bytes of a file.
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
@@ -154,6 +155,8 @@ pub struct StageFile<T> {
     pub path: PathBuf,
     /// The file.
     pub file: File,
+    /// Which file the name stood for when it was opened.
+    pub id: FileId,
     /// Its identity.
     pub identity: u64,
     /// Its footer.
@@ -166,6 +169,8 @@ pub struct StageFile<T> {
 pub struct UndecodedFile {
     path: PathBuf,
     file: File,
+    /// Which file the name stands for.
+    pub id: FileId,
     identity: u64,
     /// The files that it was made from.
     pub sources: Vec<Source>,
@@ -173,28 +178,42 @@ pub struct UndecodedFile {
     charge: Charge,
 }
 
-impl UndecodedFile {
-    /// Opens the file `path` of the job with this hash; `None` if it is not there.
+/// What lies under the name of a stage file.
+pub enum Found {
+    /// There is no such file.
+    Missing,
+    /// A stage file that was written to its end.
+    Whole(UndecodedFile),
+    /// A stage file that is cut short or damaged, or that of another stage.
+    Damaged(FileId),
+}
+
+impl Found {
+    /// Examines the file `path` of the job with this hash.
     ///
     /// # Errors
-    /// It is damaged: then it has been removed, and running its stage again writes it anew. It belongs to another job. Its
-    /// footer does not fit into the memory.
-    pub fn open(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Option<Self>> {
+    /// It belongs to another job, or it is no stage file. Its footer does not fit into the memory.
+    pub fn at(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
-        let mut file = match File::open(path) {
+        let file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == IoKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == IoKind::NotFound => return Ok(Found::Missing),
             Err(error) => return Err(failed(&error)),
         };
+        let meta = file.metadata().map_err(|e| failed(&e))?;
+        let (size, id) = (meta.len(), FileId::from(&meta));
+        let damaged = Found::Damaged(id);
         let mut start = [0; HEAD];
-        if let Err(error) = file.read_exact(&mut start) {
-            return match error.kind() {
-                IoKind::UnexpectedEof => Err(damaged(path)),
-                _ => Err(failed(&error)),
-            };
+        let got = read_up_to(&file, &mut start, 0).map_err(|e| failed(&e))?;
+        let is_of_a_stage = start.starts_with(MAGIC) || ends_with_magic(&file, size);
+        // A loss of power may leave zeros.
+        if !is_of_a_stage && got > MAGIC.len() && start.iter().any(|&byte| byte != 0) {
+            return Err(Error::usage("the file is not of readmill, and has the name of a stage's file")
+                .file(path)
+                .hint("move it away, or use another directory for the stages"));
         }
-        if start[..MAGIC.len()] != *MAGIC {
-            return Err(damaged(path));
+        if got < HEAD || start[..MAGIC.len()] != *MAGIC {
+            return Ok(damaged);
         }
         if start[MAGIC.len()..][..job.0.len()] != job.0 {
             return Err(Error::input("the file belongs to another job, or another version of readmill")
@@ -202,24 +221,36 @@ impl UndecodedFile {
                 .hint("use another directory, or empty this one: readmill shard clean"));
         }
         if start[..] != head(job, &name_of(path)) {
-            return Err(damaged(path)); // it is the file of another stage
+            return Ok(damaged); // it is the file of another stage
         }
-        let size = file.metadata().map_err(|e| failed(&e))?.len();
-        let (bytes, identity, charge) = footer(&file, size, ledger).map_err(|error| match error {
-            FooterError::Damaged => damaged(path),
-            FooterError::Io(error) => failed(&error),
-            FooterError::Memory(error) => error,
-        })?;
-        let (sources, rest) = postcard::take_from_bytes(&bytes).map_err(|_| damaged(path))?;
+        let (bytes, identity, charge) = match footer(&file, size, ledger) {
+            Ok(footer) => footer,
+            Err(FooterError::Damaged) => return Ok(damaged),
+            Err(FooterError::Io(error)) => return Err(failed(&error)),
+            Err(FooterError::Memory(error)) => return Err(error),
+        };
+        let Ok((sources, rest)) = postcard::take_from_bytes(&bytes) else { return Ok(damaged) };
         let footer = rest.to_vec();
-        Ok(Some(UndecodedFile { path: path.to_path_buf(), file, identity, sources, footer, charge }))
+        let path = path.to_path_buf();
+        Ok(Found::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
     }
 
+    /// Returns the file if it is whole; removes it if it is damaged: running its stage again writes it anew.
+    pub fn whole(self, path: &Path) -> Result<Option<UndecodedFile>> {
+        match self {
+            Found::Missing => Ok(None),
+            Found::Whole(file) => Ok(Some(file)),
+            Found::Damaged(id) => Err(damaged(path, id)),
+        }
+    }
+}
+
+impl UndecodedFile {
     /// Decodes the footer.
     pub fn decode<T: DeserializeOwned>(self) -> Result<StageFile<T>> {
-        let UndecodedFile { path, file, identity, footer, charge, .. } = self;
-        let footer = postcard::from_bytes(&footer).map_err(|_| damaged(&path))?;
-        Ok(StageFile { path, file, identity, footer, charge })
+        let UndecodedFile { path, file, id, identity, footer, charge, .. } = self;
+        let footer = postcard::from_bytes(&footer).map_err(|_| damaged(&path, id))?;
+        Ok(StageFile { path, file, id, identity, footer, charge })
     }
 }
 
@@ -252,9 +283,11 @@ impl<T> StageFile<T> {
         });
         match (crc, refused) {
             (Ok(crc), _) if crc == data.crc => Ok(()),
-            (Ok(_), _) => Err(damaged(&self.path)),
+            (Ok(_), _) => Err(damaged(&self.path, self.id)),
             (Err(_), Some(error)) => Err(error),
-            (Err(error), None) if error.kind() == IoKind::UnexpectedEof => Err(damaged(&self.path)),
+            (Err(error), None) if error.kind() == IoKind::UnexpectedEof => {
+                Err(damaged(&self.path, self.id))
+            }
             (Err(error), None) => {
                 Err(Error::io(format!("{} cannot be read", self.path.display()), &error))
             }
@@ -311,30 +344,40 @@ fn checksum(
     Ok(hasher.finalize())
 }
 
-/// Removes a damaged file, and returns the error for it.
-pub fn damaged(path: &Path) -> Error {
-    let _ = std::fs::remove_file(path);
-    Error::temporary(format!("{} was damaged, and has been removed", path.display()))
+/// Fills `into` from an offset on; returns the bytes that are there.
+fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < into.len() {
+        match file.read_at(&mut into[filled..], offset + filled as u64)? {
+            0 => break,
+            n => filled += n,
+        }
+    }
+    Ok(filled)
+}
+
+/// Whether a file of this size ends as stage files do.
+fn ends_with_magic(file: &File, size: u64) -> bool {
+    let mut end = [0; MAGIC.len()];
+    size.checked_sub(MAGIC.len() as u64).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok())
+        && end == *MAGIC
+}
+
+/// Removes the file `id`, which is damaged, and returns the error for it.
+pub fn damaged(path: &Path, id: FileId) -> Error {
+    discarded(path, id, "was damaged")
+}
+
+/// Removes the file `id`, which was made from other files than those that are there now, and returns the error for it.
+pub fn stale(path: &Path, id: FileId) -> Error {
+    discarded(path, id, "was made from files that have been made anew since")
+}
+
+/// Removes the file `id`, unless its name stands for another one by now, which another process has made.
+fn discarded(path: &Path, id: FileId, why: &str) -> Error {
+    if id.is_at(path) {
+        let _ = std::fs::remove_file(path);
+    }
+    Error::temporary(format!("{} {why}, and has been removed", path.display()))
         .hint("run its stage again, or all that are missing: readmill shard run")
-}
-
-/// Removes a file that was made from other files than those that are there now.
-pub fn stale(path: &Path) -> Error {
-    let _ = std::fs::remove_file(path);
-    let what = format!(
-        "{} was made from files that have been made anew since, and has been removed",
-        path.display()
-    );
-    Error::temporary(what).hint("run its stage again, or all that are missing: readmill shard run")
-}
-
-/// Makes the extents of a stage file extents of a spill, which takes the file.
-pub fn adopt<T>(spill: &mut Spill, file: &StageFile<T>, extents: &mut [&mut Extent]) -> Result<()> {
-    spill.adopt(&file.path, same_file(&file.file, &file.path)?, extents);
-    Ok(())
-}
-
-/// Opens a file once more.
-pub fn same_file(file: &File, path: &Path) -> Result<File> {
-    file.try_clone().map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))
 }

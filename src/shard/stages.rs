@@ -5,20 +5,23 @@ use std::sync::Arc;
 
 use readmill_format::chain::INSIDE_A_RECORD;
 use readmill_format::spill::Spill;
-use readmill_record::{Error, ErrorKind, Result};
+use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 use super::job::{DuplicateChoice, InputIdentity, Job};
 use super::range::{Checked, CutFile};
 use super::slice;
 use super::stage::{JobStage, Outcome};
-use super::stage_file::{StageFile, adopt, damaged};
+use super::stage_file::{StageFile, damaged};
 use super::work::Work;
+use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
 use crate::process::console::Console;
+use crate::process::open_files;
 use crate::run::additions::Additions;
 use crate::run::stages::{
-    FirstDecisions, InputEnds, JoinedRange, JoinedSlices, Judgement, RangeInput, SliceEnds, WrittenRange,
+    FirstDecisions, InputEnds, JoinedRange, JoinedSlices, Judgement, MappedSlice, RangeInput, SliceEnds,
+    WrittenRange,
 };
 use crate::run::{RunState, with_state};
 
@@ -61,6 +64,7 @@ impl Work {
         }
         self.job.inputs.iter().try_for_each(InputIdentity::check)?;
         console.say(&format!("readmill: {}", stage.title()));
+        open_files::allow(self.job.slices.len());
         let made = with_state(&self.plan, Additions::default(), console, |state, inputs| match stage {
             JobStage::Map(slice) => self.map(slice, state, inputs),
             JobStage::Cut => self.cut(&state),
@@ -79,13 +83,25 @@ impl Work {
     fn removed(&self, error: Error) -> Error {
         match &error.place.file {
             Some(path) if error.kind == ErrorKind::Temporary && path.starts_with(&self.directory) => {
-                damaged(path)
+                self.damaged(path).unwrap_or(error)
             }
             _ => error,
         }
     }
 
-    /// Names the slice in an error about a record, which counts from its start.
+    /// Records of an input before a slice; `None` if a slice before is not finished.
+    fn records_before(&self, slice: usize) -> Option<u64> {
+        let input = self.job.slices[slice].input;
+        let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
+        let records = |other| {
+            let found = self.open_file(JobStage::Map(other), &Ledger::unlimited()).ok()??;
+            Some(found.decode::<Checked<MappedSlice>>().ok()?.footer.value.records)
+        };
+        before.map(records).sum()
+    }
+
+    /// Numbers the record of an error, which counts from the start of its slice, in the whole input. If slices before are
+    /// not finished, it names the slice instead.
     fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
         if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record) {
             let of = self.job.slices.len();
@@ -96,7 +112,11 @@ impl Work {
                     slice + 1
                 );
                 error.hint = Some("plan the job anew with another number of slices: readmill shard clean, then shard plan --shards N".into());
-            } else if of > 1 {
+            } else if let (Some(before), Some(record)) =
+                (self.records_before(slice), &mut error.place.record)
+            {
+                *record += before;
+            } else {
                 error.what =
                     format!("{} (the record is counted in slice {} of {of})", error.what, slice + 1);
             }
@@ -138,6 +158,7 @@ impl Work {
             largest: 0,
             any_placed: false,
             was_cut: false,
+            tagged: None,
             counts: StepCounts::default(),
             tallies: state.add_tallies(files.iter().map(|file| &file.footer.value.tallies[..]))?,
             starts: Vec::new(),
@@ -150,8 +171,10 @@ impl Work {
             cut.largest = cut.largest.max(slice.largest);
             cut.any_placed |= slice.any_placed;
             cut.was_cut |= slice.was_cut;
+            cut.tagged = cut.tagged.max(slice.tagged);
             sum_counts(&mut cut.counts, slice.counts.iter().cloned());
         }
+        state.check_tag(cut.tagged);
         if cut.was_cut && self.plan.steps.duplicates.is_some() && files.len() > 1 {
             return Err(Error::input(
                 "a template has more than 1 MiB of records, and where it is cut depends on the slices",
@@ -175,7 +198,7 @@ impl Work {
             let Some(mut ends) = file.footer.value.ends.take() else {
                 return Err(Error::bug("a slice has no template ends"));
             };
-            adopt(&mut spill, &file, &mut ends.extents_mut())?;
+            spill.adopt(&file.path, file.file, &mut ends.extents_mut());
             slices.push(SliceEnds { ends, base });
             charges.push(file.charge);
         }
@@ -228,10 +251,9 @@ impl Work {
         let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
         let range = |number: usize| {
             let file: StageFile<WrittenRange> = self.need(JobStage::Write(number), &ledger)?;
-            let StageFile { path, file, footer: range, charge, .. } = file;
+            let StageFile { path, file, id, footer: range, charge, .. } = file;
             let mut at = range.extent.start;
-            let read = move |part: &crate::outputs::staged_parts::StagedPart, bytes: &mut Vec<u8>| {
-                let _ = &charge;
+            let read = move |part: &StagedPart, bytes: &mut Vec<u8>| {
                 bytes.resize(part.bytes as usize, 0);
                 let read = file.read_exact_at(bytes, at);
                 at += part.bytes;
@@ -240,17 +262,15 @@ impl Work {
                     Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
                         Err(Error::io(format!("{} cannot be read", path.display()), &error))
                     }
-                    _ => Err(damaged(&path)),
+                    _ => Err(damaged(&path, id)),
                 }
             };
-            Ok(JoinedRange { range, read: Box::new(read) })
+            Ok(JoinedRange { range, read: Box::new(read), _charge: charge })
         };
         let console = state.console();
         let summary = state.join(&self.decided(), joined, &mut (0..self.job.ranges).map(range))?;
         console.say(&format!("readmill: {} records read, {} written", summary.read, summary.written));
         let outputs = self.outputs();
-        let path = self.path(JobStage::Join);
-        let _ = std::fs::remove_file(&path); // of an output that is gone
         self.finish(self.create(JobStage::Join)?, &outputs)
     }
 }

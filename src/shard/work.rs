@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job, JobHash};
 use super::names::{PLAN, temporary_target};
-use super::stage::JobStage;
-use super::stage_file::{self, Source, StageFile, StageWriter, UndecodedFile};
+use super::stage::{JobStage, StageState};
+use super::stage_file::{self, Found, Source, StageFile, StageWriter, UndecodedFile};
+use crate::outputs::exclusive::FileId;
 use crate::outputs::{index_names, report_files};
 use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;
@@ -24,8 +26,8 @@ pub struct Work {
     pub(super) job: Job,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
-    /// The files that the current stage has read.
-    pub(super) sources: RefCell<Vec<Source>>,
+    /// The files that the current stage has read, and which files they were.
+    pub(super) sources: RefCell<Vec<(Source, FileId)>>,
 }
 
 /// The output, as it was when it was joined.
@@ -137,39 +139,65 @@ impl Work {
         self.directory.join(stage.file_name())
     }
 
-    /// Whether a stage is finished. Its file is not examined.
-    pub fn is_finished(&self, stage: JobStage) -> bool {
-        self.path(stage).exists()
+    /// What is there of a stage. Nothing is removed.
+    pub fn state(&self, stage: JobStage) -> Result<StageState> {
+        match Found::at(&self.path(stage), self.hash, &Ledger::unlimited())? {
+            Found::Missing => Ok(StageState::Missing),
+            Found::Damaged(_) => Ok(StageState::Damaged),
+            Found::Whole(file) => self.state_of(stage, file),
+        }
     }
 
-    /// Whether a stage is finished: its file is whole, and made from the files that are there now.
+    /// Whether a stage is finished: its file is whole, and made from the files that are there now. If it is not, its file is
+    /// removed.
+    ///
+    /// # Errors
+    /// A file is damaged, and has been removed.
     pub(super) fn find(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
-        if !self.is_current(&found.sources)? {
-            let _ = stage_file::stale(&self.path(stage)); // it is removed, and will be made anew
-            return Ok(false);
+        self.check_sources(&found.sources)?;
+        let id = found.id;
+        let is_finished = self.state_of(stage, found)? == StageState::Finished;
+        if !is_finished {
+            let _ = stage_file::stale(&self.path(stage), id); // it will be made anew
         }
-        if stage != JobStage::Join {
-            return Ok(true);
-        }
-        let joined: StageFile<JoinFile> = found.decode()?;
-        Ok(self.outputs() == joined.footer)
+        Ok(is_finished)
     }
 
-    fn open_file(&self, stage: JobStage, ledger: &Ledger) -> Result<Option<UndecodedFile>> {
-        UndecodedFile::open(&self.path(stage), self.hash, ledger)
+    /// The state of a stage whose file is whole.
+    fn state_of(&self, stage: JobStage, file: UndecodedFile) -> Result<StageState> {
+        let is_current = self.is_current(&file.sources)?
+            && (stage != JobStage::Join || file.decode::<JoinFile>()?.footer == self.outputs());
+        Ok(if is_current { StageState::Finished } else { StageState::Stale })
     }
 
-    /// Whether files are those that are there now, as far as they are there.
+    pub(super) fn open_file(&self, stage: JobStage, ledger: &Ledger) -> Result<Option<UndecodedFile>> {
+        let path = self.path(stage);
+        Found::at(&path, self.hash, ledger)?.whole(&path)
+    }
+
+    /// Whether files are those that are there now, as far as they are there and whole.
     fn is_current(&self, sources: &[Source]) -> Result<bool> {
         for source in sources {
             let path = self.directory.join(&source.name);
-            if stage_file::identity(&path).is_some_and(|now| now != source.identity) {
-                // A damaged file proves nothing, and is removed.
-                return Ok(UndecodedFile::open(&path, self.hash, &Ledger::unlimited())?.is_none());
+            if stage_file::identity(&path).is_some_and(|now| now != source.identity)
+                && matches!(Found::at(&path, self.hash, &Ledger::unlimited())?, Found::Whole(_))
+            {
+                return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Removes those of these files that are damaged.
+    fn check_sources(&self, sources: &[Source]) -> Result<()> {
+        for source in sources {
+            let path = self.directory.join(&source.name);
+            if stage_file::identity(&path).is_some_and(|now| now != source.identity) {
+                Found::at(&path, self.hash, &Ledger::unlimited())?.whole(&path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Opens the file of a stage that must be finished, for a stage that is made from it.
@@ -179,24 +207,52 @@ impl Work {
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
         let path = self.path(stage);
+        // It may have been removed because it was damaged; and what another machine writes may be seen late.
         let missing = || {
-            Error::input(format!("the file is missing: {} is not finished", stage.title()))
-                .file(&path)
+            let what = format!("{} is missing: {} is not finished", path.display(), stage.title());
+            Error::temporary(what)
                 .hint("run that stage first, or all that are missing: readmill shard run")
         };
         let file = self.open_file(stage, ledger)?.ok_or_else(missing)?;
+        self.check_sources(&file.sources)?;
         if !self.is_current(&file.sources)? {
-            return Err(stage_file::stale(&path));
+            return Err(stage_file::stale(&path, file.id));
         }
         let file = file.decode()?;
         let source = Source { name: stage.file_name(), identity: file.identity };
-        self.sources.borrow_mut().push(source);
+        self.sources.borrow_mut().push((source, file.id));
         Ok(file)
     }
 
     /// Completes the file of a stage, which was made from all files that were opened for it.
     pub(super) fn finish(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
-        file.finish(&self.sources.borrow(), footer)
+        let sources = Vec::from_iter(self.sources.borrow().iter().map(|(source, _)| source.clone()));
+        file.finish(&sources, footer)
+    }
+
+    /// Keeps other processes from this job until the file that is returned is closed, as far as the file system has locks.
+    ///
+    /// # Errors
+    /// Another process works on it.
+    pub fn lock(&self) -> Result<File> {
+        let path = self.directory.join(PLAN);
+        let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
+        // A lock over NFS wants a file that is open for writing.
+        let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
+        let is_locked = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        if is_locked || !FileId::of(&file).map_err(failed)?.is_at(&path) {
+            let what = format!("another readmill works on the job in {}", self.directory.display());
+            return Err(Error::temporary(what).hint("wait until it ends, then give the command again"));
+        }
+        Ok(file)
+    }
+
+    /// Returns the error of a file that the current stage has read, and that turned out to be damaged; it is removed.
+    pub(super) fn damaged(&self, path: &Path) -> Option<Error> {
+        let name = path.file_name()?;
+        let sources = self.sources.borrow();
+        let (_, id) = sources.iter().find(|(source, _)| name == source.name.as_str())?;
+        Some(stage_file::damaged(path, *id))
     }
 
     pub(super) fn create(&self, stage: JobStage) -> Result<StageWriter> {

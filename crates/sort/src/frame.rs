@@ -16,7 +16,7 @@ use super::key::Key;
 use super::run::STAMP_BYTES;
 
 /// The format of frames. The output does not depend on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Framing {
     /// Approximate bytes of arena records in a frame.
     pub size: usize,
@@ -58,9 +58,9 @@ pub struct FrameEntry {
     crc: u32,
 }
 
-/// A sorted run on disk.
-#[derive(Debug)]
-pub struct SpilledRun {
+/// The index of a sorted run on disk, which can be stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoredRun {
     extent: Extent,
     framing: Framing,
     frames: Vec<FrameEntry>,
@@ -69,22 +69,16 @@ pub struct SpilledRun {
     /// Bytes of the arena records of the largest frame: a record larger than a frame has a frame of its own.
     largest: u32,
     record_bytes: u64,
+}
+
+/// A sorted run on disk.
+#[derive(Debug)]
+pub struct SpilledRun {
+    index: StoredRun,
     /// Number of the input's records before those that its stamps count from.
     base: u64,
     /// The memory of the index.
     charge: Charge,
-}
-
-/// The index of a run whose frames lie in a file, without the place of the file.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct StoredRun {
-    extent: Extent,
-    frame: usize,
-    codec: SpillCodec,
-    frames: Vec<FrameEntry>,
-    tails: u64,
-    largest: u32,
-    record_bytes: u64,
 }
 
 impl StoredRun {
@@ -103,27 +97,23 @@ impl StoredRun {
         self.record_bytes
     }
 
-    /// Bytes of memory that its index takes.
-    pub fn index_bytes(&self) -> u64 {
+    /// Bytes of memory that it takes.
+    pub fn heap_bytes(&self) -> u64 {
         (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
     }
 
     /// Returns the run. The stamps of its records count from record `base` of the input; its index is charged to
     /// `charge`.
     pub fn open(self, base: u64, mut charge: Charge) -> SpilledRun {
-        charge.resize(self.index_bytes());
-        let StoredRun { extent, frame, codec, frames, tails, largest, record_bytes } = self;
-        let framing = Framing { size: frame, codec };
-        SpilledRun { extent, framing, frames, tails, largest, record_bytes, base, charge }
+        charge.resize(self.heap_bytes());
+        SpilledRun { index: self, base, charge }
     }
 }
 
 impl SpilledRun {
     /// Returns the index, to be stored.
     pub fn store(self) -> StoredRun {
-        let SpilledRun { extent, framing, frames, tails, largest, record_bytes, .. } = self;
-        let Framing { size: frame, codec } = framing;
-        StoredRun { extent, frame, codec, frames, tails, largest, record_bytes }
+        self.index
     }
 
     /// Number of the input's records before those that its stamps count from.
@@ -133,78 +123,80 @@ impl SpilledRun {
 
     /// Returns the bytes of the records of a frame, without their stamps.
     pub fn frame_record_bytes(&self, number: usize) -> u64 {
-        let frame = &self.frames[number];
+        let frame = &self.index.frames[number];
         u64::from(frame.raw) - STAMP_BYTES as u64 * u64::from(frame.records)
     }
 
     /// Creates a run whose frames, in the format `framing`, go to `extent`. Its index is charged to `charge`.
     pub fn new(extent: Extent, framing: Framing, charge: Charge) -> Self {
         let (frames, tails, largest, record_bytes, base) = Default::default();
-        SpilledRun { extent, framing, frames, tails, largest, record_bytes, base, charge }
+        let index = StoredRun { extent, framing, frames, tails, largest, record_bytes };
+        SpilledRun { index, base, charge }
     }
 
     /// Appends frames and empties `frames`.
     pub fn append(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
-        let base = self.extent.end - self.extent.start;
-        spill.append(&mut self.extent, &frames.bytes)?;
+        let index = &mut self.index;
+        let base = index.extent.end - index.extent.start;
+        spill.append(&mut index.extent, &frames.bytes)?;
         frames.bytes.clear();
-        self.record_bytes += std::mem::take(&mut frames.record_bytes);
-        self.frames.extend(frames.index.drain(..).map(|mut frame| {
+        index.record_bytes += std::mem::take(&mut frames.record_bytes);
+        index.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
-            self.tails += if frame.tail.is_empty() { 0 } else { frame.tail.len() as u64 + BESIDE };
-            self.largest = self.largest.max(frame.raw);
+            index.tails += if frame.tail.is_empty() { 0 } else { frame.tail.len() as u64 + BESIDE };
+            index.largest = index.largest.max(frame.raw);
             frame
         }));
-        self.charge.resize(self.index_bytes());
+        self.charge.resize(index.heap_bytes());
         Ok(())
     }
 
     /// The index.
     pub fn frames(&self) -> &[FrameEntry] {
-        &self.frames
+        &self.index.frames
     }
 
     /// Bytes of its records, without their stamps.
     pub fn record_bytes(&self) -> u64 {
-        self.record_bytes
+        self.index.record_bytes
     }
 
     /// Returns its extent in the spill.
     pub fn extent(&self) -> Extent {
-        self.extent
+        self.index.extent
     }
 
     /// Frees the memory that only more frames would need.
     pub fn complete(mut self) -> Self {
-        self.frames.shrink_to_fit();
-        self.charge.resize(self.index_bytes());
+        self.index.frames.shrink_to_fit();
+        self.charge.resize(self.index.heap_bytes());
         self
     }
 
     /// Returns the bytes of memory for merging the run, without its index.
     pub fn merging_bytes(&self) -> u64 {
-        merging_bytes(u64::from(self.largest).max(self.framing.size as u64))
+        merging_bytes(u64::from(self.index.largest).max(self.index.framing.size as u64))
     }
 
     /// Returns the format of its frames.
     pub fn framing(&self) -> Framing {
-        self.framing
+        self.index.framing
     }
 
     /// Bytes of memory the index takes.
     pub fn index_bytes(&self) -> u64 {
-        (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
+        self.index.heap_bytes()
     }
 
     fn read(&self, spill: &Spill, number: usize) -> Result<LoadedFrame> {
-        let frame = &self.frames[number];
+        let frame = &self.index.frames[number];
         let mut bytes = vec![0; (frame.column + frame.packed) as usize];
-        spill.read(&self.extent, self.extent.start + frame.at, &mut bytes)?;
+        spill.read(&self.index.extent, self.index.extent.start + frame.at, &mut bytes)?;
         if crc32fast::hash(&bytes) != frame.crc {
-            return Err(spill.damaged(&self.extent));
+            return Err(spill.damaged(&self.index.extent));
         }
         let mut records = vec![0; frame.raw as usize];
-        self.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
+        self.index.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
         bytes.truncate(frame.column as usize);
         bytes.shrink_to_fit();
         Ok(LoadedFrame { column: bytes, records })

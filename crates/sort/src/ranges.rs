@@ -14,11 +14,9 @@ use super::merge::{Border, Merge, RangeStart, Sources, record_bytes};
 
 /// Divides the records of runs into at most `ranges` ranges of about equal size; returns the starts of all but the first.
 pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {
+    // The first walk counts: ranges of the merge need no reading, and to keep them all would take memory.
     let mut merge = Merge::new(Arc::clone(sources));
-    let mut units = 0usize;
-    while merge.next_range().is_some() {
-        units += 1;
-    }
+    let units = std::iter::from_fn(|| merge.next_range()).count();
     let (mut merge, mut starts, mut passed) = (Merge::new(Arc::clone(sources)), Vec::new(), 0);
     while let Some(range) = merge.next_range() {
         passed += 1;

@@ -3,7 +3,7 @@
 use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::verdict::StoredVerdict;
-use readmill_record::{Result, Step};
+use readmill_record::{Charge, Result, Step};
 use readmill_sort::{Minimise, Order};
 
 use super::{FirstDecisions, WrittenRange};
@@ -13,6 +13,7 @@ use crate::outputs::routing::RoutedRecords;
 use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, count, sum_counts};
 use crate::run::RunState;
+use crate::run::recal_setup;
 use crate::run::summary::{self, Summary};
 use crate::run::tallies::{changes, late_changes};
 
@@ -41,6 +42,8 @@ pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
 pub struct JoinedRange {
     pub range: WrittenRange,
     pub read: ReadPart,
+    /// Charge of the range.
+    pub _charge: Charge,
 }
 
 impl RunState<'_> {
@@ -61,21 +64,26 @@ impl RunState<'_> {
         self.console.stage("joining", Some(joined.records), false);
         let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
         self.tallies.add(&tallies)?;
+        // The counts of the reads as they leave are as many.
+        let of_tables =
+            table.as_ref().map_or(0, |table| 2 * recal_setup::REPORT * table.heap_bytes() as u64);
+        let _charge = self.memory.ledger.charge("tables of recalibration", of_tables)?;
         let mut counted: Option<Totals> = None;
         let mut summary = Summary { read: records, counts, ..Summary::default() };
         let mut flagged: Vec<LibraryCounts> =
             verdict.as_ref().map_or_else(Vec::new, |verdict| verdict.tally.libraries.clone());
         for range in ranges {
-            let JoinedRange { range, mut read } = range?;
-            for part in range.parts {
+            let JoinedRange { range, mut read, _charge } = range?;
+            range.parts.try_each(|part| {
+                let _charge = self.memory.ledger.charge("a part of the output", part.bytes)?;
                 let mut bytes = Vec::new();
                 read(&part, &mut bytes)?;
                 summary.written += part.records;
                 self.console.advance(part.records);
                 let StagedPart { fragment, cram, records, start, .. } = part;
                 let routed = RoutedRecords::default();
-                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed })?;
-            }
+                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed })
+            })?;
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);
             }

@@ -26,7 +26,7 @@ pub use recalibration::{ReadSites, SiteFinder};
 
 use super::{RunState, set_order};
 use crate::outputs::Sink;
-use crate::outputs::staged_parts::{StagedPart, StagedParts};
+use crate::outputs::staged_parts::{StagedPartList, StagedParts};
 use crate::pipeline::StepCounts;
 use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::duplicates::{self, DuplicateResolver};
@@ -68,6 +68,8 @@ pub struct MappedSlice {
     pub any_placed: bool,
     /// Whether a template was too long to be kept together.
     pub was_cut: bool,
+    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
+    pub tagged: Option<bool>,
     /// Counts of the steps.
     pub counts: StepCounts,
     /// The tallies of its reads.
@@ -87,7 +89,7 @@ pub struct Judgement {
 #[derive(Serialize, Deserialize)]
 pub struct WrittenRange {
     /// Its parts, in their order, and where they lie.
-    pub parts: Vec<StagedPart>,
+    pub parts: StagedPartList,
     /// Where the first of them lies.
     pub extent: Extent,
     /// Duplicates by library.
@@ -242,6 +244,7 @@ impl<'a> RunState<'a> {
             largest: buffer.largest,
             any_placed: buffer.any_placed,
             was_cut: feed.link.was_cut(),
+            tagged: buffer.tagged,
             counts: std::mem::take(&mut buffer.counts),
             tallies: self.tallies.save()?,
         })
@@ -393,9 +396,13 @@ impl<'a> RunState<'a> {
             return Err(Error::bug("there is no output to be written"));
         };
         let sorted = self.plan.order() == Order::Coordinate;
-        let mut parts = StagedParts::new(output, &self.header, sorted, &self.memory.ledger, into)?;
-        let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
         let partition = if output.format == Format::Cram { CRAM_PARTITION } else { PARTITION };
+        let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
+        let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
+        let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition as u64);
+        let mut parts =
+            StagedParts::new(output, &self.header, sorted, parts, &self.memory.ledger, into)?;
+        let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
         let output = OutputRange::between(partition, start.as_ref(), until);
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);
         self.console.stage("writing", None, false);

@@ -8,7 +8,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_record::view::FIXED;
 use readmill_record::{Charge, Ledger, RecordRef, Result};
 
-use super::file::{MOST_SEARCHED, failed, read_up_to};
+use super::file::{BORDERS, MOST_SEARCHED, failed, read_up_to};
 use crate::shard::job::VirtualOffset;
 
 /// Bytes in which all records behind a guess must look like records.
@@ -162,7 +162,7 @@ impl Blocks {
         let mut file = file.try_clone().map_err(|e| failed(&e))?;
         file.seek(SeekFrom::Start(offset)).map_err(|e| failed(&e))?;
         let (inflater, chunk, bytes, starts, ended) = Default::default();
-        let charge = ledger.empty("borders of slices");
+        let charge = ledger.empty(BORDERS);
         Ok(Blocks {
             reader: BlockReader::new(file, true),
             inflater,

@@ -9,6 +9,9 @@ use readmill_record::{Error, Result};
 /// The most bytes that are searched for a border. A slice of longer records has none there.
 pub const MOST_SEARCHED: usize = 64 << 20;
 
+/// Ledger name of what is read to find borders.
+pub const BORDERS: &str = "borders of slices";
+
 /// Fills `into` from an offset on; fewer bytes at the end of the file.
 pub fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;

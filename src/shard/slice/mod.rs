@@ -96,9 +96,9 @@ fn borders(
             }
         }
         Kind::Text => {
-            borders.push(VirtualOffset { offset: text::start(&file)?, within: 0 });
+            borders.push(VirtualOffset { offset: text::start(&file, ledger)?, within: 0 });
             for &near in wanted {
-                borders.extend(text::border(&file, near)?);
+                borders.extend(text::border(&file, near, ledger)?);
             }
         }
         Kind::Gzip => return Ok(borders),

@@ -2,17 +2,17 @@
 
 use std::fs::File;
 
-use readmill_record::Result;
+use readmill_record::{Charge, Ledger, Result};
 
-use super::file::{MOST_SEARCHED, read_up_to};
+use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
 
 /// Bytes that are read at a time.
 const TEXT: usize = 1 << 16;
 
 /// Returns the offset of the first line of SAM that is not of the header.
-pub fn start(file: &File) -> Result<u64> {
-    let mut lines = Lines::new(file, 0);
+pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
+    let mut lines = Lines::new(file, 0, ledger);
     loop {
         let at = lines.offset();
         match lines.next()? {
@@ -23,8 +23,8 @@ pub fn start(file: &File) -> Result<u64> {
 }
 
 /// Finds the border near an offset; `None` if there is none behind it.
-pub fn border(file: &File, near: u64) -> Result<Option<VirtualOffset>> {
-    let mut lines = Lines::new(file, near);
+pub fn border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
+    let mut lines = Lines::new(file, near, ledger);
     if lines.next()?.is_none() {
         return Ok(None); // the line that the offset is in
     }
@@ -49,11 +49,12 @@ struct Lines<'a> {
     bytes: Vec<u8>,
     /// Bytes of lines that were returned.
     taken: usize,
+    charge: Charge,
 }
 
 impl<'a> Lines<'a> {
-    fn new(file: &'a File, offset: u64) -> Self {
-        Lines { file, offset, bytes: Vec::new(), taken: 0 }
+    fn new(file: &'a File, offset: u64, ledger: &Ledger) -> Self {
+        Lines { file, offset, bytes: Vec::new(), taken: 0, charge: ledger.empty(BORDERS) }
     }
 
     /// The offset of the next line.
@@ -61,7 +62,8 @@ impl<'a> Lines<'a> {
         self.offset + self.taken as u64
     }
 
-    /// The next line, with its end; `None` at the end of the file, and where a line is too long.
+    /// The next line, with its end; `None` at the end of the file, and where a line is too long or does not fit into the
+    /// memory.
     fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut searched = self.taken;
         loop {
@@ -73,6 +75,12 @@ impl<'a> Lines<'a> {
             self.bytes.drain(..self.taken);
             (self.offset, self.taken) = (self.offset + self.taken as u64, 0);
             searched = self.bytes.len();
+            if searched + TEXT > self.bytes.capacity() {
+                if !self.charge.try_grow((searched + TEXT) as u64) {
+                    return Ok(None);
+                }
+                self.bytes.reserve_exact(searched + TEXT);
+            }
             self.bytes.resize(searched + TEXT, 0);
             let at = self.offset + searched as u64;
             let read = read_up_to(self.file, &mut self.bytes[searched..], at)?;
