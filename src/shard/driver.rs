@@ -7,7 +7,7 @@ use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, Job};
 use super::stage::JobStage;
-use super::work::Work;
+use super::work::{Work, is_stage_name};
 use super::{refusals, stages};
 use crate::plan::Plan;
 use crate::process::console::Console;
@@ -66,7 +66,8 @@ impl Work {
         let slices = division.slices.unwrap_or(usual);
         stages::plan(&plan, &mut job, slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
-        if let Some(other) = Work::own_names(directory).next() {
+        // What killed runs left under temporary names is removed when its stage begins.
+        if let Some(other) = Work::own_names(directory).find(|name| is_stage_name(name)) {
             let what = format!(
                 "{} is there already, and a stage would write it",
                 directory.join(other).display()

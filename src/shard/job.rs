@@ -11,8 +11,8 @@ use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::names::{PLAN, sync_directory, temporary_name};
-use crate::outputs::report_files;
+use super::names::{PLAN, sync_directory, temporary_files, temporary_name};
+use crate::outputs::{exclusive, report_files};
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.
@@ -201,8 +201,11 @@ impl Job {
         let path = directory.join(PLAN);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);
-        let write = || {
-            let mut file = File::create(&temporary)?;
+        for other in temporary_files(&path) {
+            exclusive::clean_up(&other);
+        }
+        let mut file = exclusive::create(&temporary, &path)?;
+        let mut write = || {
             std::io::Write::write_all(&mut file, self.text().as_bytes())?;
             file.sync_all()?;
             // The first of two plans counts.

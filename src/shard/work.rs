@@ -328,12 +328,13 @@ impl Work {
 
 /// Whether a file of this name is one of ours: complete, or under its temporary name.
 fn is_own_name(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
-    is_stage_name(name) || temporary_target(name).is_some_and(is_stage_name)
+    is_stage_name(name)
+        || name.to_str().and_then(temporary_target).is_some_and(|target| is_stage_name(target.as_ref()))
 }
 
 /// Whether a file of this name is the complete file of a stage, or the plan.
-fn is_stage_name(name: &str) -> bool {
+pub(super) fn is_stage_name(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
     let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = ["map-", "compare-", "count-", "write-"];
     ["cut", "judge", "sites", "table", "join", PLAN].contains(&name)

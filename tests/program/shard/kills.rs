@@ -251,3 +251,25 @@ fn two_whole_runs_at_once_with_different_memory_write_one_whole_output() {
     scene.run().succeeds();
     scene.is_written(&expected, "two runs");
 }
+
+#[test]
+fn a_second_run_with_the_same_directory_waits_outside() {
+    let (scene, expected) = scene();
+    let first = Paused::at(&scene.folders, (PieceRead, 1), scene.resuming());
+    scene.resume().fails(75, &["another readmill works on the job in work", "wait until it ends"]);
+    assert!(first.go_on().status.success()); // (both write to one log)
+    scene.is_written(&expected, "--resume, while another run tried the same");
+    assert!(!scene.path("work").exists());
+}
+
+#[test]
+fn what_a_killed_plan_left_does_not_stop_the_next_one() {
+    let (scene, expected) = scene();
+    std::fs::create_dir(scene.path("work")).unwrap();
+    for name in [".job.json.host.12.0a", ".map-0001.host.12.0a"] {
+        std::fs::write(scene.stage(name), "left").unwrap();
+    }
+    scene.resume().succeeds();
+    assert!(!scene.path("work").exists());
+    scene.is_written(&expected, "--resume, after a plan was killed");
+}

@@ -104,16 +104,14 @@ fn a_stage_whose_files_are_missing_says_which() {
     let scene = scene("markdup in/x.sam -o out/x.bam");
     scene.plan("--shards 2 --ranges 2").succeeds();
     let missing = |stage: &str| -> Ended { scene.shard(&format!("{stage} --work work -q")) };
-    missing("cut").fails(
-        2,
-        &["work/map-0001: the file is missing", "map 1 is not finished", "readmill shard run"],
-    );
+    missing("cut")
+        .fails(75, &["work/map-0001 is missing", "map 1 is not finished", "readmill shard run"]);
     scene.shard("map --work work -q 1..2").succeeds();
-    missing("judge").fails(2, &["work/cut: the file is missing"]);
-    missing("write 1").fails(2, &["work/cut: the file is missing"]);
+    missing("judge").fails(75, &["work/cut is missing"]);
+    missing("write 1").fails(75, &["work/cut is missing"]);
     missing("cut").succeeds();
-    missing("write 1").fails(2, &["work/judge: the file is missing"]);
-    missing("join").fails(2, &["work/judge: the file is missing"]);
+    missing("write 1").fails(75, &["work/judge is missing"]);
+    missing("join").fails(75, &["work/judge is missing"]);
     let said = missing("join").stderr;
     assert!(!said.contains("in/x.sam: "), "the input is not at fault: {said}");
     assert_eq!(scene.folders.left(), [""; 0]);
@@ -169,4 +167,52 @@ fn names_that_are_no_text_are_refused() {
     let output = std::ffi::OsStr::from_bytes(b"out/\xff.bam");
     let words = ["shard", "plan", "--work", "work", "sort", "in/x.sam", "-o"].map(std::ffi::OsStr::new);
     folders.readmill(words.into_iter().chain([output])).fails(1, &["is not UTF-8"]);
+}
+
+#[test]
+fn a_file_of_somebody_else_with_the_name_of_a_stage_is_refused_and_stays() {
+    let scene = scene("sort in/x.sam -o out/x.bam");
+    scene.plan("--shards 2").succeeds();
+    std::fs::write(scene.stage("map-0002"), "notes of somebody else, in a few words").unwrap();
+    let said = &["work/map-0002: the file is not of readmill", "move it away"];
+    scene.run().fails(1, said);
+    scene.shard("map 2 --work work").fails(1, said);
+    scene.shard("status --work work").fails(1, said);
+    let kept = std::fs::read(scene.stage("map-0002")).unwrap();
+    assert_eq!(kept, b"notes of somebody else, in a few words");
+}
+
+#[test]
+fn a_plan_of_another_version_is_refused_as_one() {
+    let scene = scene("sort in/x.sam -o out/x.bam");
+    scene.plan("").succeeds();
+    let plan = std::fs::read_to_string(scene.stage("job.json")).unwrap();
+    let mut other: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    other["program"] = "9.0.0 00ff".into();
+    other.as_object_mut().unwrap().remove("anchor");
+    std::fs::write(scene.stage("job.json"), other.to_string()).unwrap();
+    scene.run().fails(2, &["planned by another build of readmill (9.0.0 00ff)", "by one build"]);
+}
+
+#[test]
+fn more_slices_than_files_that_may_be_open() {
+    let text = crate::shard::samples::text(400, 900, 8);
+    let scene = Scene::new(&[("x.sam", text.into())], "sort in/* -o out/x.bam");
+    let expected = scene.plain();
+    scene.plan("--shards 120 --ranges 2").succeeds();
+    assert!(scene.division().0 > 100);
+    let script = "ulimit -S -n 60; exec \"$0\" shard run --work work -q";
+    scene.folders.run(&mut scene.folders.shell(script)).succeeds();
+    scene.is_written(&expected, "with few files open");
+}
+
+#[test]
+fn reads_without_the_field_of_the_order_are_warned_of_once() {
+    let text = crate::shard::samples::text(40, 0, 8);
+    let scene = Scene::new(&[("x.sam", text.into())], "sort -t ZZ in/* -o out/x.bam");
+    scene.plan("--shards 3").succeeds();
+    let ended = scene.shard("run --work work");
+    let warnings = ended.stderr.matches("no read has ZZ, by which reads are to be sorted").count();
+    assert_eq!(warnings, 1, "{}", ended.stderr);
+    ended.succeeds();
 }

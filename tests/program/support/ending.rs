@@ -10,6 +10,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits for the child without polling. Ends it, and fails the test, if it hangs.
 pub fn wait(mut child: Child, what: &str) -> ExitStatus {
+    if let Ok(Some(status)) = child.try_wait() {
+        return status; // it may have been waited for before
+    }
     let pid = child.id();
     let (tell, told) = channel::<()>();
     let guard = std::thread::spawn(move || {
