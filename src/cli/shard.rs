@@ -177,14 +177,17 @@ impl ResumeFlag {
     /// are removed at the end.
     pub fn run(&self, plan: &Plan, arguments: &[OsString]) -> Result<bool> {
         let Some(directory) = &self.resume else { return Ok(false) };
-        let console = Console::new(plan.resources.verbosity);
-        let command = words(arguments.get(1..).unwrap_or_default())?;
-        let work = Work::plan(directory, plan.clone(), command, Division::default(), &console)?;
-        let _lock = work.lock()?;
-        work.run(&console)?;
-        Work::clean(directory)?;
-        Ok(true)
+        resume(directory, plan, arguments).map_err(shard::may_heal).map(|()| true)
     }
+}
+
+fn resume(directory: &Path, plan: &Plan, arguments: &[OsString]) -> Result<()> {
+    let console = Console::new(plan.resources.verbosity);
+    let command = words(arguments.get(1..).unwrap_or_default())?;
+    let work = Work::plan(directory, plan.clone(), command, Division::default(), &console)?;
+    let _lock = work.lock()?;
+    work.run(&console)?;
+    Work::clean(directory)
 }
 
 impl StageResources {
@@ -207,6 +210,10 @@ pub type MakePlan = fn(&[String]) -> Result<Plan>;
 impl Shard {
     /// Carries out the subcommand; `make` makes the plan of the command that is done in stages.
     pub fn run(&self, make: MakePlan) -> Result<()> {
+        self.carry_out(make).map_err(shard::may_heal)
+    }
+
+    fn carry_out(&self, make: MakePlan) -> Result<()> {
         match self {
             Shard::Plan(it) => it.run(make),
             Shard::Map(it) => it.run(make, |number| JobStage::Map(number - 1)),

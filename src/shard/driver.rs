@@ -91,7 +91,7 @@ impl Work {
         let mut attempts = 0;
         'again: loop {
             for &stage in &stages {
-                match self.try_stage(stage, console) {
+                match self.run_stage(stage, console) {
                     Ok(_) => {}
                     // A file was damaged, and has been removed.
                     Err(error) if error.kind == ErrorKind::Temporary && attempts < ATTEMPTS => {
@@ -99,7 +99,7 @@ impl Work {
                         attempts += 1;
                         continue 'again;
                     }
-                    Err(error) => return Err(stages::may_heal(error)),
+                    Err(error) => return Err(error),
                 }
             }
             return Ok(());

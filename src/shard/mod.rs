@@ -37,4 +37,5 @@ mod work;
 pub use driver::{Division, MOST};
 pub use graph::Engine;
 pub use stage::{JobStage, Outcome, StageState};
+pub use stages::may_heal;
 pub use work::Work;

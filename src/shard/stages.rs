@@ -41,7 +41,7 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Res
     })
 }
 
-/// Says of an I/O error that may pass that another run may heal it.
+/// Makes an I/O error that may pass one that another run may heal, which has an exit code of its own.
 pub fn may_heal(error: Error) -> Error {
     match error.kind {
         ErrorKind::Io if error.may_pass => Error { kind: ErrorKind::Temporary, ..error },
@@ -50,13 +50,8 @@ pub fn may_heal(error: Error) -> Error {
 }
 
 impl Work {
-    /// Carries out a stage, unless it is finished. A failure that another run may heal is [`ErrorKind::Temporary`].
-    pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
-        self.try_stage(stage, console).map_err(may_heal)
-    }
-
     /// Carries out a stage, unless it is finished.
-    pub(super) fn try_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
+    pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<Outcome> {
         self.sources.borrow_mut().clear();
         if self.find(stage)? {
             console.say(&format!("readmill: {} was finished before", stage.title()));

@@ -6,6 +6,7 @@ mod borders;
 mod clean;
 mod damage;
 mod exchanged;
+mod file_servers;
 mod identity;
 #[cfg(debug_assertions)] // of which alone the program waits for a test
 mod kills;
