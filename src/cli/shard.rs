@@ -62,7 +62,7 @@ pub struct WorkFlag {
 pub struct PlanArgs {
     #[command(flatten)]
     work: WorkFlag,
-    /// Slices of the input, about; each is sorted by itself [default: one for each GiB of the input]
+    /// Slices of the input, about; each is sorted by itself [default: so many that each fits into the memory, and at least one for each GiB of the input]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MOST as i64))]
     shards: Option<u16>,
     /// Ranges of the output, at most; each is written by itself [default: as many as slices]

@@ -199,6 +199,11 @@ impl RunState<'_> {
         &self.memory.ledger
     }
 
+    /// Bytes of memory for reads that wait.
+    pub(crate) fn room(&self) -> u64 {
+        self.memory.room
+    }
+
     /// Whether mates are fixed, which looks at templates all over the input.
     pub(crate) fn fixes_mates(&self) -> bool {
         self.lone.is_some()

@@ -21,9 +21,6 @@ pub struct Division {
     pub ranges: Option<usize>,
 }
 
-/// Bytes of input for each slice, where the number of slices is left to the program.
-const SLICE: u64 = 1 << 30;
-
 /// The most slices and ranges: each slice takes memory while ranges are written.
 pub const MOST: usize = 4096;
 
@@ -61,10 +58,7 @@ impl Work {
             let (hash, sources) = (planned.hash(), RefCell::default());
             return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
-        let bytes: u64 = job.inputs.iter().map(|input| input.size).sum();
-        let usual = (bytes.div_ceil(SLICE) as usize).clamp(1, MOST);
-        let slices = division.slices.unwrap_or(usual);
-        stages::plan(&plan, &mut job, slices, console)?;
+        stages::plan(&plan, &mut job, division.slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
         // What killed runs left under temporary names is removed when its stage begins.
         if let Some(other) = Work::own_names(directory).find(|name| is_stage_name(name)) {

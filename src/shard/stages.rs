@@ -7,6 +7,7 @@ use readmill_format::chain::INSIDE_A_RECORD;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
+use super::driver::MOST;
 use super::job::{DuplicateChoice, InputIdentity, Job};
 use super::range::{Checked, CutFile};
 use super::slice;
@@ -25,8 +26,23 @@ use crate::run::stages::{
 };
 use crate::run::{RunState, with_state};
 
+/// The most bytes of input in a slice, where the number of slices is left to the program.
+const MOST_SLICE: u64 = 1 << 30;
+
+/// The most slices then: many runs are merged in small frames.
+const MOST_SLICES: u64 = 128;
+
+/// How many slices are usual for inputs of this size: each fits into the memory for reads, so that it is sorted
+/// without a spill of its own.
+fn usual_slices(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
+    // Text and CRAM: the size of their records is not known. With entries and ends, reads take half as much again.
+    let record_bytes = record_bytes.unwrap_or(4 * bytes);
+    let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MOST_SLICES);
+    bytes.div_ceil(MOST_SLICE).max(in_memory).max(1) as usize
+}
+
 /// Divides the inputs of a job, and decides what their first reads decide.
-pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Result<()> {
+pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console) -> Result<()> {
     with_state(plan, Additions::default(), console, |state, mut inputs| {
         if state.fixes_mates() {
             return Err(Error::usage("mates are to be fixed, which a job in stages cannot do")
@@ -36,6 +52,9 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: usize, console: &Console) -> Res
         job.anchor = anchor;
         job.duplicates = duplicates
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
+        let bytes = job.inputs.iter().map(|input| input.size).sum();
+        let usual = || usual_slices(bytes, inputs.expected_bytes(), state.room());
+        let slices = slices.unwrap_or_else(usual).min(MOST);
         job.slices = slice::divide(&inputs, slices, state.ledger())?;
         Ok(())
     })
