@@ -121,7 +121,7 @@ impl TableArgs {
         let recalibration = Some(Recalibration { source, apply: None });
         Ok(Plan {
             command: Command::BqsrTable,
-            inputs: self.input.inputs(),
+            inputs: self.input.inputs()?,
             aligning: None,
             steps: Steps { recalibration, ..Steps::default() },
             destination: Destination::Nowhere,

@@ -1,8 +1,10 @@
 //! Flags that every subcommand which writes reads has: inputs, output, resources, tallies and extra outputs.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+use readmill::console::write_json;
 use readmill::plan::{
     self, Choice, CramStyle, Destination, ExtraFile, FAST_LEVEL, Format, Index, MOST_PARTS, Output,
     Resources, Steps, Tallies, Verbosity, one_of,
@@ -15,15 +17,17 @@ use readmill_format::bgzf::Codec;
 use readmill_format::reference::Fasta;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::hints::{self, named_format};
 
 /// Where reads come from.
 #[derive(Args)]
 pub struct InputFlags {
-    /// Input: SAM, BAM or CRAM, told by content; - for standard input. Several are read one after the other, under one header
-    #[arg(value_name = "IN", required = true)]
+    /// Input: SAM, BAM or CRAM; - for standard input, the default if it is no terminal
+    ///
+    /// Input: SAM, BAM or CRAM, told by content; - for standard input, which is the default if it is no terminal. Several are read one after the other, under one header.
+    #[arg(value_name = "IN")]
     input: Vec<PathBuf>,
 }
 
@@ -39,12 +43,14 @@ pub struct Io {
 /// Flags of the output and resources.
 #[derive(Args)]
 pub struct OutputFlags {
-    /// Output file; - for standard output, which is the default where there is one input
+    /// Output file; - for standard output, the default for one input
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write so many files, FILE.part-001 and so on, which cat joins to the BAM file that is written without this flag; only where reads are sorted, or their duplicates marked, in the same run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MOST_PARTS as i64))]
     out_parts: u16,
+    /// Output format: bam, sam, sam.gz or cram [default: by the output's name, else bam]
+    ///
     /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.0 or cram,no-ref [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = parse_format)]
     output_format: Option<OutputFormat>,
@@ -77,16 +83,23 @@ pub struct OutputFlags {
 
 /// Flags of threads, memory and other resources.
 #[derive(Args)]
+#[command(next_help_heading = "Resources")]
 pub struct ResourceFlags {
     /// Codec of spilled data: lz4, zstd or none
     #[arg(long, value_name = "CODEC", default_value_t)]
     spill_codec: SpillCodec,
     /// Threads in all, not in addition [default: what this process may use]
-    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    ///
+    /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
+    #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS")]
     threads: Option<u16>,
+    /// Memory of the whole process in all, such as 512M or 1.5G [default: 2G at most]
+    ///
     /// Memory of the whole process in all, such as 512M or 1.5G [default: auto, which is 2G, or 3/4 of what the control group allows if that is less]
-    #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, env = "READMILL_MEMORY")]
     memory: Option<u64>,
+    /// Where to spill what does not fit [default: $TMPDIR, else beside the output]
+    ///
     /// Where to spill what does not fit; may be given again [default: $TMPDIR, else beside the output]
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
@@ -108,6 +121,16 @@ pub struct ResourceFlags {
     /// Show progress even where standard error is not a terminal
     #[arg(short, long)]
     verbose: bool,
+    /// Form of messages on standard error: text, or json, which is a JSON object in each line, for programs
+    #[arg(long, value_name = "FORM", value_enum, env = "READMILL_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
+}
+
+/// The form of messages.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
 }
 
 /// A format, and how CRAM is written.
@@ -119,6 +142,7 @@ struct OutputFormat {
 
 /// Reads a format such as `bam` or `cram,version=3.0,no-ref`.
 fn parse_format(text: &str) -> std::result::Result<OutputFormat, String> {
+    let text = text.to_ascii_lowercase();
     let mut words = text.split(',');
     let format = match words.next() {
         Some("bam") => Format::Bam,
@@ -175,7 +199,7 @@ impl Io {
 
     /// The inputs. Several need an output, which may stand among them: as the first for samtools merge, else the last.
     fn inputs(&self, command: plan::Command) -> Result<Vec<PathBuf>> {
-        let inputs = self.input.inputs();
+        let inputs = self.input.inputs()?;
         if self.output.output.is_some() || inputs.len() < 2 {
             return Ok(inputs);
         }
@@ -279,9 +303,17 @@ impl OutputFlags {
 }
 
 impl InputFlags {
-    /// The inputs.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        self.input.clone()
+    /// The inputs: standard input where none is given.
+    ///
+    /// # Errors
+    /// None is given, and standard input is a terminal.
+    pub fn inputs(&self) -> Result<Vec<PathBuf>> {
+        match &self.input[..] {
+            [] if std::io::stdin().is_terminal() => Err(Error::usage("there is no input")
+                .hint("name a SAM, BAM or CRAM file, or pipe reads in; --help shows examples")),
+            [] => Ok(vec!["-".into()]),
+            inputs => Ok(inputs.to_vec()),
+        }
     }
 }
 
@@ -293,11 +325,14 @@ impl ResourceFlags {
 
     /// Threads in all.
     pub fn threads(&self) -> usize {
-        self.threads.map_or_else(plan::threads, usize::from)
+        self.threads.map_or_else(plan::threads, |threads| usize::from(threads).max(1))
     }
 
     /// The means of a run that writes to `output`.
     pub fn resources(&self, output: &Path) -> Result<Resources> {
+        if let Some(form) = self.log_format {
+            write_json(form == LogFormat::Json);
+        }
         let default = Resources::beside(output);
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,

@@ -120,7 +120,7 @@ impl FastqArgs {
                 .hint("end the name in .fq or .fq.gz; for zstd, pipe it: -o - | zstd"));
             }
         }
-        let inputs = self.input.inputs();
+        let inputs = self.input.inputs()?;
         let is_named = self.first.is_some() || self.other.is_some() || self.output.is_some();
         if is_named || inputs.len() < 2 {
             return Ok(());
@@ -157,7 +157,7 @@ impl FastqArgs {
         };
         Ok(Plan {
             command: Command::Fastq,
-            inputs: self.input.inputs(),
+            inputs: self.input.inputs()?,
             aligning: None,
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
             destination: Destination::Fastq(fastq),

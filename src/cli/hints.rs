@@ -34,6 +34,54 @@ pub fn arguments() -> Result<Vec<OsString>> {
     }
 }
 
+/// What users of other tools type, and what it is called here.
+const NAMES: &[(&str, &str)] = &[
+    ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
+    ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
+    ("bwa", "readmill align REF R1.fq R2.fq does what bwa mem does"),
+    ("fixmate", "readmill prep --fix-mates in.bam -o out.bam"),
+    ("FixMateInformation", "readmill prep --fix-mates in.bam -o out.bam"),
+    ("rmdup", "readmill markdup --remove-duplicates in.bam -o out.bam"),
+    ("dedup", "readmill markdup in.bam -o out.bam"),
+    ("MarkDuplicates", "readmill markdup in.bam -o out.bam --metrics FILE"),
+    ("MarkDuplicatesSpark", "readmill prep --sort coordinate --mark-duplicates in.bam -o out.bam"),
+    ("SortSam", "readmill sort in.bam -o out.bam, or by name with --sort queryname"),
+    ("MergeSamFiles", "readmill merge in1.bam in2.bam -o out.bam"),
+    (
+        "BaseRecalibrator",
+        "readmill bqsr table in.bam --reference FASTA --known-sites VCF -o recal.table",
+    ),
+    ("ApplyBQSR", "readmill bqsr apply --bqsr-table recal.table in.bam -o out.bam"),
+    ("GatherBQSRReports", "readmill bqsr gather"),
+    ("bam2fq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
+    ("SamToFastq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
+    ("sfm", "readmill prep takes the whole sample in one pass"),
+    ("--nr-of-threads", "-@ N is the number of threads in all"),
+    ("--num-threads", "-@ N is the number of threads in all"),
+    ("--nthreads", "-@ N is the number of threads in all"),
+    ("--sorting-order", "--sort ORDER sorts"),
+    ("--mark-optical-duplicates", "--metrics FILE counts optical duplicates, too"),
+    ("--TMP_DIR", "-T DIR is where readmill spills"),
+    ("--tmp-dir", "-T DIR is where readmill spills"),
+    ("--tmpdir", "-T DIR is where readmill spills"),
+    ("--CREATE_INDEX", "--write-index writes an index; sorted BAM gets one by itself"),
+    ("--create-output-bam-index", "--write-index writes an index; sorted BAM gets one by itself"),
+    ("--SORT_ORDER", "--sort ORDER sorts"),
+    ("--ref", "--reference FASTA"),
+    ("--java-options", "readmill needs no Java; -m SIZE limits its memory"),
+];
+
+/// Tips for words that clap does not know, and that another tool would.
+pub fn of_other_tools(error: &clap::Error) -> Option<&'static str> {
+    use clap::error::{ContextKind, ContextValue};
+    let kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let word = kinds.into_iter().find_map(|kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.split(['=', ' ']).next().unwrap_or_default()),
+        _ => None,
+    })?;
+    NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, tip)| *tip)
+}
+
 /// The refusal of several inputs without an output: each flag probably belongs in front of that input.
 pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();

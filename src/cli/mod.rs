@@ -9,6 +9,7 @@ mod demo;
 mod fastq;
 mod filter;
 mod filter_flags;
+mod help;
 mod hints;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;
@@ -18,14 +19,15 @@ mod recalibration;
 mod shard;
 mod sort;
 mod tally;
+mod version;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
-use readmill::console::{Console, log};
+use readmill::console::{Console, log, write_json};
 use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
@@ -82,10 +84,14 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return fail(&error),
     };
-    let cli = match Cli::try_parse_from(&arguments) {
+    // What goes wrong before the flags are known is said in this form, too.
+    let form = std::env::var("READMILL_LOG_FORMAT");
+    write_json(form.is_ok_and(|form| form.eq_ignore_ascii_case("json")));
+    let cli = match parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
+            hints::of_other_tools(&error).iter().for_each(|hint| log(&format!("  tip: {hint}")));
             // clap's own code for misuse is 2, which here means bad input
             return ExitCode::from(u8::from(error.use_stderr()));
         }
@@ -101,6 +107,14 @@ pub fn main() -> ExitCode {
     };
     readmill::signal::give_way();
     code
+}
+
+/// Parses a command line.
+fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
+    let command =
+        help::complete(Cli::command()).version(clap::builder::Str::from(&*version::text().leak()));
+    let matches = command.clone().try_get_matches_from(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command.clone()))
 }
 
 impl Command {
@@ -163,7 +177,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
             "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
         )
     };
-    let parsed = Cli::try_parse_from(words).map_err(|error| refused(plain(&error)))?;
+    let parsed = parse(words).map_err(|error| refused(plain(&error)))?;
     match parsed.command {
         Command::Sort(it) => it.plan(plan::Command::Sort),
         Command::Merge(it) => it.plan(plan::Command::Merge),
@@ -202,6 +216,6 @@ mod tests {
 
     #[test]
     fn no_flag_has_two_meanings() {
-        super::Cli::command().debug_assert();
+        super::help::complete(super::Cli::command()).debug_assert();
     }
 }

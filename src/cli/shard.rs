@@ -157,6 +157,8 @@ struct StageResources {
 /// A flag of commands that can be done in stages.
 #[derive(Args)]
 pub struct ResumeFlag {
+    /// Work in stages in this directory: a run that was ended goes on where it was
+    ///
     /// Work in stages, whose files are in this directory: a run that was ended in whatever way goes on where it was, if the same command is given again
     #[arg(long, value_name = "DIR", help_heading = "Restart")]
     resume: Option<PathBuf>,

@@ -25,29 +25,32 @@ pub struct SortArgs {
     #[command(flatten)]
     resume: ResumeFlag,
     /// By name, numbers in it by their value (natural)
-    #[arg(short = 'n', long)]
+    #[arg(short = 'n', long, help_heading = "Order")]
     natural: bool,
     /// By name, byte by byte (lexicographic)
-    #[arg(short = 'N', long, conflicts_with = "natural")]
+    #[arg(short = 'N', long, help_heading = "Order", conflicts_with = "natural")]
     lexicographic: bool,
     /// By an optional field; reads that are equal in it by coordinate, or by name with -n or -N
-    #[arg(short = 't', long, value_name = "TAG", value_parser = parse_tag)]
+    #[arg(short = 't', long, help_heading = "Order", value_name = "TAG", value_parser = parse_tag)]
     tag: Option<Tag>,
     /// By both ends of the template, for tools that group reads by UMI; needs MC fields
-    #[arg(long, conflicts_with_all = ["natural", "lexicographic", "tag"])]
+    #[arg(long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag"])]
     template_coordinate: bool,
     /// By position, and reads without one by their smallest k-mer, which may be reverse complemented for it
-    #[arg(short = 'M', long, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
+    #[arg(short = 'M', long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
     minhash: bool,
     /// Order by its name: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, tag:XX
-    #[arg(long, value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
+    #[arg(long, help_heading = "Order", value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
 }
 
 /// The order of the output, where sorting is one step of several.
 #[derive(Args)]
+#[command(next_help_heading = "Order")]
 pub struct OutputOrder {
-    /// Order of the output: coordinate, queryname (Picard's), natural, lexicographic, template-coordinate, minhash, tag:XX (tag:XX:natural …), or none for that of the input
+    /// Order of the output, such as coordinate, or none for that of the input
+    ///
+    /// Order of the output: coordinate, queryname (Picard's), natural or name (samtools sort -n), lexicographic, template-coordinate, minhash, tag:XX (tag:XX:natural …), or none for that of the input
     #[arg(long, value_name = "ORDER", default_value = "none", value_parser = Order::parse)]
     sort: Order,
 }

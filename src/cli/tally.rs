@@ -30,7 +30,7 @@ impl TallyArgs {
     }
 
     fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
-        let inputs = self.input.inputs();
+        let inputs = self.input.inputs()?;
         if self.output.is_none() {
             hints::check_last(&inputs)?;
         }

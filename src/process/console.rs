@@ -1,6 +1,8 @@
-//! Messages on standard error: a start line, notes, a summary; progress on a terminal only.
+//! Messages on standard error: a start line, notes, a summary; progress on a terminal only. For programs, each message is
+//! a line of JSON.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,9 +14,42 @@ use crate::plan::Verbosity;
 /// The interval of progress lines in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Whether messages are JSON.
+static AS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Has every message from now on written as a line of JSON, or as text.
+pub fn write_json(wanted: bool) {
+    AS_JSON.store(wanted, Relaxed);
+}
+
 /// Writes a line to standard error; a failure to write is ignored.
 pub fn log(line: &str) {
+    let text;
+    let line = if AS_JSON.load(Relaxed) {
+        text = message(line).to_string();
+        &text
+    } else {
+        line
+    };
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A message as JSON: when it was written (seconds since 1970), how grave it is, and its text.
+fn message(line: &str) -> serde_json::Value {
+    let text = line.strip_prefix("readmill: ").unwrap_or(line);
+    let levels = ["error", "warning", "note"];
+    let graded = levels.iter().find_map(|level| {
+        let text = text.strip_prefix(level)?.strip_prefix(": ")?;
+        Some((*level, text))
+    });
+    let (level, text) = graded.unwrap_or(("info", text.trim()));
+    serde_json::json!({ "time": now(), "level": level, "message": text })
+}
+
+/// Seconds since 1970, to milliseconds.
+fn now() -> f64 {
+    let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    time.as_millis() as f64 / 1e3
 }
 
 /// Writes messages and progress for the user.
@@ -29,7 +64,7 @@ pub struct Console {
 impl Console {
     /// Creates a console with this verbosity.
     pub fn new(verbosity: Verbosity) -> Self {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !AS_JSON.load(Relaxed);
         let drawn = terminal && verbosity != Verbosity::Quiet;
         let target =
             if drawn { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
@@ -92,6 +127,13 @@ impl Console {
         if logged.1.elapsed() >= LOG_INTERVAL {
             logged.1 = Instant::now();
             let (stage, done) = (logged.0, self.progress.done());
+            if AS_JSON.load(Relaxed) {
+                let total = self.progress.total();
+                let progress = serde_json::json!({
+                    "time": now(), "level": "progress", "stage": stage, "done": done, "total": total,
+                });
+                return self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{progress}")));
+            }
             match self.progress.total() {
                 Some(total) if total > 0 => {
                     self.say(&format!("readmill: {stage} {} %", done.saturating_mul(100) / total));

@@ -103,12 +103,13 @@ fn shown_inputs(plan: &Plan) -> String {
 pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     let mib = |bytes: u64| bytes >> 20;
     console.say(&format!(
-        "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
+        "readmill {} {}: {} -> {}; {} thread{} in total, {} MiB of memory in total, temporary files in {}",
         env!("CARGO_PKG_VERSION"),
         plan.command.name(),
         shown_inputs(plan),
         shown_output(plan),
         memory.crew.threads,
+        if memory.crew.threads == 1 { "" } else { "s" },
         mib(plan.resources.memory),
         plan.resources.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
     ));

@@ -14,3 +14,4 @@ pub mod sites;
 pub mod spill;
 pub mod spill_codec;
 pub mod text;
+mod write_back;

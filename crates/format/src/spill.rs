@@ -14,7 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::spill_codec;
+use crate::{spill_codec, write_back};
+
+/// After so many bytes, data of a file with a name are sent to disk.
+const WRITE_BACK: u64 = 8 << 20;
 
 /// The files of the given directories.
 pub struct Spill {
@@ -109,8 +112,14 @@ impl Spill {
     pub fn append(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
         let file = &self.files()?[extent.file];
         file.write_all_at(bytes, extent.end).map_err(|e| self.error(extent.file, "spilling", &e))?;
+        let before = extent.end;
         extent.end += bytes.len() as u64;
         self.written.fetch_add(bytes.len() as u64, Relaxed);
+        // A file with a name will be synced: its data go to disk while more are made.
+        if self.has_name && before / WRITE_BACK != extent.end / WRITE_BACK {
+            let start = (before / WRITE_BACK).saturating_sub(1) * WRITE_BACK;
+            write_back::begin(file, start, extent.end - start);
+        }
         Ok(())
     }
 

@@ -165,8 +165,10 @@ fn describe(error: &std::io::Error) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.place.file {
-            write!(f, "{}: ", file.display())?;
+        match &self.place.file {
+            Some(file) if file.as_os_str() == "-" => f.write_str("standard input: ")?,
+            Some(file) => write!(f, "{}: ", file.display())?,
+            None => {}
         }
         match (self.place.record, &self.place.qname) {
             (Some(record), Some(qname)) => write!(f, "record {record} (read {qname}): ")?,

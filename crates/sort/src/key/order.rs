@@ -108,10 +108,14 @@ impl Order {
         named.map_or_else(String::new, |named| named.0.to_string())
     }
 
-    /// Parses an order's name.
+    /// Parses an order's name, without regard to case; `name` is what samtools sorts by with -n.
     pub fn parse(text: &str) -> Result<Self, String> {
-        if let Some(named) = NAMED.iter().find(|named| named.0 == text) {
+        let is = |name: &str| name.eq_ignore_ascii_case(text);
+        if let Some(named) = NAMED.iter().find(|named| is(named.0)) {
             return Ok(named.1);
+        }
+        if is("name") {
+            return Ok(Order::Natural);
         }
         let Some(field) = text.strip_prefix("tag:") else {
             let names: Vec<&str> = NAMED.iter().map(|named| named.0).collect();
@@ -149,7 +153,9 @@ mod tests {
         }
         let by_tag = Order::Tag { tag: *b"CB", within: Within::Coordinate };
         assert_eq!(Order::parse("tag:CB:coordinate"), Ok(by_tag));
-        for bad in ["", "name", "tag:", "tag:C", "tag:1B", "tag:CBA", "tag:CB:", "tag:CB:queryname"] {
+        assert_eq!(Order::parse("Coordinate"), Ok(Order::Coordinate));
+        assert_eq!(Order::parse("name"), Ok(Order::Natural));
+        for bad in ["", "tag:", "tag:C", "tag:1B", "tag:CBA", "tag:CB:", "tag:CB:queryname"] {
             assert!(Order::parse(bad).is_err(), "{bad}");
         }
     }

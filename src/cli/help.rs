@@ -1,0 +1,200 @@
+//! The help of every command: short (`-h`), which fits a screen, and long (`--help`), with all flags and examples.
+
+use clap::{Arg, Command};
+
+/// A command with at most so many flags shows all of them in its short help.
+const MOST_FLAGS: usize = 22;
+
+/// The long names of flags that short help shows; it leaves out all others of a command that has many.
+const SHORT: &[&str] = &[
+    "bqsr",
+    "by",
+    "interleaved",
+    "known-sites",
+    "level",
+    "mark-duplicates",
+    "memory",
+    "metrics",
+    "output",
+    "output-format",
+    "reference",
+    "remove-duplicates",
+    "resume",
+    "rg",
+    "sort",
+    "temp-dir",
+    "threads",
+];
+
+/// Commands whose flags with a letter are all in their short help: users know them from samtools.
+const WITH_LETTERS: &[&str] = &["filter", "merge", "sort", "view"];
+
+/// Examples for each command, by its words. All of them are parsed in a test.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "align",
+        &[
+            "readmill index ref.fa",
+            "readmill align ref.fa R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' -o aligned.bam",
+            "readmill align ref.fa R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' --sort coordinate --mark-duplicates -o ready.cram --reference ref.fa",
+        ],
+    ),
+    ("index", &["readmill index ref.fa"]),
+    (
+        "prep",
+        &[
+            "readmill prep in.bam -o out.bam --sort coordinate --mark-duplicates --metrics dup.txt",
+            "readmill prep in.bam -o out.bam --sort coordinate --mark-duplicates --reference ref.fa --bqsr --known-sites dbsnp.vcf.gz",
+            "bwa mem ref.fa R1.fq R2.fq | readmill prep -o out.bam --sort coordinate --mark-duplicates",
+        ],
+    ),
+    (
+        "sort",
+        &[
+            "readmill sort in.bam -o sorted.bam",
+            "readmill sort -n in.bam -o by-name.bam -@ 8 -m 4G",
+            "bwa mem ref.fa R1.fq R2.fq | readmill sort -o sorted.bam",
+        ],
+    ),
+    ("merge", &["readmill merge lane1.bam lane2.bam -o sample.bam"]),
+    (
+        "markdup",
+        &[
+            "readmill markdup sorted.bam -o marked.bam --metrics dup.txt",
+            "readmill markdup sorted.bam -o unique.bam --remove-duplicates",
+        ],
+    ),
+    (
+        "filter",
+        &[
+            "readmill filter -q 20 -F 0x904 in.bam -o good.bam",
+            "readmill filter -L exome.bed in.bam -o on-target.bam",
+            "readmill filter -e '[NM] <= 2 && mapq >= 30' in.bam -o out.bam",
+        ],
+    ),
+    (
+        "bqsr table",
+        &["readmill bqsr table in.bam --reference ref.fa --known-sites dbsnp.vcf.gz -o recal.table"],
+    ),
+    ("bqsr apply", &["readmill bqsr apply --bqsr-table recal.table in.bam -o out.bam"]),
+    ("split", &["readmill split --by read-group in.bam -o lanes"]),
+    ("fastq", &["readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz -s single.fq.gz -0 other.fq.gz"]),
+    ("flagstat", &["readmill flagstat in.bam"]),
+    ("idxstats", &["readmill idxstats in.bam"]),
+    ("stats", &["readmill stats in.bam -o in.stats"]),
+    ("checksum", &["readmill checksum in.bam"]),
+    ("compare", &["readmill compare old.bam new.bam"]),
+    (
+        "shard",
+        &[
+            "readmill shard plan --work DIR --shards 8 prep in.bam -o out.bam --sort coordinate",
+            "readmill shard run --work DIR",
+        ],
+    ),
+    (
+        "shard plan",
+        &["readmill shard plan --work DIR --shards 8 prep in.bam -o out.bam --sort coordinate"],
+    ),
+    ("shard run", &["readmill shard run --work DIR"]),
+    ("demo", &["readmill demo"]),
+];
+
+/// Gives a command and all below it examples, short help that fits a screen, and values without regard to case.
+pub fn complete(command: Command) -> Command {
+    of(command, "")
+}
+
+fn of(command: Command, above: &str) -> Command {
+    let path = |name: &str| if above.is_empty() { name.to_string() } else { format!("{above} {name}") };
+    let is_root = command.get_name() == "readmill";
+    let own = if is_root { String::new() } else { path(command.get_name()) };
+    let flags = command.get_arguments().filter(|arg| !arg.is_hide_set()).count();
+    let is_long = flags > MOST_FLAGS;
+    let shows_letters = WITH_LETTERS.contains(&own.as_str());
+    let shorten = |arg: Arg| {
+        let is_shown = arg.is_positional()
+            || arg.get_long().is_none_or(|long| SHORT.contains(&long))
+            || shows_letters && arg.get_short().is_some();
+        let takes_value = arg.get_action().takes_values();
+        arg.ignore_case(takes_value).hide_short_help(is_long && !is_shown)
+    };
+    let notes = command.get_after_help().map(ToString::to_string);
+    let examples = EXAMPLES.iter().find(|(name, _)| *name == own).map(|(_, lines)| lines);
+    let examples = examples.map(|lines| {
+        let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+        format!("Examples:{lines}")
+    });
+    let behind = Vec::from_iter(notes.into_iter().chain(examples)).join("\n\n");
+    let command = command.mut_args(shorten).mut_subcommands(|inner| of(inner, &own));
+    if behind.is_empty() {
+        return command;
+    }
+    let command = command.after_long_help(behind);
+    if is_long {
+        command.after_help(format!("All flags, and examples: readmill {own} --help"))
+    } else {
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+
+    fn command() -> Command {
+        complete(Cli::command())
+    }
+
+    fn each(command: &mut Command, path: &str, look: &mut impl FnMut(&mut Command, &str)) {
+        look(command, path);
+        for inner in command.get_subcommands_mut() {
+            let path = format!("{path} {}", inner.get_name()).trim().to_string();
+            each(inner, &path, look);
+        }
+    }
+
+    #[test]
+    fn short_help_fits_a_screen() {
+        let (mut all, mut long) = (command(), Vec::new());
+        all.build();
+        each(&mut all, "", &mut |command, path| {
+            let lines = command.render_help().to_string().lines().count();
+            if lines > 50 {
+                long.push(format!("{path}: {lines}"));
+            }
+        });
+        assert!(long.is_empty(), "{long:?}");
+    }
+
+    #[test]
+    fn examples_are_of_commands_that_exist_and_are_parsed() {
+        let mut names = Vec::new();
+        each(&mut command(), "", &mut |_, path| names.push(path.to_string()));
+        for (name, lines) in EXAMPLES {
+            let kernels = ["align", "index"].contains(name) && !names.contains(&(*name).to_string());
+            assert!(kernels || names.contains(&(*name).to_string()), "{name}");
+            for line in *lines {
+                let line = line.rsplit("| ").next().unwrap();
+                let words = line.split('\'').enumerate().flat_map(|(at, part)| match at % 2 {
+                    0 => part.split_whitespace().map(String::from).collect(),
+                    _ => vec![part.to_string()],
+                });
+                let parsed = command().try_get_matches_from(words);
+                assert!(kernels || parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn flags_of_short_help_exist() {
+        let mut longs = Vec::new();
+        each(&mut command(), "", &mut |command, _| {
+            longs.extend(command.get_arguments().filter_map(|arg| arg.get_long().map(String::from)));
+        });
+        let unknown: Vec<_> =
+            SHORT.iter().filter(|name| !longs.contains(&(**name).to_string())).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+}
