@@ -141,7 +141,8 @@ case $code in
     13[0-9] | 14[0-5] | 104 | 75)
         if [ "${SLURM_RESTART_COUNT:-0}" -lt "$most_requeues" ]; then
             echo "readmill-array: $sample ended with $code; it runs again" >&2
-            scontrol requeue "$SLURM_JOB_ID" && exit "$code"
+            # SLURM_JOB_ID would not do: that of the last task is the number of the whole array, too.
+            scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" && exit "$code"
         fi
         ;;
 esac

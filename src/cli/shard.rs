@@ -120,6 +120,12 @@ const ENGINES: &[Choice<Engine>] = &[
         aliases: &[],
         help: "A list of stages, each with its command",
     },
+    Choice {
+        value: Engine::Dot,
+        name: "dot",
+        aliases: &[],
+        help: "A picture of the stages, for Graphviz: which need which, and how many are finished",
+    },
     Choice { value: Engine::Snakemake, name: "snakemake", aliases: &[], help: "A Snakefile" },
     Choice { value: Engine::Nextflow, name: "nextflow", aliases: &[], help: "A Nextflow workflow" },
     Choice {
@@ -346,11 +352,12 @@ impl StatusArgs {
         if self.format == StatusForm::Json {
             let row = |(stage, state): &(JobStage, StageState)| {
                 serde_json::json!({
+                    "name": stage.title(),
                     "stage": stage.name(),
                     "number": stage.number(),
                     "state": state.name(),
                     "finished": *state == StageState::Finished,
-                    "file": work.path(*stage),
+                    "file": work.path(*stage).to_string_lossy(),
                 })
             };
             return print(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
@@ -364,7 +371,7 @@ impl StatusArgs {
 impl GraphArgs {
     fn run(&self, make: MakePlan) -> Result<()> {
         let directory = absolute(&self.work.work, &[])?;
-        print(self.work.open(&directory[0], make, |_| {})?.graph(self.format).trim_end())
+        print(self.work.open(&directory[0], make, |_| {})?.graph(self.format)?.trim_end())
     }
 }
 

@@ -1,8 +1,13 @@
 //! The stages of a job as a workflow for an engine: what each stage runs, and what must be finished before.
+//!
+//! All engines run the same commands over one shared directory. Which stages are finished is found by readmill, not by
+//! the engine: a stage that is run again finds its file and ends, or makes it.
 
 use std::fmt::Write as _;
 
-use super::stage::JobStage;
+use readmill_record::{Error, Result};
+
+use super::stage::{JobStage, StageState};
 use super::work::Work;
 
 /// An engine that runs stages.
@@ -10,6 +15,8 @@ use super::work::Work;
 pub enum Engine {
     /// None: the stages as JSON, one object for each.
     Json,
+    /// None: a picture for people, which Graphviz draws.
+    Dot,
     /// A Snakefile.
     Snakemake,
     /// A Nextflow workflow.
@@ -26,17 +33,42 @@ struct Step {
     needs: Vec<&'static str>,
 }
 
+/// What all stages have in common.
+struct Common {
+    /// The directory of the job.
+    work: String,
+    /// Threads of a stage, unless the engine is told otherwise.
+    threads: usize,
+    /// MiB of memory of a stage, unless the engine is told otherwise.
+    memory: u64,
+}
+
 impl Work {
     /// Returns the workflow of the job for an engine.
-    pub fn graph(&self, engine: Engine) -> String {
-        let directory = std::path::absolute(&self.directory).unwrap_or_else(|_| self.directory.clone());
-        let directory = directory.display().to_string();
-        match engine {
-            Engine::Json => self.json(),
-            Engine::Snakemake => snakemake(&directory, &self.steps()),
-            Engine::Nextflow => nextflow(&directory, &self.steps()),
-            Engine::Slurm => slurm(&directory, &self.steps()),
-        }
+    ///
+    /// # Errors
+    /// A workflow cannot name the directory of the job.
+    pub fn graph(&self, engine: Engine) -> Result<String> {
+        let resources = &self.plan.resources;
+        let (threads, memory) = (resources.threads, resources.memory >> 20);
+        let common = Common { work: self.directory_name()?, threads, memory };
+        Ok(match engine {
+            Engine::Json => self.json(&common.work),
+            Engine::Dot => self.dot()?,
+            Engine::Snakemake => snakemake(&common, &self.steps())?,
+            Engine::Nextflow => nextflow(&common, &self.steps()),
+            Engine::Slurm => slurm(&common, &self.steps()),
+        })
+    }
+
+    /// The absolute path of the job's directory, as text of one line.
+    fn directory_name(&self) -> Result<String> {
+        let path = std::path::absolute(&self.directory).unwrap_or_else(|_| self.directory.clone());
+        let name = path.to_str().filter(|name| !name.contains(char::is_control));
+        name.map(str::to_string).ok_or_else(|| {
+            Error::usage(format!("{path:?} is not UTF-8, or has a line break or control character"))
+                .hint("a workflow cannot name this directory: rename it, or link to it")
+        })
     }
 
     /// The stages by their names, in the order in which they can be run.
@@ -55,82 +87,151 @@ impl Work {
         steps
     }
 
-    fn json(&self) -> String {
-        let title = |stage: JobStage| stage.title();
+    fn json(&self, work: &str) -> String {
+        let given = std::env::var("READMILL").ok().filter(|program| !program.is_empty());
+        let program = given.unwrap_or_else(|| "readmill".to_string());
         let row = |stage: JobStage| {
             let number = stage.number().map(|number| number.to_string());
-            let work = self.directory.display().to_string();
-            let command = ["readmill", "shard", stage.name(), "--work", &work];
-            let command = command.into_iter().map(str::to_string).chain(number);
+            let command = [&program, "shard", stage.name(), "--work", work].map(str::to_string);
             serde_json::json!({
-                "stage": stage.title(),
-                "needs": Vec::from_iter(self.needs(stage).into_iter().map(title)),
-                "command": Vec::from_iter(command),
-                "file": self.path(stage),
+                "name": stage.title(),
+                "stage": stage.name(),
+                "number": stage.number(),
+                "needs": Vec::from_iter(self.needs(stage).into_iter().map(JobStage::title)),
+                "command": Vec::from_iter(command.into_iter().chain(number)),
+                "file": format!("{work}/{}", stage.file_name()),
             })
         };
         let rows = Vec::from_iter(self.stages().into_iter().map(|stage| format!("  {}", row(stage))));
         format!("[\n{}\n]\n", rows.join(",\n"))
     }
+
+    fn dot(&self) -> Result<String> {
+        let mut text = String::from(
+            "// The stages of a job of readmill. Draw it: dot -Tsvg THIS_FILE > stages.svg\n\
+             digraph stages {\n    rankdir=LR\n    node [shape=box, style=filled, fillcolor=white]\n",
+        );
+        for Step { name, count, needs } in self.steps() {
+            let mut finished = 0;
+            for stage in self.stages().into_iter().filter(|stage| stage.name() == name) {
+                finished += usize::from(self.state(stage)? == StageState::Finished);
+            }
+            let all = count.unwrap_or(1);
+            let colour = if finished == all { ", fillcolor=palegreen" } else { "" };
+            let _ =
+                writeln!(text, "    {name} [label=\"{name}\\n{finished} of {all} finished\"{colour}]");
+            for before in needs {
+                let _ = writeln!(text, "    {before} -> {name}");
+            }
+        }
+        Ok(text + "}\n")
+    }
 }
 
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
+/// The beginning of a Snakefile.
+const SNAKEFILE: &str = r#"# The stages of a job of readmill. Run it: snakemake -s THIS_FILE --cores N --rerun-incomplete
+# Run it again after a failure: what is finished is not done again.
+import os
 
-fn snakemake(directory: &str, steps: &[Step]) -> String {
-    let work = serde_json::Value::from(directory).to_string();
-    let mut text = format!(
-        "# The stages of a job of readmill. Run it: snakemake -s THIS_FILE --cores N\n\
-         import os\n\n\
-         readmill = os.environ.get(\"READMILL\", \"readmill\")\n\
-         work = {work}\n\n\
-         rule all:\n    input: work + \"/join\"\n"
-    );
+readmill = os.environ.get("READMILL") or "readmill"
+work = WORK
+"#;
+
+/// What a Snakefile says of the last stage in place of an output.
+const NO_OUTPUT: &str = "    # It has no output here, so it runs each time: it looks whether output, index and reports are there.\n    \
+                         default_target: True\n";
+
+fn snakemake(common: &Common, steps: &[Step]) -> Result<String> {
+    if common.work.contains(['{', '}']) {
+        let what = format!("{} has braces, which are wildcards for Snakemake", common.work);
+        return Err(Error::usage(what).hint("rename this directory, or link to it"));
+    }
+    let mut text = SNAKEFILE.replace("WORK", &serde_json::Value::from(common.work.as_str()).to_string());
+    let Common { threads, memory, .. } = common;
     let files = |name: &str| {
         let count = steps.iter().find(|step| step.name == name).and_then(|step| step.count);
         count.map_or(format!("work + \"/{name}\""), |count| {
             format!("[work + f\"/{name}-{{n:04d}}\" for n in range(1, {})]", count + 1)
         })
     };
-    for step in steps {
-        let Step { name, count, needs } = step;
-        let (suffix, number) = if count.is_some() { ("-{n}", " {wildcards.n}") } else { ("", "") };
+    for Step { name, count, needs, .. } in steps {
         let needs = Vec::from_iter(needs.iter().map(|name| format!("        {},\n", files(name))));
         let input =
             if needs.is_empty() { String::new() } else { format!("    input:\n{}", needs.concat()) };
-        let only = if count.is_some() { "    wildcard_constraints: n=r\"\\d{4}\"\n" } else { "" };
+        let (output, number) = match (*name, count) {
+            ("join", _) => (NO_OUTPUT.to_string(), ""),
+            (_, None) => (format!("    output: work + \"/{name}\"\n"), ""),
+            (_, Some(_)) => {
+                let file = format!("    output: work + \"/{name}-{{n}}\"\n");
+                (file + "    wildcard_constraints: n=r\"\\d{4}\"\n", " {wildcards.n}")
+            }
+        };
         let _ = write!(
             text,
-            "\nrule {name}:\n{input}    output: work + \"/{name}{suffix}\"\n{only}    threads: 4\n    \
-             resources: mem_mib=4096\n    retries: 3\n    shell: \"{{readmill:q}} shard {name} --work {{work:q}}{number} \
-             -@ {{threads}} -m {{resources.mem_mib}}M\"\n"
+            "\nrule {name}:\n{input}{output}    threads: {threads}\n    resources: mem_mib={memory}\n    \
+             retries: 3\n    shell: \"{{readmill:q}} shard {name} --work {{work:q}}{number} -@ {{threads}} \
+             -m {{resources.mem_mib}}M\"\n"
         );
     }
-    text
+    Ok(text)
 }
 
-fn nextflow(directory: &str, steps: &[Step]) -> String {
-    let work = quoted(directory).replace('\\', r"\\").replace('$', r"\$");
-    let mut text = String::from(
-        "// The stages of a job of readmill. Run it: nextflow run THIS_FILE -resume\n\
-         // Memory and threads of a stage are those of its process: process.memory, process.cpus.\n\
-         nextflow.enable.dsl = 2\n\n\
-         params.readmill = System.getenv('READMILL') ?: 'readmill'\n",
-    );
+/// The beginning of a Nextflow workflow. Tasks run in directories of their own, so the program needs its whole path.
+const NEXTFLOW: &str = r#"// The stages of a job of readmill. Run it: nextflow run THIS_FILE [--cpus N] [--memory 'N GB']
+// Run it again after a failure, with -resume or without it. Nextflow does not see the files of the stages, so it must
+// not remember which are finished (cache false): each task runs, and readmill ends at once if its file is there.
+nextflow.enable.dsl = 2
+
+params.readmill = System.getenv('READMILL') ?: 'readmill'
+params.cpus = THREADS
+params.memory = 'MEMORY MB'
+
+// The command of a stage, quoted for a shell.
+def stage(name, number) {
+    def program = params.readmill.contains('/') ? new File(params.readmill).absolutePath : params.readmill
+    def words = [program, 'shard', name, '--work', WORK] + number
+    words.collect { word -> "'" + word.toString().replace("'", "'\\''") + "'" }.join(' ')
+}
+"#;
+
+/// A process of a Nextflow workflow.
+const PROCESS: &str = r#"
+process PROCESS {
+    tag "TAG"
+    cache false
+    cpus params.cpus
+    memory params.memory
+    errorStrategy { task.exitStatus == 75 || task.exitStatus > 128 ? 'retry' : 'finish' }
+    maxRetries 3
+
+    input:
+    tuple val(n), val(before)
+
+    output:
+    val true
+
+    script:
+    """
+    ${stage('NAME', NUMBER)} -@ ${task.cpus} -m ${task.memory.toMega()}M
+    """
+}
+"#;
+
+fn nextflow(common: &Common, steps: &[Step]) -> String {
+    let work = format!("'{}'", common.work.replace('\\', r"\\").replace('\'', r"\'"));
+    let (threads, memory) = (common.threads.to_string(), common.memory.to_string());
+    // The path comes last, since it may have any words.
+    let mut text =
+        NEXTFLOW.replace("THREADS", &threads).replace("MEMORY", &memory).replace("WORK", &work);
     let mut calls = String::new();
-    for Step { name, count, needs } in steps {
+    for Step { name, count, needs, .. } in steps {
         let process = name.to_uppercase();
-        let number = if count.is_some() { " ${n}" } else { "" };
-        let _ = write!(
-            text,
-            "\nprocess {process} {{\n    tag \"{name}{number}\"\n    cpus {{ params.cpus ?: 4 }}\n    \
-             memory {{ params.memory ?: '4 GB' }}\n    errorStrategy {{ task.exitStatus == 75 || task.exitStatus > 128 ? 'retry' : 'finish' }}\n    maxRetries 3\n\n    \
-             input:\n    tuple val(n), val(before)\n\n    output:\n    val true\n\n    script:\n    \"\"\"\n    \
-             ${{params.readmill}} shard {name} --work {work}{number} -@ ${{task.cpus}} -m ${{task.memory.toMega()}}M\n    \
-             \"\"\"\n}}\n"
-        );
+        let (tag, number) = match count {
+            Some(_) => (format!("{name} ${{n}}"), "[n]"),
+            None => (name.to_string(), "[]"),
+        };
+        let words = [("PROCESS", &process[..]), ("TAG", &tag), ("NAME", name), ("NUMBER", number)];
+        text += &words.iter().fold(PROCESS.to_string(), |text, (word, value)| text.replace(word, value));
         let numbers =
             count.map_or_else(|| "Channel.of(1)".to_string(), |count| format!("Channel.of(1..{count})"));
         // The last of the stages before waits for all others.
@@ -145,26 +246,75 @@ fn nextflow(directory: &str, steps: &[Step]) -> String {
     text
 }
 
-fn slurm(directory: &str, steps: &[Step]) -> String {
-    let work = quoted(directory);
-    let mut text = format!(
-        "#!/bin/sh\n\
-         # Submits the stages of a job of readmill. Flags go to each sbatch: sh THIS_FILE -c 8 --mem 16G\n\
-         set -eu\n\
-         readmill=${{READMILL:-readmill}}\n\
-         work={work}\n\n\
-         # Submits a stage, after the jobs $1, with further flags of sbatch.\n\
-         submit() {{\n    \
-         after=$1 stage=$2\n    shift 2\n    \
-         [ -z \"$after\" ] || set -- --dependency=\"afterok:$after\" --kill-on-invalid-dep=yes \"$@\"\n    \
-         sbatch --parsable --requeue --job-name=\"readmill-$stage\" --export=ALL,readmill=\"$readmill\",work=\"$work\",stage=\"$stage\" \"$@\" <<'EOF'\n\
-         #!/bin/sh\n\
-         exec \"$readmill\" shard \"$stage\" --work \"$work\" ${{SLURM_ARRAY_TASK_ID:-}} \\\n    \
-         ${{SLURM_CPUS_PER_TASK:+-@ $SLURM_CPUS_PER_TASK}} ${{SLURM_MEM_PER_NODE:+-m ${{SLURM_MEM_PER_NODE}}M}}\n\
-         EOF\n\
-         }}\n\n"
-    );
-    for Step { name, count, needs } in steps {
+/// The beginning of a script for SLURM. The values of a stage are words in its job script: as variables of the environment
+/// they would be lost where a site or user gives another --export, and their commas would divide them.
+const SLURM: &str = r#"#!/bin/sh
+# Submits the stages of a job of readmill. Flags go to each sbatch: sh THIS_FILE -c 8 --mem 16G
+# Run it again after a failure: stages that are finished end at once.
+set -eu
+readmill=${READMILL:-readmill}
+work=WORK
+# Where this is run by a job of SLURM, the variables of that job are not those of the stages.
+unset SLURM_CPUS_PER_TASK SLURM_CPUS_ON_NODE SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID SLURM_RESTART_COUNT
+
+# Quotes a word for a shell.
+quoted() {
+    printf "'"
+    printf %s "$1" | sed "s/'/'\\\\''/g"
+    printf "'"
+}
+
+# Submits a stage, after the jobs $1, with further flags of sbatch.
+submit() {
+    after=${1%%;*} stage=$2
+    shift 2
+    [ -z "$after" ] || set -- --dependency="afterok:$after" --kill-on-invalid-dep=yes "$@"
+    {
+        printf '#!/bin/sh\nreadmill=%s\nwork=%s\nstage=%s\n' "$(quoted "$readmill")" "$(quoted "$work")" "$stage"
+        cat <<'STAGE'
+# The cores of the task are -@, its memory is -m. All memory of a node (--mem=0) has no number here: then -m is that of the
+# planned command.
+cores=${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-}}
+memory=${SLURM_MEM_PER_NODE:-$((${SLURM_MEM_PER_CPU:-0} * ${SLURM_CPUS_ON_NODE:-1}))}
+set -- shard "$stage" --work "$work" ${SLURM_ARRAY_TASK_ID:-}
+[ -z "$cores" ] || set -- "$@" -@ "$cores"
+[ "$memory" = 0 ] || set -- "$@" -m "${memory}M"
+
+# SLURM sends TERM when it ends a task. Then the task is not put back into the queue here.
+is_ended='' pid='' code=0
+pass_on() { [ -z "$pid" ] || kill -TERM "$pid" || true; }
+trap 'is_ended=yes; pass_on' TERM
+"$readmill" "$@" &
+pid=$!
+[ -z "$is_ended" ] || pass_on
+wait "$pid" || code=$?
+if [ -n "$is_ended" ]; then
+    wait "$pid" || true
+    exit "$code"
+fi
+[ "$code" != 0 ] || exit 0
+
+# 75: another run may heal it. Over 128: a signal ended it.
+said="readmill: $stage${SLURM_ARRAY_TASK_ID:+ $SLURM_ARRAY_TASK_ID} ended with $code"
+if [ "$code" = 75 ] || [ "$code" -gt 128 ]; then
+    if [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
+        echo "$said; it goes back into the queue" >&2
+        # The number of the last task is that of its whole array, too.
+        scontrol requeue "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}" && exit "$code"
+    fi
+fi
+echo "$said; submit the stages again when its cause is gone: those that are finished end at once" >&2
+exit "$code"
+STAGE
+    } | sbatch --parsable --requeue --open-mode=append --job-name="readmill-$stage" "$@"
+}
+
+"#;
+
+fn slurm(common: &Common, steps: &[Step]) -> String {
+    let work = format!("'{}'", common.work.replace('\'', r"'\''"));
+    let mut text = SLURM.replace("WORK", &work);
+    for Step { name, count, needs, .. } in steps {
         let after = needs.last().map_or_else(String::new, |last| format!("${last}"));
         let array = count.map_or_else(String::new, |count| format!(" --array=1-{count}"));
         let _ = writeln!(text, "{name}=$(submit \"{after}\" {name}{array} \"$@\")");

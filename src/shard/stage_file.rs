@@ -379,5 +379,5 @@ fn discarded(path: &Path, id: FileId, why: &str) -> Error {
         let _ = std::fs::remove_file(path);
     }
     Error::temporary(format!("{} {why}, and has been removed", path.display()))
-        .hint("run its stage again, or all that are missing: readmill shard run")
+        .hint("run all stages that are missing: readmill shard run, or start the workflow again")
 }

@@ -211,7 +211,7 @@ impl Work {
         let missing = || {
             let what = format!("{} is missing: {} is not finished", path.display(), stage.title());
             Error::temporary(what)
-                .hint("run that stage first, or all that are missing: readmill shard run")
+                .hint("run all stages that are missing: readmill shard run, or start the workflow again")
         };
         let file = self.open_file(stage, ledger)?.ok_or_else(missing)?;
         self.check_sources(&file.sources)?;

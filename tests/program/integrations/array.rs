@@ -21,7 +21,7 @@ for task in $(seq "$number"); do
     while [ $again = yes ]; do
         rm -f requeued
         code=0
-        SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=2 SLURM_MEM_PER_NODE=700 \
+        SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=7 task=$task SLURM_CPUS_PER_TASK=2 SLURM_MEM_PER_NODE=700 \
             SLURM_RESTART_COUNT=$restarts sh "$@" || code=$?
         again=no
         [ ! -e requeued ] || { again=yes restarts=$((restarts + 1)); }
@@ -32,7 +32,7 @@ exit $worst
 "#;
 
 /// Notes what the script asks for.
-const SCONTROL: &str = "#!/bin/sh\n[ \"$*\" = 'requeue 7' ] && touch requeued\n";
+const SCONTROL: &str = "#!/bin/sh\n[ \"$*\" = \"requeue 7_$task\" ] && touch requeued\n";
 
 /// A cluster, with two samples, one of two lanes and one of single reads.
 struct FakeCluster(TestDir);

@@ -15,6 +15,7 @@ mod memory;
 mod refusals;
 mod samples;
 mod steps;
+mod workflows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,9 @@
-//! `./dev integrations`: the workflows of `integrations`, run by the real engines on a small simulated cohort.
+//! `./dev integrations`: the workflows of `integrations` and of `readmill shard graph`, run by the real engines on a small
+//! simulated cohort.
 //!
 //! In each engine the first task of one sample is killed with SIGKILL in the middle of its input, and the engine runs it
-//! again. Every output must then be the bytes of a direct run of readmill. Each check is one line, `ok` or `FAIL`.
+//! again. So are two stages of a job in stages, whose files are then removed and damaged. Every output must then be the
+//! bytes of a direct run of readmill. Each check is one line, `ok` or `FAIL`.
 
 mod cohort;
 mod killer;
@@ -9,6 +11,7 @@ mod nextflow;
 mod outcome;
 mod slurm;
 mod snakemake;
+mod stages;
 mod wdl;
 
 use std::path::PathBuf;
@@ -45,6 +48,8 @@ enum Engine {
     Wdl,
     /// slurmctld, slurmd and munged of the system, for this run alone
     Slurm,
+    /// Graphviz, which draws the stages of a job
+    Graphviz,
 }
 
 /// Runs the engines; an error if anything is not as it must be.
@@ -72,6 +77,7 @@ fn main() -> Result<()> {
             Engine::Snakemake => snakemake::run(&cohort, &peers, &mut outcome)?,
             Engine::Wdl => wdl::run(&cohort, &peers, &mut outcome)?,
             Engine::Slurm => slurm::run(&cohort, &peers, &mut outcome)?,
+            Engine::Graphviz => stages::draw(&cohort, &peers, &mut outcome)?,
         }
     }
     match outcome.failures() {

@@ -12,6 +12,7 @@ use readmill_peers::{Peers, workspace};
 use crate::cohort::Cohort;
 use crate::killer::Killer;
 use crate::outcome::{Ended, Outcome, finish};
+use crate::stages::{self, Again, Job};
 
 /// A cluster of one node. Jobs that are put back into the queue start again as soon as the credentials of their first run have
 /// expired: 5 seconds is the least that SLURM takes.
@@ -40,6 +41,7 @@ SelectTypeParameters=CR_Core_Memory
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SchedulerType=sched/builtin
+SchedulerParameters=sched_interval=2
 ReturnToService=2
 MailProg=/bin/true
 NodeName=HOST NodeAddr=127.0.0.1 CPUs=CORES RealMemory=2500 State=UNKNOWN
@@ -169,7 +171,13 @@ impl Slurm<'_> {
             .arg(workspace().join("integrations/slurm/readmill-array.sh"))
             .args(words);
         let options = format!("--wait --cpus-per-task={} --mem=1000M --time=10", cores().min(2));
-        command.current_dir(&self.directory).env("READMILL", program).env("SBATCH_OPTIONS", options);
+        command.env("SBATCH_OPTIONS", options);
+        self.submit(&mut command, program)
+    }
+
+    /// Runs a script that calls sbatch.
+    fn submit(&self, command: &mut Command, program: &Path) -> Result<Ended> {
+        command.current_dir(&self.directory).env("READMILL", program);
         command.env("SLURM_CONF", &self.cluster.configuration);
         if let Some(bin) = self.cluster.client.parent() {
             let mut path = bin.as_os_str().to_owned();
@@ -177,7 +185,37 @@ impl Slurm<'_> {
             path.push(std::env::var_os("PATH").unwrap_or_default());
             command.env("PATH", path);
         }
-        finish(&mut command, &self.directory.join("sbatch.log"))
+        finish(command, &self.directory.join("sbatch.log"))
+    }
+
+    /// Submits the stages of a job, and waits until all have ended; returns what they said.
+    fn stages(&self, job: &Job<'_>, flags: &str) -> Result<Ended> {
+        let mut command = Command::new("sh");
+        command
+            .arg(&job.workflow)
+            .args(flags.split(' '))
+            .args(["--time=10", "--output=stage-%A-%a.log"]);
+        let submitted = self.submit(&mut command, &job.program)?.succeeded()?;
+        let last = submitted.trim().rsplit(' ').next().context("nothing was submitted")?.to_owned();
+        let client = |words: &[&str]| {
+            let mut command = self.cluster.command(words[0]);
+            finish(command.args(&words[1..]), &self.directory.join("client.log"))?.succeeded()
+        };
+        // Each stage waits for those before, and its own time is limited.
+        while !client(&["squeue", "-h"])?.trim().is_empty() {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let is_ok = client(&["scontrol", "show", "job", &last])?.contains("JobState=COMPLETED");
+        let mut said = String::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with("stage-") {
+                said += &fs::read_to_string(&path)?;
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(Ended { is_ok, said })
     }
 
     /// The log of the first task of the array that was submitted last.
@@ -236,6 +274,18 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         );
         ensure!(!log.contains("runs again"), "the log of the task: {log}");
         Ok("exit code 2, one attempt".to_owned())
+    });
+    let job = Job::plan(cohort, &it.directory, "slurm", "stages.sh")?;
+    // The ways to ask for memory, and what a stage gets of them.
+    let ways =
+        [("--mem=400M", "-@ 2 -m 400M"), ("--mem-per-cpu=250M", "-@ 2 -m 500M"), ("--mem=0", "-@ 2")];
+    let mut next = ways.iter().cycle();
+    stages::checks(&job, &Again::All, outcome, || {
+        let (flag, resources) = next.next().context("no way is left")?;
+        let ended = it.stages(&job, &format!("-c 2 {flag}"))?;
+        let found = job.last_resources()?;
+        ensure!(found == *resources, "{flag} became {found}, not {resources}");
+        Ok(ended)
     });
     Ok(())
 }

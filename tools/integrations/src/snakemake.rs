@@ -10,6 +10,7 @@ use crate::cohort::Cohort;
 use crate::killer::Killer;
 use crate::nextflow::others_are_same;
 use crate::outcome::{Ended, Outcome, finish};
+use crate::stages::{self, Again, Job};
 
 /// A workflow of the other wrappers.
 const OTHERS: &str = r#"
@@ -104,5 +105,7 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         it.run(&snakefile, &cohort.readmill, &[])?.succeeded()?;
         others_are_same(cohort, &it.directory)
     });
+    let job = Job::plan(cohort, &it.directory, "snakemake", "Stages")?;
+    stages::checks(&job, &Again::Missing, outcome, || it.run(&job.workflow, &job.program, &[]));
     Ok(())
 }

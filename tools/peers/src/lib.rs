@@ -163,6 +163,11 @@ impl Peers {
         Ok(Tool::plain(program, on_path_or_apt(program, package)?, String::new()))
     }
 
+    /// `dot` of Graphviz, whatever version the PATH or the system's packages have.
+    pub fn dot(&self) -> Result<Tool> {
+        Ok(Tool::plain("dot", on_path_or_apt("dot", "graphviz")?, String::new()))
+    }
+
     /// Waits until no other thread or process installs this peer, and keeps others
     /// waiting until the answer is dropped. The system ends the wait of others if this process dies.
     fn installing(&self, name: &str) -> Result<File> {

@@ -1,0 +1,251 @@
+//! A job in stages, run as a workflow by each engine: stages are killed, and files removed and damaged.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::Peers;
+
+use crate::cohort::Cohort;
+use crate::outcome::{Ended, Outcome, finish};
+
+/// The directory of each job, and of the program that its stages run. Each sign of it means something to a shell, to SLURM,
+/// Groovy or Python.
+const ODD: &str = "it's a, \"b\" $HOME %j \\d;e";
+
+/// The command that is done in stages.
+const COMMAND: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
+                       -@ 2 -m 300M -l 1";
+
+/// A program that stands for readmill. It notes down which stages were run, and kills the first `map` and the first `write`
+/// while they have a file in the making.
+const SCRIPT: &str = r#"#!/bin/sh
+real=REAL state=STATE stage=$2 work=$4
+case ${5-} in -*) number='' ;; *) number=" ${5-}" ;; esac
+printf '%s\n' "$stage$number" >>"$state/attempts"
+printf '%s\n' "$*" >>"$state/commands"
+case $stage in map | write) ;; *) exec "$real" "$@" ;; esac
+mkdir "$state/killed-$stage" 2>/dev/null || exec "$real" "$@"
+file=$work/$stage-000${number#"${number%?}"}
+has_begun() { set -- "$work/.$stage-"*".$pid."*; [ -e "$1" ]; }
+# On a machine that is busy, the stage may end before it is seen. Then its file is removed, and it begins once more.
+for try in 1 2 3 4 5 6 7 8 9; do
+    "$real" "$@" &
+    pid=$!
+    looks=0
+    until has_begun || [ -e "$file" ] || [ $looks = 1000000 ]; do looks=$((looks + 1)); done
+    kill -KILL $pid
+    code=0
+    wait $pid || code=$?
+    [ $code = 0 ] || break
+    rm -f "$file"
+done
+echo $code >"$state/killed-$stage/code"
+exit $code
+"#;
+
+/// A job of two slices and three ranges.
+pub struct Job<'a> {
+    cohort: &'a Cohort,
+    /// The program that the stages run.
+    pub program: PathBuf,
+    /// The workflow.
+    pub workflow: PathBuf,
+    output: PathBuf,
+    work: PathBuf,
+    state: PathBuf,
+}
+
+/// Which stages an engine runs when its workflow is started again.
+pub enum Again {
+    /// All, so each finds out whether its own file is damaged.
+    All,
+    /// The last one, and those whose files are missing.
+    Missing,
+}
+
+impl<'a> Job<'a> {
+    /// Plans the job below the directory of an engine, and writes its workflow there, under the name `file`.
+    pub fn plan(cohort: &'a Cohort, directory: &Path, format: &str, file: &str) -> Result<Self> {
+        let state = directory.join(ODD);
+        fs::create_dir(&state)?;
+        let [work, output, program] = ["work", "out.bam", "read mill"].map(|name| state.join(name));
+        let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+        fs::write(
+            &program,
+            SCRIPT.replace("REAL", &quoted(&cohort.readmill)).replace("STATE", &quoted(&state)),
+        )?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+        let job =
+            Job { cohort, program, workflow: directory.join(file), output, work, state: state.clone() };
+        let mut plan = Command::new(&cohort.readmill);
+        plan.current_dir(directory).args(["shard", "plan", "--shards", "2", "--ranges", "3", "--work"]);
+        plan.arg(&job.work).args(COMMAND.split(' ')).arg("-o").arg(&job.output);
+        plan.arg("--metrics").arg(job.state.join("out.metrics.txt"));
+        finish(&mut plan, &directory.join("plan.log"))?.succeeded()?;
+        cohort.direct(&format!("{COMMAND} -o stages.bam"))?;
+        fs::write(&job.workflow, job.graph(format)?)?;
+        Ok(job)
+    }
+
+    /// The text of `shard graph`.
+    pub fn graph(&self, format: &str) -> Result<Vec<u8>> {
+        let mut graph = Command::new(&self.cohort.readmill);
+        graph.args(["shard", "graph", "--format", format, "--work"]).arg(&self.work);
+        let printed = graph.output()?;
+        ensure!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+        Ok(printed.stdout)
+    }
+
+    /// Compares the output with that of the command without stages, and takes it away.
+    fn take_output(&self) -> Result<String> {
+        let mut bytes = 0;
+        for end in ["bam", "bam.bai"] {
+            let file = self.output.with_extension(end);
+            bytes += self.cohort.same(&format!("stages.{end}"), &file)?;
+            fs::remove_file(file)?;
+        }
+        // The metrics name the output.
+        fs::remove_file(self.output.with_extension("metrics.txt")).context("there are no metrics")?;
+        Ok(format!("{bytes} bytes are those of a direct run"))
+    }
+
+    /// How many times each stage was run since this was asked last.
+    fn take_attempts(&self) -> Result<Vec<String>> {
+        let file = self.state.join("attempts");
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let _ = fs::remove_file(file);
+        // Snakemake fills numbers up with zeros.
+        Ok(text.lines().map(|line| line.replace(" 000", " ")).collect())
+    }
+
+    /// The end of the command that was run last: its threads and memory.
+    pub fn last_resources(&self) -> Result<String> {
+        let commands = fs::read_to_string(self.state.join("commands"))?;
+        let last = commands.lines().last().and_then(|line| line.rsplit_once("/work"));
+        Ok(last.context("nothing was run")?.1.trim().to_owned())
+    }
+
+    /// Asserts that a stage was killed and run again.
+    fn was_killed(&self, stage: &str, attempts: &[String]) -> Result<()> {
+        let code = fs::read_to_string(self.state.join(format!("killed-{stage}/code")))
+            .with_context(|| format!("no {stage} was killed"))?;
+        ensure!(code.trim() == "137", "the {stage} that was to be killed ended with {}", code.trim());
+        let mut runs: Vec<&String> = attempts.iter().filter(|it| it.starts_with(stage)).collect();
+        let number = runs.len();
+        runs.sort();
+        runs.dedup();
+        ensure!(number == runs.len() + 1, "not one {stage} was run again: {attempts:?}");
+        Ok(())
+    }
+
+    fn remove(&self, stage: &str) -> Result<()> {
+        fs::remove_file(self.work.join(stage)).with_context(|| format!("{stage} was not there"))
+    }
+
+    /// Takes the last byte of a file away.
+    fn cut_short(&self, stage: &str) -> Result<()> {
+        let file = fs::File::options().write(true).open(self.work.join(stage))?;
+        Ok(file.set_len(file.metadata()?.len() - 1)?)
+    }
+
+    /// Changes a byte among the data of a file, which only stages that read them notice.
+    fn change(&self, stage: &str) -> Result<()> {
+        let file = fs::File::options().read(true).write(true).open(self.work.join(stage))?;
+        let at = file.metadata()?.len() / 3;
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at)?;
+        Ok(file.write_all_at(&[byte[0] ^ 0x41], at)?)
+    }
+}
+
+/// Checks the workflow of a job; `run` starts it and returns what it said when it has ended.
+pub fn checks(
+    job: &Job<'_>,
+    again: &Again,
+    outcome: &mut Outcome,
+    mut run: impl FnMut() -> Result<Ended>,
+) {
+    outcome.check(
+        "stages that are killed are run again, in a directory with an odd name; the output is that of a direct run",
+        || {
+            run()?.succeeded()?;
+            let attempts = job.take_attempts()?;
+            job.was_killed("map", &attempts)?;
+            job.was_killed("write", &attempts)?;
+            job.take_output()
+        },
+    );
+    outcome.check(
+        "started again, it makes the output that was removed, of the files that are there",
+        || {
+            run()?.succeeded()?;
+            let attempts = job.take_attempts()?;
+            match again {
+                Again::All => ensure!(attempts.len() == 12, "not each stage was run once: {attempts:?}"),
+                Again::Missing => ensure!(attempts == ["join"], "more was run than join: {attempts:?}"),
+            }
+            job.take_output()
+        },
+    );
+    outcome.check("started again, it makes the files of stages that were removed", || {
+        job.remove("map-0001")?;
+        job.remove("write-0002")?;
+        run()?.succeeded()?;
+        job.take_attempts()?;
+        ensure!(job.work.join("map-0001").exists() && job.work.join("write-0002").exists());
+        job.take_output()
+    });
+    outcome.check("a file that was cut short is made again", || {
+        job.cut_short("write-0003")?;
+        match again {
+            Again::All => {
+                run()?.succeeded()?;
+                let attempts = job.take_attempts()?;
+                let runs = attempts.iter().filter(|it| *it == "write 3").count();
+                ensure!(
+                    [attempts.len(), runs] == [13, 2],
+                    "not only write 3 was run again: {attempts:?}"
+                );
+            }
+            Again::Missing => {
+                run()?.failed()?;
+                run()?.succeeded()?;
+                job.take_attempts()?;
+            }
+        }
+        job.take_output()
+    });
+    outcome.check(
+        "after data that were changed it fails and says so; started again, it succeeds",
+        || {
+            job.change("write-0001")?;
+            let said = run()?.failed()?;
+            for words in ["write-0001", "or start the workflow again"] {
+                ensure!(said.contains(words), "{words:?} is not in: {said}");
+            }
+            run()?.succeeded()?;
+            job.take_attempts()?;
+            job.take_output()
+        },
+    );
+}
+
+/// Has Graphviz draw the stages of a job.
+pub fn draw(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+    let dot = peers.dot()?;
+    outcome.title("Graphviz");
+    outcome.check("the picture of the stages of a job is drawn", || {
+        let directory = cohort.directory("graphviz", false)?;
+        let job = Job::plan(cohort, &directory, "dot", "stages.dot")?;
+        let mut draw = dot.command();
+        draw.arg("-Tsvg").arg(&job.workflow);
+        let drawn = finish(&mut draw, &directory.join("dot.log"))?.succeeded()?;
+        let nodes = drawn.matches("class=\"node\"").count();
+        ensure!(nodes == 7, "{nodes} stages are drawn");
+        Ok(format!("{nodes} stages"))
+    });
+    Ok(())
+}
