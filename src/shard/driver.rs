@@ -6,9 +6,11 @@ use std::path::Path;
 use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, Job};
+use super::names::{PLAN, make_directory, sync_directory, temporary_files};
 use super::stage::JobStage;
 use super::work::Work;
 use super::{refusals, stages};
+use crate::outputs::exclusive;
 use crate::plan::Plan;
 use crate::process::console::Console;
 
@@ -58,6 +60,8 @@ impl Work {
             if division.slices.is_some() || division.ranges.is_some() {
                 console.note("the job was planned before, and goes on as it was divided then");
             }
+            // The run that planned it may have been killed before it synced these names.
+            [directory, &directory.join(PLAN)].into_iter().for_each(sync_directory);
             let (hash, sources) = (planned.hash(), RefCell::default());
             return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
@@ -66,6 +70,8 @@ impl Work {
         let slices = division.slices.unwrap_or(usual);
         stages::plan(&plan, &mut job, slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
+        // What a killed run left behind of its plan is nobody's.
+        temporary_files(&directory.join(PLAN)).iter().for_each(|file| exclusive::clean_up(file));
         if let Some(other) = Work::own_names(directory).next() {
             let what = format!(
                 "{} is there already, and a stage would write it",
@@ -73,7 +79,7 @@ impl Work {
             );
             return Err(Error::usage(what).hint("use an empty directory for the stages"));
         }
-        std::fs::create_dir_all(directory)
+        make_directory(directory)
             .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
         job.write(directory)?;
         let (hash, sources) = (job.hash(), RefCell::default());
