@@ -129,12 +129,7 @@ impl AtomicFile {
         let names: Vec<&(PathBuf, PathBuf)> =
             named.iter().filter_map(|target| target.names.as_ref()).collect();
         signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
-        let mut dirs: Vec<&Path> = names.iter().filter_map(|(_, name)| name.parent()).collect();
-        dirs.dedup();
-        for dir in dirs {
-            let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-            let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
-        }
+        sync_directories(names.iter().map(|(_, name)| name.as_path()));
         targets.iter_mut().for_each(|target| target.names = None);
         Ok(())
     }
@@ -159,6 +154,16 @@ impl PositionedFile {
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|e| Error::io(format!("writing {} failed", self.shown.display()), &e))
+    }
+}
+
+/// Syncs the directories of files, so that their names survive a loss of power, and names that were removed do not.
+pub fn sync_directories<'a>(files: impl IntoIterator<Item = &'a Path>) {
+    let mut dirs: Vec<&Path> = files.into_iter().filter_map(Path::parent).collect();
+    dirs.dedup();
+    for dir in dirs {
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
     }
 }
 

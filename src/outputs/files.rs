@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
 use readmill_record::{Error, Result};
 
-use crate::outputs::atomic_file::{AtomicFile, PositionedFile, with_suffix};
+use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
 use crate::plan::{MOST_PARTS, Output, part_name};
 
 /// The files of an output, in their order.
@@ -200,19 +200,26 @@ impl CompleteOutput {
     /// no signal is [held off](crate::signal::hold_off): the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let CompleteOutput { mut files, index, .. } = self;
-        let mut notes = Vec::new();
+        let (mut notes, mut removed) = (Vec::new(), Vec::new());
         let Some(name) = files.name() else { return Ok(notes) };
         let own = index.as_ref().map(|(path, _)| path);
         let beside_link = index_names(files.path()).into_iter();
         for stale in beside_link.chain(index_names(&name)) {
             let replaced = std::path::absolute(&stale).ok().as_ref() == own;
-            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() && !replaced {
-                notes.push(format!("removed {}, the index of an older file", stale.display()));
+            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() {
+                if !replaced {
+                    notes.push(format!("removed {}, the index of an older file", stale.display()));
+                }
+                removed.push(stale);
             }
         }
-        if let Some(older) = index.as_ref().and_then(|(_, index)| index.name()) {
-            let _ = std::fs::remove_file(older); // no new file beside an old index, not for a moment
+        if let Some(older) = index.as_ref().and_then(|(_, index)| index.name())
+            && std::fs::remove_file(older).is_ok()
+        {
+            removed.push(older.to_path_buf());
         }
+        // No new file beside an old index, not for a moment, nor after a loss of power.
+        sync_directories(removed.iter().map(PathBuf::as_path));
         notes.extend(files.rename()?);
         if let Some((_, mut index)) = index {
             index.rename()?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, Job};
+use super::names::{PLAN, make_directory, sync_directory};
 use super::stage::JobStage;
 use super::work::{Work, is_stage_name};
 use super::{refusals, stages};
@@ -55,6 +56,8 @@ impl Work {
             if division.slices.is_some() || division.ranges.is_some() {
                 console.note("the job was planned before, and goes on as it was divided then");
             }
+            // The run that planned it may have been killed before it synced these names.
+            [directory, &directory.join(PLAN)].into_iter().for_each(sync_directory);
             let (hash, sources) = (planned.hash(), RefCell::default());
             return Ok(Work { directory: directory.into(), hash, job: planned, plan, sources });
         }
@@ -68,7 +71,7 @@ impl Work {
             );
             return Err(Error::usage(what).hint("use an empty directory for the stages"));
         }
-        std::fs::create_dir_all(directory)
+        make_directory(directory)
             .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
         job.write(directory)?;
         let (hash, sources) = (job.hash(), RefCell::default());

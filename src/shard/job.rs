@@ -12,11 +12,15 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::names::{PLAN, sync_directory, temporary_files, temporary_name};
-use crate::outputs::{exclusive, report_files};
+use crate::outputs::{exclusive, report_files, signal};
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.
 const FORMAT: u32 = 1;
+
+/// What helps where a plan is damaged.
+const ANEW: &str =
+    "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean";
 
 /// The hash of a job: all of its stage files have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +160,7 @@ impl Job {
     /// Reads the job of a directory; `None` if none was planned there.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(PLAN);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io(format!("{} cannot be read", path.display()), &error)),
@@ -168,20 +172,16 @@ impl Job {
                 .hint("run all stages by one build, or plan the job anew in another directory")
         };
         // Another version may have other fields.
-        if let Ok(Written { program: Some(by) }) = serde_json::from_str(&text)
+        if let Ok(Written { program: Some(by) }) = serde_json::from_slice(&text)
             && by != program()?
         {
             return Err(other_build(&by));
         }
-        let job: Job = serde_json::from_str(&text).map_err(|error| {
-            Error::input(format!("the plan is damaged: {error}"))
-                .file(&path)
-                .hint("plan the job anew, in another directory")
+        let job: Job = serde_json::from_slice(&text).map_err(|error| {
+            Error::input(format!("the plan is damaged: {error}")).file(&path).hint(ANEW)
         })?;
         if job.checksum != job.sum() {
-            return Err(Error::input("the plan was edited, or is damaged")
-                .file(&path)
-                .hint("plan the job anew, in another directory"));
+            return Err(Error::input("the plan was edited, or is damaged").file(&path).hint(ANEW));
         }
         if job.format != FORMAT {
             return Err(other_build(&job.program));
@@ -201,21 +201,20 @@ impl Job {
         let path = directory.join(PLAN);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);
+        // What a killed run left behind of its plan is nobody's.
         for other in temporary_files(&path) {
             exclusive::clean_up(&other);
         }
-        let mut file = exclusive::create(&temporary, &path)?;
+        let mut file = signal::create(&temporary, &path)?;
         let mut write = || {
             std::io::Write::write_all(&mut file, self.text().as_bytes())?;
             file.sync_all()?;
             // The first of two plans counts.
-            std::fs::hard_link(&temporary, &path)?;
-            std::fs::remove_file(&temporary)
+            std::fs::hard_link(&temporary, &path)
         };
-        write().map_err(|error| {
-            let _ = std::fs::remove_file(&temporary);
-            failed(error)
-        })?;
+        let written = write().map_err(failed);
+        signal::remove(&temporary);
+        written?;
         sync_directory(&path);
         Ok(())
     }

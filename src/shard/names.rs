@@ -1,7 +1,8 @@
 //! Names of files that other machines see, too.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use crate::outputs::atomic_file::sync_directories;
 
 /// The name of the plan.
 pub const PLAN: &str = "job.json";
@@ -42,8 +43,17 @@ pub fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Makes a directory, and those above it that are missing. Their names survive a loss of power.
+pub fn make_directory(directory: &Path) -> std::io::Result<()> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
+    std::fs::create_dir_all(directory)?;
+    sync_directory(directory); // even if it was there: the run that made it may have been killed before it synced
+    missing.into_iter().skip(1).for_each(sync_directory);
+    Ok(())
+}
+
 /// Syncs the directory of a file, so that its name survives a loss of power.
 pub fn sync_directory(path: &Path) {
-    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let _ = File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all()); // not every file system can
+    sync_directories([path]);
 }

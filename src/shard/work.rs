@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job, JobHash};
-use super::names::{PLAN, temporary_target};
+use super::names::{PLAN, sync_directory, temporary_target};
 use super::stage::{JobStage, StageState};
 use super::stage_file::{self, Found, Source, StageFile, StageWriter, UndecodedFile};
 use crate::outputs::exclusive::FileId;
@@ -148,12 +148,21 @@ impl Work {
         }
     }
 
-    /// Whether a stage is finished: its file is whole, and made from the files that are there now. If it is not, its file is
+    /// Whether a stage is finished: its file is whole, and made from the files that are there now. Then it survives a loss
+    /// of power, even if the run that wrote it was killed before it synced the name. If it is not finished, its file is
     /// removed.
     ///
     /// # Errors
     /// A file is damaged, and has been removed.
     pub(super) fn find(&self, stage: JobStage) -> Result<bool> {
+        let is_finished = self.is_whole(stage)?;
+        if is_finished {
+            sync_directory(&self.path(stage));
+        }
+        Ok(is_finished)
+    }
+
+    fn is_whole(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
         self.check_sources(&found.sources)?;
         let id = found.id;
@@ -313,9 +322,13 @@ impl Work {
                 .hint("name the directory that was given to shard plan by --work"));
         }
         let mut names: Vec<OsString> = Work::own_names(directory).collect();
-        // If this is cut short, what says that all is finished goes last, and the plan after it.
-        names.sort_by_key(|name| [name == "join", name == PLAN]);
+        // If this is cut short, what says that all is finished goes last, and the plan after it. Without the plan, files that
+        // come back after a loss of power would be nobody's.
+        names.sort_by_key(|name| [name == PLAN, name == "join"]);
         for name in names {
+            if name == PLAN {
+                sync_directory(&directory.join(PLAN));
+            }
             match std::fs::remove_file(directory.join(name)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {} // another process may do the same

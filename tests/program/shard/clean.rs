@@ -66,3 +66,26 @@ fn a_job_whose_plan_is_damaged_can_be_cleaned() {
     scene.shard("clean --work work").succeeds();
     assert!(!scene.path("work").exists());
 }
+
+#[test]
+fn a_cleaning_that_is_cut_short_leaves_the_plan_so_that_it_can_be_repeated() {
+    let scene = scene("sort in/* -o out/x.bam");
+    scene.plan("").succeeds();
+    std::fs::create_dir(scene.stage("join")).unwrap(); // which is removed last, but for the plan
+    scene.shard("clean --work work").fails(3, &["work cannot be emptied"]);
+    std::fs::remove_dir(scene.stage("join")).unwrap();
+    assert_eq!(scene.stages(), ["job.json"]);
+    scene.shard("clean --work work").succeeds();
+    assert!(!scene.path("work").exists());
+}
+
+#[test]
+fn what_a_killed_plan_left_behind_does_not_hinder_the_next_one() {
+    let scene = scene("sort in/* -o out/x.bam");
+    let expected = scene.plain();
+    std::fs::create_dir(scene.path("work")).unwrap();
+    std::fs::write(scene.stage(".job.json.some-host.77.1a2b"), "{").unwrap();
+    scene.resume().succeeds();
+    assert!(!scene.path("work").exists());
+    scene.is_written(&expected, "beside a plan that was not finished");
+}

@@ -171,6 +171,8 @@ fn a_plan_that_is_damaged_or_edited_is_refused() {
         assert!(scene.outputs().is_empty(), "{what}");
         scene.shard("status --work work"); // does not fail by a panic
     }
+    std::fs::write(scene.stage("job.json"), b"\xff\0\0").unwrap();
+    scene.run().fails(2, &["the plan is damaged", "readmill shard clean"]);
     std::fs::write(scene.stage("job.json"), plan).unwrap();
     scene.run().succeeds();
     scene.is_written(&expected, "the plan is as it was");

@@ -12,6 +12,8 @@ mod identity;
 mod kills;
 mod matrix;
 mod memory;
+#[cfg(target_os = "linux")] // which has strace
+mod power_loss;
 mod refusals;
 mod samples;
 mod steps;
