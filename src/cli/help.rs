@@ -176,13 +176,14 @@ mod tests {
             let kernels = ["align", "index"].contains(name) && !names.contains(&(*name).to_string());
             assert!(kernels || names.contains(&(*name).to_string()), "{name}");
             for line in *lines {
-                let line = line.rsplit("| ").next().unwrap();
+                let line = line.rsplit("| ").next().unwrap_or_default();
                 let words = line.split('\'').enumerate().flat_map(|(at, part)| match at % 2 {
                     0 => part.split_whitespace().map(String::from).collect(),
                     _ => vec![part.to_string()],
                 });
-                let parsed = command().try_get_matches_from(words);
-                assert!(kernels || parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                if let Err(error) = command().try_get_matches_from(words) {
+                    assert!(kernels, "{line}: {error}");
+                }
             }
         }
     }

@@ -22,9 +22,6 @@ pub struct Division {
     pub ranges: Option<usize>,
 }
 
-/// The most slices and ranges: each slice takes memory while ranges are written.
-pub const MOST: usize = 4096;
-
 /// How many times `run` makes damaged files anew.
 const ATTEMPTS: usize = 8;
 

@@ -22,6 +22,9 @@ const FORMAT: u32 = 1;
 const ANEW: &str =
     "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean";
 
+/// The most slices and ranges: each slice takes memory while ranges are written.
+pub const MOST: usize = 4096;
+
 /// The hash of a job: all of its stage files have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobHash(pub [u8; 16]);

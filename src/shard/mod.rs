@@ -34,8 +34,9 @@ mod stage_file;
 mod stages;
 mod work;
 
-pub use driver::{Division, MOST};
+pub use driver::Division;
 pub use graph::Engine;
+pub use job::MOST;
 pub use stage::{JobStage, Outcome, StageState};
 pub use stages::may_heal;
 pub use work::Work;

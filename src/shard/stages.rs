@@ -7,8 +7,7 @@ use readmill_format::chain::INSIDE_A_RECORD;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
-use super::driver::MOST;
-use super::job::{DuplicateChoice, InputIdentity, Job};
+use super::job::{DuplicateChoice, InputIdentity, Job, MOST};
 use super::range::{Checked, CutFile};
 use super::slice;
 use super::stage::{JobStage, Outcome};

@@ -399,7 +399,7 @@ impl<'a> RunState<'a> {
         let partition = if output.format == Format::Cram { CRAM_PARTITION } else { PARTITION };
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
-        let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition as u64);
+        let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition);
         let mut parts =
             StagedParts::new(output, &self.header, sorted, parts, &self.memory.ledger, into)?;
         let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
