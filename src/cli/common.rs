@@ -245,6 +245,7 @@ impl OutputFlags {
         Ok(Plan {
             command,
             inputs,
+            regions: None,
             aligning: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
