@@ -119,6 +119,7 @@ struct OutputFormat {
 
 /// Reads a format such as `bam` or `cram,version=3.0,no-ref`.
 fn parse_format(text: &str) -> std::result::Result<OutputFormat, String> {
+    let text = text.to_ascii_lowercase();
     let mut words = text.split(',');
     let format = match words.next() {
         Some("bam") => Format::Bam,
@@ -225,6 +226,33 @@ impl OutputFlags {
         let way_out = "end it in .bam, .sam, .sam.gz or .cram, or say the format by -O";
         let format = self.format(|path| hints::named_format(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
+    }
+
+    /// A plan whose output has this format, unless another is asked for.
+    pub fn plan_of_format(
+        &self,
+        format: Format,
+        command: plan::Command,
+        inputs: Vec<PathBuf>,
+        steps: Steps,
+    ) -> Result<Plan> {
+        let format = self.format(|_| Ok(format))?;
+        self.plan_in(format, command, inputs, steps)
+    }
+
+    /// Whether compressed output is asked for by its level.
+    pub fn says_level(&self) -> bool {
+        self.level.is_some() || self.fast || self.uncompressed
+    }
+
+    /// Whether all messages are asked for.
+    pub fn is_verbose(&self) -> bool {
+        self.resources.verbose
+    }
+
+    /// The output file; `-` is standard output.
+    pub fn output_path(&self) -> &Path {
+        self.path()
     }
 
     /// The format that is asked for, else that of the name.

@@ -18,6 +18,7 @@ mod recalibration;
 mod shard;
 mod sort;
 mod tally;
+mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -54,6 +55,8 @@ enum Command {
     Markdup(markdup::MarkdupArgs),
     /// Drop or change reads, in input order
     Filter(Box<filter::FilterArgs>),
+    /// Reads of some regions, or all, in any format
+    View(Box<view::ViewArgs>),
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
@@ -128,6 +131,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Markdup(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Shard(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
         Command::Filter(it) => process(&it.plan()?),
+        Command::View(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),

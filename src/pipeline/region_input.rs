@@ -56,7 +56,8 @@ pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<Pat
         Kind::Bgzf => [".csi", ".bai"].as_slice(),
         Kind::Cram => &[".crai"],
         Kind::Other => {
-            let what = format!("regions are found by an index, and {shown}, which is plain SAM, has none");
+            let what =
+                format!("regions are found by an index, and {shown}, which is plain SAM, has none");
             return Err(Error::usage(what).hint(format!(
                 "make a BAM file of it: readmill sort {shown} -o OUT.bam; or choose reads by -L BED"
             )));

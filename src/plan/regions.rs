@@ -20,7 +20,8 @@ impl RegionRequest {
     pub(super) fn words(&self) -> Vec<String> {
         let once = (self.each_once && !self.texts.is_empty()).then(|| "-M".to_string());
         let quoted = self.texts.iter().map(|text| {
-            let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":-,._".contains(&byte));
+            let is_plain =
+                text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":-,._".contains(&byte));
             if is_plain { text.clone() } else { format!("'{text}'") }
         });
         once.into_iter().chain(quoted).collect()

@@ -34,3 +34,4 @@ mod steps;
 mod support;
 mod umi;
 mod verify;
+mod view;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_format::region::Part;
 use readmill_format::text::LineReader;
-use readmill_record::{Charge, Error, Ledger, Result, make_room};
+use readmill_record::{Charge, Ledger, Result, make_room};
 
 /// The contig of reads that have none, and of slices whose line does not say their contigs.
 const UNPLACED: i64 = -1;
@@ -58,7 +58,8 @@ impl CraiIndex {
                 continue;
             }
             let wrong = |what: &str| {
-                lines.wrong(format!("the index is damaged, or is that of another file: {what}"))
+                lines
+                    .wrong(format!("the index is damaged, or is that of another file: {what}"))
                     .hint("make the index anew: readmill index FILE")
             };
             let Some([contig, start, span, offset, _, bytes]) = numbers(lines.line()) else {
@@ -105,7 +106,8 @@ impl CraiIndex {
     /// The containers that may hold reads of a region, in the order of the file; of reads without a contig, if it is
     /// `None`.
     pub fn containers(&self, part: Option<&Part>) -> Vec<Place> {
-        let place = |(slice, contig): (&Slice, i64)| Place { offset: slice.offset, contig: contig as i32 };
+        let place =
+            |(slice, contig): (&Slice, i64)| Place { offset: slice.offset, contig: contig as i32 };
         let mut places: Vec<Place> = self.of(part).map(place).collect();
         places.sort_unstable();
         places.dedup_by_key(|place| place.offset);

@@ -61,7 +61,9 @@ impl Region {
             return match rest.strip_prefix(':') {
                 Some(range) => part(contig, range, text),
                 None if rest.is_empty() => whole(contig),
-                None => Err(format!("{text:?} has {rest:?} behind the brace, where a colon is expected")),
+                None => {
+                    Err(format!("{text:?} has {rest:?} behind the brace, where a colon is expected"))
+                }
             };
         }
         let all = id(text);
@@ -210,9 +212,14 @@ mod tests {
     #[test]
     fn one_shared_base_is_an_overlap() {
         let part = Part { contig: 0, start: 10, end: 20 };
-        for (pos, end, answer) in
-            [(9, 10, false), (9, 11, true), (19, 20, true), (20, 21, false), (-1, 0, false), (0, 99, true)]
-        {
+        for (pos, end, answer) in [
+            (9, 10, false),
+            (9, 11, true),
+            (19, 20, true),
+            (20, 21, false),
+            (-1, 0, false),
+            (0, 99, true),
+        ] {
             assert_eq!(part.overlaps(pos, end), answer, "{pos} {end}");
         }
     }

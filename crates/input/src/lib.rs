@@ -211,10 +211,12 @@ impl Source {
     ) -> Result<Self> {
         let Source { header, kind, setup } = self;
         let kind = match kind {
-            Format::Cram(reader) => match CramRegions::open(input, &header, *reader, regions, options)? {
-                Ok(regions) => Format::Regions(RegionReader::Cram(Box::new(regions))),
-                Err(whole) => Format::Cram(Box::new(whole)),
-            },
+            Format::Cram(reader) => {
+                match CramRegions::open(input, &header, *reader, regions, options)? {
+                    Ok(regions) => Format::Regions(RegionReader::Cram(Box::new(regions))),
+                    Err(whole) => Format::Cram(Box::new(whole)),
+                }
+            }
             kind => {
                 let is_bam = matches!(kind, Format::Bam { .. });
                 match BgzfRegions::open(input, &header, is_bam, regions, options)? {

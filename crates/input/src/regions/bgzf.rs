@@ -182,7 +182,8 @@ impl BgzfRegions {
 
     fn begin(&mut self, region: Region) -> Result<Step> {
         let Region::Part(part) = region else { return self.begin_unplaced() };
-        let before = self.resume.as_ref().filter(|it| self.regions.each_once && it.contig == part.contig);
+        let before =
+            self.resume.as_ref().filter(|it| self.regions.each_once && it.contig == part.contig);
         let (from, least) = before.map_or((i64::MIN, 0), |before| (before.end, before.offset));
         let ranges = self.index.ranges(&part, least);
         self.resume = Some(Resume { contig: part.contig, offset: least, end: part.end });

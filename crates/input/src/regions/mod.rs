@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use readmill_format::bgzf::Chunk;
 use readmill_format::region::{Part, Region};
-use readmill_record::{Charge, Error, Header, Limit, RecordRef, Result};
+use readmill_record::{Charge, Error, Limit, RecordRef, Result};
 
-use crate::{Claim, OpenOptions};
+use crate::Claim;
 pub use bgzf::BgzfRegions;
 pub use cram::CramRegions;
 

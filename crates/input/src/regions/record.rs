@@ -93,7 +93,10 @@ pub fn whole(
             return match (searched, kind) {
                 (0, _) => Ok(None),
                 (n, RecordKind::Text { .. }) => Ok(Some(n)), // the last line has no end
-                _ => Err(Error::input("the file ends inside a record").hint("it is truncated: get it again")),
+                _ => {
+                    Err(Error::input("the file ends inside a record")
+                        .hint("it is truncated: get it again"))
+                }
             };
         }
     }

@@ -194,7 +194,8 @@ impl Index {
             if !all && last.is_none_or(|last| last < contig) {
                 break;
             }
-            let mut reader = ContigReader { bytes: &mut bytes, depth, is_csi, file, placed_end: &mut placed_end };
+            let mut reader =
+                ContigReader { bytes: &mut bytes, depth, is_csi, file, placed_end: &mut placed_end };
             match list.get_mut(&contig) {
                 Some(into) => reader.read(into, &mut charge)?,
                 None if all => reader.read(&mut ContigIndex::default(), &mut charge)?,
@@ -255,7 +256,13 @@ impl ContigIndex {
     }
 
     /// Adds the offset of a window behind those before it; none if offsets are not in order.
-    fn add_window(&mut self, window: u32, offset: u64, charge: &mut Charge, in_order: &mut bool) -> Result<()> {
+    fn add_window(
+        &mut self,
+        window: u32,
+        offset: u64,
+        charge: &mut Charge,
+        in_order: &mut bool,
+    ) -> Result<()> {
         let last = self.windows.last().map_or(0, |&(_, last)| last);
         *in_order &= offset == 0 || offset >= last;
         if offset > last && *in_order {
@@ -402,7 +409,10 @@ mod tests {
         let index = open(&bai(&[10 << 16, 0, 900 << 16]), &[0, 1], true, &ledger).unwrap();
         // The first two share a block.
         assert_eq!(ranges(&index, 0, 5, 0), [(10 << 16, 12 << 16), (900 << 16, 901 << 16)]);
-        assert_eq!(ranges(&index, 0, 5, 11 << 16 | 7), [(11 << 16 | 7, 12 << 16), (900 << 16, 901 << 16)]);
+        assert_eq!(
+            ranges(&index, 0, 5, 11 << 16 | 7),
+            [(11 << 16 | 7, 12 << 16), (900 << 16, 901 << 16)]
+        );
         assert_eq!(ranges(&index, 1 << 14, 1 << 15, 0), [(11 << 16 | 5, 12 << 16)]);
         assert_eq!(ranges(&index, 1 << 15, i64::from(i32::MAX), 0), []);
         assert_eq!(index.first_at(0, 1 << 14), 10 << 16);
@@ -422,7 +432,8 @@ mod tests {
         for cut in 0..whole.len() - 8 {
             assert!(open(&whole[..cut], &[0, 1], true, &ledger).is_err(), "{cut}");
         }
-        for (at, value) in [(0, 0u32), (4, 3), (4, u32::MAX), (8, 1 << 30), (12, 40_000), (16, 1 << 30)] {
+        for (at, value) in [(0, 0u32), (4, 3), (4, u32::MAX), (8, 1 << 30), (12, 40_000), (16, 1 << 30)]
+        {
             let mut bytes = whole.clone();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             assert!(open(&bytes, &[0, 1], true, &ledger).is_err(), "{at}");
