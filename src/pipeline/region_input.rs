@@ -12,7 +12,7 @@ use readmill_input::regions::Regions;
 use readmill_record::{Error, Header, Ledger, Result, make_room};
 
 use crate::outputs::atomic_file::with_suffix;
-use crate::plan::RegionRequest;
+use crate::plan::{RegionRequest, no_index_of_a_pipe};
 use crate::process::console::Console;
 
 /// Ledger name of regions.
@@ -49,8 +49,7 @@ pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<Pat
     let shown = path.display();
     let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file() && path.as_os_str() != "-");
     let Some(meta) = meta else {
-        return Err(Error::usage("regions are found by an index, and a pipe has none")
-            .hint("give a file, or choose reads of the pipe by -L BED"));
+        return Err(no_index_of_a_pipe());
     };
     let endings = match kind(path)? {
         Kind::Bgzf => [".csi", ".bai"].as_slice(),

@@ -33,7 +33,7 @@ pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
-pub use regions::RegionRequest;
+pub use regions::{RegionRequest, no_index_of_a_pipe};
 pub use tallies::Tallies;
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
@@ -348,6 +348,9 @@ impl Plan {
         }
         if self.regions.is_some() && self.inputs.len() != 1 {
             return Err(Error::usage("regions are read of one input").hint("give one file"));
+        }
+        if self.regions.is_some() && self.inputs[0].as_os_str() == "-" {
+            return Err(regions::no_index_of_a_pipe());
         }
         self.destination.check()?;
         self.check_parts()?;

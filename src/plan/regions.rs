@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use readmill_record::Error;
+
 /// A request for some regions of the only input, found by its index.
 #[derive(Clone, Debug, Default)]
 pub struct RegionRequest {
@@ -26,4 +28,10 @@ impl RegionRequest {
         });
         once.into_iter().chain(quoted).collect()
     }
+}
+
+/// The refusal of regions of a pipe.
+pub fn no_index_of_a_pipe() -> Error {
+    Error::usage("regions are found by an index, and a pipe has none")
+        .hint("give a file, or choose reads of the pipe by -L BED")
 }

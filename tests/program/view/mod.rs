@@ -71,7 +71,7 @@ fn places<'a>(random: &mut Rng, lengths: &[(&'a str, i64)], number: usize) -> Ve
     for _ in 0..number {
         let (contig, length) = lengths[random.below(lengths.len() as u32) as usize];
         let first = 1 + i64::from(random.below(length as u32 + 10));
-        let span = *random.pick(&[1, 2, 100, 20_000, 300_000]);
+        let span = random.pick(&[1, 2, 100, 20_000, 300_000]);
         list.push(match random.below(8) {
             0 => ((contig, 1, i64::MAX), contig.to_string()),
             1 => ((contig, first, i64::MAX), format!("{contig}:{first}")),
@@ -145,7 +145,7 @@ fn large_regions_are_whole_at_both_ends() {
     let text = sample(4, 60_000, &lengths);
     let noise = |line: &str| {
         let mut random = Rng::new(line.len() as u64 + line.bytes().map(u64::from).sum::<u64>());
-        let bases: String = (0..150).map(|_| *random.pick(&['A', 'C', 'G', 'T'])).collect();
+        let bases: String = (0..150).map(|_| random.pick(&['A', 'C', 'G', 'T'])).collect();
         line.replace("\tACGT\tIIII", &format!("\tACGT\tIIII\tXX:Z:{bases}"))
     };
     let text: String = text.lines().map(|line| noise(line) + "\n").collect();
