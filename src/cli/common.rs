@@ -245,6 +245,12 @@ impl OutputFlags {
         self.level.is_some() || self.fast || self.uncompressed
     }
 
+    /// Whether files are written beside the output.
+    pub fn writes_others(&self) -> bool {
+        let SamePassFlags { tallies, verify: _, copy_to, move_to } = &self.beside;
+        !(tallies.0.is_empty() && copy_to.is_empty() && move_to.is_empty())
+    }
+
     /// Whether all messages are asked for.
     pub fn is_verbose(&self) -> bool {
         self.resources.verbose

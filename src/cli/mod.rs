@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return fail(&error),
     };
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -94,7 +94,9 @@ pub fn main() -> ExitCode {
         }
     };
     allocator::configure(cli.command.heaps());
-    if let Err(error) = readmill::signal::watch() {
+    // Where no file is left, a signal may end the process as it does by itself.
+    let watch = if cli.command.leaves_files() { readmill::signal::watch } else { || Ok(()) };
+    if let Err(error) = readmill::signal::report_size_limit().and_then(|()| watch()) {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
@@ -106,7 +108,39 @@ pub fn main() -> ExitCode {
     code
 }
 
+/// The command line of view alone.
+#[derive(Parser)]
+#[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
+struct ViewCli {
+    #[command(subcommand)]
+    command: ViewCommand,
+}
+
+#[derive(Subcommand)]
+enum ViewCommand {
+    /// Reads of some regions, or all, in any format
+    View(Box<view::ViewArgs>),
+}
+
+/// Reads the command line. Flags of all commands take longer to describe than view takes for a small region, so for view
+/// only its own are.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    if arguments.get(1).is_some_and(|command| command == "view") {
+        let ViewCommand::View(view) = ViewCli::try_parse_from(arguments)?.command;
+        return Ok(Cli { command: Command::View(view) });
+    }
+    Cli::try_parse_from(arguments)
+}
+
 impl Command {
+    /// Whether unfinished files must be removed if a signal ends it.
+    fn leaves_files(&self) -> bool {
+        match self {
+            Command::View(it) => it.leaves_files(),
+            _ => true,
+        }
+    }
+
     /// Heaps that its threads need.
     fn heaps(&self) -> Heaps {
         match self {

@@ -219,6 +219,11 @@ impl ViewArgs {
         Ok(plan)
     }
 
+    /// Whether anything is written but standard output.
+    pub fn leaves_files(&self) -> bool {
+        self.output.output_path().as_os_str() != "-" || self.output.writes_others()
+    }
+
     /// The format where -O does not say it: BAM and CRAM where that is asked for or the output is called so, BAM where a
     /// level is said, else text.
     fn format(&self) -> Format {

@@ -81,7 +81,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    const SIZE: usize = 1 << 16;
+    const SIZE: usize = 1 << 15;
 
     /// The next byte on is in the buffer; false at the end.
     fn fill(&mut self) -> Result<bool> {
