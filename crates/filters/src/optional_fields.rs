@@ -27,13 +27,15 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         .conflicts_with("remove-optional-fields"),
     ],
     parse: |given, filters| {
+        if given.all::<String>("remove-optional-fields")?.iter().any(|list| list == "all") {
+            filters.add(OptionalFieldsRequest { named: Vec::new(), keep: true });
+            return Ok(());
+        }
         let mut request: Option<OptionalFieldsRequest> = None;
-        for (flag, keep, everything) in
-            [("remove-optional-fields", false, "all"), ("keep-optional-fields", true, "none")]
-        {
+        for (flag, keep) in [("remove-optional-fields", false), ("keep-optional-fields", true)] {
             for list in given.all::<String>(flag)? {
                 let (keep, named) = match list.strip_prefix('^') {
-                    _ if list == everything => (true, Vec::new()),
+                    None if keep && list == "none" => (true, Vec::new()),
                     Some(list) => (!keep, parse_tags(list)?),
                     None => (keep, parse_tags(&list)?),
                 };
