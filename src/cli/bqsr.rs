@@ -122,6 +122,7 @@ impl TableArgs {
         Ok(Plan {
             command: Command::BqsrTable,
             inputs: self.input.inputs()?,
+            regions: None,
             aligning: None,
             steps: Steps { recalibration, ..Steps::default() },
             destination: Destination::Nowhere,

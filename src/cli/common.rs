@@ -251,6 +251,39 @@ impl OutputFlags {
         self.plan_in(format, command, inputs, steps)
     }
 
+    /// A plan whose output has this format, unless another is asked for.
+    pub fn plan_of_format(
+        &self,
+        format: Format,
+        command: plan::Command,
+        inputs: Vec<PathBuf>,
+        steps: Steps,
+    ) -> Result<Plan> {
+        let format = self.format(|_| Ok(format))?;
+        self.plan_in(format, command, inputs, steps)
+    }
+
+    /// Whether compressed output is asked for by its level.
+    pub fn says_level(&self) -> bool {
+        self.level.is_some() || self.fast || self.uncompressed
+    }
+
+    /// Whether files are written beside the output.
+    pub fn writes_others(&self) -> bool {
+        let SamePassFlags { tallies, verify: _, copy_to, move_to } = &self.beside;
+        !(tallies.0.is_empty() && copy_to.is_empty() && move_to.is_empty())
+    }
+
+    /// Whether all messages are asked for.
+    pub fn is_verbose(&self) -> bool {
+        self.resources.verbose
+    }
+
+    /// The output file; `-` is standard output.
+    pub fn output_path(&self) -> &Path {
+        self.path()
+    }
+
     /// The format that is asked for, else that of the name.
     fn format(&self, of_name: impl Fn(&Path) -> Result<Format>) -> Result<OutputFormat> {
         plan::check_index_mark(self.path())?;
@@ -269,6 +302,7 @@ impl OutputFlags {
         Ok(Plan {
             command,
             inputs,
+            regions: None,
             aligning: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),

@@ -160,6 +160,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
     Ok(Plan {
         command: Command::Prep,
         inputs: vec![input],
+        regions: None,
         aligning: None,
         steps: Steps {
             filters,

@@ -158,6 +158,7 @@ impl FastqArgs {
         Ok(Plan {
             command: Command::Fastq,
             inputs: self.input.inputs()?,
+            regions: None,
             aligning: None,
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
             destination: Destination::Fastq(fastq),

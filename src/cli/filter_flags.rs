@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, 
 use readmill::plan::Filters;
 use readmill_filters::FILTERS;
 use readmill_filters::flag::{Flag, GivenFlags, Value};
-use readmill_record::{Flags, Result};
+use readmill_record::{Error, Flags, Result};
 
 /// The flags that were given.
 pub struct FilterFlags(GivenFlags);
@@ -15,6 +15,24 @@ pub struct FilterFlags(GivenFlags);
 impl FilterFlags {
     pub fn filters(&self) -> Result<Filters> {
         Filters::parse(&self.0)
+    }
+
+    /// The filters, with flags that other flags mean.
+    pub fn filters_with(&self, more: &[(&'static str, String)]) -> Result<Filters> {
+        let mut given = self.0.clone();
+        for (name, value) in more {
+            let repeats = flags().any(|flag| flag.name == *name && flag.repeats);
+            if given.is_given(name) && !repeats {
+                return Err(Error::usage(format!("--{name} is given twice")));
+            }
+            given.add(name, value);
+        }
+        Filters::parse(&given)
+    }
+
+    /// The file that a flag names.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.0.path(name)
     }
 }
 

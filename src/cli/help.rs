@@ -96,6 +96,16 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["readmill shard plan --work DIR --shards 8 prep in.bam -o out.bam --sort coordinate"],
     ),
     ("shard run", &["readmill shard run --work DIR"]),
+    (
+        "view",
+        &[
+            "readmill view in.bam chr1:1,000-2,000",
+            "readmill view -b -o out.bam in.cram chr1 chr2",
+            "readmill view -b -M -L exons.bed in.bam",
+            "readmill view -c -F UNMAP,DUP in.bam",
+            "readmill view -u -q 20 -e '[NM] < 5' in.bam",
+        ],
+    ),
     ("demo", &["readmill demo"]),
 ];
 

@@ -20,11 +20,12 @@ mod shard;
 mod sort;
 mod tally;
 mod version;
+mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
 use readmill::console::{Console, log, write_json};
@@ -56,6 +57,8 @@ enum Command {
     Markdup(markdup::MarkdupArgs),
     /// Drop or change reads, in input order
     Filter(Box<filter::FilterArgs>),
+    /// Reads of some regions, or all, in any format
+    View(Box<view::ViewArgs>),
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
@@ -97,7 +100,9 @@ pub fn main() -> ExitCode {
         }
     };
     allocator::configure(cli.command.heaps());
-    if let Err(error) = readmill::signal::watch() {
+    // Where no file is left, a signal may end the process as it does by itself.
+    let watch = if cli.command.leaves_files() { readmill::signal::watch } else { || Ok(()) };
+    if let Err(error) = readmill::signal::report_size_limit().and_then(|()| watch()) {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
@@ -109,15 +114,46 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// Parses a command line.
-fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
-    let command =
-        help::complete(Cli::command()).version(clap::builder::Str::from(&*version::text().leak()));
+/// The command line of view alone.
+#[derive(Parser)]
+#[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
+struct ViewCli {
+    #[command(subcommand)]
+    command: ViewCommand,
+}
+
+#[derive(Subcommand)]
+enum ViewCommand {
+    /// Reads of some regions, or all, in any format
+    View(Box<view::ViewArgs>),
+}
+
+/// Parses a command line. Flags of all commands take longer to describe than view takes for a small region, so for view
+/// only its own are.
+fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    if words.get(1).is_some_and(|command| command == "view") {
+        let ViewCommand::View(view) = parse_as::<ViewCli>(words)?.command;
+        return Ok(Cli { command: Command::View(view) });
+    }
+    parse_as(words)
+}
+
+fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
+    let version = clap::builder::Str::from(&*version::text().leak());
+    let command = help::complete(T::command()).version(version);
     let matches = command.clone().try_get_matches_from(words)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command.clone()))
+    T::from_arg_matches(&matches).map_err(|error| error.format(&mut command.clone()))
 }
 
 impl Command {
+    /// Whether unfinished files must be removed if a signal ends it.
+    fn leaves_files(&self) -> bool {
+        match self {
+            Command::View(it) => it.leaves_files(),
+            _ => true,
+        }
+    }
+
     /// Heaps that its threads need.
     fn heaps(&self) -> Heaps {
         match self {
@@ -142,6 +178,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Markdup(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Shard(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
         Command::Filter(it) => process(&it.plan()?),
+        Command::View(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
@@ -171,13 +208,14 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
 /// The plan of a command that is done in stages.
 fn plan_of(command: &[String]) -> Result<Plan, Error> {
     let name = command.first().map_or("", String::as_str);
-    let words = ["readmill".to_string()].into_iter().chain(command.iter().cloned());
+    let words = ["readmill"].into_iter().chain(command.iter().map(String::as_str));
+    let words: Vec<OsString> = words.map(OsString::from).collect();
     let refused = |what: String| {
         Error::usage(what).hint(
             "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
         )
     };
-    let parsed = parse(words).map_err(|error| refused(plain(&error)))?;
+    let parsed = parse(&words).map_err(|error| refused(plain(&error)))?;
     match parsed.command {
         Command::Sort(it) => it.plan(plan::Command::Sort),
         Command::Merge(it) => it.plan(plan::Command::Merge),
@@ -216,6 +254,7 @@ mod tests {
 
     #[test]
     fn no_flag_has_two_meanings() {
+        use clap::CommandFactory as _;
         super::help::complete(super::Cli::command()).debug_assert();
     }
 }

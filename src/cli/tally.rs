@@ -37,6 +37,7 @@ impl TallyArgs {
         Ok(Plan {
             command: plan::Command::Tally(name),
             inputs,
+            regions: None,
             aligning: None,
             steps: Steps::default(),
             destination: Destination::Nowhere,

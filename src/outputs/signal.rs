@@ -126,13 +126,17 @@ pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::
     Ok(())
 }
 
+/// Makes a file-size limit an error of the write that meets it.
+pub fn report_size_limit() -> std::io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
 /// Starts the thread that waits for a signal that stops the run (it does no work, so it does not count as a thread). On
 /// one of them it removes unfinished files, says so in one line, and ends the process with 128 + the signal's number;
 /// spilled data has no name and goes by itself. A thread does it rather than a flag, because a thread that waits for a
 /// pipe would not look at a flag. Signals that are ignored at the start, as SIGHUP is under `nohup`, stay
-/// ignored. A file-size limit becomes an error of the write that meets it.
+/// ignored.
 pub fn watch() -> std::io::Result<()> {
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let ignored = ignored_signals();
     let wanted = STOPPING.into_iter().filter(|n| ignored >> (n - 1) & 1 == 0);
     let came = CAME.get_or_init(Arc::default);

@@ -20,13 +20,14 @@ use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, FilePosition, OutputFiles, write_index};
 use crate::outputs::atomic_file::{PositionedFile, with_suffix};
 use crate::outputs::routing::RoutedRecords;
-use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
+use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
 use crate::process::console::Console;
 
 /// Takes encoded parts in order and leaves complete files.
 pub struct Sink {
     files: OutputFiles,
     format: Format,
+    content: Content,
     index: Option<IndexBuilder>,
     /// Charge of the index.
     index_charge: Option<Charge>,
@@ -139,11 +140,12 @@ impl Sink {
         let index_is_optional = output.index == Index::Auto;
         let indexed = sorted && files.are_regular() && output.index != Index::No;
         let cram = is_cram.then(|| CramOutput::new(output, header, indexed, ledger)).transpose()?;
-        let Output { format, codec, ref fastq, .. } = *output;
+        let Output { format, content, codec, ref fastq, .. } = *output;
         let (offset, header, fastq) = (0, 0, fastq.clone());
         Ok(Sink {
             files,
             format,
+            content,
             index,
             index_charge: None,
             index_is_optional,
@@ -175,6 +177,7 @@ impl Sink {
         let mut bytes = Vec::new();
         match self.format {
             Format::Bam => bam::header::write(header, &mut bytes)?,
+            Format::Sam | Format::SamGz if self.content == Content::Records => return Ok(()),
             Format::Sam | Format::SamGz => bytes = header.to_text(),
             Format::Cram => bytes = cram::header_container(header, self.version())?,
             Format::Fastq | Format::FastqGz => {}

@@ -1,5 +1,6 @@
 //! The inputs of a run, read one after the other as if they were one file.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +10,14 @@ use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
 pub use readmill_input::OpenOptions;
+use readmill_input::regions::IndexedInput;
 use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
 use crate::pipeline::open_input::{named, open};
+use crate::pipeline::region_input;
+use crate::plan::RegionRequest;
 use crate::process::console::Console;
 
 /// An input whose header has been read.
@@ -71,6 +75,8 @@ pub struct Inputs {
     /// Opened sources; `None` for those that have been read, or are opened again later.
     sources: Vec<Option<Source>>,
     rules: OpenOptions,
+    /// About how many bytes are read of the only input, if only regions of it are.
+    region_bytes: Option<u64>,
     /// Charge of opening a file again.
     _reopening: Option<Charge>,
     context: Option<InputTask>,
@@ -106,7 +112,50 @@ impl Inputs {
         let again = again.map(|(input, _)| Source::opening_bytes(&input.header)).max();
         let _reopening = again.map(|bytes| rules.ledger.charge("headers", bytes)).transpose()?;
         let end = list.len();
-        Ok(Inputs { list, header, at: 0, end, sources, rules, _reopening, context: None, lanes: None })
+        let (at, region_bytes) = (0, None);
+        Ok(Inputs {
+            list,
+            header,
+            at,
+            end,
+            sources,
+            rules,
+            region_bytes,
+            _reopening,
+            context: None,
+            lanes: None,
+        })
+    }
+
+    /// Reads only regions of the only input.
+    ///
+    /// # Errors
+    /// It has no index, a contig is not in its header, or the memory is not free.
+    pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<()> {
+        let path = self.list[0].path.clone();
+        let regions = region_input::regions(request, &self.header, &self.rules.ledger)?;
+        let index = &region_input::index(&path, request.index.as_deref(), console)?;
+        let file = File::open(&path)
+            .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))?;
+        let input = IndexedInput { file: Arc::new(file), index };
+        let source = self.sources[0].take().ok_or_else(|| Error::bug("the input is not open"))?;
+        let source = source.select(&input, regions, &self.rules).map_err(|error| match error.kind {
+            ErrorKind::Input => error.file(&path),
+            _ => error,
+        })?;
+        self.region_bytes = source.region_bytes();
+        self.sources[0] = Some(source);
+        Ok(())
+    }
+
+    /// Reads no more.
+    pub fn close(&mut self) {
+        (self.at, self.context) = (self.end, None);
+    }
+
+    /// About how many bytes are still to be read, where only regions are, or nothing.
+    pub fn few_bytes(&self) -> Option<u64> {
+        if self.at == self.end { Some(0) } else { self.region_bytes }
     }
 
     /// Creates one input of reads that are aligned as they are read; errors about records name `path`.
@@ -117,7 +166,18 @@ impl Inputs {
         let rules = OpenOptions::default();
         let lanes = Some((lanes, 0));
         let sources = Vec::new();
-        Inputs { list, header, at: 0, end: 1, sources, rules, _reopening: None, context: None, lanes }
+        Inputs {
+            list,
+            header,
+            at: 0,
+            end: 1,
+            sources,
+            rules,
+            region_bytes: None,
+            _reopening: None,
+            context: None,
+            lanes,
+        }
     }
 
     /// Whether the first two pieces of `stream`, which looks like the input of this number, are of different templates:
@@ -199,7 +259,7 @@ impl Inputs {
 
     /// Bytes of all inputs, where they have a size.
     pub fn size(&self) -> Option<u64> {
-        self.list.iter().map(|input| input.size).sum()
+        self.few_bytes().or_else(|| self.list.iter().map(|input| input.size).sum())
     }
 
     /// Returns the most bytes by which a record may grow to fit the common header.

@@ -11,6 +11,7 @@ pub mod merge;
 pub mod open_input;
 pub mod parallel_sort;
 pub mod presorted;
+pub mod region_input;
 pub mod sort_buffer;
 pub mod sort_context;
 pub mod stream;

@@ -15,6 +15,8 @@ pub enum Command {
     Markdup,
     /// Drop and edit reads.
     Filter,
+    /// Reads of some regions, in any format.
+    View,
     /// Split reads among files.
     Split,
     /// Write reads as FASTQ.
@@ -37,6 +39,7 @@ impl Command {
             Command::Merge => "merge",
             Command::Markdup => "markdup",
             Command::Filter => "filter",
+            Command::View => "view",
             Command::Split => "split",
             Command::Fastq => "fastq",
             Command::BqsrTable => "bqsr table",
@@ -57,6 +60,6 @@ impl Command {
 
     /// Whether reads always keep the order of the input.
     pub(super) fn keeps_order(self) -> bool {
-        matches!(self, Command::BqsrApply | Command::Split | Command::Filter)
+        matches!(self, Command::BqsrApply | Command::Split | Command::Filter | Command::View)
     }
 }

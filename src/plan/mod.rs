@@ -8,6 +8,7 @@ mod duplicates;
 mod naming;
 mod parts;
 mod recalibration;
+mod regions;
 mod tallies;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
+pub use regions::{RegionRequest, no_index_of_a_pipe};
 pub use tallies::Tallies;
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
@@ -51,6 +53,8 @@ pub struct Plan {
     pub command: Command,
     /// Where reads come from, one after the other; `-` is standard input.
     pub inputs: Vec<PathBuf>,
+    /// The regions of the only input that are read; `None` means all of it.
+    pub regions: Option<RegionRequest>,
     /// The aligner, if reads are aligned; its files are the inputs.
     pub aligning: Option<Aligning>,
     /// The steps.
@@ -102,6 +106,8 @@ pub struct Output {
     pub parts: usize,
     /// Its format.
     pub format: Format,
+    /// Which part of it is written.
+    pub content: Content,
     /// The codec of BGZF.
     pub codec: Codec,
     /// Compression level; `None` means the default, or 0 into a pipe.
@@ -114,6 +120,18 @@ pub struct Output {
     pub fastq: fastq::FastqStyle,
     /// How they become CRAM, if that is the format.
     pub cram: CramStyle,
+}
+
+/// The part of an output that is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// The header and the records.
+    #[default]
+    All,
+    /// The records of SAM text, without the header; all of other formats.
+    Records,
+    /// The header alone.
+    Header,
 }
 
 /// How CRAM is written.
@@ -259,8 +277,8 @@ impl Output {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
         let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
-        let (parts, level, index, no_pg) = (1, None, Index::Auto, false);
-        Output { path, parts, format, codec, level, index, no_pg, fastq, cram }
+        let (parts, content, level, index, no_pg) = (1, Content::All, None, Index::Auto, false);
+        Output { path, parts, format, content, codec, level, index, no_pg, fastq, cram }
     }
 
     /// The same for a format that is not compressed.
@@ -304,12 +322,18 @@ impl Plan {
         Plan {
             command: Command::Prep,
             inputs: inputs.into_iter().map(Into::into).collect(),
+            regions: None,
             aligning: None,
             steps: Steps::default(),
             resources: Resources::beside(&output.path),
             destination: Destination::Main(output, Vec::new()),
             tallies: Tallies::default(),
         }
+    }
+
+    /// Whether no records are written.
+    pub fn is_header_alone(&self) -> bool {
+        self.destination.main().is_some_and(|output| output.content == Content::Header)
     }
 
     /// Whether no @PG line is to be added.
@@ -321,6 +345,12 @@ impl Plan {
     pub fn check(&self) -> Result<()> {
         if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Error::usage("standard input can be read only once").hint("give - once"));
+        }
+        if self.regions.is_some() && self.inputs.len() != 1 {
+            return Err(Error::usage("regions are read of one input").hint("give one file"));
+        }
+        if self.regions.is_some() && self.inputs[0].as_os_str() == "-" {
+            return Err(regions::no_index_of_a_pipe());
         }
         self.destination.check()?;
         self.check_parts()?;
@@ -403,6 +433,7 @@ impl Plan {
             say("--sort");
             say(&self.order().name());
         }
+        self.regions.iter().flat_map(RegionRequest::words).for_each(|word| say(&word));
         words.join(" ")
     }
 }

@@ -55,7 +55,7 @@ pub fn check_index_mark(path: &Path) -> Result<()> {
     let what =
         format!("{} names its index behind {INDEX_MARK}, which only htslib takes", path.display());
     Err(Error::usage(what).hint(
-        "leave that out: an index is never read, and the one that is written is called after its file \
+        "leave that out: only view reads an index, and the one that is written is called after its file \
          (X.bam.bai, or X.bam.csi by --write-index=csi)",
     ))
 }

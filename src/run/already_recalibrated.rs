@@ -64,7 +64,7 @@ fn recalibrates(line: &HeaderLine) -> bool {
 
 /// Whether any of the first reads has OQ; `None` where finding out takes much work, as in CRAM.
 fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
-    if matches!(inputs.peek()?, Some(InputTask::Piece(_, Claim::Container(_)))) {
+    if matches!(inputs.peek()?, Some(InputTask::Piece(_, Claim::Container(..)))) {
         return Ok(None);
     }
     let first = inputs.first_reads()?;

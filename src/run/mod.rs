@@ -53,6 +53,9 @@ use tallies::{RunTallies, Tap, changes};
 /// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
 
+/// Bytes of regions that one thread reads in less time than others take to start.
+const FEW_BYTES: u64 = 2 << 20;
+
 /// Carries out a plan.
 pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
     run_with(plan, Additions::default(), console)
@@ -101,12 +104,16 @@ pub(crate) fn with_state<T>(
         reference: plan.resources.reference.clone(),
         cache: Cache::of_environment(),
         name: Vec::new(),
+        header_alone: plan.regions.is_some() || plan.is_header_alone(),
         ledger: memory.ledger.clone(),
     };
     let mut inputs = match &plan.aligning {
         Some(wanted) => aligned(plan, wanted, &memory, &rules, console)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
+    if let Some(regions) = &plan.regions {
+        inputs.select(regions, console)?;
+    }
     pause::at(Moment::InputOpened);
     inputs.warn_of_lengths(console);
     filters::check(&plan.steps.filters, &mut inputs)?;
@@ -279,6 +286,9 @@ impl RunState<'_> {
     /// not fit into `room`; one that is larger than its share is refused.
     fn streaming_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
         let mut crew = self.memory.crew;
+        if inputs.few_bytes().is_some_and(|bytes| bytes < FEW_BYTES) {
+            crew = Crew { threads: 1, in_flight: crew.in_flight.min(2) };
+        }
         if inputs.any_cram() {
             let first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(1);
             let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
@@ -334,6 +344,9 @@ impl RunState<'_> {
     /// Runs a plan that streams reads: no read is kept. Without a main output they are only tallied, counted or routed to
     /// extra outputs.
     fn run_streaming(mut self, mut inputs: Inputs, has_main: bool) -> Result<Summary> {
+        if self.plan.is_header_alone() {
+            inputs.close();
+        }
         let mut sink = has_main.then(|| self.sink()).transpose()?;
         if let Some(sink) = &mut sink {
             sink.charge_index(&self.header, &self.memory.ledger)?;

@@ -239,7 +239,7 @@ impl Job {
 
 /// A hash of all that decides the output of a plan, whose words are `words`.
 fn request(plan: &Plan, words: &[String]) -> String {
-    let Plan { command, inputs, aligning: _, steps, destination, tallies, resources } = plan;
+    let Plan { command, inputs, regions: _, aligning: _, steps, destination, tallies, resources } = plan;
     let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
     let said = format!(
         "{} {command:?} {inputs:?} {steps:?} {destination:?} {files:?} {} {:?} {:?} {}",

@@ -35,3 +35,4 @@ mod steps;
 mod support;
 mod umi;
 mod verify;
+mod view;

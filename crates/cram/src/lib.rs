@@ -11,6 +11,7 @@ mod bases;
 mod block;
 mod codec;
 mod container;
+mod crai;
 mod decode;
 mod encode;
 mod encoding;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use bases::{Cache, References, md5};
 pub use container::{ContainerHeader, Crai, EOF, ends_well, header_container};
+pub use crai::{CraiIndex, Place};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
 pub use reader::{Container, Reader};

@@ -232,6 +232,11 @@ impl Reader {
         self.most = most;
     }
 
+    /// Goes on with the container that starts at an offset of the file, where `input` starts.
+    pub fn go_to(&mut self, input: Input, offset: u64) {
+        (self.input, self.offset, self.ended) = (input, offset, false);
+    }
+
     /// Takes the next container with records, reusing the memory of `reuse`; `None` at the end.
     pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Container>> {
         while !self.ended {

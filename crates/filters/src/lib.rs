@@ -21,23 +21,29 @@ pub mod route;
 pub mod spec;
 pub mod tally;
 
+pub mod change_flags;
 pub mod clean_sam;
 pub mod drop_unmapped;
 pub mod exact_mapping;
 pub mod fix_mates;
 pub mod flags;
 pub mod in_read_groups;
+pub mod library;
 pub mod min_mapq;
+pub mod min_query_length;
 pub mod nm_md_uq;
 pub mod optional_fields;
 pub mod overlap;
+pub mod read_names;
 pub mod reconcile;
 pub mod rename_contigs;
 pub mod replace_dictionary;
 pub mod replace_read_group;
 pub mod select;
 pub mod subsample;
+pub mod with_tag;
 
+pub use change_flags::ChangeFlags;
 pub use clean_sam::CleanSam;
 pub use criterion::Criterion;
 pub use drop_unmapped::DropUnmapped;
@@ -45,11 +51,14 @@ pub use exact_mapping::ExactMapping;
 pub use fix_mates::FixMates;
 pub use flags::FlagRules;
 pub use in_read_groups::InReadGroups;
+pub use library::Library;
 pub use lone_mates::LoneMates;
 pub use min_mapq::MinMapq;
+pub use min_query_length::MinQueryLength;
 pub use nm_md_uq::NmMdUq;
 pub use optional_fields::OptionalFields;
 pub use overlap::Overlap;
+pub use read_names::ReadNames;
 pub use reconcile::Reconcile;
 pub use rename_contigs::RenameContigs;
 pub use replace_dictionary::ReplaceDictionary;
@@ -57,15 +66,20 @@ pub use replace_read_group::ReplaceReadGroup;
 pub use select::Select;
 pub use spec::{Filter, FilterSpec, Filters};
 pub use subsample::Subsample;
+pub use with_tag::WithTag;
 
 /// All filters and edits, in the order in which they are applied, which is that of the help.
 pub const FILTERS: &[&FilterSpec] = &[
     &drop_unmapped::SPEC,
     &min_mapq::SPEC,
+    &min_query_length::SPEC,
     &exact_mapping::SPEC,
     &overlap::SPEC,
     &flags::SPEC,
     &in_read_groups::SPEC,
+    &library::SPEC,
+    &read_names::SPEC,
+    &with_tag::SPEC,
     &select::SPEC,
     &subsample::SPEC,
     &rename_contigs::SPEC,
@@ -73,6 +87,7 @@ pub const FILTERS: &[&FilterSpec] = &[
     &replace_dictionary::SPEC,
     &replace_read_group::SPEC,
     &fix_mates::SPEC,
+    &change_flags::SPEC,
     &nm_md_uq::SPEC,
     &optional_fields::SPEC,
 ];

@@ -12,28 +12,45 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "remove-optional-fields",
             Value::Text,
             "TAGS",
-            "Remove these optional fields at the end: NM,MD…, or all",
-        ),
+            "Remove these optional fields at the end: NM,MD…, or all; ^NM,MD… removes all but these",
+        )
+        .repeats()
+        .samtools(&["x", "remove-tag"]),
         Flag::with_value(
             "keep-optional-fields",
             Value::Text,
             "TAGS",
             "Remove all optional fields at the end but these: RG,NM…, or none",
         )
+        .repeats()
+        .samtools(&["keep-tag"])
         .conflicts_with("remove-optional-fields"),
     ],
     parse: |given, filters| {
-        for (flag, keep, everything) in
-            [("remove-optional-fields", false, "all"), ("keep-optional-fields", true, "none")]
-        {
-            match given.parsed::<String>(flag)? {
-                Some(list) if list == everything => {
-                    filters.add(OptionalFieldsRequest { named: Vec::new(), keep: true })
+        if given.all::<String>("remove-optional-fields")?.iter().any(|list| list == "all") {
+            filters.add(OptionalFieldsRequest { named: Vec::new(), keep: true });
+            return Ok(());
+        }
+        let mut request: Option<OptionalFieldsRequest> = None;
+        for (flag, keep) in [("remove-optional-fields", false), ("keep-optional-fields", true)] {
+            for list in given.all::<String>(flag)? {
+                let (keep, named) = match list.strip_prefix('^') {
+                    None if keep && list == "none" => (true, Vec::new()),
+                    Some(list) => (!keep, parse_tags(list)?),
+                    None => (keep, parse_tags(&list)?),
+                };
+                let request =
+                    request.get_or_insert_with(|| OptionalFieldsRequest { named: Vec::new(), keep });
+                if request.keep != keep {
+                    let what = "some optional fields are to be kept and others removed";
+                    return Err(Error::usage(what).hint("say which to keep, or which to remove"));
                 }
-                Some(list) => filters.add(OptionalFieldsRequest { named: parse_tags(&list)?, keep }),
-                None => {}
+                request.named.extend(named);
+                request.named.sort_unstable();
+                request.named.dedup();
             }
         }
+        filters.extend(request);
         Ok(())
     },
 };

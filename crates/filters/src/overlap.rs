@@ -89,6 +89,11 @@ impl Overlap {
         Ok(Overlap { regions: regions.into_set(header.references().len())? })
     }
 
+    /// The regions: contig, first base, and the base after the last; they are in order, and separate.
+    pub fn regions(&self) -> &[(u32, u32, u32)] {
+        self.regions.intervals()
+    }
+
     /// Whether there are no regions, so that all reads are dropped.
     pub fn is_empty(&self) -> bool {
         self.regions.intervals().is_empty()

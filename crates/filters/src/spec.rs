@@ -234,6 +234,8 @@ mod tests {
             (Value::OneOf(words), _) => return random.pick(words).0.to_string(),
             (_, "remove-optional-fields") => &["all", "NM", "XA , NM,XA"],
             (_, "keep-optional-fields") => &["none", "RG,NM"],
+            (_, "with-tag") => &["XI", "XI:5", "XI:it's a"],
+            (_, "with-tag-in") => &["XI:list", "XI:/a/b list"],
             (_, "read-group") => &["ID:g SM:s", "@RG\tID:it's\tDS:two words", "@RG\\tID:x"],
             (Value::File, _) => &["in.bed", "^list", "/a/b.dict"],
             _ => &["mapq > 3", "it's", "a", "[NM] =~ \"\\d'\""],

@@ -103,6 +103,12 @@ impl Opened {
         }
     }
 
+    /// Drops whole records for which `keep` is false; those that are left keep their bytes and their order.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
+        let Batch { bytes, spans, .. } = &mut self.batch;
+        spans.retain(|span| keep(&bytes[span.start as usize..][..span.len as usize]));
+    }
+
     /// Bytes of the chunk.
     pub fn len(&self) -> usize {
         self.batch.bytes.len()

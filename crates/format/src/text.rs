@@ -132,7 +132,8 @@ pub fn reading(error: &std::io::Error, path: &Path) -> Error {
     failure(error).file(path)
 }
 
-fn failure(error: &std::io::Error) -> Error {
+/// The error for a failed read of a file that [`open`] opened, without its name.
+pub(crate) fn failure(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
     let ours = ours.map(|ours| ours.hint("it is cut short or damaged: get it again"));

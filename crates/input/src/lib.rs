@@ -5,6 +5,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod regions;
 mod signature;
 
 use std::io::{Cursor, Read};
@@ -18,6 +19,7 @@ use readmill_format::reference::Fasta;
 use readmill_format::sam::LineParser;
 use readmill_record::{Charge, Error, Header, Ledger, Limit, Result, make_room};
 
+use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions, Selection};
 pub use signature::{ENDING, check_ending};
 
 /// Bytes of SAM text opened together.
@@ -35,6 +37,7 @@ enum Format {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
     Sam { text: Input, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
     Cram(Box<cram::Reader>),
+    Regions(RegionReader),
 }
 
 /// Options of opening an input.
@@ -54,6 +57,8 @@ pub struct OpenOptions {
     pub cache: cram::Cache,
     /// The name of the file. htslib names reads after it if CRAM stores no names.
     pub name: Vec<u8>,
+    /// Read no more than the header at first: regions or nothing will follow.
+    pub header_alone: bool,
 }
 
 /// An input being read.
@@ -73,8 +78,8 @@ pub enum Claim {
     Bytes(Vec<u8>),
     /// Whole lines of SAM text.
     Text(Vec<u8>),
-    /// A container of a CRAM file.
-    Container(Box<cram::Container>),
+    /// A container of a CRAM file, and which of its reads are wanted; `None` means all.
+    Container(Box<cram::Container>, Option<Arc<Selection>>),
 }
 
 impl Claim {
@@ -84,14 +89,14 @@ impl Claim {
             Claim::Blocks(chunk) => chunk.inflated,
             Claim::Bytes(bytes) => bytes.len(),
             Claim::Text(text) => text_bound(text),
-            Claim::Container(container) => container.bound(),
+            Claim::Container(container, _) => container.bound(),
         }
     }
 
     /// Upper bound of the number of records, if it is known without decoding.
     pub fn most_records(&self) -> Option<usize> {
         match self {
-            Claim::Container(container) => Some(container.header.records),
+            Claim::Container(container, _) => Some(container.header.records),
             _ => None,
         }
     }
@@ -100,7 +105,7 @@ impl Claim {
     /// chunk of BAM, and its blocks are in memory together with its records.
     pub fn working(&self) -> usize {
         match self {
-            Claim::Container(container) => container.working().saturating_add(container.bound()),
+            Claim::Container(container, _) => container.working().saturating_add(container.bound()),
             // A long line of SAM is in memory together with its record.
             Claim::Text(text) if is_long(text) => text.len() + self.bound(),
             _ => 0,
@@ -113,7 +118,7 @@ impl Claim {
             Claim::Blocks(chunk) => chunk.compressed.len(),
             Claim::Bytes(_) => 0,
             Claim::Text(text) => text.len(),
-            Claim::Container(container) => container.blocks().len(),
+            Claim::Container(container, _) => container.blocks().len(),
         }
     }
 }
@@ -181,14 +186,53 @@ impl Source {
                 let (compressed, inflated) = blocks.sizes();
                 Some(inflated as f64 / compressed.max(1) as f64)
             }
-            Format::Sam { .. } | Format::Cram(_) => None,
+            Format::Sam { .. } | Format::Cram(_) | Format::Regions(_) => None,
         }
     }
 
     /// Refuses containers of CRAM that take more than `most`, including their records, from here on.
     pub fn limit_containers(&mut self, most: Limit) {
-        if let Format::Cram(reader) = &mut self.kind {
-            reader.limit(most);
+        match &mut self.kind {
+            Format::Cram(reader) => reader.limit(most),
+            Format::Regions(reader) => reader.limit_containers(most),
+            Format::Bam { .. } | Format::Sam { .. } => {}
+        }
+    }
+
+    /// Reads only these regions of the file, from here on.
+    ///
+    /// # Errors
+    /// The file has no index of that kind, the index does not fit it, or its memory is not free.
+    pub fn select(
+        self,
+        input: &IndexedInput<'_>,
+        regions: Regions,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let Source { header, kind, setup } = self;
+        let kind = match kind {
+            Format::Cram(reader) => {
+                match CramRegions::open(input, &header, *reader, regions, options)? {
+                    Ok(regions) => Format::Regions(RegionReader::Cram(Box::new(regions))),
+                    Err(whole) => Format::Cram(Box::new(whole)),
+                }
+            }
+            kind => {
+                let is_bam = matches!(kind, Format::Bam { .. });
+                match BgzfRegions::open(input, &header, is_bam, regions, options)? {
+                    Some(regions) => Format::Regions(RegionReader::Bgzf(Box::new(regions))),
+                    None => kind,
+                }
+            }
+        };
+        Ok(Source { header, kind, setup })
+    }
+
+    /// About how many bytes of the file are read, where only regions are.
+    pub fn region_bytes(&self) -> Option<u64> {
+        match &self.kind {
+            Format::Regions(reader) => Some(reader.bytes()),
+            _ => None,
         }
     }
 
@@ -210,6 +254,7 @@ impl Source {
     }
 
     fn bgzf(mut blocks: BlockReader<Input>, options: &OpenOptions) -> Result<Self> {
+        blocks.limit_chunks(options.header_alone.then_some(1));
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let (mut outline, mut charge) =
             (bam_header::Outline::default(), options.ledger.empty("headers"));
@@ -217,11 +262,13 @@ impl Source {
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
+                blocks.limit_chunks(None);
                 return Self::sam(Box::new(InflateReader::new(blocks)), bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
                 let (header, taken) = outline.parse(&bytes, &options.ledger)?;
                 let rest = bytes.split_off(taken);
+                blocks.limit_chunks(None);
                 return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
             }
             if ended {
@@ -279,9 +326,10 @@ impl Source {
                 let mut chunk = reuse;
                 Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
             }
+            Format::Regions(reader) => reader.claim(reuse),
             Format::Cram(reader) => {
                 let container = reader.claim(reuse.compressed)?;
-                Ok(container.map(|container| Claim::Container(Box::new(container))))
+                Ok(container.map(|container| Claim::Container(Box::new(container), None)))
             }
             Format::Sam { text, rest, ended, most, long } => {
                 let mut searched = 0;
@@ -385,10 +433,13 @@ impl Opener {
                 self.parse(&text, opened);
                 Ok(Chunk { compressed: text, ..Chunk::default() })
             }
-            Claim::Container(container) => {
+            Claim::Container(container, wanted) => {
                 let decoder = self.cram.as_mut();
                 let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
                 decoder.open(&container, opened);
+                if let Some(wanted) = wanted {
+                    opened.retain(|record| wanted.holds(record));
+                }
                 Ok(Chunk { compressed: container.into_bytes(), ..Chunk::default() })
             }
         }

@@ -1,14 +1,14 @@
 //! Borders in BAM.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::sync::Arc;
 
 use readmill_format::bam::header as bam_header;
-use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+use readmill_format::bgzf::BlockWindow;
 use readmill_record::view::FIXED;
-use readmill_record::{Charge, Ledger, RecordRef, Result};
+use readmill_record::{Ledger, RecordRef, Result};
 
-use super::file::{BORDERS, MOST_SEARCHED, failed, read_up_to};
+use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
 
 /// Bytes in which all records behind a guess must look like records.
@@ -21,20 +21,20 @@ const LOOK_BACK: u64 = 1 << 18;
 const BLOCKS: usize = 6;
 
 /// Returns where the first record starts; `None` if the file is not BAM, or its header does not fit into the memory.
-pub fn start(file: &File, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
-    let mut blocks = Blocks::new(file, 0, ledger)?;
-    while blocks.bytes.len() < 4 && blocks.more()? {}
-    if !blocks.bytes.starts_with(bam_header::MAGIC) {
+pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
+    let mut blocks = window(file, 0, ledger);
+    while blocks.bytes().len() < 4 && blocks.more()? {}
+    if !blocks.bytes().starts_with(bam_header::MAGIC) {
         return Ok(None);
     }
     let mut outline = bam_header::Outline::default();
-    while !outline.is_complete(&blocks.bytes)? {
+    while !outline.is_complete(blocks.bytes())? {
         if !blocks.more()? {
             return Ok(None);
         }
     }
-    let (_, taken) = outline.parse(&blocks.bytes, ledger)?;
-    Ok(Some(blocks.position(taken)))
+    let (_, taken) = outline.parse(blocks.bytes(), ledger)?;
+    Ok(Some(position(&blocks, taken)))
 }
 
 /// Finds the border near an offset, behind the first record of the file; `None` if there is none, or if the records there
@@ -43,7 +43,7 @@ pub fn start(file: &File, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
 /// The search begins well before the offset. A guess may be a record within a record, as a field can hold one; but
 /// whatever the guess, the chain of records is the right one when the record that holds it has ended.
 pub fn border(
-    file: &File,
+    file: &Arc<File>,
     n_ref: i32,
     first: VirtualOffset,
     near: u64,
@@ -54,15 +54,15 @@ pub fn border(
     let start = if is_start { Some(first.offset) } else { block_near(file, back)? };
     let Some(offset) = start else { return Ok(None) };
     let known = is_start.then_some(first.within as usize);
-    let mut blocks = Blocks::new(file, offset, ledger)?;
+    let mut blocks = window(file, offset, ledger);
     let mut wanted = PROOF;
     loop {
-        while blocks.reach(near).is_none_or(|at| blocks.bytes.len() < at + wanted) && blocks.more()? {}
+        while blocks.reach(near).is_none_or(|at| blocks.bytes().len() < at + wanted) && blocks.more()? {}
         let Some(least) = blocks.reach(near) else { return Ok(None) };
-        if let Some(at) = name_change(&blocks.bytes, n_ref, known, least) {
-            return Ok(Some(blocks.position(at)));
+        if let Some(at) = name_change(blocks.bytes(), n_ref, known, least) {
+            return Ok(Some(position(&blocks, at)));
         }
-        if blocks.ended || wanted >= MOST_SEARCHED {
+        if blocks.has_ended() || wanted >= MOST_SEARCHED {
             return Ok(None);
         }
         wanted *= 2;
@@ -142,80 +142,21 @@ fn block_size(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Inflated bytes of a file from a block on.
-pub struct Blocks {
-    reader: BlockReader<File>,
-    inflater: Inflater,
-    chunk: Chunk,
-    /// Offset in the file from which it is read.
-    offset: u64,
-    pub bytes: Vec<u8>,
-    /// Where each block starts: in the file, and in `bytes`.
-    starts: Vec<(u64, usize)>,
-    ended: bool,
-    charge: Charge,
+/// Inflated bytes of the file from the block at an offset on.
+fn window(file: &Arc<File>, offset: u64, ledger: &Ledger) -> BlockWindow {
+    BlockWindow::new(file, offset, None, ledger.empty(BORDERS))
 }
 
-impl Blocks {
-    /// Starts at the block at an offset.
-    pub fn new(file: &File, offset: u64, ledger: &Ledger) -> Result<Self> {
-        let mut file = file.try_clone().map_err(|e| failed(&e))?;
-        file.seek(SeekFrom::Start(offset)).map_err(|e| failed(&e))?;
-        let (inflater, chunk, bytes, starts, ended) = Default::default();
-        let charge = ledger.empty(BORDERS);
-        Ok(Blocks {
-            reader: BlockReader::new(file, true),
-            inflater,
-            chunk,
-            offset,
-            bytes,
-            starts,
-            ended,
-            charge,
-        })
-    }
-
-    /// Inflates more blocks; false at the end, and where they do not fit into the memory.
-    pub fn more(&mut self) -> Result<bool> {
-        let Blocks { reader, inflater, chunk, bytes, starts, charge, .. } = self;
-        if !reader.next_chunk(chunk)? || !charge.try_grow(2 * chunk.inflated as u64) {
-            self.ended = true;
-            return Ok(false);
-        }
-        bytes.reserve_exact(chunk.inflated);
-        let mut at = bytes.len();
-        for block in &chunk.blocks {
-            starts.push((self.offset + chunk.offset + u64::from(block.start), at));
-            at += block.inflated as usize;
-        }
-        inflater.chunk(chunk, bytes)?;
-        Ok(true)
-    }
-
-    /// Where in `bytes` the first block at or behind an offset starts; `None` if it is not inflated yet.
-    fn reach(&self, offset: u64) -> Option<usize> {
-        let block = self.starts.partition_point(|&(start, _)| start < offset);
-        self.starts.get(block).map(|&(_, at)| at)
-    }
-
-    /// The position in the file of byte `at`.
-    pub fn position(&self, at: usize) -> VirtualOffset {
-        let block = self.starts.partition_point(|&(_, start)| start <= at).saturating_sub(1);
-        let (offset, start) = self.starts.get(block).copied().unwrap_or((self.offset, 0));
-        VirtualOffset { offset, within: (at - start) as u32 }
-    }
+/// The position in the file of byte `at` of a window.
+fn position(blocks: &BlockWindow, at: usize) -> VirtualOffset {
+    let (offset, within) = blocks.position(at);
+    VirtualOffset { offset, within: within as u32 }
 }
 
 /// The inflated bytes of a block, and the offset of the next one.
-pub fn inflated_block(file: &File, offset: u64) -> Result<(Vec<u8>, u64)> {
-    let mut blocks = Blocks::new(file, offset, &Ledger::unlimited())?; // one chunk: less than a batch
+pub fn inflated_block(file: &Arc<File>, offset: u64) -> Result<(Vec<u8>, u64)> {
+    let charge = Ledger::unlimited().empty(BORDERS); // a block: less than a batch
+    let mut blocks = BlockWindow::new(file, offset, Some(1), charge);
     blocks.more()?;
-    let next = blocks.starts.get(1).copied();
-    let end = blocks.starts.first().map_or(0, |_| next.map_or(blocks.bytes.len(), |(_, start)| start));
-    let after = match next {
-        Some((after, _)) => after,
-        None => offset + blocks.reader.sizes().0,
-    };
-    blocks.bytes.truncate(end);
-    Ok((blocks.bytes, after))
+    Ok((blocks.bytes().to_vec(), blocks.next_offset()))
 }

@@ -13,11 +13,13 @@ mod file;
 mod text;
 
 use std::fs::File;
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{Cursor, Read};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
+use readmill_format::file_slice::FileSlice;
 use readmill_record::{Ledger, Result};
 
 use self::file::{failed, open};
@@ -85,7 +87,7 @@ fn borders(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let file = open(&input.path)?;
+    let file = Arc::new(open(&input.path)?);
     let mut borders: Vec<VirtualOffset> = Vec::new();
     match Kind::of(&file)? {
         Kind::Bam => {
@@ -117,7 +119,7 @@ fn borders(
 
 /// Opens a slice of an input as a stream, and returns its bytes, too: the header, and the records between the bounds.
 pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, u64)> {
-    let mut file = open(&input.path)?;
+    let file = Arc::new(open(&input.path)?);
     let size = file.metadata().map_err(|e| failed(&e))?.len();
     let (mut prefix, mut suffix) = (Vec::new(), Vec::new());
     let (mut from, mut to) = (bounds.from.offset, bounds.to.map_or(size, |to| to.offset));
@@ -149,8 +151,8 @@ pub fn read(input: &InputFile, bounds: Bounds) -> Result<(Box<dyn Read + Send>, 
         }
     }
     to = to.max(from);
-    file.seek(SeekFrom::Start(from)).map_err(|e| failed(&e))?;
-    Ok((Box::new(Cursor::new(prefix).chain(file.take(to - from)).chain(Cursor::new(suffix))), to - from))
+    let middle = FileSlice::new(&file, from, to);
+    Ok((Box::new(Cursor::new(prefix).chain(middle).chain(Cursor::new(suffix))), to - from))
 }
 
 /// Appends bytes as blocks that are not compressed.

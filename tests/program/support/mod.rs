@@ -62,6 +62,7 @@ impl TestDir {
         let plan = Plan {
             command: plan::Command::Prep,
             inputs: vec![input],
+            regions: None,
             aligning: None,
             steps,
             destination: plan::Destination::Main(
@@ -69,6 +70,7 @@ impl TestDir {
                     path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
                     parts: 1,
                     format: Format::Sam,
+                    content: Default::default(),
                     codec: Codec::default(),
                     level: None,
                     index: Index::No,

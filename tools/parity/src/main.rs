@@ -27,6 +27,7 @@ mod samples;
 mod several_inputs;
 mod sort;
 mod umi;
+mod view;
 
 use std::path::{Path, PathBuf};
 
@@ -103,6 +104,8 @@ enum ParityPart {
     Bqsr,
     /// Filters and edits, beside samtools view, elPrep and Picard
     Filters,
+    /// Regions and flags of view, beside samtools view
+    View,
     /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
     #[value(name = "reports", alias = "beside")]
     Reports,
@@ -214,6 +217,10 @@ fn small(
     if args.has(ParityPart::Filters) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
         filters::compare(&dir("filters")?, peers, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::View) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 3_000 } else { 50_000 });
+        view::compare(&dir("view")?, pairs, if args.quick { 60 } else { 1_000 }, ledger)?;
     }
     if args.has(ParityPart::Reports) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });

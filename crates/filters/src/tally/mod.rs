@@ -5,6 +5,7 @@
 
 pub mod adapters;
 pub mod checksum;
+pub mod count;
 pub mod flagstat;
 pub mod idxstats;
 mod spec;

@@ -53,10 +53,10 @@ impl Chunk {
     }
 
     /// Whether blocks of this many compressed bytes are enough.
-    fn is_full(&self, compressed: usize) -> bool {
+    fn is_full(&self, compressed: usize, most_blocks: usize) -> bool {
         self.inflated >= CHUNK_INFLATED
             || compressed >= CHUNK_COMPRESSED
-            || self.blocks.len() >= CHUNK_BLOCKS
+            || self.blocks.len() >= most_blocks
     }
 }
 
@@ -69,11 +69,18 @@ pub struct BlockReader<R> {
     inflated: u64,
     last_was_eof_block: bool,
     allow_missing_eof: bool,
+    /// The most blocks of a chunk.
+    most_blocks: usize,
+    /// Bytes to read from the system at a time.
+    read_size: usize,
 }
 
 /// Bytes to read from the system at a time, straight into the chunk. Bytes beyond the end of a chunk are copied
 /// into the next one, so this is a small part of a chunk.
 const READ_SIZE: usize = 64 << 10;
+
+/// The same for small chunks: about a block.
+const READ_SIZE_OF_FEW: usize = 24 << 10;
 
 impl<R: Read> BlockReader<R> {
     /// A reader of `input`, which starts at its first block. A file without the empty EOF block at its end is
@@ -87,10 +94,24 @@ impl<R: Read> BlockReader<R> {
             inflated: 0,
             last_was_eof_block: false,
             allow_missing_eof,
+            most_blocks: CHUNK_BLOCKS,
+            read_size: READ_SIZE,
         }
     }
 
-    /// Compressed bytes read so far, and their inflated size.
+    /// The same reader, whose input starts at an offset of a file.
+    #[must_use]
+    pub fn from_offset(self, offset: u64) -> Self {
+        BlockReader { offset, ..self }
+    }
+
+    /// Makes chunks of at most so many blocks from here on; `None` makes usual chunks.
+    pub fn limit_chunks(&mut self, blocks: Option<usize>) {
+        self.most_blocks = blocks.map_or(CHUNK_BLOCKS, |blocks| blocks.clamp(1, CHUNK_BLOCKS));
+        self.read_size = if blocks.is_some() { READ_SIZE_OF_FEW } else { READ_SIZE };
+    }
+
+    /// Where the next block starts in the file, and the inflated size of the blocks read so far.
     pub fn sizes(&self) -> (u64, u64) {
         (self.offset, self.inflated)
     }
@@ -99,7 +120,7 @@ impl<R: Read> BlockReader<R> {
     fn need<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
         let bytes = &mut chunk.compressed;
         while bytes.len() < start + n {
-            match (&mut self.input).take(READ_SIZE as u64).read_to_end(bytes) {
+            match (&mut self.input).take(self.read_size as u64).read_to_end(bytes) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(e) => return Err(Error::io("reading failed", &e).offset(self.offset)),
@@ -113,7 +134,7 @@ impl<R: Read> BlockReader<R> {
         chunk.clear(self.offset);
         chunk.compressed.append(&mut self.beyond);
         let mut start = 0;
-        while !chunk.is_full(start) {
+        while !chunk.is_full(start, self.most_blocks) {
             let Some((header, size)) = self.next_header(chunk, start)? else { break };
             let member = self.need(chunk, start, size)?;
             let footer = member.last_chunk::<4>().filter(|_| member.len() == size);

@@ -4,11 +4,13 @@ pub mod block_reader;
 pub mod codec;
 pub mod deflate;
 pub mod inflate;
+pub mod window;
 
 pub use block_reader::{Block, BlockReader, Chunk};
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use inflate::{InflateReader, Inflater};
+pub use window::BlockWindow;
 
 /// Most bytes a block may hold, compressed or not.
 pub const MAX_BLOCK: usize = 1 << 16;

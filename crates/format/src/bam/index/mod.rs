@@ -10,10 +10,12 @@
 
 mod builder;
 mod fragment;
+mod reader;
 mod scheme;
 #[cfg(test)]
 mod tests;
 
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};
+pub use reader::{FileRange, Index, IndexedFile};
 pub use scheme::{IndexFormat, Scheme};

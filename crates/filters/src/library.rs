@@ -1,0 +1,95 @@
+//! Keeps the reads of a library.
+
+use readmill_record::{Header, RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "library",
+        Value::Text,
+        "LIB",
+        "Keep only reads whose read group has this library (LB)",
+    )],
+    parse: |given, filters| {
+        filters.extend(given.parsed("library")?.map(|library| LibraryRequest { library }));
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct LibraryRequest {
+    library: String,
+}
+
+impl Filter for LibraryRequest {
+    fn words(&self) -> Vec<String> {
+        with_value("--library", quoted(&self.library))
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let library = Library::new(self.library.as_bytes(), context.header);
+        if library.groups.is_empty() {
+            context.host.warn(&format!("no read group of the header has library {}", self.library));
+        }
+        Ok(Box::new(library.step()))
+    }
+}
+
+/// Keeps the reads whose read group has a library (`samtools view -l`); reads without a read group are dropped.
+#[derive(Clone)]
+pub struct Library {
+    /// The read groups of the library.
+    groups: Vec<Vec<u8>>,
+}
+
+impl Library {
+    /// Keeps the reads of a library of this header.
+    pub fn new(library: &[u8], header: &Header) -> Self {
+        let own = header.lines_of(b"RG").filter(|line| line.get(b"LB") == Some(library));
+        let mut groups: Vec<Vec<u8>> = own.filter_map(|line| Some(line.get(b"ID")?.to_vec())).collect();
+        groups.sort_unstable();
+        Library { groups }
+    }
+}
+
+impl Criterion for Library {
+    fn name(&self) -> &'static str {
+        "library"
+    }
+
+    fn dropped(&self) -> &'static str {
+        "reads of other libraries dropped"
+    }
+
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let Some(id) = record.read_group() else { return Ok(false) };
+        Ok(self.groups.binary_search_by(|group| group.as_slice().cmp(id)).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{header, kept};
+    use super::*;
+
+    #[test]
+    fn all_read_groups_of_the_library_stay() {
+        let header = header("@SQ SN:c LN:1000;@RG ID:x LB:l;@RG ID:y LB:m;@RG ID:z LB:l;@RG ID:w");
+        let read = |name: &str, group: &str| format!("{name} 0 c 7 60 4M * 0 0 ACGT IIII {group}");
+        let reads = [
+            read("a", "RG:Z:x"),
+            read("b", "RG:Z:y"),
+            read("c", "RG:Z:z"),
+            read("d", "RG:Z:w"),
+            read("e", "RG:Z:other"),
+            read("f", "NM:i:1"),
+        ];
+        let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
+        assert_eq!(kept(&mut Library::new(b"l", &header).step(), &header, &reads), "a c");
+        assert_eq!(kept(&mut Library::new(b"n", &header).step(), &header, &reads), "");
+    }
+}

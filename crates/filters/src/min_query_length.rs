@@ -1,0 +1,72 @@
+//! Drops reads with few bases, as their CIGAR counts them.
+
+use readmill_record::{RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "min-query-length",
+        Value::U32,
+        "N",
+        "Drop reads whose CIGAR takes fewer bases of the read, soft clips included",
+    )
+    .samtools(&["min-qlen"])],
+    parse: |given, filters| {
+        let least = given.parsed("min-query-length")?.filter(|&least: &u32| least > 0);
+        filters.extend(least.map(|least| MinQueryLength { least }));
+        Ok(())
+    },
+};
+
+/// Drops reads whose CIGAR has fewer bases than a threshold (`samtools view -m`). A read without CIGAR has none.
+#[derive(Clone, Debug)]
+pub struct MinQueryLength {
+    /// The fewest bases that stay.
+    pub least: u32,
+}
+
+impl Filter for MinQueryLength {
+    fn words(&self) -> Vec<String> {
+        with_value("--min-query-length", self.least)
+    }
+
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone().step()))
+    }
+}
+
+impl Criterion for MinQueryLength {
+    fn name(&self) -> &'static str {
+        "min-query-length"
+    }
+
+    fn dropped(&self) -> &'static str {
+        "reads with few bases in their CIGAR dropped"
+    }
+
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        Ok(record.cigar().query_length() >= i64::from(self.least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{header, kept};
+    use super::*;
+
+    #[test]
+    fn soft_clips_count_and_deletions_do_not() {
+        let header = header("@SQ SN:c LN:1000");
+        let reads = [
+            "a 0 c 7 60 4M * 0 0 ACGT IIII",
+            "b 0 c 7 60 1S3M * 0 0 ACGT IIII",
+            "c 0 c 7 60 3M5D * 0 0 ACG III",
+            "d 4 * 0 0 * * 0 0 ACGT IIII",
+        ];
+        assert_eq!(kept(&mut MinQueryLength { least: 4 }.step(), &header, &reads), "a b");
+    }
+}

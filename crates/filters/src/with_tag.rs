@@ -1,0 +1,160 @@
+//! Keeps reads that have an optional field, or some values of it.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::tag::{Field, Tag};
+use readmill_record::{Error, RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::optional_fields::parse_tags;
+use crate::read_names::WordSet;
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "with-tag",
+            Value::Text,
+            "TAG[:VALUE]",
+            "Keep only reads with this optional field, or this value of it; may be given again for more values",
+        )
+        .repeats()
+        .samtools(&["d", "tag"]),
+        Flag::with_value(
+            "with-tag-in",
+            Value::Text,
+            "TAG:FILE",
+            "Keep only reads whose value of this optional field is listed in a file",
+        )
+        .repeats()
+        .samtools(&["D", "tag-file"]),
+    ],
+    parse: |given, filters| {
+        let mut request: Option<WithTagRequest> = None;
+        let split = |text: &str| -> Result<(Tag, Option<String>)> {
+            let (name, value) = match text.split_once(':') {
+                Some((name, value)) => (name, Some(value.to_string())),
+                None => (text, None),
+            };
+            Ok((parse_tags(name)?[0], value))
+        };
+        for (flag, in_file) in [("with-tag", false), ("with-tag-in", true)] {
+            for text in given.all::<String>(flag)? {
+                let (tag, value) = split(&text)?;
+                let request = request.get_or_insert_with(|| WithTagRequest { tag, ..Default::default() });
+                if request.tag != tag {
+                    let what = format!("--{flag} {text} is of another optional field than those before");
+                    return Err(Error::usage(what).hint("say it by --include: '[XA] && [XB] == 5'"));
+                }
+                match value {
+                    Some(file) if in_file => request.files.push(file.into()),
+                    Some(value) => request.values.push(value),
+                    None if in_file => {
+                        return Err(Error::usage(format!("--{flag} {text} names no file"))
+                            .hint("write TAG:FILE"));
+                    }
+                    None => {}
+                }
+            }
+        }
+        filters.extend(request);
+        Ok(())
+    },
+};
+
+#[derive(Debug, Default)]
+struct WithTagRequest {
+    tag: Tag,
+    values: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+impl Filter for WithTagRequest {
+    fn words(&self) -> Vec<String> {
+        let tag = String::from_utf8_lossy(&self.tag).into_owned();
+        let value = |value: &String| with_value("--with-tag", quoted(&format!("{tag}:{value}")));
+        let file =
+            |file: &PathBuf| with_value("--with-tag-in", quoted(&format!("{tag}:{}", file.display())));
+        let all = self.values.iter().flat_map(value).chain(self.files.iter().flat_map(file));
+        let all = Vec::from_iter(all);
+        if all.is_empty() { with_value("--with-tag", &tag) } else { all }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.files.clone()
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let lists = self.files.iter().map(|path: &PathBuf| WordSet::open(Path::new(path), context));
+        let lists = lists.collect::<Result<Vec<_>>>()?;
+        let values = self.values.iter().map(|value| value.clone().into_bytes()).collect();
+        let any = self.values.is_empty() && self.files.is_empty();
+        Ok(Box::new(WithTag { tag: self.tag, values, lists, any }.step()))
+    }
+}
+
+/// Keeps reads with an optional field (`samtools view -d`, `-D`), or some values of it: integers in decimal,
+/// characters and texts as they are. No value of another type is listed.
+#[derive(Clone)]
+pub struct WithTag {
+    tag: Tag,
+    values: Vec<Vec<u8>>,
+    lists: Vec<WordSet>,
+    /// Any value will do.
+    any: bool,
+}
+
+impl WithTag {
+    fn is_listed(&self, value: &[u8]) -> bool {
+        self.values.iter().any(|listed| listed == value)
+            || self.lists.iter().any(|it| it.contains(value))
+    }
+
+    fn holds(&self, field: &Field<'_>) -> bool {
+        match (field.integer(), field.kind) {
+            (Some(number), _) => self.is_listed(number.to_string().as_bytes()),
+            (None, b'A' | b'Z' | b'H') => self.is_listed(field.value),
+            _ => false,
+        }
+    }
+}
+
+impl Criterion for WithTag {
+    fn name(&self) -> &'static str {
+        "with-tag"
+    }
+
+    fn dropped(&self) -> &'static str {
+        "reads without the optional field or its values dropped"
+    }
+
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let field = record.field(self.tag);
+        Ok(field.is_some_and(|field| self.any || self.holds(&field)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{header, kept};
+    use super::*;
+
+    #[test]
+    fn a_field_or_its_values() {
+        let header = header("@SQ SN:c LN:1000");
+        let fields = ["XI:i:5", "XI:i:-70000", "XI:A:5", "XI:Z:five", "XI:f:5", "XJ:i:5"];
+        let reads = fields.map(|field| format!("{field} 0 c 7 60 4M * 0 0 ACGT IIII {field}"));
+        let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
+        let keeps = |values: &[&str]| {
+            let values: Vec<Vec<u8>> = values.iter().map(|it| it.as_bytes().to_vec()).collect();
+            let any = values.is_empty();
+            kept(&mut WithTag { tag: *b"XI", values, lists: Vec::new(), any }.step(), &header, &reads)
+        };
+        assert_eq!(keeps(&[]), "XI:i:5 XI:i:-70000 XI:A:5 XI:Z:five XI:f:5");
+        assert_eq!(keeps(&["5"]), "XI:i:5 XI:A:5");
+        assert_eq!(keeps(&["-70000", "five"]), "XI:i:-70000 XI:Z:five");
+        assert_eq!(keeps(&["05"]), "");
+    }
+}

@@ -1,0 +1,447 @@
+//! Reads the parts of a BAI or CSI file that some regions need: where in the file their records lie.
+//!
+//! Contigs that are not asked for are passed over, and what comes behind the last one of them is not read. Numbers in
+//! the file are not believed: lists grow as their bytes come, and places outside the file are refused.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use readmill_record::{Charge, Error, Ledger, Result, make_room};
+
+use super::scheme::{BAI_DEPTH, MIN_SHIFT, first_bin};
+use crate::region::Part;
+use crate::text::{self, TextInput};
+
+/// A range of virtual offsets: those of its first record, and behind its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRange {
+    /// The first record.
+    pub begin: u64,
+    /// Behind the last record.
+    pub end: u64,
+}
+
+/// The facts about a file that its index must fit.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedFile {
+    /// Number of contigs in its header.
+    pub contigs: usize,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// The index of some contigs.
+#[derive(Debug)]
+pub struct Index {
+    depth: u32,
+    min_shift: u32,
+    contigs: BTreeMap<u32, ContigIndex>,
+    /// The end of all records with a contig, where all contigs were read.
+    placed_end: u64,
+    _charge: Charge,
+}
+
+/// The index of one contig.
+#[derive(Debug, Default)]
+struct ContigIndex {
+    /// In the order of their numbers.
+    bins: Vec<Bin>,
+    chunks: Vec<FileRange>,
+    /// Windows in order, each with the offset of the first record that overlaps it or a later one, where that
+    /// differs from the window before; empty if the file does not say it in order.
+    windows: Vec<(u32, u64)>,
+}
+
+/// A bin, and its chunks in the list of all.
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    number: u32,
+    first: u32,
+    end: u32,
+}
+
+/// The deepest scheme that is read: its bins have numbers of 32 bits.
+const MOST_LEVELS: u32 = 9;
+
+/// Ledger name of indexes.
+const INDEX: &str = "the index of the input";
+
+/// How to make an index anew.
+const RENEW: &str = "make the index anew: readmill index FILE";
+
+fn damaged(what: &str) -> Error {
+    Error::input(format!("the index is damaged, or is that of another file: {what}")).hint(RENEW)
+}
+
+/// The bytes of an index file.
+struct Bytes {
+    input: TextInput,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Bytes {
+    const SIZE: usize = 1 << 15;
+
+    /// The next byte on is in the buffer; false at the end.
+    fn fill(&mut self) -> Result<bool> {
+        self.buffer.resize(Self::SIZE, 0);
+        let n = self.input.fill(&mut self.buffer).map_err(|e| text::failure(&e))?;
+        self.buffer.truncate(n);
+        self.at = 0;
+        Ok(n > 0)
+    }
+
+    fn skip(&mut self, mut n: u64) -> Result<()> {
+        loop {
+            let here = (self.buffer.len() - self.at) as u64;
+            if n <= here {
+                self.at += n as usize;
+                return Ok(());
+            }
+            n -= here;
+            if !self.fill()? {
+                return Err(damaged("it ends early"));
+            }
+        }
+    }
+
+    /// The next bytes; `None` at the end of the file.
+    fn try_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
+        if let Some(bytes) = self.buffer.get(self.at..).and_then(<[u8]>::first_chunk::<N>) {
+            self.at += N;
+            return Ok(Some(*bytes));
+        }
+        let mut array = [0; N];
+        for byte in &mut array {
+            if self.at == self.buffer.len() && !self.fill()? {
+                return Ok(None);
+            }
+            *byte = self.buffer[self.at];
+            self.at += 1;
+        }
+        Ok(Some(array))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.try_array()?.ok_or_else(|| damaged("it ends early"))
+    }
+
+    fn u32(&mut self) -> Result<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A number that is not negative.
+    fn count(&mut self) -> Result<u32> {
+        let n = self.u32()?;
+        i32::try_from(n).map(|_| n).map_err(|_| damaged("a number is negative"))
+    }
+}
+
+impl Index {
+    /// Reads the index of these contigs, in any order, from a file; of all contigs if `all` is set, which
+    /// [`Index::placed_end`] needs.
+    ///
+    /// # Errors
+    /// The file is damaged, does not fit the indexed file, or its memory is not free.
+    pub fn open(
+        path: &Path,
+        file: IndexedFile,
+        wanted: impl IntoIterator<Item = u32>,
+        all: bool,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let input = text::open(path, ledger)?;
+        let bytes = Bytes { input, buffer: Vec::new(), at: 0 };
+        Self::read(bytes, file, wanted, all, ledger).map_err(|error| error.file(path))
+    }
+
+    fn read(
+        mut bytes: Bytes,
+        file: IndexedFile,
+        wanted: impl IntoIterator<Item = u32>,
+        all: bool,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let (depth, min_shift, is_csi) = match &bytes.array::<4>()? {
+            b"BAI\x01" => (u32::from(BAI_DEPTH), u32::from(MIN_SHIFT), false),
+            b"CSI\x01" => {
+                let (min_shift, depth, auxiliary) = (bytes.u32()?, bytes.u32()?, bytes.count()?);
+                if !(1..=31).contains(&min_shift) || depth > MOST_LEVELS {
+                    return Err(damaged("its bins have sizes that no index has"));
+                }
+                bytes.skip(auxiliary.into())?;
+                (depth, min_shift, true)
+            }
+            _ => return Err(Error::input("this is neither a BAI nor a CSI index").hint(RENEW)),
+        };
+        let contigs = bytes.count()? as usize;
+        if contigs != file.contigs {
+            let what = format!("it has {contigs} contigs, and the header of the file {}", file.contigs);
+            return Err(damaged(&what));
+        }
+        let mut charge = ledger.empty(INDEX);
+        let mut list: BTreeMap<u32, ContigIndex> =
+            wanted.into_iter().map(|contig| (contig, ContigIndex::default())).collect();
+        charge.grow((list.len() * 2 * size_of::<(u32, ContigIndex)>()) as u64)?;
+        let last = list.last_key_value().map(|(&last, _)| last);
+        let mut placed_end = 0;
+        for contig in 0..contigs as u32 {
+            if !all && last.is_none_or(|last| last < contig) {
+                break;
+            }
+            let mut reader =
+                ContigReader { bytes: &mut bytes, depth, is_csi, file, placed_end: &mut placed_end };
+            match list.get_mut(&contig) {
+                Some(into) => reader.read(into, &mut charge)?,
+                None if all => reader.read(&mut ContigIndex::default(), &mut charge)?,
+                None => reader.pass()?,
+            }
+        }
+        Ok(Index { depth, min_shift, contigs: list, placed_end, _charge: charge })
+    }
+
+    /// Where records without a contig begin, if all contigs were read; 0 if no record has one.
+    pub fn placed_end(&self) -> u64 {
+        self.placed_end
+    }
+
+    /// The offset of the first record that overlaps the window of a base, or a lower one that is as good: no record
+    /// before it overlaps that window or a later one, so all before it start before the window.
+    pub fn first_at(&self, contig: u32, base: i64) -> u64 {
+        let window = u32::try_from(base.max(0) >> self.min_shift).unwrap_or(u32::MAX);
+        self.contigs.get(&contig).map_or(0, |contig| contig.first_at(window))
+    }
+
+    /// The ranges of the file that hold all records of a region, in order, without those before `least`. Ranges that
+    /// share a block are one.
+    pub fn ranges(&self, part: &Part, least: u64) -> Vec<FileRange> {
+        let Some(contig) = self.contigs.get(&part.contig) else { return Vec::new() };
+        let least = least.max(self.first_at(part.contig, part.start));
+        let span = 1i64 << (self.min_shift + 3 * self.depth).min(62);
+        // Positions beyond the last window count as in it.
+        let (first, last) = (part.start.clamp(0, span - 1), (part.end - 1).clamp(0, span - 1));
+        let mut ranges = Vec::new();
+        for level in 0..=self.depth {
+            let shift = self.min_shift + 3 * (self.depth - level);
+            let number = |base: i64| first_bin(level) + (base >> shift) as u32;
+            let from = contig.bins.partition_point(|bin| bin.number < number(first));
+            let bins = contig.bins[from..].iter().take_while(|bin| bin.number <= number(last));
+            for bin in bins {
+                let chunks = &contig.chunks[bin.first as usize..bin.end as usize];
+                let chunks = chunks.iter().filter(|chunk| chunk.end > least);
+                ranges.extend(chunks.map(|chunk| FileRange { begin: chunk.begin.max(least), ..*chunk }));
+            }
+        }
+        ranges.sort_unstable_by_key(|range| range.begin);
+        ranges.dedup_by(|next, range| {
+            let joins = next.begin <= range.end || next.begin >> 16 == range.end >> 16;
+            if joins {
+                range.end = range.end.max(next.end);
+            }
+            joins
+        });
+        ranges
+    }
+}
+
+impl ContigIndex {
+    fn first_at(&self, window: u32) -> u64 {
+        let behind = self.windows.partition_point(|&(first, _)| first <= window);
+        behind.checked_sub(1).map_or(0, |at| self.windows[at].1)
+    }
+
+    /// Adds the offset of a window behind those before it; none if offsets are not in order.
+    fn add_window(
+        &mut self,
+        window: u32,
+        offset: u64,
+        charge: &mut Charge,
+        in_order: &mut bool,
+    ) -> Result<()> {
+        let last = self.windows.last().map_or(0, |&(_, last)| last);
+        *in_order &= offset == 0 || offset >= last;
+        if offset > last && *in_order {
+            make_room(&mut self.windows, 1, charge)?;
+            self.windows.push((window, offset));
+        }
+        Ok(())
+    }
+}
+
+/// Reads one contig.
+struct ContigReader<'a> {
+    bytes: &'a mut Bytes,
+    depth: u32,
+    is_csi: bool,
+    file: IndexedFile,
+    placed_end: &'a mut u64,
+}
+
+impl ContigReader<'_> {
+    /// Passes over the contig.
+    fn pass(&mut self) -> Result<()> {
+        for _ in 0..self.bytes.count()? {
+            self.bytes.skip(if self.is_csi { 12 } else { 4 })?;
+            let chunks = self.bytes.count()?;
+            self.bytes.skip(16 * u64::from(chunks))?;
+        }
+        if !self.is_csi {
+            let windows = self.bytes.count()?;
+            self.bytes.skip(8 * u64::from(windows))?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, into: &mut ContigIndex, charge: &mut Charge) -> Result<()> {
+        let pseudo = first_bin(self.depth + 1) + 1;
+        // The first window of each bin of a CSI, and its offset.
+        let mut offsets: Vec<(u32, u64)> = Vec::new();
+        for _ in 0..self.bytes.count()? {
+            let number = self.bytes.u32()?;
+            let offset = if self.is_csi { self.bytes.u64()? } else { 0 };
+            let chunks = self.bytes.count()?;
+            if number == pseudo {
+                self.bytes.skip(16 * u64::from(chunks))?; // numbers of records
+                continue;
+            }
+            if number >= first_bin(self.depth + 1) {
+                return Err(damaged("there is no such bin"));
+            }
+            let first = into.chunks.len() as u32;
+            for _ in 0..chunks {
+                let chunk = self.chunk()?;
+                make_room(&mut into.chunks, 1, charge)?;
+                into.chunks.push(chunk);
+            }
+            make_room(&mut into.bins, 1, charge)?;
+            into.bins.push(Bin { number, first, end: into.chunks.len() as u32 });
+            if self.is_csi {
+                make_room(&mut offsets, 1, charge)?;
+                offsets.push((self.first_window(number), offset));
+            }
+        }
+        into.bins.sort_unstable_by_key(|bin| bin.number);
+        let mut in_order = true;
+        if self.is_csi {
+            offsets.sort_unstable();
+            // Bins that start together have the same first record.
+            in_order &= offsets.windows(2).all(|pair| pair[0].0 < pair[1].0 || pair[0].1 == pair[1].1);
+            for &(window, offset) in &offsets {
+                into.add_window(window, offset, charge, &mut in_order)?;
+            }
+        } else {
+            for window in 0..self.bytes.count()? {
+                let offset = self.bytes.u64()?;
+                into.add_window(window, offset, charge, &mut in_order)?;
+            }
+        }
+        if !in_order {
+            into.windows.clear();
+        }
+        Ok(())
+    }
+
+    fn chunk(&mut self) -> Result<FileRange> {
+        let chunk = FileRange { begin: self.bytes.u64()?, end: self.bytes.u64()? };
+        if chunk.begin > chunk.end || chunk.end >> 16 > self.file.bytes {
+            return Err(damaged("a chunk lies outside of the file"));
+        }
+        *self.placed_end = (*self.placed_end).max(chunk.end);
+        Ok(chunk)
+    }
+
+    /// The leftmost window of a bin.
+    fn first_window(&self, bin: u32) -> u32 {
+        let level = super::scheme::level(bin) as u32;
+        (bin - first_bin(level)) << (3 * (self.depth - level))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: IndexedFile = IndexedFile { contigs: 2, bytes: 1 << 20 };
+
+    fn numbers(list: &[u64], bytes: &mut Vec<u8>) {
+        list.iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
+    }
+
+    fn small(list: &[u32], bytes: &mut Vec<u8>) {
+        list.iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
+    }
+
+    /// A BAI of two contigs: a bin of the first window, one of the root, the pseudo-bin; the second contig is empty.
+    fn bai(windows: &[u64]) -> Vec<u8> {
+        let mut bytes = b"BAI\x01".to_vec();
+        small(&[2, 3, 4681, 2], &mut bytes);
+        numbers(&[10 << 16, 11 << 16, 900 << 16, 901 << 16], &mut bytes);
+        small(&[0, 1], &mut bytes);
+        numbers(&[11 << 16 | 5, 12 << 16], &mut bytes);
+        small(&[37450, 2], &mut bytes);
+        numbers(&[10 << 16, 901 << 16, 7, 0], &mut bytes);
+        small(&[windows.len() as u32], &mut bytes);
+        numbers(windows, &mut bytes);
+        small(&[0, 0], &mut bytes);
+        numbers(&[3], &mut bytes);
+        bytes
+    }
+
+    fn open(bytes: &[u8], wanted: &[u32], all: bool, ledger: &Ledger) -> Result<Index> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        Index::open(file.path(), FILE, wanted.iter().copied(), all, ledger)
+    }
+
+    fn ranges(index: &Index, start: i64, end: i64, least: u64) -> Vec<(u64, u64)> {
+        let ranges = index.ranges(&Part { contig: 0, start, end }, least);
+        ranges.iter().map(|range| (range.begin, range.end)).collect()
+    }
+
+    #[test]
+    fn ranges_are_chunks_of_the_bins_cut_by_the_linear_index() {
+        let ledger = Ledger::unlimited();
+        let index = open(&bai(&[10 << 16, 0, 900 << 16]), &[0, 1], true, &ledger).unwrap();
+        // The first two share a block.
+        assert_eq!(ranges(&index, 0, 5, 0), [(10 << 16, 12 << 16), (900 << 16, 901 << 16)]);
+        assert_eq!(
+            ranges(&index, 0, 5, 11 << 16 | 7),
+            [(11 << 16 | 7, 12 << 16), (900 << 16, 901 << 16)]
+        );
+        assert_eq!(ranges(&index, 1 << 14, 1 << 15, 0), [(11 << 16 | 5, 12 << 16)]);
+        assert_eq!(ranges(&index, 1 << 15, i64::from(i32::MAX), 0), []);
+        assert_eq!(index.first_at(0, 1 << 14), 10 << 16);
+        assert_eq!(index.first_at(0, 1 << 28), 900 << 16);
+        assert_eq!(index.first_at(1, 1 << 28), 0);
+        assert_eq!(index.placed_end(), 901 << 16);
+        // A linear index that is not in order is not used.
+        let index = open(&bai(&[900 << 16, 10 << 16]), &[0], false, &ledger).unwrap();
+        assert_eq!(ranges(&index, 1 << 14, 1 << 15, 0), [(11 << 16 | 5, 12 << 16)]);
+        assert_eq!(index.first_at(0, 1 << 28), 0);
+    }
+
+    #[test]
+    fn damage_is_an_error_and_takes_no_memory() {
+        let ledger = Ledger::of(1 << 20);
+        let whole = bai(&[10 << 16]);
+        for cut in 0..whole.len() - 8 {
+            assert!(open(&whole[..cut], &[0, 1], true, &ledger).is_err(), "{cut}");
+        }
+        for (at, value) in [(0, 0u32), (4, 3), (4, u32::MAX), (8, 1 << 30), (12, 40_000), (16, 1 << 30)]
+        {
+            let mut bytes = whole.clone();
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            assert!(open(&bytes, &[0, 1], true, &ledger).is_err(), "{at}");
+        }
+        let mut outside = whole.clone();
+        outside[20..28].copy_from_slice(&(u64::MAX).to_le_bytes());
+        let error = open(&outside, &[0], false, &ledger).unwrap_err().to_string();
+        assert!(error.contains("outside of the file") && error.contains("readmill index"), "{error}");
+        assert!(open(&outside, &[1], false, &ledger).is_ok(), "the first contig is passed over");
+    }
+}

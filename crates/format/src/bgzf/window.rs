@@ -1,0 +1,192 @@
+//! Inflated bytes of a file that know where they lie: a window that starts at any block and grows block by block.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use readmill_record::{Charge, Result, make_room};
+
+use super::{BlockReader, Chunk, Inflater};
+use crate::file_slice::FileSlice;
+
+/// Consumed bytes that are kept before those behind them are moved to the front.
+const KEPT: usize = 1 << 18;
+
+/// Inflated bytes of a file from a block on.
+pub struct BlockWindow {
+    file: Arc<File>,
+    reader: BlockReader<FileSlice>,
+    inflater: Inflater,
+    chunk: Chunk,
+    /// How many blocks are inflated at a time; `None` means a chunk.
+    at_a_time: Option<usize>,
+    bytes: Vec<u8>,
+    /// Where each block starts: in the file, and in `bytes`.
+    starts: Vec<(u64, usize)>,
+    ended: bool,
+    is_short: bool,
+    charge: Charge,
+}
+
+impl BlockWindow {
+    /// Starts at the block at an offset. Inflates chunks, or so many blocks at a time. Its bytes are paid by `charge`.
+    pub fn new(file: &Arc<File>, offset: u64, at_a_time: Option<usize>, charge: Charge) -> Self {
+        let (inflater, chunk, bytes, starts, ended, is_short) = Default::default();
+        let reader = reader(file, offset, at_a_time);
+        let file = Arc::clone(file);
+        BlockWindow { file, reader, inflater, chunk, at_a_time, bytes, starts, ended, is_short, charge }
+    }
+
+    /// The inflated bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether there is no more to inflate: at the end of the file, or where the memory is not free.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether it ended because the memory was not free.
+    pub fn is_short(&self) -> bool {
+        self.is_short
+    }
+
+    /// The charge of its bytes.
+    pub fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    /// The offset in the file of the block that is inflated next.
+    pub fn next_offset(&self) -> u64 {
+        self.reader.sizes().0
+    }
+
+    /// Inflates more; false at the end, and where the memory is not free.
+    pub fn more(&mut self) -> Result<bool> {
+        let BlockWindow { reader, inflater, chunk, bytes, starts, charge, .. } = self;
+        if !reader.next_chunk(chunk)? {
+            self.ended = true;
+            return Ok(false);
+        }
+        if make_room(bytes, chunk.inflated, charge).is_err() {
+            (self.ended, self.is_short) = (true, true);
+            return Ok(false);
+        }
+        let mut at = bytes.len();
+        for block in &chunk.blocks {
+            starts.push((chunk.offset + u64::from(block.start), at));
+            at += block.inflated as usize;
+        }
+        inflater.chunk(chunk, bytes)?;
+        Ok(true)
+    }
+
+    /// Goes to the block at an offset: forgets all bytes.
+    pub fn go_to(&mut self, offset: u64) {
+        self.bytes.clear();
+        self.starts.clear();
+        (self.ended, self.is_short) = (false, false);
+        self.reader = reader(&self.file, offset, self.at_a_time);
+    }
+
+    /// Forgets blocks that end before byte `at`, if they are many; returns how many bytes were forgotten.
+    pub fn forget(&mut self, at: usize) -> usize {
+        let keep = self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
+        let cut = self.starts.get(keep).map_or(0, |&(_, start)| start);
+        if cut < KEPT {
+            return 0;
+        }
+        self.bytes.drain(..cut);
+        self.starts.drain(..keep);
+        self.starts.iter_mut().for_each(|(_, start)| *start -= cut);
+        cut
+    }
+
+    /// Where the first block at or behind an offset starts in the bytes; `None` if it is not inflated yet.
+    pub fn reach(&self, offset: u64) -> Option<usize> {
+        let block = self.starts.partition_point(|&(start, _)| start < offset);
+        self.starts.get(block).map(|&(_, at)| at)
+    }
+
+    /// Where the block at an offset starts in the bytes, and its length; `None` if it is not inflated.
+    pub fn block(&self, offset: u64) -> Option<(usize, usize)> {
+        let block = self.starts.binary_search_by_key(&offset, |&(start, _)| start).ok()?;
+        let (_, at) = self.starts[block];
+        let end = self.starts.get(block + 1).map_or(self.bytes.len(), |&(_, end)| end);
+        Some((at, end - at))
+    }
+
+    /// The block that byte `at` lies in, and the place of the byte in it; the start of the next block at the end of all.
+    pub fn position(&self, at: usize) -> (u64, usize) {
+        if at == self.bytes.len() {
+            return (self.next_offset(), 0);
+        }
+        let block = self.starts.partition_point(|&(_, start)| start <= at).saturating_sub(1);
+        let (offset, start) = self.starts.get(block).copied().unwrap_or((self.next_offset(), at));
+        (offset, at - start)
+    }
+}
+
+fn reader(file: &Arc<File>, offset: u64, at_a_time: Option<usize>) -> BlockReader<FileSlice> {
+    let slice = FileSlice::new(file, offset, u64::MAX);
+    let mut reader = BlockReader::new(slice, true).from_offset(offset);
+    reader.limit_chunks(at_a_time);
+    reader
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Ledger;
+
+    use super::*;
+    use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
+
+    /// A file of blocks of these payloads, and their offsets.
+    fn file(payloads: &[&[u8]]) -> (Arc<File>, Vec<u64>) {
+        let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
+        let mut deflater = Deflater::new(Codec::default(), 1);
+        for payload in payloads {
+            offsets.push(bytes.len() as u64);
+            deflater.block(payload, &mut bytes);
+        }
+        offsets.push(bytes.len() as u64);
+        bytes.extend_from_slice(&EOF_BLOCK);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        (Arc::new(file.reopen().unwrap()), offsets)
+    }
+
+    #[test]
+    fn bytes_know_where_they_lie() {
+        let (file, offsets) = file(&[b"abc", b"", b"defg"]);
+        let charge = Ledger::unlimited().empty("test");
+        let mut window = BlockWindow::new(&file, offsets[0], Some(1), charge);
+        assert!(window.more().unwrap() && window.bytes() == b"abc");
+        assert_eq!(window.position(2), (offsets[0], 2));
+        assert_eq!(window.position(3), (offsets[1], 0));
+        while window.more().unwrap() {}
+        assert_eq!(window.bytes(), b"abcdefg");
+        assert_eq!((window.position(3), window.position(6)), ((offsets[2], 0), (offsets[2], 3)));
+        assert_eq!(window.block(offsets[2]), Some((3, 4)));
+        assert_eq!(window.block(offsets[1]), Some((3, 0)));
+        assert_eq!((window.block(1), window.reach(1)), (None, Some(3)));
+        window.go_to(offsets[2]);
+        assert!(window.more().unwrap() && window.bytes() == b"defg");
+        assert_eq!(window.position(1), (offsets[2], 1));
+        window.go_to(1);
+        assert!(window.more().is_err(), "there is no block");
+    }
+
+    #[test]
+    fn what_is_behind_is_forgotten() {
+        let block = [7; 60_000];
+        let (file, offsets) = file(&[&block[..]; 8]);
+        let charge = Ledger::unlimited().empty("test");
+        let mut window = BlockWindow::new(&file, 0, Some(1), charge);
+        while window.more().unwrap() {}
+        assert_eq!(window.forget(100_000), 0);
+        assert_eq!(window.forget(400_000), 360_000);
+        assert_eq!(window.position(40_000), (offsets[6], 40_000));
+        assert_eq!(window.bytes().len(), 120_000);
+    }
+}

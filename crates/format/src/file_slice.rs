@@ -1,0 +1,31 @@
+//! A range of a file as a stream of its own: several can be read at once, on any thread.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// The bytes of a file from an offset up to another.
+#[derive(Clone, Debug)]
+pub struct FileSlice {
+    file: Arc<File>,
+    at: u64,
+    end: u64,
+}
+
+impl FileSlice {
+    /// The bytes from `start` up to `end`, or up to the end of the file.
+    pub fn new(file: &Arc<File>, start: u64, end: u64) -> Self {
+        FileSlice { file: Arc::clone(file), at: start, end }
+    }
+}
+
+impl Read for FileSlice {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let most = into.len().min(left);
+        let n = self.file.read_at(&mut into[..most], self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}

@@ -1,0 +1,344 @@
+//! Regions of a BAM file, and of SAM in BGZF, by BAI or CSI.
+//!
+//! A region is three pieces. Its left margin are records that start before it: they are looked at one by one, up to
+//! the first that starts in it. What follows is passed on as compressed blocks, to be inflated in parallel, up to the
+//! first record that overlaps the window of the region's end (its place is in the index): all of these start in the
+//! region. The rest is looked at one by one again, up to the first record that starts behind it. A small region has no
+//! middle, and takes the few blocks that any reader needs.
+//!
+//! Records of several small regions are claimed together. Where each record is wanted once, regions are separate and
+//! in order, and a record that starts before the end of the region before it was in that.
+//!
+//! An index that is not that of the file is found out: within a range of the index, all records have the contig, and
+//! the last one ends where the range does.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use readmill_format::bam::index::{FileRange, Index, IndexedFile};
+use readmill_format::bgzf::{BlockReader, BlockWindow, Chunk};
+use readmill_format::file_slice::FileSlice;
+use readmill_format::region::{Part, Region};
+use readmill_record::{Error, Header, Result};
+
+use super::record::{RecordKind, whole};
+use super::{IndexedInput, Regions, foreign};
+use crate::{Claim, OpenOptions};
+
+/// Bytes of records that are claimed together.
+const FULL: usize = 1 << 19;
+
+/// Compressed bytes that are worth to be passed on as they are.
+const WORTH_PASSING: u64 = 1 << 18;
+
+/// Ledger name of the blocks.
+const BLOCKS: &str = "blocks of regions";
+
+/// Reads regions.
+pub struct BgzfRegions {
+    file: Arc<File>,
+    file_bytes: u64,
+    kind: RecordKind,
+    index: Index,
+    regions: Regions,
+    /// Number of the next region.
+    next: usize,
+    window: BlockWindow,
+    /// The next record in the window.
+    at: usize,
+    /// Where the present range ends in the window; beyond all of it where that is not known yet.
+    limit: usize,
+    /// The virtual offset of that end.
+    range_end: u64,
+    step: Step,
+    /// Records to claim.
+    out: Vec<u8>,
+    /// Where reading the last region ended.
+    resume: Option<Resume>,
+    allow_missing_eof: bool,
+}
+
+/// What is under way.
+enum Step {
+    /// The next region is to be begun.
+    Between,
+    /// Records of a region are looked at.
+    Scan(Scan),
+    /// Blocks are passed on; then the region goes on, if it is not the end of the file.
+    Pass(BlockReader<FileSlice>, Option<Scan>),
+    /// All lines up to the end of the file.
+    Rest,
+}
+
+/// A region under way.
+struct Scan {
+    part: Part,
+    /// Records that start before this were in another region.
+    from: i64,
+    ranges: std::vec::IntoIter<FileRange>,
+    /// The end of the present range.
+    end: u64,
+    /// Up to here, records that start in the region need not be looked at.
+    middle: u64,
+}
+
+/// The end of a region that was read.
+struct Resume {
+    contig: u32,
+    offset: u64,
+    end: i64,
+}
+
+impl BgzfRegions {
+    /// Opens the index; `None` if the regions are the whole file.
+    pub fn open(
+        input: &IndexedInput<'_>,
+        header: &Header,
+        is_bam: bool,
+        regions: Regions,
+        options: &OpenOptions,
+    ) -> Result<Option<Self>> {
+        let meta = input.file.metadata().map_err(|e| Error::io("reading failed", &e))?;
+        let facts = IndexedFile { contigs: header.references().len(), bytes: meta.len() };
+        let unplaced = regions.any_unplaced();
+        let wanted = regions.parts().map(|part| part.contig);
+        let index = Index::open(input.index, facts, wanted, unplaced, &options.ledger)?;
+        if regions.are_all() || unplaced && index.placed_end() == 0 {
+            return Ok(None);
+        }
+        let kind = match is_bam {
+            true => RecordKind::Bam { n_ref: header.n_ref() },
+            false => RecordKind::Text { header: header.clone() },
+        };
+        let window = BlockWindow::new(&input.file, 0, Some(1), options.ledger.empty(BLOCKS));
+        Ok(Some(BgzfRegions {
+            file: Arc::clone(&input.file),
+            file_bytes: facts.bytes,
+            kind,
+            index,
+            regions,
+            next: 0,
+            window,
+            at: 0,
+            limit: usize::MAX,
+            range_end: u64::MAX,
+            step: Step::Between,
+            out: Vec::new(),
+            resume: None,
+            allow_missing_eof: options.allow_missing_eof,
+        }))
+    }
+
+    /// About how many bytes of the file are read.
+    pub fn expected_bytes(&self) -> u64 {
+        self.regions.estimate(|region| match region {
+            Region::All => self.file_bytes,
+            Region::Unplaced => self.file_bytes.saturating_sub(self.index.placed_end() >> 16),
+            Region::Part(part) => {
+                let ranges = self.index.ranges(part, 0);
+                ranges.iter().map(|range| (range.end >> 16) - (range.begin >> 16)).sum()
+            }
+        })
+    }
+
+    /// Takes the next records; `None` behind the last region.
+    pub fn claim(&mut self, mut reuse: Chunk) -> Result<Option<Claim>> {
+        loop {
+            let passing = matches!(self.step, Step::Pass(..));
+            if self.out.len() >= FULL || passing && !self.out.is_empty() {
+                return Ok(Some(self.take()));
+            }
+            match std::mem::replace(&mut self.step, Step::Between) {
+                Step::Between => match self.regions.list.get(self.next).copied() {
+                    Some(region) => {
+                        self.next += 1;
+                        self.step = self.begin(region)?;
+                    }
+                    None if self.out.is_empty() => return Ok(None),
+                    None => return Ok(Some(self.take())),
+                },
+                Step::Scan(scan) => self.step = self.scan(scan)?,
+                Step::Pass(mut blocks, then) => {
+                    if blocks.next_chunk(&mut reuse)? {
+                        self.step = Step::Pass(blocks, then);
+                        return Ok(Some(Claim::Blocks(reuse)));
+                    }
+                    if let Some(scan) = then {
+                        self.step = self.end_middle(scan)?;
+                    }
+                }
+                Step::Rest => self.step = self.rest()?,
+            }
+        }
+    }
+
+    fn take(&mut self) -> Claim {
+        let out = std::mem::take(&mut self.out);
+        match self.kind {
+            RecordKind::Bam { .. } => Claim::Bytes(out),
+            RecordKind::Text { .. } => Claim::Text(out),
+        }
+    }
+
+    fn begin(&mut self, region: Region) -> Result<Step> {
+        let Region::Part(part) = region else { return self.begin_unplaced() };
+        let before =
+            self.resume.as_ref().filter(|it| self.regions.each_once && it.contig == part.contig);
+        let (from, least) = before.map_or((i64::MIN, 0), |before| (before.end, before.offset));
+        let ranges = self.index.ranges(&part, least);
+        self.resume = Some(Resume { contig: part.contig, offset: least, end: part.end });
+        let middle = match self.kind {
+            RecordKind::Bam { .. } => self.index.first_at(part.contig, part.end - 1),
+            RecordKind::Text { .. } => 0,
+        };
+        self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, middle })
+    }
+
+    /// Begins the next range of a region; ends the region behind the last one.
+    fn next_range(&mut self, mut scan: Scan) -> Result<Step> {
+        match scan.ranges.next() {
+            Some(range) => {
+                scan.end = range.end;
+                self.go_to(range.begin, range.end)?;
+                Ok(Step::Scan(scan))
+            }
+            None => {
+                self.note_end(scan.end);
+                Ok(Step::Between)
+            }
+        }
+    }
+
+    fn note_end(&mut self, offset: u64) {
+        if let Some(resume) = &mut self.resume {
+            resume.offset = resume.offset.max(offset);
+        }
+    }
+
+    fn begin_unplaced(&mut self) -> Result<Step> {
+        let start = self.index.placed_end();
+        self.go_to(start, u64::MAX)?;
+        let Some(length) = self.whole()? else { return Ok(Step::Between) };
+        let place = self.kind.place(&self.window.bytes()[self.at..self.at + length]);
+        if place.is_none_or(|place| place.contig >= 0) {
+            return Err(foreign(start >> 16));
+        }
+        if matches!(self.kind, RecordKind::Text { .. }) {
+            return Ok(Step::Rest);
+        }
+        self.out.extend_from_slice(&self.window.bytes()[self.at..]);
+        self.at = self.window.bytes().len();
+        Ok(Step::Pass(self.blocks(self.file_bytes, self.allow_missing_eof), None))
+    }
+
+    /// Takes lines up to the end of the file.
+    fn rest(&mut self) -> Result<Step> {
+        while self.out.len() < FULL {
+            let Some(length) = self.whole()? else { return Ok(Step::Between) };
+            self.out.extend_from_slice(&self.window.bytes()[self.at..self.at + length]);
+            self.at += length;
+        }
+        Ok(Step::Rest)
+    }
+
+    /// The blocks from the next one up to an offset.
+    fn blocks(&self, end: u64, allow_missing_eof: bool) -> BlockReader<FileSlice> {
+        let start = self.window.next_offset();
+        BlockReader::new(FileSlice::new(&self.file, start, end), allow_missing_eof).from_offset(start)
+    }
+
+    /// Looks at records, until many were taken, or the region has ended, or its middle begins.
+    fn scan(&mut self, scan: Scan) -> Result<Step> {
+        let Part { contig, start, end } = scan.part;
+        while self.out.len() < FULL {
+            if self.at == self.limit {
+                return self.next_range(scan);
+            }
+            let offset = self.window.position(self.at).0;
+            let length = self.whole().map_err(|e| e.offset(offset))?.ok_or_else(|| foreign(offset))?;
+            let record = &self.window.bytes()[self.at..self.at + length];
+            let place = self.kind.place(record).filter(|place| place.contig == contig as i32);
+            let place = place.filter(|_| self.at + length <= self.limit);
+            let pos = place.ok_or_else(|| foreign(offset))?.pos;
+            if pos >= end {
+                let (block, within) = self.window.position(self.at);
+                self.note_end(block << 16 | within as u64);
+                return Ok(Step::Between);
+            }
+            if pos >= start && pos >= scan.from {
+                let middle = scan.middle.min(scan.end);
+                if middle >> 16 >= self.window.next_offset() + WORTH_PASSING {
+                    self.out.extend_from_slice(&self.window.bytes()[self.at..]);
+                    return Ok(Step::Pass(self.blocks(middle >> 16, true), Some(scan)));
+                }
+                self.out.extend_from_slice(record);
+            } else if pos >= scan.from && self.kind.end(record, pos).is_none_or(|last| last > start) {
+                self.out.extend_from_slice(record);
+            }
+            self.at += length;
+        }
+        Ok(Step::Scan(scan))
+    }
+
+    /// Continues behind the blocks that were passed on.
+    fn end_middle(&mut self, scan: Scan) -> Result<Step> {
+        let middle = scan.middle.min(scan.end);
+        self.go_to(middle, scan.end)?;
+        let within = (middle & 0xffff) as usize;
+        self.out.extend_from_slice(&self.window.bytes()[self.at - within..self.at]);
+        Ok(Step::Scan(Scan { middle: 0, ..scan }))
+    }
+
+    /// Goes to a virtual offset, in a range that ends at another.
+    fn go_to(&mut self, begin: u64, end: u64) -> Result<()> {
+        let (block, within) = (begin >> 16, (begin & 0xffff) as usize);
+        let (start, length) = match self.window.block(block) {
+            Some(place) => place,
+            None => {
+                self.window.go_to(block);
+                if within > 0 {
+                    more(&mut self.window, &mut 0)?;
+                }
+                (0, self.window.bytes().len())
+            }
+        };
+        if within > length {
+            return Err(foreign(block));
+        }
+        (self.at, self.range_end) = (start + within, end);
+        self.find_limit()
+    }
+
+    /// Finds where the range ends in the window.
+    fn find_limit(&mut self) -> Result<()> {
+        let (block, within) = (self.range_end >> 16, (self.range_end & 0xffff) as usize);
+        self.limit = match self.window.block(block) {
+            Some((start, length)) if within <= length => start + within,
+            None if within == 0 && self.window.next_offset() == block => self.window.bytes().len(),
+            None if self.window.next_offset() <= block => usize::MAX,
+            _ => return Err(foreign(block)),
+        };
+        Ok(())
+    }
+
+    /// Reads on until the next record is whole; returns its length, `None` at the end of the file.
+    fn whole(&mut self) -> Result<Option<usize>> {
+        let BgzfRegions { kind, window, at, .. } = self;
+        if let Some(length) = kind.length(window.bytes(), *at, 0)? {
+            return Ok(Some(length));
+        }
+        let length = whole(kind, window, at, more)?;
+        self.find_limit()?;
+        Ok(length)
+    }
+}
+
+/// Inflates the next block; forgets what is before `at`.
+fn more(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
+    *at -= window.forget(*at);
+    let is_more = window.more()?;
+    if window.is_short() {
+        return Err(window.charge().refusal(window.bytes().len() as u64));
+    }
+    Ok(is_more)
+}

@@ -1,0 +1,145 @@
+//! Where records of BAM and lines of SAM end, and where on the genome they lie.
+
+use readmill_format::bgzf::BlockWindow;
+use readmill_record::view::FIXED;
+use readmill_record::{Error, Header, RecordRef, Result};
+
+/// A kind of record.
+#[derive(Clone)]
+pub enum RecordKind {
+    /// A record of BAM, of a file with so many contigs.
+    Bam { n_ref: i32 },
+    /// A line of SAM under this header.
+    Text { header: Header },
+}
+
+/// The place of a record: its contig, -1 for none, and the first base. What follows needs more work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    pub contig: i32,
+    pub pos: i64,
+}
+
+impl RecordKind {
+    /// The length of the record that starts at `at`, if all of it is there. `searched` bytes of it were looked at before.
+    pub fn length(&self, bytes: &[u8], at: usize, searched: usize) -> Result<Option<usize>> {
+        let rest = &bytes[at..];
+        match self {
+            RecordKind::Bam { .. } => {
+                let Some(size) = rest.first_chunk::<4>() else { return Ok(None) };
+                let size = u32::from_le_bytes(*size);
+                if !(FIXED as u32 - 4..=i32::MAX as u32).contains(&size) {
+                    return Err(Error::input(format!("a record claims to be {size} bytes long")));
+                }
+                Ok(Some(size as usize + 4).filter(|&length| length <= rest.len()))
+            }
+            RecordKind::Text { .. } => {
+                Ok(memchr::memchr(b'\n', &rest[searched..]).map(|end| searched + end + 1))
+            }
+        }
+    }
+
+    /// The place of a whole record; `None` if it does not look like one.
+    pub fn place(&self, record: &[u8]) -> Option<RecordPlace> {
+        match self {
+            RecordKind::Bam { n_ref } => RecordRef::plausible(record, *n_ref).then(|| {
+                let record = RecordRef::new(record);
+                RecordPlace { contig: record.ref_id(), pos: record.pos().into() }
+            }),
+            RecordKind::Text { header } => {
+                let mut columns = record.splitn(5, |&byte| byte == b'\t').skip(2);
+                let name = columns.next()?;
+                let pos = number(columns.next()?)? - 1;
+                columns.next()?;
+                let contig = if name == b"*" { -1 } else { header.reference_id(name)? };
+                Some(RecordPlace { contig, pos })
+            }
+        }
+    }
+
+    /// The base behind the last one of a record that has a place; `None` if it is damaged.
+    pub fn end(&self, bytes: &[u8], pos: i64) -> Option<i64> {
+        match self {
+            RecordKind::Bam { n_ref } => {
+                RecordRef::check(bytes, *n_ref).ok()?;
+                Some(RecordRef::new(bytes).end())
+            }
+            RecordKind::Text { .. } => {
+                let mut columns = bytes.split(|&byte| byte == b'\t').skip(1);
+                let flags = number(columns.next()?)?;
+                let cigar = columns.nth(3)?;
+                let span = if flags & 4 != 0 { 0 } else { reference_length(cigar) };
+                Some(pos + span.max(1))
+            }
+        }
+    }
+}
+
+/// Reads more of a window until the record at `at` is whole; returns its length, `None` at the end of the file. What
+/// `more` returns is where the record starts now, `None` at the end.
+pub fn whole(
+    kind: &RecordKind,
+    window: &mut BlockWindow,
+    at: &mut usize,
+    mut more: impl FnMut(&mut BlockWindow, &mut usize) -> Result<bool>,
+) -> Result<Option<usize>> {
+    let mut searched = 0;
+    loop {
+        if let Some(length) = kind.length(window.bytes(), *at, searched)? {
+            return Ok(Some(length));
+        }
+        searched = window.bytes().len() - *at;
+        if !more(window, at)? {
+            return match (searched, kind) {
+                (0, _) => Ok(None),
+                (n, RecordKind::Text { .. }) => Ok(Some(n)), // the last line has no end
+                _ => {
+                    Err(Error::input("the file ends inside a record")
+                        .hint("it is truncated: get it again"))
+                }
+            };
+        }
+    }
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Bases of the reference that a CIGAR in text takes.
+fn reference_length(cigar: &[u8]) -> i64 {
+    let (mut sum, mut length) = (0i64, 0i64);
+    for &byte in cigar {
+        match byte {
+            b'0'..=b'9' => length = length.saturating_mul(10).saturating_add(i64::from(byte - b'0')),
+            b'M' | b'D' | b'N' | b'=' | b'X' => {
+                sum = sum.saturating_add(length);
+                length = 0;
+            }
+            _ => length = 0,
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_say_where_they_lie() {
+        let header = Header::parse(b"@SQ\tSN:a\tLN:10\n@SQ\tSN:b\tLN:10\n").unwrap();
+        let kind = RecordKind::Text { header };
+        for (line, contig, pos, end) in [
+            ("r\t0\tb\t5\t60\t2S3M1D4N2I1M\t*\t0\t0\t*\t*\n", 1, 4, 13),
+            ("r\t4\ta\t5\t0\t9M\t*\t0\t0\t*\t*\n", 0, 4, 5),
+            ("r\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\n", -1, -1, 0),
+        ] {
+            assert_eq!(kind.place(line.as_bytes()), Some(RecordPlace { contig, pos }), "{line}");
+            assert_eq!(kind.end(line.as_bytes(), pos), Some(end), "{line}");
+        }
+        assert_eq!(kind.place(b"r\t0\tc\t5\t60\n"), None);
+        assert_eq!(kind.length(b"ab\ncd", 0, 0), Ok(Some(3)));
+        assert_eq!(kind.length(b"ab\ncd", 3, 0), Ok(None));
+    }
+}

@@ -1,0 +1,318 @@
+//! `readmill view`: reads of some regions, or all, in any format, by the letters of samtools view.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, Args};
+use readmill::Plan;
+use readmill::plan::{
+    Command, Content, Destination, Format, Index, RegionRequest, Steps, Tallies, Verbosity,
+};
+use readmill_filters::tally::count;
+use readmill_record::{Error, Result};
+
+use super::common::OutputFlags;
+use super::filter_flags::{FilterFlags, with_samtools_names};
+
+/// Flags of view: those of samtools view, and what other commands have beside them.
+#[derive(Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "\
+Regions are chr1, chr1:1000 (from there on), chr1:1000-2000, chr1:-2000, {name:with:colons}:1-2, * for reads without a \
+position, and . for all. Without -M, several are read in the order given, and a record that overlaps two of them comes \
+twice, as in samtools. -L without -M reads the whole file.
+
+The letters are those of samtools view: -l is the library, -m the fewest bases, -T the reference. -@ counts all threads. \
+Nothing but warnings is printed unless -v is given.",
+    mut_arg("quiet", |arg| arg.short(None)),
+    mut_arg("temp_dir", |arg| arg.short(None)),
+    mut_arg("memory", |arg| arg.short(None)),
+    mut_arg("level", |arg| arg.short(None)),
+    mut_arg("reference", |arg| arg.short('T')),
+    mut_arg("fast", |arg| arg.short('1')),
+    mut_arg("out_parts", |arg| arg.hide(true)),
+    mut_args(with_samtools_names),
+    mut_args(with_letters_of_view),
+)]
+pub struct ViewArgs {
+    /// Input: SAM, BAM or CRAM, told by content; - for standard input
+    #[arg(value_name = "IN")]
+    input: Option<PathBuf>,
+    /// Regions; they need an index beside the input (.bai, .csi, .crai)
+    #[arg(value_name = "REGION", allow_hyphen_values = false)]
+    regions: Vec<String>,
+    /// Write BAM
+    #[arg(short, long, help_heading = "Output", conflicts_with_all = ["cram", "output_format"])]
+    bam: bool,
+    /// Write CRAM
+    #[arg(short = 'C', long, help_heading = "Output", conflicts_with = "output_format")]
+    cram: bool,
+    /// Write the header of SAM text, too; BAM and CRAM always have it
+    #[arg(short = 'h', long, help_heading = "Output")]
+    with_header: bool,
+    /// Write the header alone
+    #[arg(short = 'H', long, help_heading = "Output", conflicts_with = "count")]
+    header_only: bool,
+    /// Write SAM text without its header, which is the default
+    #[arg(long, hide = true, conflicts_with_all = ["with_header", "header_only"])]
+    no_header: bool,
+    /// Write the number of records alone
+    #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format"])]
+    count: bool,
+    /// Read each record once, in the order of the file, also with -L by the index
+    #[arg(short = 'M', long, help_heading = "Regions")]
+    use_index: bool,
+    /// The index is named behind the input: IN INDEX [REGION]...
+    #[arg(short = 'X', long, help_heading = "Regions")]
+    customized_index: bool,
+    /// Keep a part of the templates: 42.1 keeps a tenth of them, by the seed 42
+    #[arg(short = 's', value_name = "SEED.FRACTION", help_heading = "Filters", conflicts_with_all = ["subsample", "subsample-seed"])]
+    sample: Option<String>,
+    /// Drop reads without a read group
+    #[arg(
+        short = 'n',
+        long = "exclude-no-read-group",
+        alias = "exclude-no-read_group",
+        help_heading = "Filters"
+    )]
+    grouped: bool,
+    /// Print help
+    #[arg(long, short = '?', action = ArgAction::Help)]
+    help: Option<bool>,
+    /// Ignored by samtools, too
+    #[arg(short = 'S', hide = true)]
+    s: bool,
+    #[arg(long, hide = true, value_name = "N")]
+    verbosity: Option<String>,
+    #[command(flatten)]
+    refused: Refused,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    filters: FilterFlags,
+}
+
+/// Flags of samtools view that readmill does not have, so that they are refused by name.
+#[derive(Args)]
+struct Refused {
+    #[arg(short = 'U', long, alias = "output-unselected", hide = true, value_name = "FILE")]
+    unoutput: Option<PathBuf>,
+    #[arg(long, hide = true, value_name = "FILE")]
+    save_counts: Option<PathBuf>,
+    #[arg(short = 'p', long, hide = true)]
+    unmap: bool,
+    #[arg(short = 'P', long, hide = true)]
+    fetch_pairs: bool,
+    #[arg(short = 't', long, hide = true, value_name = "FILE")]
+    fai_reference: Option<PathBuf>,
+    #[arg(long, alias = "region-file", hide = true, value_name = "FILE")]
+    regions_file: Option<PathBuf>,
+    #[arg(short = 'B', long = "remove-B", hide = true)]
+    remove_b: bool,
+    #[arg(short = 'z', long, hide = true, value_name = "FLAGS")]
+    sanitize: Option<String>,
+    #[arg(long, hide = true, value_name = "OPT")]
+    input_fmt_option: Vec<String>,
+    #[arg(long, hide = true, value_name = "OPT")]
+    output_fmt_option: Vec<String>,
+}
+
+impl Refused {
+    fn check(&self) -> Result<()> {
+        let flags = [
+            (
+                self.unoutput.is_some(),
+                "-U, which writes the reads that filters drop",
+                "put those for which an expression holds into another file: --move-to FILE='!(mapq >= 20)'",
+            ),
+            (
+                self.save_counts.is_some(),
+                "--save-counts",
+                "-v prints the numbers of reads that were read, dropped and written",
+            ),
+            (
+                self.unmap,
+                "-p, which makes reads unmapped instead of dropping them",
+                "drop them, or put them into another file by --move-to",
+            ),
+            (
+                self.fetch_pairs,
+                "-P, which fetches mates outside of the regions",
+                "make a list of the names in the regions (readmill view IN REGION | cut -f1 > names), and read their records: readmill view -N names IN",
+            ),
+            (
+                self.fai_reference.is_some(),
+                "-t, which makes a header of a .fai file",
+                "put a header with @SQ lines before the records: cat header.sam in.sam | readmill view -b -",
+            ),
+            (self.regions_file.is_some(), "--regions-file", "say -M -L FILE, which does the same"),
+            (self.remove_b, "-B, which collapses backward CIGAR operators", "no aligner writes them"),
+            (
+                self.sanitize.is_some(),
+                "-z",
+                "--clean-sam clips alignments at the ends of contigs; --fix-mates samtools sanitises as samtools fixmate",
+            ),
+            (
+                !self.input_fmt_option.is_empty(),
+                "--input-fmt-option",
+                "drop it: formats are told by content",
+            ),
+            (
+                !self.output_fmt_option.is_empty(),
+                "--output-fmt-option",
+                "say it behind the format (-O cram,no-ref), and the level by --level N",
+            ),
+        ];
+        match flags.into_iter().find(|(given, ..)| *given) {
+            Some((_, flag, way)) => Err(Error::usage(format!("readmill view has no {flag}")).hint(way)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The argument with a letter that only samtools view has for it, or without a name that means another filter there.
+fn with_letters_of_view(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "library" => arg.short('l'),
+        "min-query-length" => arg.short('m'),
+        "in-read-group" => arg.alias("read-group"),
+        "in-read-groups" => arg.alias("read-group-file"),
+        "read-group" => arg.long("replace-read-group").alias(None),
+        _ => arg,
+    }
+}
+
+impl ViewArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        self.refused.check()?;
+        let (input, regions) = self.regions()?;
+        let steps = Steps { filters: self.filters.filters_with(&self.implied()?)?, ..Steps::default() };
+        let mut plan = self.output.plan_of_format(self.format(), Command::View, vec![input], steps)?;
+        plan.regions = regions;
+        if !self.output.is_verbose() {
+            plan.resources.verbosity = Verbosity::Quiet;
+        }
+        if self.count {
+            plan.tallies.files.push((&count::SPEC, self.output.output_path().to_path_buf()));
+            plan.tallies = Tallies { files: plan.tallies.files, ..plan.tallies };
+            plan.destination = Destination::Nowhere;
+        }
+        if let Destination::Main(output, _) = &mut plan.destination {
+            output.content = match (self.header_only, self.with_header) {
+                (true, _) => Content::Header,
+                (_, true) => Content::All,
+                _ => Content::Records,
+            };
+            if output.index == Index::Auto {
+                output.index = Index::No;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Whether anything is written but standard output.
+    pub fn leaves_files(&self) -> bool {
+        self.output.output_path().as_os_str() != "-" || self.output.writes_others()
+    }
+
+    /// The format where -O does not say it: BAM and CRAM where that is asked for or the output is called so, BAM where a
+    /// level is said, else text.
+    fn format(&self) -> Format {
+        let path = self.output.output_path();
+        let named = |ending: &str| path.to_string_lossy().to_ascii_lowercase().ends_with(ending);
+        match () {
+            () if self.bam => Format::Bam,
+            () if self.cram => Format::Cram,
+            () if named(".sam.gz") => Format::SamGz,
+            () if named(".sam") => Format::Sam,
+            () if named(".cram") => Format::Cram,
+            () if named(".bam") || self.output.says_level() => Format::Bam,
+            () => Format::Sam,
+        }
+    }
+
+    /// The input and its regions.
+    fn regions(&self) -> Result<(PathBuf, Option<RegionRequest>)> {
+        let (input, marked) = self.input()?;
+        let mut texts = self.regions.clone();
+        let index = match self.customized_index {
+            true if texts.is_empty() => {
+                return Err(Error::usage("-X expects the index behind the input")
+                    .hint("write readmill view -X IN INDEX REGION"));
+            }
+            true => Some(texts.remove(0).into()),
+            false => marked,
+        };
+        let file = self.filters.path("overlap").filter(|_| self.use_index);
+        if file.is_some() && !texts.is_empty() {
+            return Err(Error::usage(
+                "-M takes regions from -L or from the command line, not from both",
+            )
+            .hint("put all regions into the BED file, or drop -M"));
+        }
+        let any = !texts.is_empty() || file.is_some();
+        let each_once = self.use_index;
+        Ok((input, any.then_some(RegionRequest { texts, file, each_once, index })))
+    }
+
+    /// The input, and the index that its name has behind `##idx##`.
+    fn input(&self) -> Result<(PathBuf, Option<PathBuf>)> {
+        let Some(input) = &self.input else {
+            if std::io::stdin().is_terminal() {
+                return Err(Error::usage("there is no input")
+                    .hint("readmill view FILE [REGION]..., or readmill view --help"));
+            }
+            return Ok((PathBuf::from("-"), None));
+        };
+        match input.to_str().and_then(|text| text.split_once("##idx##")) {
+            Some((file, index)) => Ok((file.into(), Some(Path::new(index).to_path_buf()))),
+            None => Ok((input.clone(), None)),
+        }
+    }
+
+    /// Filters that flags of their own mean.
+    fn implied(&self) -> Result<Vec<(&'static str, String)>> {
+        let mut more = Vec::new();
+        if let Some(text) = &self.sample {
+            let (seed, fraction) = sample(text)?;
+            more.push(("subsample", format!("0.{fraction}")));
+            more.extend(seed.map(|seed| ("subsample-seed", seed)));
+        }
+        if self.grouped {
+            more.push(("include", "[RG]".to_string()));
+        }
+        Ok(more)
+    }
+}
+
+/// The seed and the digits of the fraction in `42.1`; the seed is `None` for `auto.1`.
+fn sample(text: &str) -> Result<(Option<String>, String)> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = text.split_once('.').filter(|(_, fraction)| digits(fraction));
+    match parts {
+        Some(("auto", fraction)) => Ok((None, fraction.to_string())),
+        Some(("", fraction)) => Ok((Some("0".to_string()), fraction.to_string())),
+        Some((seed, fraction)) if digits(seed) => Ok((Some(seed.to_string()), fraction.to_string())),
+        _ => Err(Error::usage(format!("-s {text} is not a seed and a fraction"))
+            .hint("write -s 42.1 to keep a tenth of the templates, chosen by the seed 42")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sample;
+
+    #[test]
+    fn a_sample_is_a_seed_and_a_fraction() {
+        let of = |text: &str| sample(text).ok();
+        let some = |seed: &str, fraction: &str| Some((Some(seed.to_string()), fraction.to_string()));
+        assert_eq!(of("42.1"), some("42", "1"));
+        assert_eq!(of("0.25"), some("0", "25"));
+        assert_eq!(of(".5"), some("0", "5"));
+        assert_eq!(of("auto.5"), Some((None, "5".to_string())));
+        for bad in ["42", "", ".", "x.5", "1.x", "-1.5"] {
+            assert_eq!(of(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Finds the index of an input, and the regions of it that are read.
+
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use readmill_cram as cram;
+use readmill_filters::Overlap;
+use readmill_format::region::{Part, Region};
+use readmill_format::text;
+use readmill_input::regions::Regions;
+use readmill_record::{Error, Header, Ledger, Result, make_room};
+
+use crate::outputs::atomic_file::with_suffix;
+use crate::plan::{RegionRequest, no_index_of_a_pipe};
+use crate::process::console::Console;
+
+/// Ledger name of regions.
+const REGIONS: &str = "regions";
+
+/// Returns the regions that a request means.
+pub fn regions(request: &RegionRequest, header: &Header, ledger: &Ledger) -> Result<Regions> {
+    let (mut list, mut charge) = (Vec::new(), ledger.empty(REGIONS));
+    make_room(&mut list, request.texts.len(), &mut charge)?;
+    for text in &request.texts {
+        list.push(Region::parse(text, header).map_err(Error::usage)?);
+    }
+    if let Some(path) = &request.file {
+        let overlap = Overlap::open(path, header, ledger)?;
+        make_room(&mut list, overlap.regions().len(), &mut charge)?;
+        list.extend(overlap.regions().iter().map(|&(contig, start, end)| {
+            let (start, end) = (i64::from(start), i64::from(end));
+            // One without bases is overlapped by reads on both sides of it.
+            let around = i64::from(start == end);
+            Region::Part(Part { contig, start: (start - around).max(0), end: end + around })
+        }));
+    }
+    match request.each_once {
+        true => Ok(Regions::united(list, charge)),
+        false => Regions::in_turn(list, charge),
+    }
+}
+
+/// Returns the index of a file, warns if it is older than the file.
+///
+/// # Errors
+/// The file is of a kind without an index, or has none.
+pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<PathBuf> {
+    let shown = path.display();
+    let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file() && path.as_os_str() != "-");
+    let Some(meta) = meta else {
+        return Err(no_index_of_a_pipe());
+    };
+    let endings = match kind(path)? {
+        Kind::Bgzf => [".csi", ".bai"].as_slice(),
+        Kind::Cram => &[".crai"],
+        Kind::Other => {
+            let what =
+                format!("regions are found by an index, and {shown}, which is plain SAM, has none");
+            return Err(Error::usage(what).hint(format!(
+                "make a BAM file of it: readmill sort {shown} -o OUT.bam; or choose reads by -L BED"
+            )));
+        }
+    };
+    if let Some(index) = given {
+        std::fs::metadata(index)
+            .map_err(|e| Error::io(format!("{} cannot be read", index.display()), &e))?;
+        warn_of_age(path, &meta, index, console);
+        return Ok(index.to_path_buf());
+    }
+    let names = endings.iter().flat_map(|ending| {
+        [with_suffix(path, ending), path.with_extension(ending.trim_start_matches('.'))]
+    });
+    let found: Vec<PathBuf> = names.filter(|name| name.is_file()).collect();
+    let fresh = found.iter().find(|index| !is_older(index, &meta));
+    match fresh.or(found.first()) {
+        Some(index) => {
+            warn_of_age(path, &meta, index, console);
+            Ok(index.clone())
+        }
+        None => {
+            let name = with_suffix(path, endings[endings.len() - 1]);
+            let what = format!("{shown} has no index ({} is not there)", name.display());
+            Err(Error::usage(what).hint(format!(
+                "make it: readmill index {shown}; if the file is not sorted, sort it: readmill sort {shown} -o OUT.bam"
+            )))
+        }
+    }
+}
+
+fn is_older(index: &Path, file: &Metadata) -> bool {
+    let modified = std::fs::metadata(index).and_then(|meta| meta.modified());
+    modified.is_ok_and(|index| file.modified().is_ok_and(|file| index < file))
+}
+
+fn warn_of_age(path: &Path, file: &Metadata, index: &Path, console: &Console) {
+    if is_older(index, file) {
+        let (path, index) = (path.display(), index.display());
+        console.warn(&format!("{index} is older than {path}; make it anew: readmill index {path}"));
+    }
+}
+
+enum Kind {
+    Bgzf,
+    Cram,
+    Other,
+}
+
+fn kind(path: &Path) -> Result<Kind> {
+    let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
+    let mut start = Vec::new();
+    File::open(path).map_err(failed)?.take(18).read_to_end(&mut start).map_err(failed)?;
+    Ok(match () {
+        () if text::is_bgzf(&start) => Kind::Bgzf,
+        () if start.starts_with(cram::MAGIC) => Kind::Cram,
+        () => Kind::Other,
+    })
+}
