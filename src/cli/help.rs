@@ -29,6 +29,20 @@ const SHORT: &[&str] = &[
 /// Commands whose flags with a letter are all in their short help: users know them from samtools.
 const WITH_LETTERS: &[&str] = &["filter", "merge", "sort", "view"];
 
+/// Flags of these commands that have a letter and are rarely needed.
+const RARE: &[&str] = &[
+    "customized-index",
+    "exclude-all-flags",
+    "exclude-no-read-group",
+    "fast",
+    "in-read-groups",
+    "library",
+    "min-query-length",
+    "uncompressed",
+    "with-tag",
+    "with-tag-in",
+];
+
 /// Examples for each command, by its words. All of them are parsed in a test.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
@@ -124,7 +138,9 @@ fn of(command: Command, above: &str) -> Command {
     let shorten = |arg: Arg| {
         let is_shown = arg.is_positional()
             || arg.get_long().is_none_or(|long| SHORT.contains(&long))
-            || shows_letters && arg.get_short().is_some();
+            || shows_letters
+                && arg.get_short().is_some()
+                && !arg.get_long().is_some_and(|long| RARE.contains(&long));
         let takes_value = arg.get_action().takes_values();
         arg.ignore_case(takes_value).hide_short_help(is_long && !is_shown)
     };

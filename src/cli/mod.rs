@@ -254,7 +254,6 @@ mod tests {
 
     #[test]
     fn no_flag_has_two_meanings() {
-        use clap::CommandFactory as _;
         super::help::complete(super::Cli::command()).debug_assert();
     }
 }

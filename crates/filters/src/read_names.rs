@@ -19,14 +19,14 @@ const NAMES: &str = "names of reads";
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
-        "read-names",
+        "qname-file",
         Value::File,
         "FILE",
         "Keep only reads whose names this file lists; ^FILE: drop those",
     )
-    .samtools(&["N", "qname-file"])],
+    .samtools(&["N"])],
     parse: |given, filters| {
-        filters.extend(given.path("read-names").map(|list| ReadNamesRequest { list }));
+        filters.extend(given.path("qname-file").map(|list| ReadNamesRequest { list }));
         Ok(())
     },
 };
@@ -49,7 +49,7 @@ impl ReadNamesRequest {
 
 impl Filter for ReadNamesRequest {
     fn words(&self) -> Vec<String> {
-        with_value("--read-names", self.list.display())
+        with_value("--qname-file", self.list.display())
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -105,7 +105,7 @@ pub struct ReadNames {
 
 impl Criterion for ReadNames {
     fn name(&self) -> &'static str {
-        "read-names"
+        "qname-file"
     }
 
     fn dropped(&self) -> &'static str {
