@@ -55,9 +55,10 @@ impl RunState<'_> {
         ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
     ) -> Result<Summary> {
         let duplicate_ends = self.duplicate_ends(decided)?;
+        // As in one run, whether there is an index is decided before it is known whether any read has a position.
+        let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header)?;
-        let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);

@@ -355,6 +355,8 @@ impl<'a> RunState<'a> {
         let RangeInput { slices, judgement, sites, table, range: [start, until], spill } = input;
         let duplicate_ends = self.duplicate_ends(decided)?;
         let from_file = self.step_from_file()?;
+        // As in one run, this is decided before it is known whether any read has a position.
+        let sorted = self.plan.order() == Order::Coordinate || self.header.claims_coordinate_order();
         self.set_written_order(slices.any_placed);
         let mut after_duplicates = std::mem::take(&mut self.after_duplicates);
         let recalibration = self.plan.steps.recalibration.as_ref();
@@ -395,7 +397,6 @@ impl<'a> RunState<'a> {
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };
-        let sorted = self.plan.order() == Order::Coordinate;
         let partition = if output.format == Format::Cram { CRAM_PARTITION } else { PARTITION };
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();

@@ -42,6 +42,16 @@ fn every_order_is_that_of_one_run() {
 }
 
 #[test]
+fn files_without_a_placed_read_are_sorted_as_in_one_run_with_or_without_an_index() {
+    for sample in samples::all(60).iter().filter(|sample| sample.name == "no read has a place") {
+        for order in ["coordinate", "minhash", "natural"] {
+            let command = format!("prep in/* -l 1 -o out/x.bam --sort {order}");
+            same(sample, &command, &["--shards 2 --ranges 2"]);
+        }
+    }
+}
+
+#[test]
 fn every_way_to_mark_duplicates_is_that_of_one_run() {
     let text = samples::text(1800, 900, 12);
     let inputs = [text.clone(), coordinate_sorted(&text), samples::scattered(&text, 1)];
