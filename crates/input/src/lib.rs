@@ -5,7 +5,9 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod claim;
 pub mod regions;
+mod selection;
 mod signature;
 
 use std::io::{Cursor, Read};
@@ -15,15 +17,14 @@ use readmill_cram as cram;
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, block_reader};
 use readmill_format::chain::Opened;
-use readmill_format::reference::Fasta;
 use readmill_format::sam::LineParser;
-use readmill_record::{Charge, Error, Header, Ledger, Limit, Result, make_room};
+use readmill_record::{Charge, Error, Header, Limit, Result, make_room};
 
-use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions, Selection};
+pub use claim::{Claim, OpenOptions};
+use claim::{TEXT_CHUNK, is_long, text_bound};
+use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions};
+pub use selection::Selection;
 pub use signature::{ENDING, check_ending};
-
-/// Bytes of SAM text opened together.
-const TEXT_CHUNK: usize = 1 << 19;
 
 /// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
@@ -40,98 +41,12 @@ enum Format {
     Regions(RegionReader),
 }
 
-/// Options of opening an input.
-#[derive(Clone, Default)]
-pub struct OpenOptions {
-    /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
-    pub allow_missing_eof: bool,
-    /// The most bytes that a line of SAM may take.
-    pub most: Limit,
-    /// The ledger that pays for the header.
-    pub ledger: Ledger,
-    /// The most bytes that a container of CRAM may take, including its records.
-    pub container: Limit,
-    /// The reference that the reads were aligned to, where CRAM needs it.
-    pub reference: Option<Fasta>,
-    /// Other places with the bases of contigs.
-    pub cache: cram::Cache,
-    /// The name of the file. htslib names reads after it if CRAM stores no names.
-    pub name: Vec<u8>,
-    /// Read no more than the header at first: regions or nothing will follow.
-    pub header_alone: bool,
-}
-
 /// An input being read.
 pub struct Source {
     header: Header,
     kind: Format,
     /// The setup of CRAM decoders.
     setup: Option<Arc<cram::Setup>>,
-}
-
-/// A part of the input, taken by one ticket.
-#[derive(Clone)]
-pub enum Claim {
-    /// Compressed blocks of a BAM file.
-    Blocks(Chunk),
-    /// Bytes of a BAM file that were inflated with its header.
-    Bytes(Vec<u8>),
-    /// Whole lines of SAM text.
-    Text(Vec<u8>),
-    /// A container of a CRAM file, and which of its reads are wanted; `None` means all.
-    Container(Box<cram::Container>, Option<Arc<Selection>>),
-}
-
-impl Claim {
-    /// Upper bound of the bytes of the claim's records as BAM.
-    pub fn bound(&self) -> usize {
-        match self {
-            Claim::Blocks(chunk) => chunk.inflated,
-            Claim::Bytes(bytes) => bytes.len(),
-            Claim::Text(text) => text_bound(text),
-            Claim::Container(container, _) => container.bound(),
-        }
-    }
-
-    /// Upper bound of the number of records, if it is known without decoding.
-    pub fn most_records(&self) -> Option<usize> {
-        match self {
-            Claim::Container(container, _) => Some(container.header.records),
-            _ => None,
-        }
-    }
-
-    /// Additional bytes that opening takes until the records are in place: a container of CRAM is larger than a
-    /// chunk of BAM, and its blocks are in memory together with its records.
-    pub fn working(&self) -> usize {
-        match self {
-            Claim::Container(container, _) => container.working().saturating_add(container.bound()),
-            // A long line of SAM is in memory together with its record.
-            Claim::Text(text) if is_long(text) => text.len() + self.bound(),
-            _ => 0,
-        }
-    }
-
-    /// Bytes of the claim in the input file.
-    pub fn read_bytes(&self) -> usize {
-        match self {
-            Claim::Blocks(chunk) => chunk.compressed.len(),
-            Claim::Bytes(_) => 0,
-            Claim::Text(text) => text.len(),
-            Claim::Container(container, _) => container.blocks().len(),
-        }
-    }
-}
-
-/// Upper bound of the bytes of lines of SAM as BAM. Two characters of a B:i array become four bytes; a minimal line of
-/// 22 characters has fixed fields of 38 bytes.
-fn text_bound(text: &[u8]) -> usize {
-    2 * text.len() + 64
-}
-
-/// Whether lines take more memory than a chunk of them usually does.
-fn is_long(text: &[u8]) -> bool {
-    text.len() > 2 * TEXT_CHUNK
 }
 
 /// The most bytes of records in one claim of BAM, for planning memory.

@@ -22,8 +22,8 @@ use readmill_format::region::{Part, Region};
 use readmill_record::{Error, Header, Result};
 
 use super::record::{RecordKind, whole};
-use super::{IndexedInput, Regions, foreign};
-use crate::{Claim, OpenOptions};
+use super::request::{IndexedInput, Regions, foreign};
+use crate::claim::{Claim, OpenOptions};
 
 /// Bytes of records that are claimed together.
 const FULL: usize = 1 << 19;

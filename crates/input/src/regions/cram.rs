@@ -9,8 +9,9 @@ use readmill_format::file_slice::FileSlice;
 use readmill_format::region::Region;
 use readmill_record::{Error, Header, Limit, Result, make_room};
 
-use super::{IndexedInput, Regions, Selection, foreign};
-use crate::{Claim, OpenOptions};
+use super::request::{IndexedInput, Regions, foreign};
+use crate::claim::{Claim, OpenOptions};
+use crate::selection::Selection;
 
 /// Ledger name of the list of containers.
 const CONTAINERS: &str = "containers of regions";

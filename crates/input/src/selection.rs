@@ -1,0 +1,30 @@
+//! Which reads of a container of CRAM are wanted.
+
+use readmill_format::region::Part;
+use readmill_record::RecordRef;
+
+/// The reads of a container that are wanted.
+#[derive(Debug)]
+pub struct Selection {
+    /// In order, and separate.
+    pub(crate) parts: Vec<Part>,
+    /// Whether reads without a contig are wanted.
+    pub(crate) unplaced: bool,
+    /// Number of contigs.
+    pub(crate) n_ref: i32,
+}
+
+impl Selection {
+    /// Whether a record is wanted. One that is damaged is, so that whoever checks it finds that.
+    pub fn holds(&self, record: &[u8]) -> bool {
+        if RecordRef::check(record, self.n_ref).is_err() {
+            return true;
+        }
+        let record = RecordRef::new(record);
+        let Ok(contig) = u32::try_from(record.ref_id()) else { return self.unplaced };
+        let pos = i64::from(record.pos());
+        let next = self.parts.partition_point(|part| (part.contig, part.end) <= (contig, pos));
+        let next = self.parts.get(next).filter(|part| part.contig == contig);
+        next.is_some_and(|part| part.overlaps(pos, record.end()))
+    }
+}
