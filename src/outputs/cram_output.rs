@@ -7,7 +7,7 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
-use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
+use crate::plan::{CramStyle, Output};
 
 /// An output of CRAM.
 pub struct CramOutput {
@@ -21,8 +21,10 @@ impl CramOutput {
     /// Prepares a CRAM output for reads under `header`, whose contigs are charged to `ledger`.
     pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
         let references = references(&output.cram, header, ledger)?;
-        let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
-        let writing = EncoderOptions::new(header, output.cram.version, references, level, ledger);
+        let level = output.level.unwrap_or(output.cram.level()).max(1);
+        let version = output.cram.version;
+        let mut writing = EncoderOptions::new(header, version, references, level, ledger);
+        writing.profile = output.cram.profile;
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 

@@ -155,7 +155,7 @@ impl Destination {
     }
 
     /// The format, level and other settings of the files.
-    pub(super) fn settings(&self) -> Option<&Output> {
+    pub fn settings(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
             Destination::Split(split) => Some(&split.output),

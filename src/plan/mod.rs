@@ -121,6 +121,8 @@ pub struct Output {
 pub struct CramStyle {
     /// Version of the format.
     pub version: cram::Version,
+    /// How hard version 3.1 compresses.
+    pub profile: cram::Profile,
     /// Store all bases instead of differences from a reference.
     pub no_reference: bool,
     /// The reference.
@@ -130,6 +132,16 @@ pub struct CramStyle {
 }
 
 impl CramStyle {
+    /// The bytes of records in a container.
+    pub fn partition(&self) -> u64 {
+        cram::partition_bytes(self.version, self.profile)
+    }
+
+    /// The usual level of gzip.
+    pub fn level(&self) -> u8 {
+        if self.version >= cram::Version::V3_1 { self.profile.level() } else { DEFAULT_LEVEL }
+    }
+
     /// Whether reads are to be stored as differences from bases, and nothing says where these are.
     fn lacks_bases(&self) -> bool {
         !self.no_reference && self.reference.is_none() && self.cache.is_empty()
@@ -138,8 +150,13 @@ impl CramStyle {
 
 impl Default for CramStyle {
     fn default() -> Self {
-        let (version, cache) = (cram::Version::DEFAULT, cram::Cache::default());
-        CramStyle { version, no_reference: false, reference: None, cache }
+        CramStyle {
+            version: cram::Version::DEFAULT,
+            profile: cram::Profile::default(),
+            no_reference: false,
+            reference: None,
+            cache: cram::Cache::default(),
+        }
     }
 }
 
