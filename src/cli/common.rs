@@ -66,6 +66,9 @@ pub struct OutputFlags {
     /// Write no index
     #[arg(long, conflicts_with = "write_index")]
     no_index: bool,
+    /// Write the MD5 of the output to a file of its name and .md5, as hexadecimal digits
+    #[arg(long)]
+    md5: bool,
     /// Add no @PG line
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
@@ -297,7 +300,8 @@ impl OutputFlags {
         };
         let (codec, no_pg) = (self.codec, self.no_pg);
         let parts = usize::from(self.out_parts);
-        Output { parts, format, codec, level, index, no_pg, cram, ..Output::new(self.path()) }
+        let md5 = self.md5;
+        Output { parts, format, codec, level, index, no_pg, cram, md5, ..Output::new(self.path()) }
     }
 }
 

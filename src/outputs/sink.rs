@@ -244,7 +244,7 @@ impl Sink {
         self.files.go_to(part.start);
         match &writer.pending {
             Some((_, queue)) => {
-                let place = self.files.reserve(part.bytes.len());
+                let place = self.files.reserve(&part.bytes);
                 self.offset += part.bytes.len() as u64;
                 queue.lock().unwrap_or_else(PoisonError::into_inner).push((place, part));
             }
@@ -297,7 +297,12 @@ impl Sink {
         self.offset += end.len() as u64;
         self.files.sync()?;
         let Some(name) = self.files.name() else {
-            return Ok(CompleteOutput { files: self.files, index: None, bytes: self.offset });
+            return Ok(CompleteOutput {
+                files: self.files,
+                index: None,
+                md5: Vec::new(),
+                bytes: self.offset,
+            });
         };
         if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
             console.note("no index: the header says coordinate, but the records are in another order");
@@ -314,7 +319,8 @@ impl Sink {
             }
             _ => None,
         };
-        Ok(CompleteOutput { files: self.files, index, bytes: self.offset })
+        let md5 = self.files.write_md5()?;
+        Ok(CompleteOutput { files: self.files, index, md5, bytes: self.offset })
     }
 }
 

@@ -29,7 +29,7 @@ pub use command::Command;
 pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use duplicates::{DuplicateFlags, DuplicateMode, Duplicates, Metrics};
 pub use naming::check_index_mark;
-pub use parts::{MOST_PARTS, part_name};
+pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use tallies::Tallies;
@@ -114,6 +114,8 @@ pub struct Output {
     pub fastq: fastq::FastqStyle,
     /// How they become CRAM, if that is the format.
     pub cram: CramStyle,
+    /// Whether the MD5 of each file goes into another, whose name ends in `.md5`.
+    pub md5: bool,
 }
 
 /// How CRAM is written.
@@ -276,8 +278,8 @@ impl Output {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
         let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
-        let (parts, level, index, no_pg) = (1, None, Index::Auto, false);
-        Output { path, parts, format, codec, level, index, no_pg, fastq, cram }
+        let (parts, level, index, no_pg, md5) = (1, None, Index::Auto, false, false);
+        Output { path, parts, format, codec, level, index, no_pg, fastq, cram, md5 }
     }
 
     /// The same for a format that is not compressed.
@@ -291,6 +293,10 @@ impl Output {
         let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
+        }
+        if self.md5 && self.path.as_os_str() == "-" {
+            return Err(Error::usage("standard output is not a file, so there is no place for its MD5")
+                .hint("give the name of a file by -o, or drop --md5"));
         }
         if self.format == Format::Cram && self.cram.lacks_bases() {
             let what = "CRAM stores reads as differences from a reference, and there is none";

@@ -20,6 +20,9 @@ const FEW_BITS_COST: f64 = 400.0;
 /// From so many bytes on 32 states pay, which decoders take at once: they are 112 bytes more.
 const MANY: usize = 1 << 16;
 
+/// Runs are tried where a byte takes less than this by its order: else coding by the byte before is as good.
+const RUNS_PAY: f64 = 0.09;
+
 /// Smaller data is stored as it is.
 const LEAST: usize = 16;
 
@@ -100,7 +103,7 @@ impl Encoder {
         let alphabet = Alphabet::of(raw);
         let estimate = self.estimate(raw, &alphabet);
         let mut best = (estimate.best(), shape(false, false, &estimate));
-        if estimate.repeats > raw.len() / 2 {
+        if estimate.repeats > raw.len() / 2 && best.0 < RUNS_PAY * raw.len() as f64 {
             let cost = self.estimate_runs(raw, &estimate.repeating);
             best = better(best, (cost.0, Shape { pack: false, runs: true, order: cost.1 }));
         }
@@ -111,7 +114,7 @@ impl Encoder {
             let alphabet = Alphabet::of(&packed);
             let inner = self.estimate(&packed, &alphabet);
             best = better(best, (inner.best() + 20.0, shape(true, false, &inner)));
-            if inner.repeats > packed.len() / 2 {
+            if inner.repeats > packed.len() / 2 && inner.best() < RUNS_PAY * packed.len() as f64 {
                 let cost = self.estimate_runs(&packed, &inner.repeating);
                 best = better(best, (cost.0 + 20.0, Shape { pack: true, runs: true, order: cost.1 }));
             }
