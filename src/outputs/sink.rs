@@ -397,9 +397,12 @@ impl<'a> PartWriter<'a> {
         self.cram.is_none().then_some(EncoderSettings { format, codec, level, scheme })
     }
 
-    /// Whether the format is CRAM.
-    pub fn is_cram(&self) -> bool {
-        self.cram.is_some()
+    /// How many more copies of a long read are in memory while it is encoded as CRAM: its series, and one of them while
+    /// it is compressed; in 3.1 also its qualities in their other direction.
+    pub fn cram_copies(&self) -> u64 {
+        let copies =
+            |writing: &cram::EncoderOptions| if writing.version >= cram::Version::V3_1 { 4 } else { 3 };
+        self.cram.as_ref().map_or(0, copies)
     }
 
     /// An empty part.

@@ -96,7 +96,7 @@ impl Profile {
         match self {
             Profile::Fast | Profile::Normal => 4 << 20,
             Profile::Small => 8 << 20,
-            Profile::Archive => 32 << 20,
+            Profile::Archive => 16 << 20,
         }
     }
 

@@ -348,7 +348,8 @@ fn tokens(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
             b'0'..=b'9' => {
                 let digits =
                     rest.iter().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
-                (if rest[0] == b'0' && digits > 1 { DIGITS0 } else { DIGITS }, digits)
+                // A zero alone, too: samtools prints nothing of it as a number without leading zeros.
+                (if rest[0] == b'0' { DIGITS0 } else { DIGITS }, digits)
             }
             letter if letter.is_ascii_alphabetic() => {
                 match rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count() {
@@ -384,4 +385,17 @@ fn hash(name: &[u8]) -> usize {
         hash = (hash.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
     (hash >> 20) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_begins_with_zero_keeps_its_digits() {
+        let mut found = Vec::new();
+        tokens(b"a0b00cd10:7", 0, &mut found);
+        let kinds: Vec<u8> = found.iter().map(|token| token.kind).collect();
+        assert_eq!(kinds, [CHAR, DIGITS0, CHAR, DIGITS0, STRING, DIGITS, CHAR, DIGITS]);
+    }
 }

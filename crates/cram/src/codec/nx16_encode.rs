@@ -35,6 +35,8 @@ pub struct Encoder {
     dense: Vec<u8>,
     coded: Vec<u16>,
     counts: Vec<u32>,
+    /// The counts of pairs of the bytes as they are, while others are estimated.
+    plain_counts: Vec<u32>,
     frequencies: Vec<u16>,
     other_frequencies: Vec<u16>,
     symbols: Vec<Symbol>,
@@ -47,6 +49,8 @@ pub struct Encoder {
 struct Estimate {
     /// Bytes of order 0 and 1.
     costs: [f64; 2],
+    /// Bits of the sum of order 1; `None` where pairs were not counted.
+    bits: Option<u32>,
     /// Bytes that repeat the one before, of those symbols where most do.
     repeats: usize,
     /// These symbols.
@@ -102,6 +106,7 @@ impl Encoder {
         }
         let alphabet = Alphabet::of(raw);
         let estimate = self.estimate(raw, &alphabet);
+        std::mem::swap(&mut self.counts, &mut self.plain_counts);
         let mut best = (estimate.best(), shape(false, false, &estimate));
         if estimate.repeats > raw.len() / 2 && best.0 < RUNS_PAY * raw.len() as f64 {
             let cost = self.estimate_runs(raw, &estimate.repeating);
@@ -124,7 +129,8 @@ impl Encoder {
             return stored(raw, out);
         }
         let start = out.len();
-        self.shaped(raw, best.1, out);
+        std::mem::swap(&mut self.counts, &mut self.plain_counts);
+        self.shaped(raw, best.1, &alphabet, estimate.bits, out);
         if out.len() - start > raw.len() + 6 {
             out.truncate(start);
             stored(raw, out);
@@ -136,7 +142,7 @@ impl Encoder {
         let width = alphabet.counts.len();
         let n = alphabet.used.iter().filter(|used| **used).count();
         let mut estimate =
-            Estimate { costs: [0.0, f64::INFINITY], repeats: 0, repeating: [false; 256], n };
+            Estimate { costs: [0.0, f64::INFINITY], bits: None, repeats: 0, repeating: [false; 256], n };
         self.frequencies.clear();
         self.frequencies.resize(width, 0);
         normalise_to(1 << BITS, &alphabet.counts, &mut self.frequencies);
@@ -154,7 +160,8 @@ impl Encoder {
                 estimate.repeats += repeats as usize;
             }
         }
-        estimate.costs[1] = self.choose_bits(width).1 + 18.0 + 2.0 * n as f64;
+        let (bits, pairs) = self.choose_bits(width);
+        (estimate.bits, estimate.costs[1]) = (Some(bits), pairs + 18.0 + 2.0 * n as f64);
         estimate
     }
 
@@ -195,8 +202,15 @@ impl Encoder {
         }
     }
 
-    /// Appends `raw` in that form.
-    fn shaped(&mut self, raw: &[u8], shape: Shape, out: &mut Vec<u8>) {
+    /// Appends `raw` in that form; `bits` belong to the counts of its pairs.
+    fn shaped(
+        &mut self,
+        raw: &[u8],
+        shape: Shape,
+        alphabet: &Alphabet,
+        bits: Option<u32>,
+        out: &mut Vec<u8>,
+    ) {
         let wide = if raw.len() >= MANY { N32_OR_EXT } else { 0 };
         let head = out.len();
         out.push(wide | if shape.pack { PACK } else { 0 } | if shape.runs { RLE } else { 0 });
@@ -204,7 +218,7 @@ impl Encoder {
         let mut packed = std::mem::take(&mut self.packed);
         let mut bytes = raw;
         if shape.pack {
-            let list = Alphabet::of(raw).list();
+            let list = alphabet.list();
             packed.clear();
             pack::pack(raw, &list, &mut packed);
             out.push(list.len() as u8);
@@ -220,7 +234,7 @@ impl Encoder {
             let (literals, lengths) =
                 (std::mem::take(&mut self.literals), std::mem::take(&mut self.lengths));
             let mut coded = Vec::new();
-            self.entropy(&lengths, 0, n, &mut coded);
+            self.entropy(&lengths, &Alphabet::of(&lengths), 0, None, n, &mut coded);
             let small = coded.len() + 5 < lengths.len();
             put_uint7(out, (lengths.len() as u32) << 1 | u32::from(!small));
             put_uint7(out, literals.len() as u32);
@@ -230,20 +244,31 @@ impl Encoder {
             } else {
                 out.extend_from_slice(&lengths);
             }
-            self.finish(&literals, shape.order, n, head, out);
+            let alphabet = Alphabet::of(&literals);
+            self.finish(&literals, &alphabet, (shape.order, None), n, head, out);
             (self.literals, self.lengths) = (literals, lengths);
+        } else if shape.pack {
+            self.finish(bytes, &Alphabet::of(bytes), (shape.order, None), n, head, out);
         } else {
-            self.finish(bytes, shape.order, n, head, out);
+            self.finish(bytes, alphabet, (shape.order, bits), n, head, out);
         }
         self.packed = packed;
     }
 
     /// Appends the last step, which may be none, and sets its flag at `head`.
-    fn finish(&mut self, bytes: &[u8], order: u8, n: usize, head: usize, out: &mut Vec<u8>) {
+    fn finish(
+        &mut self,
+        bytes: &[u8],
+        alphabet: &Alphabet,
+        (order, bits): (u8, Option<u32>),
+        n: usize,
+        head: usize,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
         let order = if bytes.len() < 4 * n { 0 } else { order };
         if bytes.len() >= LEAST {
-            self.entropy(bytes, order, n, out);
+            self.entropy(bytes, alphabet, order, bits, n, out);
         }
         if bytes.len() < LEAST || out.len() - start >= bytes.len() {
             out.truncate(start);
@@ -254,16 +279,23 @@ impl Encoder {
         }
     }
 
-    /// Appends the states and tables of `bytes`, of which there are some.
-    fn entropy(&mut self, bytes: &[u8], order: u8, n: usize, out: &mut Vec<u8>) {
-        let alphabet = Alphabet::of(bytes);
+    /// Appends the states and tables of `bytes`, of which there are some. With `bits`, their pairs are counted already.
+    fn entropy(
+        &mut self,
+        bytes: &[u8],
+        alphabet: &Alphabet,
+        order: u8,
+        bits: Option<u32>,
+        n: usize,
+        out: &mut Vec<u8>,
+    ) {
         self.dense.clear();
         self.dense.extend(bytes.iter().map(|&byte| alphabet.of[byte as usize]));
         match (order, n) {
-            (0, 4) => self.order_0::<4>(&alphabet, out),
-            (0, _) => self.order_0::<32>(&alphabet, out),
-            (_, 4) => self.order_1::<4>(bytes, &alphabet, out),
-            (..) => self.order_1::<32>(bytes, &alphabet, out),
+            (0, 4) => self.order_0::<4>(alphabet, out),
+            (0, _) => self.order_0::<32>(alphabet, out),
+            (_, 4) => self.order_1::<4>(bytes, alphabet, bits, out),
+            (..) => self.order_1::<32>(bytes, alphabet, bits, out),
         }
     }
 
@@ -320,6 +352,16 @@ impl Encoder {
         }
     }
 
+    /// Scales counted pairs to a sum.
+    fn scale(&mut self, bits: u32, n: usize) {
+        self.frequencies.clear();
+        self.frequencies.resize(n * n, 0);
+        let rows = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
+        rows.for_each(|(counts, frequencies)| {
+            scale_row(bits, counts, frequencies);
+        });
+    }
+
     /// Scales counted pairs to both sums, keeps the better frequencies, and returns their bits and bytes.
     fn choose_bits(&mut self, n: usize) -> (u32, f64) {
         let mut costs = [0.0; 2];
@@ -345,9 +387,17 @@ impl Encoder {
         (BITS, costs[1])
     }
 
-    fn order_1<const N: usize>(&mut self, raw: &[u8], alphabet: &Alphabet, out: &mut Vec<u8>) {
+    fn order_1<const N: usize>(
+        &mut self,
+        raw: &[u8],
+        alphabet: &Alphabet,
+        bits: Option<u32>,
+        out: &mut Vec<u8>,
+    ) {
         let n = alphabet.counts.len();
-        self.count_pairs(raw, alphabet);
+        if bits.is_none() {
+            self.count_pairs(raw, alphabet);
+        }
         let part = raw.len() / N;
         for j in 1..N {
             // Each state begins after zero.
@@ -356,7 +406,13 @@ impl Encoder {
             self.counts[before * n + now] -= 1;
             self.counts[now] += 1;
         }
-        let (bits, _) = self.choose_bits(n);
+        let bits = match bits {
+            Some(bits) => {
+                self.scale(bits, n);
+                bits
+            }
+            None => self.choose_bits(n).0,
+        };
         self.put_contexts(alphabet, bits, out);
         self.symbols.clear();
         self.symbols.resize(n * n, Symbol::default());
@@ -416,7 +472,7 @@ impl Encoder {
         let mut coded = Vec::new();
         if table.len() > 1000 {
             let mut inner = Encoder::default();
-            inner.entropy(&table, 0, 4, &mut coded);
+            inner.entropy(&table, &Alphabet::of(&table), 0, None, 4, &mut coded);
         }
         let small = !coded.is_empty() && coded.len() + 6 < table.len();
         out.push((bits << 4) as u8 | u8::from(small));
