@@ -66,7 +66,7 @@ impl Chooser {
         Chooser {
             profile,
             gzip: Compressor::new(level),
-            rans: nx16_encode::Encoder::default(),
+            rans: nx16_encode::Encoder::new(profile == Profile::Fast),
             arith: arith_encode::Encoder::default(),
             names: names_encode::Encoder::default(),
             qualities: fqzcomp_encode::Encoder::default(),

@@ -25,7 +25,7 @@ struct Parameters {
 pub(super) const DEDUP: u8 = 2;
 /// All reads have the same length. (As in htscodecs; the specification says the opposite.)
 pub(super) const FIXED_LENGTH: u8 = 4;
-pub(super) const SELECTOR: u8 = 8;
+const SELECTOR: u8 = 8;
 pub(super) const QMAP: u8 = 16;
 pub(super) const PTAB: u8 = 32;
 pub(super) const DTAB: u8 = 64;

@@ -2,7 +2,7 @@
 //! context of the qualities before them, how many are left in the read, and how often they changed so far.
 
 use super::arith_encode::{Models, RangeEncoder};
-use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP, SELECTOR};
+use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP};
 use crate::num::put_uint7;
 
 /// What the coder needs of a read besides its qualities.
@@ -25,8 +25,6 @@ struct Style {
     pbits: u32,
     /// Bits of how often qualities changed.
     dbits: u32,
-    /// Bits of the mean quality of the read.
-    abits: u32,
 }
 
 /// More different qualities are not expected: SAM has 94.
@@ -39,17 +37,15 @@ pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
 #[derive(Default)]
 pub struct Encoder {
     qualities: Models,
-    others: Models,
+    /// The four bytes of lengths.
+    lengths: Models,
     /// Numbers of qualities, in the direction of sequencing.
     turned: Vec<u8>,
-    /// The mean of each read as a part of a context.
-    means: Vec<u8>,
 }
 
-/// Contexts of the models that are not for qualities, all of 256 symbols: four bytes of a length, and three of a bit.
-const DUPLICATE: usize = 4;
-const REVERSE: usize = 5;
-const MEAN: usize = 6;
+/// Contexts of models of bits: whether a read has the qualities of the one before it, and whether it is turned.
+const DUPLICATE: usize = 0;
+const REVERSE: usize = 1;
 
 impl Encoder {
     /// Appends the qualities `raw` of `reads`; returns false, and appends nothing of use, where it cannot hold them.
@@ -69,9 +65,7 @@ impl Encoder {
             return false;
         }
         self.turn(raw, reads, &numbers);
-        let style = style(map.len(), sum);
-        self.take_means(reads, style.abits);
-        let job = Job::new(style, reads, map, &self.turned);
+        let job = Job::new(style(map.len()), reads, map, &self.turned);
         job.head(sum, out);
         self.code(&job, reads, out);
         true
@@ -94,53 +88,21 @@ impl Encoder {
         }
     }
 
-    /// Divides reads by their mean quality into as many groups of about the same size as `bits` can number.
-    fn take_means(&mut self, reads: &[QualityRead], bits: u32) {
-        self.means.clear();
-        if bits == 0 {
-            return;
-        }
-        let mut rest = &self.turned[..];
-        let mut fine = Vec::with_capacity(reads.len());
-        let mut histogram = [0u32; 1024];
-        for read in reads {
-            let (own, others) = rest.split_at(read.length as usize);
-            let sum: u64 = own.iter().map(|&q| u64::from(q)).sum();
-            let mean = (8 * sum / u64::from(read.length)).min(1023) as u16;
-            histogram[mean as usize] += 1;
-            fine.push(mean);
-            rest = others;
-        }
-        let (mut group, mut so_far, mut groups) = (0u32, 0u64, [0u8; 1024]);
-        for (of, &n) in groups.iter_mut().zip(&histogram) {
-            *of = group as u8;
-            so_far += u64::from(n);
-            group = ((so_far << bits) / reads.len() as u64).min((1 << bits) - 1) as u32;
-        }
-        self.means.extend(fine.iter().map(|&mean| groups[mean as usize]));
-    }
-
     fn code(&mut self, job: &Job, reads: &[QualityRead], out: &mut Vec<u8>) {
-        let Encoder { qualities, others, turned, means } = self;
+        let Encoder { qualities, lengths, turned } = self;
         qualities.reset(1 << 16, job.map.len() + 1);
         qualities.reserve(turned.len());
         let mut bits = Models::default();
-        others.reset(4, 256);
-        bits.reset(7, 2);
-        let mut groups = Models::default();
-        groups.reset(1, 1 << job.style.abits);
+        lengths.reset(4, 256);
+        bits.reset(2, 2);
         let mut coder = RangeEncoder::new(out);
         let (mut at, mut before) = (0usize, 0usize);
         for (number, read) in reads.iter().enumerate() {
             let length = read.length as usize;
             let own = &turned[at..at + length];
-            let mean = means.get(number).copied().unwrap_or(0);
-            if job.style.abits > 0 {
-                groups.put(0, u32::from(mean), &mut coder);
-            }
             if number == 0 || !job.is_fixed {
                 for (context, byte) in read.length.to_le_bytes().into_iter().enumerate() {
-                    others.put(context, u32::from(byte), &mut coder);
+                    lengths.put(context, u32::from(byte), &mut coder);
                 }
             }
             if job.turns {
@@ -154,12 +116,11 @@ impl Encoder {
                     continue;
                 }
             }
-            job.read(own, mean, qualities, &mut coder);
+            job.read(own, qualities, &mut coder);
             at += length;
             before = length;
         }
         coder.finish();
-        let _ = MEAN;
     }
 }
 
@@ -174,18 +135,16 @@ struct Job {
     /// Parts of contexts in place: by what is left, and by the number of changes.
     ptab: Vec<u16>,
     dtab: Vec<u16>,
-    pshift: u32,
 }
 
-/// The style for so many different qualities, and so many in all.
-fn style(symbols: usize, sum: usize) -> Style {
-    let _ = sum;
+/// The style for so many different qualities.
+fn style(symbols: usize) -> Style {
     match symbols {
-        0..=2 => Style { qbits: 8, qshift: 1, pbits: 5, dbits: 2, abits: 0 },
-        3..=4 => Style { qbits: 8, qshift: 2, pbits: 5, dbits: 2, abits: 0 },
-        5..=8 => Style { qbits: 9, qshift: 3, pbits: 5, dbits: 2, abits: 0 },
-        9..=16 => Style { qbits: 8, qshift: 4, pbits: 5, dbits: 2, abits: 0 },
-        _ => Style { qbits: 10, qshift: 5, pbits: 4, dbits: 2, abits: 0 },
+        0..=2 => Style { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
+        3..=4 => Style { qbits: 8, qshift: 2, pbits: 5, dbits: 2 },
+        5..=8 => Style { qbits: 9, qshift: 3, pbits: 5, dbits: 2 },
+        9..=16 => Style { qbits: 8, qshift: 4, pbits: 5, dbits: 2 },
+        _ => Style { qbits: 10, qshift: 5, pbits: 4, dbits: 2 },
     }
 }
 
@@ -213,29 +172,22 @@ impl Job {
             map,
             ptab: (0..1024).map(|left| place(left >> pshift, pbits, qbits)).collect(),
             dtab: (0..256u32).map(|n| place((n / 2).isqrt(), dbits, qbits + pbits)).collect(),
-            pshift,
         }
     }
 
     /// Appends the parameters.
     fn head(&self, size: usize, out: &mut Vec<u8>) {
-        let Style { qbits, qshift, pbits, dbits, abits } = self.style;
+        let Style { qbits, qshift, pbits, dbits } = self.style;
         put_uint7(out, size as u32);
         out.push(5);
-        // Whether there are selectors, which choose no other parameters, and whether reads are turned.
-        out.push(if abits > 0 { 2 } else { 0 } | if self.turns { 4 } else { 0 });
-        if abits > 0 {
-            out.push((1 << abits) - 1);
-            put_table(&[0; 256], out);
-        }
+        out.push(if self.turns { 4 } else { 0 });
         out.extend([0, 0]); // the first context
         let mut flags = if self.has_duplicates { DEDUP } else { 0 };
         flags |= if self.is_fixed { FIXED_LENGTH } else { 0 };
         flags |= QMAP | if pbits > 0 { PTAB } else { 0 } | if dbits > 0 { DTAB } else { 0 };
-        flags |= if abits > 0 { SELECTOR } else { 0 };
         out.extend([flags, self.map.len() as u8]);
         out.push((qbits << 4 | qshift) as u8);
-        out.push((qbits + pbits + dbits) as u8 & 15);
+        out.push(0); // where a selector of parameters would be in a context
         out.push((qbits << 4 | (qbits + pbits) & 15) as u8);
         out.extend_from_slice(&self.map);
         if pbits > 0 {
@@ -248,23 +200,19 @@ impl Job {
 
     /// Encodes the qualities of one read.
     #[inline]
-    fn read(&self, own: &[u8], mean: u8, models: &mut Models, coder: &mut RangeEncoder<'_>) {
-        let Style { qbits, qshift, pbits, dbits, abits } = self.style;
+    fn read(&self, own: &[u8], models: &mut Models, coder: &mut RangeEncoder<'_>) {
+        let Style { qbits, qshift, .. } = self.style;
         let mask = (1u32 << qbits) - 1;
-        // The first context is 0 in any group.
-        let group = if abits > 0 { u32::from(mean) << (qbits + pbits + dbits) } else { 0 };
         let (mut context, mut recent, mut changes, mut before) = (0u32, 0u32, 0usize, 0u8);
         for (&q, left) in own.iter().zip((1..=own.len()).rev()) {
             models.put(context as usize, u32::from(q), coder);
-            recent = recent << qshift;
+            recent <<= qshift;
             recent = recent.wrapping_add(u32::from(q));
             context = recent & mask;
             context += u32::from(self.ptab[left.min(1023)]) + u32::from(self.dtab[changes.min(255)]);
-            context = (context + group) & 0xffff;
             changes += usize::from(before != q);
             before = q;
         }
-        let _ = self.pshift;
     }
 }
 

@@ -32,6 +32,8 @@ const MOST_PACKED: usize = 16;
 /// Encodes bytes, and keeps its memory.
 #[derive(Default)]
 pub struct Encoder {
+    /// Whether time counts more than the last bytes.
+    quick: bool,
     dense: Vec<u8>,
     coded: Vec<u16>,
     counts: Vec<u32>,
@@ -55,11 +57,13 @@ struct Estimate {
     repeats: usize,
     /// These symbols.
     repeating: [bool; 256],
-    /// Number of different symbols.
-    n: usize,
 }
 
 impl Estimate {
+    /// Nothing was counted.
+    const NONE: Estimate =
+        Estimate { costs: [f64::INFINITY; 2], bits: None, repeats: 0, repeating: [false; 256] };
+
     fn best(&self) -> f64 {
         self.costs[0].min(self.costs[1])
     }
@@ -74,6 +78,11 @@ struct Shape {
 }
 
 impl Encoder {
+    /// An encoder that saves time where it is to be `quick`.
+    pub fn new(quick: bool) -> Self {
+        Encoder { quick, ..Encoder::default() }
+    }
+
     /// Appends `raw` in the form that is smallest by an estimate; in stripes of `width` bytes where that is smaller yet.
     pub fn encode(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let start = out.len();
@@ -105,14 +114,20 @@ impl Encoder {
             return stored(raw, out);
         }
         let alphabet = Alphabet::of(raw);
-        let estimate = self.estimate(raw, &alphabet);
+        let few = (2..=MOST_PACKED).contains(&alphabet.list().len());
+        let enough = if self.quick { MANY } else { 4 * MANY };
+        // Pairs of packed symbols say at least as much as symbols do, and are half as many.
+        let estimate = match few && raw.len() >= enough {
+            true => Estimate::NONE,
+            false => self.estimate(raw, &alphabet),
+        };
         std::mem::swap(&mut self.counts, &mut self.plain_counts);
         let mut best = (estimate.best(), shape(false, false, &estimate));
         if estimate.repeats > raw.len() / 2 && best.0 < RUNS_PAY * raw.len() as f64 {
             let cost = self.estimate_runs(raw, &estimate.repeating);
             best = better(best, (cost.0, Shape { pack: false, runs: true, order: cost.1 }));
         }
-        if (2..=MOST_PACKED).contains(&estimate.n) {
+        if few {
             let mut packed = std::mem::take(&mut self.packed);
             packed.clear();
             pack::pack(raw, &alphabet.list(), &mut packed);
@@ -142,7 +157,7 @@ impl Encoder {
         let width = alphabet.counts.len();
         let n = alphabet.used.iter().filter(|used| **used).count();
         let mut estimate =
-            Estimate { costs: [0.0, f64::INFINITY], bits: None, repeats: 0, repeating: [false; 256], n };
+            Estimate { costs: [0.0, f64::INFINITY], bits: None, repeats: 0, repeating: [false; 256] };
         self.frequencies.clear();
         self.frequencies.resize(width, 0);
         normalise_to(1 << BITS, &alphabet.counts, &mut self.frequencies);
