@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use readmill_cram::{
-    Cache, Container, Decoder, EOF, Encoder, EncoderOptions, MAGIC, Reader, References, Setup, Version,
-    header_container,
+    Cache, Container, Decoder, EOF, Encoder, EncoderOptions, MAGIC, Profile, Reader, References, Setup,
+    Version, header_container,
 };
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::{Reference, ReferenceFiles};
@@ -33,7 +33,8 @@ struct State {
     header: Header,
     references: References,
     decoders: HashMap<u8, Decoder>,
-    encoder: Encoder,
+    /// Of version 3.0, and of each profile of 3.1.
+    encoders: Vec<Encoder>,
 }
 
 thread_local! {
@@ -53,10 +54,16 @@ impl State {
         let references =
             References::new(header, Some(&reference), &Cache::default(), &Ledger::unlimited())
                 .unwrap_or_else(|e| panic!("the references are refused: {e}"));
-        let writing =
-            EncoderOptions::new(header, Version::DEFAULT, Some(references.clone()), 1, &memory());
-        let (header, encoder) = (header.clone(), Encoder::new(&writing));
-        State { header, references, decoders: HashMap::new(), encoder }
+        let encoder = |version, profile| {
+            let mut writing =
+                EncoderOptions::new(header, version, Some(references.clone()), 1, &memory());
+            writing.profile = profile;
+            Encoder::new(&writing)
+        };
+        let profiles = Profile::ALL.into_iter().map(|(_, profile)| encoder(Version::V3_1, profile));
+        let plain = encoder(Version::DEFAULT, Profile::default());
+        let encoders = std::iter::once(plain).chain(profiles).collect();
+        State { header: header.clone(), references, decoders: HashMap::new(), encoders }
     }
 
     fn decoder(&mut self, version: u8) -> &mut Decoder {
@@ -68,12 +75,13 @@ impl State {
         })
     }
 
-    /// A file of one batch.
-    fn encode(&mut self, batch: &Batch) -> Result<Vec<u8>> {
+    /// A file of one batch, by the encoder of that number.
+    fn encode(&mut self, batch: &Batch, by: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let encoded = self.encoder.partition(batch, &mut bytes)?;
+        let encoded = self.encoders[by].partition(batch, &mut bytes)?;
         encoded.set_record_counters(&mut bytes, 0);
-        let mut file = header_container(&self.header, Version::DEFAULT)?;
+        let version = if by == 0 { Version::DEFAULT } else { Version::V3_1 };
+        let mut file = header_container(&self.header, version)?;
         file.extend_from_slice(&bytes);
         file.extend_from_slice(&EOF);
         Ok(file)
@@ -245,7 +253,7 @@ fn batches() -> Vec<Batch> {
 pub fn containers() -> Vec<Vec<u8>> {
     STATE.with_borrow_mut(|state| {
         let pieces = |batch: &Batch| {
-            let file = state.encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
+            let file = state.encode(batch, 0).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
             let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MOST, &memory()).ok();
             let container = reader.as_mut().and_then(|reader| reader.claim(Vec::new()).ok().flatten());
             piece_by_piece(&container.unwrap_or_else(|| panic!("a seed is not read")))
@@ -321,7 +329,7 @@ pub fn codec(bytes: &[u8]) {
 
 /// Seeds of [`files`].
 pub fn whole_files() -> Vec<Vec<u8>> {
-    let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch));
+    let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch, 0));
     let file = |batch: &Batch| encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
     batches()[1..].iter().map(file).collect()
 }
@@ -404,34 +412,37 @@ pub fn records(bytes: &[u8]) {
                 batch.push(&raw, Stamp::default()).expect("a short record");
             }
         }
-        let Some(once) = there_and_back(state, &batch) else { return };
-        let Some(twice) = there_and_back(state, &once) else {
-            panic!("records that came of CRAM are refused")
-        };
-        let texts = [&once, &twice].map(|batch| {
-            let mut text = Vec::new();
-            batch.records().for_each(|(_, record)| sam::write_record(&state.header, record, &mut text));
-            text
-        });
-        assert!(
-            texts[0] == texts[1],
-            "{}\nis not\n{}",
-            texts[0].escape_ascii(),
-            texts[1].escape_ascii()
-        );
+        // Version 3.0, and one of the profiles of 3.1.
+        for by in [0, 1 + bytes.len() % Profile::ALL.len()] {
+            come_back(state, &batch, by);
+        }
     });
 }
 
+/// Records that were encoded and decoded once come back as they are the next time.
+fn come_back(state: &mut State, batch: &Batch, by: usize) {
+    let Some(once) = there_and_back(state, batch, by) else { return };
+    let Some(twice) = there_and_back(state, &once, by) else {
+        panic!("records that came of CRAM are refused")
+    };
+    let texts = [&once, &twice].map(|batch| {
+        let mut text = Vec::new();
+        batch.records().for_each(|(_, record)| sam::write_record(&state.header, record, &mut text));
+        text
+    });
+    assert!(texts[0] == texts[1], "{}\nis not\n{}", texts[0].escape_ascii(), texts[1].escape_ascii());
+}
+
 /// The records after they were encoded and decoded, unless they cannot be encoded.
-fn there_and_back(state: &mut State, batch: &Batch) -> Option<Batch> {
-    let file = match state.encode(batch) {
+fn there_and_back(state: &mut State, batch: &Batch, by: usize) -> Option<Batch> {
+    let file = match state.encode(batch, by) {
         Ok(file) => file,
         Err(error) => {
             expect_refusal(&error);
             return None;
         }
     };
-    let (back, fault) = state.decode(file, 0);
+    let (back, fault) = state.decode(file, if by == 0 { 0 } else { 2 });
     assert!(fault.is_none(), "what was encoded is refused: {fault:?}");
     assert_eq!(back.len(), batch.len(), "records are lost");
     Some(back)

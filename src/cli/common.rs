@@ -10,7 +10,7 @@ use readmill::plan::{
     Resources, Steps, Tallies, Verbosity, one_of,
 };
 use readmill::{Plan, limit};
-use readmill_cram::Cache;
+use readmill_cram::{Cache, Profile, Version};
 use readmill_filters::tally::{TALLIES, TallySpec};
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
@@ -51,7 +51,7 @@ pub struct OutputFlags {
     out_parts: u16,
     /// Output format: bam, sam, sam.gz or cram [default: by the output's name, else bam]
     ///
-    /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.0 or cram,no-ref [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]
+    /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.1, cram,small or cram,no-ref [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = parse_format)]
     output_format: Option<OutputFormat>,
     /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
@@ -72,6 +72,9 @@ pub struct OutputFlags {
     /// Write no index
     #[arg(long, conflicts_with = "write_index")]
     no_index: bool,
+    /// Write the MD5 of the output to a file of its name and .md5, as hexadecimal digits
+    #[arg(long)]
+    md5: bool,
     /// Add no @PG line
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
@@ -138,6 +141,16 @@ enum LogFormat {
 struct OutputFormat {
     format: Format,
     no_reference: bool,
+    /// Version of CRAM, and how hard 3.1 compresses.
+    version: Version,
+    profile: Profile,
+}
+
+impl From<Format> for OutputFormat {
+    fn from(format: Format) -> Self {
+        let (version, profile) = (Version::DEFAULT, Profile::default());
+        OutputFormat { format, no_reference: false, version, profile }
+    }
 }
 
 /// Reads a format such as `bam` or `cram,version=3.0,no-ref`.
@@ -151,20 +164,33 @@ fn parse_format(text: &str) -> std::result::Result<OutputFormat, String> {
         Some("cram") => Format::Cram,
         _ => return Err(format!("{text:?} is none of bam, sam, sam.gz and cram")),
     };
-    let mut no_reference = false;
+    let (mut wanted, mut version, mut profile) = (OutputFormat::from(format), None, None);
     for word in words {
+        let named = word.strip_prefix("profile=").unwrap_or(word);
         match word {
-            "version=3.0" if format == Format::Cram => {}
-            "no-ref" | "no_ref" if format == Format::Cram => no_reference = true,
-            "version=3.1" => return Err("CRAM 3.1 is read, but not written: write version=3.0".into()),
-            _ => {
-                return Err(format!(
-                    "{word:?} says nothing of this format; of CRAM, version=3.0 and no-ref do"
-                ));
+            _ if format != Format::Cram => {
+                return Err(format!("{word:?} says nothing of this format; only CRAM has more to say"));
             }
+            "version=3.0" => version = Some(Version::DEFAULT),
+            "version=3.1" => version = Some(Version::V3_1),
+            "no-ref" | "no_ref" => wanted.no_reference = true,
+            _ => match Profile::ALL.iter().find(|(name, _)| *name == named) {
+                Some(&(_, known)) => profile = Some(known),
+                None => {
+                    return Err(format!(
+                        "{word:?} says nothing of CRAM; version=3.0, version=3.1, no-ref, and the profiles fast, normal, small and archive of 3.1 do"
+                    ));
+                }
+            },
         }
     }
-    Ok(OutputFormat { format, no_reference })
+    if version == Some(Version::DEFAULT) && profile.is_some() {
+        return Err("version 3.0 has no profiles: write version=3.1".into());
+    }
+    // A profile asks for the version that has it.
+    wanted.version = version.unwrap_or(if profile.is_some() { Version::V3_1 } else { Version::DEFAULT });
+    wanted.profile = profile.unwrap_or_default();
+    Ok(wanted)
 }
 
 /// Values of `--write-index`.
@@ -287,7 +313,7 @@ impl OutputFlags {
     /// The format that is asked for, else that of the name.
     fn format(&self, of_name: impl Fn(&Path) -> Result<Format>) -> Result<OutputFormat> {
         plan::check_index_mark(self.path())?;
-        let by_name = || Ok(OutputFormat { format: of_name(self.path())?, no_reference: false });
+        let by_name = || of_name(self.path()).map(OutputFormat::from);
         self.output_format.map_or_else(by_name, Ok)
     }
 
@@ -313,12 +339,12 @@ impl OutputFlags {
 
     fn output(
         &self,
-        OutputFormat { format, no_reference }: OutputFormat,
+        OutputFormat { format, no_reference, version, profile }: OutputFormat,
         resources: &Resources,
     ) -> Output {
         let reference = resources.reference.clone();
         let cache = Cache::of_environment();
-        let cram = CramStyle { no_reference, reference, cache, ..CramStyle::default() };
+        let cram = CramStyle { version, profile, no_reference, reference, cache };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
             Some(Some(format)) => Index::Kind(format),
@@ -332,7 +358,8 @@ impl OutputFlags {
         };
         let (codec, no_pg) = (self.codec, self.no_pg);
         let parts = usize::from(self.out_parts);
-        Output { parts, format, codec, level, index, no_pg, cram, ..Output::new(self.path()) }
+        let md5 = self.md5;
+        Output { parts, format, codec, level, index, no_pg, cram, md5, ..Output::new(self.path()) }
     }
 }
 

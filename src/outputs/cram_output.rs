@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use readmill_cram::{self as cram, Crai, Encoded, EncoderOptions, References};
+use readmill_cram::{self as cram, Crai, Encoded, EncoderOptions, References, Version};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
-use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
+use crate::plan::{CramStyle, Output};
 
 /// An output of CRAM.
 pub struct CramOutput {
@@ -21,8 +21,10 @@ impl CramOutput {
     /// Prepares a CRAM output for reads under `header`, whose contigs are charged to `ledger`.
     pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
         let references = references(&output.cram, header, ledger)?;
-        let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
-        let writing = EncoderOptions::new(header, output.cram.version, references, level, ledger);
+        let level = output.level.unwrap_or(output.cram.level()).max(1);
+        let version = output.cram.version;
+        let mut writing = EncoderOptions::new(header, version, references, level, ledger);
+        writing.profile = output.cram.profile;
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 
@@ -54,12 +56,16 @@ fn references(style: &CramStyle, header: &Header, ledger: &Ledger) -> Result<Opt
     References::new(header, fasta.as_ref(), cache, ledger).map(Some)
 }
 
-/// Adds the M5 that CRAM needs to the @SQ lines, for the contigs of the reference. Refuses a reference whose M5 differs
+/// Adds the M5 that CRAM needs to the @SQ lines, for the contigs of the reference; in version 3.1 also UR, the path by
+/// which samtools finds it. (Files of version 3.0 stay byte for byte what they were, wherever the reference lies.) Refuses a reference whose M5 differs
 /// from the header, as samtools does. Without a reference, some contig must have bases under its M5.
 pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result<()> {
-    let reference = match &output.cram {
+    let (reference, path) = match &output.cram {
         CramStyle { no_reference: true, .. } => return Ok(()),
-        CramStyle { reference: Some(reference), .. } => reference.open(ledger)?,
+        CramStyle { reference: Some(reference), version, .. } => {
+            let path = (*version >= Version::V3_1).then(|| std::path::absolute(reference.path()).ok());
+            (reference.open(ledger)?, path.flatten())
+        }
         style => {
             let found = references(style, header, ledger)?.is_none_or(|references| references.has_any());
             return if found { Ok(()) } else { Err(nowhere()) };
@@ -74,6 +80,12 @@ pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result
             None => line.set(b"M5", md5.as_bytes()),
             Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
             Some(told) => return Err(another(line, told, &md5)),
+        }
+        // A field of a line has no tab and no line break.
+        if let Some(path) = path.as_ref().map(|path| path.as_os_str().as_encoded_bytes())
+            && !path.iter().any(u8::is_ascii_control)
+        {
+            line.set(b"UR", path);
         }
     }
     header.replace(b"SQ", lines, &[])

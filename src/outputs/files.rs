@@ -7,11 +7,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use md5::{Digest, Md5};
 use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
 use readmill_record::{Error, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
-use crate::plan::{MOST_PARTS, Output, part_name};
+use crate::plan::{MOST_PARTS, Output, md5_name, part_name};
 
 /// The files of an output, in their order.
 pub struct OutputFiles {
@@ -24,6 +25,9 @@ pub struct OutputFiles {
     at: usize,
     /// Bytes of all records to come, as BAM.
     expected: u64,
+    /// The MD5 of each file so far, if it is wanted. (Parts of files are written on all threads; they are counted here
+    /// in their order, when they get their places.)
+    sums: Vec<Md5>,
 }
 
 /// A file and an offset in it.
@@ -48,7 +52,12 @@ impl OutputFiles {
             let what = format!("{} is not a file", other.path().display());
             return Err(Error::usage(what).hint("remove it, or give another name by -o"));
         }
-        Ok(OutputFiles { path, bytes: vec![0; files.len()], files, at: 0, expected: 0 })
+        if let Some(other) = files.iter().find(|file| output.md5 && !file.is_file()) {
+            let what = format!("{} is not a file, so it has no MD5", other.path().display());
+            return Err(Error::usage(what).hint("drop --md5"));
+        }
+        let sums = vec![Md5::new(); if output.md5 { files.len() } else { 0 }];
+        Ok(OutputFiles { path, bytes: vec![0; files.len()], files, at: 0, expected: 0, sums })
     }
 
     /// Returns the path as the user gave it.
@@ -100,16 +109,19 @@ impl OutputFiles {
         self.at = self.files.len() - 1;
     }
 
-    /// Reserves the offset of the next `n` bytes.
-    pub fn reserve(&mut self, n: usize) -> FilePosition {
+    /// Reserves the offset of the next bytes, which are as they will be written.
+    pub fn reserve(&mut self, bytes: &[u8]) -> FilePosition {
         let place = FilePosition { file: self.at, offset: self.bytes[self.at] };
-        self.bytes[self.at] += n as u64;
+        self.bytes[self.at] += bytes.len() as u64;
+        if let Some(sum) = self.sums.get_mut(self.at) {
+            sum.update(bytes);
+        }
         place
     }
 
     /// Writes bytes after the last ones.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.reserve(bytes.len());
+        self.reserve(bytes);
         self.files[self.at].write(bytes)
     }
 
@@ -133,12 +145,26 @@ impl OutputFiles {
     /// Empties the only file.
     pub fn restart(&mut self) -> Result<()> {
         self.bytes[0] = 0;
+        self.sums.iter_mut().for_each(Digest::reset);
         self.files[0].restart()
     }
 
     /// Syncs all bytes to disk.
     pub fn sync(&self) -> Result<()> {
         self.files.iter().try_for_each(AtomicFile::sync)
+    }
+
+    /// Writes the MD5 of each file, if it is wanted, under temporary names: the hexadecimal digits alone, as Picard does.
+    pub fn write_md5(&mut self) -> Result<Vec<AtomicFile>> {
+        let mut targets = Vec::new();
+        for (file, sum) in self.files.iter().zip(std::mem::take(&mut self.sums)) {
+            let digits: String = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            let mut target = AtomicFile::open(&md5_name(file.path()))?;
+            target.write(digits.as_bytes())?;
+            target.sync()?;
+            targets.push(target);
+        }
+        Ok(targets)
     }
 
     /// Renames all files, or none. Removes parts of an older output that had more parts, because `cat` would join them;
@@ -177,6 +203,7 @@ pub fn index_names(bam: &Path) -> Vec<PathBuf> {
 pub struct CompleteOutput {
     pub(super) files: OutputFiles,
     pub(super) index: Option<(PathBuf, AtomicFile)>,
+    pub(super) md5: Vec<AtomicFile>,
     pub(super) bytes: u64,
 }
 
@@ -199,7 +226,7 @@ impl CompleteOutput {
     /// Renames the files and the index, and removes older indexes. Returns notes about removed files, to be logged once
     /// no signal is [held off](crate::signal::hold_off): the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
-        let CompleteOutput { mut files, index, .. } = self;
+        let CompleteOutput { mut files, index, mut md5, .. } = self;
         let (mut notes, mut removed) = (Vec::new(), Vec::new());
         let Some(name) = files.name() else { return Ok(notes) };
         let own = index.as_ref().map(|(path, _)| path);
@@ -224,6 +251,7 @@ impl CompleteOutput {
         if let Some((_, mut index)) = index {
             index.rename()?;
         }
+        AtomicFile::rename_all(&mut md5)?;
         Ok(notes)
     }
 }

@@ -247,7 +247,7 @@ impl Sink {
         self.files.go_to(part.start);
         match &writer.pending {
             Some((_, queue)) => {
-                let place = self.files.reserve(part.bytes.len());
+                let place = self.files.reserve(&part.bytes);
                 self.offset += part.bytes.len() as u64;
                 queue.lock().unwrap_or_else(PoisonError::into_inner).push((place, part));
             }
@@ -300,7 +300,12 @@ impl Sink {
         self.offset += end.len() as u64;
         self.files.sync()?;
         let Some(name) = self.files.name() else {
-            return Ok(CompleteOutput { files: self.files, index: None, bytes: self.offset });
+            return Ok(CompleteOutput {
+                files: self.files,
+                index: None,
+                md5: Vec::new(),
+                bytes: self.offset,
+            });
         };
         if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
             console.note("no index: the header says coordinate, but the records are in another order");
@@ -317,7 +322,8 @@ impl Sink {
             }
             _ => None,
         };
-        Ok(CompleteOutput { files: self.files, index, bytes: self.offset })
+        let md5 = self.files.write_md5()?;
+        Ok(CompleteOutput { files: self.files, index, md5, bytes: self.offset })
     }
 }
 
@@ -394,9 +400,12 @@ impl<'a> PartWriter<'a> {
         self.cram.is_none().then_some(EncoderSettings { format, codec, level, scheme })
     }
 
-    /// Whether the format is CRAM.
-    pub fn is_cram(&self) -> bool {
-        self.cram.is_some()
+    /// How many more copies of a long read are in memory while it is encoded as CRAM: its series, and one of them while
+    /// it is compressed; in 3.1 also its qualities in their other direction.
+    pub fn cram_copies(&self) -> u64 {
+        let copies =
+            |writing: &cram::EncoderOptions| if writing.version >= cram::Version::V3_1 { 4 } else { 3 };
+        self.cram.as_ref().map_or(0, copies)
     }
 
     /// An empty part.

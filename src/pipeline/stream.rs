@@ -36,9 +36,6 @@ struct LongReads<'a> {
 /// How many copies of a long read are in memory at once: in its batch, in a step, and encoded.
 const COPIES: u64 = 4;
 
-/// How many more are in memory where it is encoded as CRAM: its series, and one of them while it is compressed.
-const CRAM_COPIES: u64 = 3;
-
 impl<'a> LongReads<'a> {
     const NAME: &'static str = "long reads and CRAM containers under way";
 
@@ -173,8 +170,8 @@ pub fn stream(
     console: &Console,
 ) -> Result<(u64, Written)> {
     let writer = output.as_ref().map(|output| output.sink.writer(output.header, crew.in_flight));
-    let is_cram = writer.as_ref().is_some_and(PartWriter::is_cram);
-    let long_reads = LongReads::new(ledger, COPIES + if is_cram { CRAM_COPIES } else { 0 });
+    let cram_copies = writer.as_ref().map_or(0, PartWriter::cram_copies);
+    let long_reads = LongReads::new(ledger, COPIES + cram_copies);
     let mut held_back = ledger.empty(LongReads::NAME);
     let extra = pipeline.extra;
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };

@@ -135,7 +135,7 @@ impl ExtraFile {
     pub fn output(&self, main: &Output) -> Output {
         let (path, format) = (self.path.clone(), self.format());
         let index = main.index.where_it_can_be();
-        let output = Output { path, parts: 1, format, index, ..main.clone() };
+        let output = Output { path, parts: 1, format, index, md5: false, ..main.clone() };
         if format.is_compressed() { output } else { output.without_codec() }
     }
 
@@ -155,7 +155,7 @@ impl Destination {
     }
 
     /// The format, level and other settings of the files.
-    pub(super) fn settings(&self) -> Option<&Output> {
+    pub fn settings(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
             Destination::Split(split) => Some(&split.output),

@@ -30,7 +30,7 @@ pub use command::Command;
 pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use duplicates::{DuplicateFlags, DuplicateMode, Duplicates, Metrics};
 pub use naming::check_index_mark;
-pub use parts::{MOST_PARTS, part_name};
+pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, no_index_of_a_pipe};
@@ -120,6 +120,8 @@ pub struct Output {
     pub fastq: fastq::FastqStyle,
     /// How they become CRAM, if that is the format.
     pub cram: CramStyle,
+    /// Whether the MD5 of each file goes into another, whose name ends in `.md5`.
+    pub md5: bool,
 }
 
 /// The part of an output that is written.
@@ -139,6 +141,8 @@ pub enum Content {
 pub struct CramStyle {
     /// Version of the format.
     pub version: cram::Version,
+    /// How hard version 3.1 compresses.
+    pub profile: cram::Profile,
     /// Store all bases instead of differences from a reference.
     pub no_reference: bool,
     /// The reference.
@@ -148,6 +152,16 @@ pub struct CramStyle {
 }
 
 impl CramStyle {
+    /// The bytes of records in a container.
+    pub fn partition(&self) -> u64 {
+        cram::partition_bytes(self.version, self.profile)
+    }
+
+    /// The usual level of gzip.
+    pub fn level(&self) -> u8 {
+        if self.version >= cram::Version::V3_1 { self.profile.level() } else { DEFAULT_LEVEL }
+    }
+
     /// Whether reads are to be stored as differences from bases, and nothing says where these are.
     fn lacks_bases(&self) -> bool {
         !self.no_reference && self.reference.is_none() && self.cache.is_empty()
@@ -156,8 +170,13 @@ impl CramStyle {
 
 impl Default for CramStyle {
     fn default() -> Self {
-        let (version, cache) = (cram::Version::DEFAULT, cram::Cache::default());
-        CramStyle { version, no_reference: false, reference: None, cache }
+        CramStyle {
+            version: cram::Version::DEFAULT,
+            profile: cram::Profile::default(),
+            no_reference: false,
+            reference: None,
+            cache: cram::Cache::default(),
+        }
     }
 }
 
@@ -278,7 +297,8 @@ impl Output {
         let (format, codec) = (Format::by_name(&path), Codec::default());
         let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
         let (parts, content, level, index, no_pg) = (1, Content::All, None, Index::Auto, false);
-        Output { path, parts, format, content, codec, level, index, no_pg, fastq, cram }
+        let md5 = false;
+        Output { path, parts, format, content, codec, level, index, no_pg, fastq, cram, md5 }
     }
 
     /// The same for a format that is not compressed.
@@ -292,6 +312,10 @@ impl Output {
         let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
+        }
+        if self.md5 && self.path.as_os_str() == "-" {
+            return Err(Error::usage("standard output is not a file, so there is no place for its MD5")
+                .hint("give the name of a file by -o, or drop --md5"));
         }
         if self.format == Format::Cram && self.cram.lacks_bases() {
             let what = "CRAM stores reads as differences from a reference, and there is none";

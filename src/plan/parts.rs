@@ -20,6 +20,13 @@ pub fn part_name(whole: &Path, number: usize) -> PathBuf {
     name.into()
 }
 
+/// The name of the file with the MD5 of another.
+pub fn md5_name(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".md5");
+    name.into()
+}
+
 impl Output {
     /// Whether it is cut into parts.
     pub fn is_in_parts(&self) -> bool {
@@ -37,6 +44,9 @@ impl Output {
     /// All names that it takes: also that of the whole, which its index goes by.
     pub fn names(&self) -> Vec<PathBuf> {
         let mut names = self.files();
+        if self.md5 {
+            names.extend(self.files().iter().map(|file| md5_name(file)));
+        }
         names.extend(self.is_in_parts().then(|| self.path.clone()));
         names
     }

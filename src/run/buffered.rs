@@ -7,7 +7,7 @@ use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Verdict, Writing};
 use readmill_record::Step;
 use readmill_record::{Charge, Result};
-use readmill_sort::{CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
+use readmill_sort::{Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 
 use super::forecast;
 use super::{RunState, set_order};
@@ -106,9 +106,10 @@ impl RunState<'_> {
         steps.extend(from_file.into_iter().chain(apply));
         self.console.stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let ((crew, _large), merge) = (context.crew_for(buffer.largest)?, Merge::new(sources));
-        let is_cram = self.plan.destination.main().is_some_and(|output| output.format == Format::Cram);
+        let main = self.plan.destination.main();
+        let cram = main.filter(|output| output.format == Format::Cram).map(|output| &output.cram);
         let Presorted { cutter, records: left_early, .. } = presorted;
-        let cutter = if is_cram { Cutter::every(CRAM_PARTITION) } else { cutter };
+        let cutter = cram.map_or(cutter, |style| Cutter::every(style.partition()));
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
         let written =
             merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter.into(), self.console)?;

@@ -10,7 +10,7 @@ use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
-use readmill_sort::{CRAM_PARTITION, Entry};
+use readmill_sort::Entry;
 
 use crate::aligning;
 use crate::outputs::extra_writer;
@@ -164,9 +164,14 @@ impl Memory {
             division.take("reads to be aligned", needs.waiting(crew));
         }
         if plan.destination.writes_cram() {
-            let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
-            division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);
-            division.take("partitions for CRAM", CRAM_TICKET * crew.in_flight as u64);
+            let style =
+                plan.destination.settings().map(|output| output.cram.clone()).unwrap_or_default();
+            let partition = style.partition();
+            let encoder = cram::encoder_bytes(style.version, style.profile) as u64;
+            division.take("CRAM encoders", (encoder + 2 * partition) * threads as u64);
+            // The batches under way have room for partitions of BAM.
+            let more = CRAM_TICKET + 2 * partition.saturating_sub(CRAM_TICKET);
+            division.take("partitions for CRAM", more * crew.in_flight as u64);
         }
         let decoders = open_input::is_any_cram(&plan.inputs);
         if decoders {

@@ -49,6 +49,76 @@ fn what_is_written_depends_on_the_reads_alone() {
     invariant(&FEW_RESOURCES, input, "prep --drop-unmapped", &reference, "cram");
 }
 
+/// All ways of writing version 3.1.
+const FORMATS_3_1: [&str; 4] =
+    ["cram,version=3.1", "cram,fast", "cram,version=3.1,profile=small", "cram,archive"];
+
+#[test]
+fn what_is_written_as_3_1_depends_on_the_reads_alone() {
+    let (_desk, reference) = dir();
+    let input = bgzip(&sample(12_000));
+    for format in FORMATS_3_1 {
+        invariant(&FEW_RESOURCES, input.clone(), &format!("sort -O {format}"), &reference, "cram");
+    }
+    invariant(&FEW_RESOURCES, input.clone(), "sort -n -O cram,small,no-ref", &reference, "cram");
+    invariant(&FEW_RESOURCES, input, "prep --drop-unmapped -O cram,small", &reference, "cram");
+}
+
+#[test]
+fn nothing_is_lost_in_3_1() {
+    let (dir, reference) = dir();
+    cram(&dir, 3_000);
+    let [bam, file, sorted, again, reference] = [
+        &dir.path("input.bam"),
+        &dir.path("x.cram"),
+        &dir.path("s.cram"),
+        &dir.path("s.bam"),
+        &reference,
+    ]
+    .map(|path| arg(path));
+    succeeds(&["sort", "-q", &bam, "-o", &again]);
+    let equal = |a: &str, b: &str| {
+        succeeds(&["compare", "--level", "L1", "--ignore-header", a, b, "--reference", &reference]);
+    };
+    for format in FORMATS_3_1 {
+        let to = ["--reference", &reference, "-O", format];
+        succeeds(&[&["prep", "-q", &bam, "-o", &file], &to[..]].concat());
+        assert_eq!(std::fs::read(dir.path("x.cram")).expect("the file")[..6], *b"CRAM\x03\x01");
+        equal(&bam, &file);
+        succeeds(&[&["sort", "-q", &file, "-o", &sorted], &to[..]].concat());
+        equal(&again, &sorted);
+        assert!(dir.names().contains(&"s.cram.crai".into()));
+        let bare = format!("{format},no-ref");
+        succeeds(&["prep", "-q", &bam, "-o", &file, "-O", &bare]);
+        succeeds(&["compare", "--level", "L1", "--ignore-header", &bam, &file]);
+    }
+}
+
+#[test]
+fn the_header_of_3_1_says_where_the_reference_lies() {
+    let (dir, reference) = dir();
+    let input = arg(&dir.file("input.bam", bgzip(&sample(100))));
+    let output = arg(&dir.path("x.cram"));
+    let contigs = |reads: &[&str]| -> Vec<String> {
+        let shown = succeeds(&[&["prep", "-q", &output, "-O", "sam", "--no-PG"], reads].concat());
+        let text = String::from_utf8(shown.stdout).expect("text");
+        split_header(&text).0.lines().filter(|line| line.starts_with("@SQ")).map(String::from).collect()
+    };
+    let path = arg(&reference);
+    for (format, has_path) in [("cram,version=3.0", false), ("cram,version=3.1", true)] {
+        succeeds(&["prep", "-q", &input, "-o", &output, "-O", format, "--reference", &path]);
+        let lines = contigs(&["--reference", &path]);
+        let end = if has_path { format!("\tUR:{path}") } else { String::new() };
+        assert!(!lines.is_empty());
+        for line in lines {
+            let md5 = line.split("\tM5:").nth(1).expect("M5");
+            assert_eq!(md5.split_at(32).1, end, "{line}");
+        }
+    }
+    succeeds(&["prep", "-q", &input, "-o", &output, "-O", "cram,version=3.1,no-ref"]);
+    assert!(contigs(&[]).iter().all(|line| !line.contains("\tUR:") && !line.contains("\tM5:")));
+}
+
 #[test]
 fn what_is_read_of_it_depends_on_nothing_else() {
     let (dir, reference) = dir();
@@ -135,7 +205,10 @@ fn requests_that_cannot_be_met() {
         assert!(!dir.names().iter().any(|name| name.starts_with("o.cram")), "{args:?}");
     };
     refused(&["sort", &bam, "-o", &output], 1, &["--reference", "no-ref"]);
-    refused(&["sort", &bam, "-O", "cram,version=3.1"], 1, &["3.1 is read, but not written"]);
+    refused(&["sort", &bam, "-O", "cram,version=3.2"], 1, &["version=3.1", "archive"]);
+    refused(&["sort", &bam, "-O", "cram,version=3.0,small"], 1, &["3.0 has no profiles"]);
+    refused(&["sort", &bam, "-O", "cram,tiny"], 1, &["profiles fast, normal, small and archive"]);
+    refused(&["sort", &bam, "-O", "bam,small"], 1, &["only CRAM"]);
     let indexed = ["sort", &bam, "-o", &output, "--reference", &reference, "--write-index=bai"];
     refused(&indexed, 1, &["indexed"]);
     refused(&["sort", &file, "-o", &output, "-O", "cram,no-ref"], 2, &["contig", "M5", "--reference"]);

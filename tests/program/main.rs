@@ -19,6 +19,7 @@ mod invariance;
 mod invariance_bqsr;
 mod invariance_duplicates;
 mod markdup;
+mod md5_files;
 #[cfg(feature = "minibwa")]
 mod minibwa;
 mod missing_fields;

@@ -22,17 +22,18 @@ mod scheme;
 mod tests;
 
 pub use bases::{Cache, References, md5};
+pub use codec::Profile;
 pub use container::{ContainerHeader, Crai, EOF, ends_well, header_container};
 pub use crai::{CraiIndex, Place};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
-pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
+pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes, partition_bytes};
 pub use reader::{Container, Reader};
 
 /// The first bytes of every CRAM file.
 pub const MAGIC: &[u8; 4] = b"CRAM";
 
 /// Version of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// 2 or 3.
     pub major: u8,
@@ -43,4 +44,7 @@ pub struct Version {
 impl Version {
     /// The version written by default.
     pub const DEFAULT: Version = Version { major: 3, minor: 0 };
+
+    /// The version with codecs of its own.
+    pub const V3_1: Version = Version { major: 3, minor: 1 };
 }

@@ -122,6 +122,14 @@ pub fn put_itf8(out: &mut Vec<u8>, number: i32) {
     }
 }
 
+/// Appends a number of seven bits in each byte, the most significant first.
+#[inline]
+pub fn put_uint7(out: &mut Vec<u8>, n: u32) {
+    let more = (31 - (n | 1).leading_zeros()) / 7;
+    (1..=more).rev().for_each(|i| out.push((n >> (7 * i)) as u8 | 0x80));
+    out.push(n as u8 & 0x7f);
+}
+
 /// Appends an LTF8 number.
 pub fn put_ltf8(out: &mut Vec<u8>, number: i64) {
     let n = number.cast_unsigned();
@@ -161,5 +169,11 @@ mod tests {
         assert_eq!(out, [0xe0, 0x45, 0x4f, 0x46]);
         assert_eq!(ByteCursor(&[0xff, 0xff, 0xff, 0xff, 0x0f]).itf8().unwrap(), -1);
         assert_eq!(ByteCursor(&[0x81, 0x00]).uint7().unwrap(), 128);
+        for n in (0..32).map(|bit| 1u32 << bit).flat_map(|n| [n - 1, n, n | 1]).chain([u32::MAX]) {
+            let mut out = Vec::new();
+            put_uint7(&mut out, n);
+            let mut cursor = ByteCursor(&out);
+            assert_eq!((cursor.uint7().unwrap(), cursor.0.len()), (n, 0));
+        }
     }
 }

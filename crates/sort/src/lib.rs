@@ -31,5 +31,5 @@ pub use entry::Entry;
 pub use frame::{FrameWriter, Frames, Framing, SpilledRun, StoredRun};
 pub use key::{Key, Keyer, Minimise, Order};
 pub use merge::{Merge, Ordered, PARTITION, Range, RangeStart, Sources};
-pub use partition::{CRAM_PARTITION, Cutter, Partition};
+pub use partition::{Cutter, Partition};
 pub use run::{List, Run, RunSort};

@@ -28,10 +28,6 @@ struct RangeSlice {
     to: usize,
 }
 
-/// The same for CRAM, whose containers consist of partitions: smaller ones are compressed worse (by 2.7 % at
-/// 1 MiB, 1.3 % at 2 and 0.5 % at 4, compared with 8), and larger ones take more memory.
-pub const CRAM_PARTITION: u64 = 2 << 20;
-
 /// Cuts partitions from consecutive ranges.
 pub struct Cutter {
     /// Bytes of a partition.

@@ -13,8 +13,8 @@ use readmill_markdup::verdict::StoredVerdict;
 use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, MatePairing, Verdict, Writing};
 use readmill_record::{Arena, Charge, Error, Result, Step};
 use readmill_sort::{
-    CRAM_PARTITION, Framing, Keyer, Merge, Minimise, Order, PARTITION, RangeStart, RunSort, Sources,
-    SpilledRun, StoredRun, ranges,
+    Framing, Keyer, Merge, Minimise, Order, PARTITION, RangeStart, RunSort, Sources, SpilledRun,
+    StoredRun, ranges,
 };
 use serde::{Deserialize, Serialize};
 
@@ -397,7 +397,7 @@ impl<'a> RunState<'a> {
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to be written"));
         };
-        let partition = if output.format == Format::Cram { CRAM_PARTITION } else { PARTITION };
+        let partition = if output.format == Format::Cram { output.cram.partition() } else { PARTITION };
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
         let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition);

@@ -77,6 +77,7 @@ impl TestDir {
                     no_pg: true,
                     fastq: Default::default(),
                     cram: Default::default(),
+                    md5: false,
                 },
                 Vec::new(),
             ),

@@ -258,58 +258,52 @@ pub struct CramArgs {
     /// Numbers of threads, each with its own table, instead of -@
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2")]
     each: Vec<usize>,
+    /// Formats, as -O has them after cram, each with its own table
+    #[arg(long, value_name = "FORMAT", value_delimiter = ';', default_value = CRAM_FORMATS)]
+    formats: Vec<String>,
 }
 
-/// Formats of samtools: the version that readmill writes, and its own.
-const CRAM_FORMATS: [(&str, &str); 2] = [("CRAM 3.0", "cram,version=3.0"), ("its CRAM", "cram")];
+/// Both versions, and the profiles of 3.1.
+const CRAM_FORMATS: &str =
+    "version=3.0;version=3.1,fast;version=3.1,normal;version=3.1,small;version=3.1,archive";
 
 /// Measures, and prints a table for each number of threads.
 ///
-/// readmill beside samtools, which is asked for the version that readmill writes, and for its own. No program writes
-/// an index. Each number of threads has a table. Sizes are those of the CRAM files; `parity --corpus` compares their
-/// content.
+/// readmill beside samtools, which is asked for the same version and profile. No program writes an index. Each format has
+/// a table for each number of threads. Sizes are those of the CRAM files; `parity --corpus` compares their content.
 pub fn cram(args: CramArgs) -> Result<()> {
-    let CramArgs { options, truth, each } = args;
+    let CramArgs { options, truth, each, formats } = args;
     let mut work = Work::prepare(options)?;
     let truth = BqsrInputs::of(&work, &truth)?;
     let samtools = work.peer(Peer::Samtools);
     for threads in each {
         work.options.threads = threads;
-        let mut contenders = vec![readmill_to_cram(&work, &truth)];
-        if let Some(program) = &samtools {
-            contenders.extend(
-                CRAM_FORMATS
-                    .map(|(name, format)| samtools_to_cram(&work, &truth, program, name, format)),
-            );
+        for format in &formats {
+            let mut contenders = vec![readmill_to_cram(&work, &truth, format)];
+            contenders
+                .extend(samtools.iter().map(|program| samtools_to_cram(&work, &truth, program, format)));
+            let title = format!("Sort by coordinate, BAM to CRAM {format}, -@ {threads}");
+            table::measure(&title, &work, &contenders)?;
+            println!();
         }
-        let title = format!("Sort by coordinate, BAM to CRAM, -@ {threads}");
-        table::measure(&title, &work, &contenders)?;
-        println!();
     }
     Ok(())
 }
 
-fn readmill_to_cram(work: &Work, truth: &BqsrInputs) -> Contender {
+fn readmill_to_cram(work: &Work, truth: &BqsrInputs, format: &str) -> Contender {
     let Options { threads, limit, runs, .. } = work.options;
     let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
     let output = work.file("readmill.cram");
     let call = Call::new(&work.readmill).arg("sort").arg(&work.data).arg("-o").arg(&output);
-    let call = call.arg("--reference").arg(&truth.reference);
+    let call = call.words(&format!("-O cram,{format} --reference")).arg(&truth.reference);
     let call = call.words(&format!("{memory} -@ {threads} --no-index -T")).arg(&work.directory);
     Contender::new("readmill", runs, output, vec![vec![call]])
 }
 
 /// samtools takes its memory for each thread; its threads are counted as in the other tables.
-fn samtools_to_cram(
-    work: &Work,
-    truth: &BqsrInputs,
-    program: &Program,
-    name: &str,
-    format: &str,
-) -> Contender {
+fn samtools_to_cram(work: &Work, truth: &BqsrInputs, program: &Program, format: &str) -> Contender {
     let output = work.file("samtools.cram");
     let call = samtools_sort(work, program, Sorting::of(work).memory).arg("--reference");
-    let call = call.arg(&truth.reference).words(&format!("-O {format} -o")).arg(&output);
-    let title = format!("{}, {name}", program.title());
-    Contender::new(&title, work.options.runs, output, vec![vec![call.arg(&work.data)]])
+    let call = call.arg(&truth.reference).words(&format!("-O cram,{format} -o")).arg(&output);
+    Contender::new(&program.title(), work.options.runs, output, vec![vec![call.arg(&work.data)]])
 }

@@ -70,6 +70,9 @@ struct Args {
     /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
+    /// Write the CRAM files of --corpus in this version and profile, such as version=3.1,small
+    #[arg(long, value_name = "FORMAT", requires = "corpus", default_value = "version=3.0")]
+    cram: String,
     /// Write the tables of --corpus to this file, as Markdown
     #[arg(long, value_name = "FILE.md", requires = "corpus")]
     report: Option<PathBuf>,
@@ -141,6 +144,7 @@ fn main() -> Result<()> {
         corpus::compare(
             &SampleDir::new(&commands, &root.join("corpus"))?,
             &corpus.canonicalize()?,
+            &args.cram,
             args.report.as_deref(),
             &mut ledger,
         )?;

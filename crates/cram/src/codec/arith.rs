@@ -8,10 +8,10 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use crate::num::{ByteCursor, damaged};
 
 /// The growth of a symbol's frequency each time it occurs.
-const STEP: u32 = 16;
+pub(super) const STEP: u32 = 16;
 
 /// A model's frequencies are halved beyond this sum.
-const MOST: u32 = (1 << 16) - 17;
+pub(super) const MOST: u32 = (1 << 16) - 17;
 
 /// A range coder that decodes.
 pub(super) struct RangeDecoder<'a> {
@@ -56,9 +56,9 @@ impl<'a> RangeDecoder<'a> {
 /// Symbols and their frequencies, roughly by falling frequency.
 #[derive(Clone)]
 pub(super) struct Model {
-    sum: u32,
+    pub(super) sum: u32,
     /// Symbol and frequency.
-    symbols: Vec<(u16, u16)>,
+    pub(super) symbols: Vec<(u16, u16)>,
 }
 
 impl Model {

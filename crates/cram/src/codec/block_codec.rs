@@ -4,7 +4,9 @@
 
 use libdeflater::{CompressionLvl, Compressor};
 
-use super::Method;
+use super::alphabet::{Alphabet, normalise_to, put_symbols};
+use super::choice::{Chooser, Content, ContentKind};
+use super::{Method, Profile};
 
 /// Compresses blocks, one for each thread.
 pub struct BlockCompressor {
@@ -18,11 +20,13 @@ pub struct BlockCompressor {
     counts: Vec<u32>,
     frequencies: Vec<u16>,
     symbols: Vec<Symbol>,
+    /// The codecs of 3.1, if these are wanted.
+    chooser: Option<Box<Chooser>>,
 }
 
-/// The codecs to try on a block.
+/// The codecs of 3.0 to try on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompressionHint {
+enum CompressionHint {
     /// Bytes without repeats, such as quality scores.
     Statistical,
     /// Bytes that repeat earlier ones, such as names.
@@ -36,7 +40,8 @@ const LEAST: usize = 24;
 
 impl BlockCompressor {
     /// A compressor whose gzip works at `level`, from 1 to 12.
-    pub fn new(level: u8) -> Self {
+    pub fn new(level: u8, profile: Option<Profile>) -> Self {
+        let chooser = profile.map(|profile| Box::new(Chooser::new(profile, level)));
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
         BlockCompressor {
             gzip: Compressor::new(level),
@@ -46,11 +51,29 @@ impl BlockCompressor {
             counts: Vec::new(),
             frequencies: Vec::new(),
             symbols: Vec::new(),
+            chooser,
         }
     }
 
     /// Compresses `raw` with the codec that makes it smallest; returns the codec and the bytes.
     pub fn compress<'a>(
+        &'a mut self,
+        raw: &'a [u8],
+        content: Content<'_>,
+        out: &'a mut Vec<u8>,
+    ) -> (Method, &'a [u8]) {
+        if let Some(chooser) = &mut self.chooser {
+            return (chooser.compress(raw, content, out), out);
+        }
+        let hint = match content.kind {
+            ContentKind::Names => CompressionHint::Repeating,
+            ContentKind::Qualities | ContentKind::Statistical => CompressionHint::Statistical,
+            ContentKind::Any => CompressionHint::Any,
+        };
+        self.compress_3_0(raw, hint, out)
+    }
+
+    fn compress_3_0<'a>(
         &'a mut self,
         raw: &'a [u8],
         kind: CompressionHint,
@@ -88,7 +111,7 @@ impl BlockCompressor {
         self.dense.clear();
         self.dense.extend(raw.iter().map(|&byte| alphabet.of[byte as usize]));
         let mut frequencies = vec![0; n];
-        normalise(&alphabet.counts, &mut frequencies);
+        normalise_to(TOTAL, &alphabet.counts, &mut frequencies);
         let order_0 = cost(&alphabet.counts, &frequencies);
         // Tables of this many contexts never pay off.
         let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
@@ -150,7 +173,7 @@ impl BlockCompressor {
         let contexts = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
         let used = contexts.filter(|(counts, _)| counts.iter().any(|&n| n > 0));
         used.map(|(counts, frequencies)| {
-            normalise(counts, frequencies);
+            normalise_to(TOTAL, counts, frequencies);
             cost(counts, frequencies) + 3.0
         })
         .sum()
@@ -261,105 +284,11 @@ impl Symbol {
     }
 }
 
-/// Scales counts to the sum [`TOTAL`]; none becomes zero that was not.
-fn normalise(counts: &[u32], frequencies: &mut [u16]) {
-    let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
-    let (mut left, mut most) = (TOTAL as i32, 0);
-    for (i, &n) in counts.iter().enumerate() {
-        let share = u64::from(n) * u64::from(TOTAL) / sum.max(1);
-        frequencies[i] = if n > 0 { share.max(1) as u16 } else { 0 };
-        left -= i32::from(frequencies[i]);
-        if frequencies[i] > frequencies[most] {
-            most = i;
-        }
-    }
-    let largest = i32::from(frequencies[most]);
-    if largest + left > 0 {
-        frequencies[most] = (largest + left) as u16;
-        return;
-    }
-    // There are so many rare symbols that the largest cannot pay for them: all large ones do.
-    while left < 0 {
-        for f in frequencies.iter_mut().filter(|f| **f > 1) {
-            if left < 0 {
-                *f -= 1;
-                left += 1;
-            }
-        }
-    }
-}
-
 /// Estimates the bytes of the counted symbols at these frequencies, and of their table.
 fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
     let bits = |f: u16| f64::from(BITS) - f64::from(f).log2();
     let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
     used.map(|(&n, &f)| f64::from(n) * bits(f) / 8.0 + 2.0).sum()
-}
-
-/// Writes symbols, with run-length encoded neighbours; `each` writes the data of a symbol.
-fn put_symbols(used: impl Fn(u8) -> bool, out: &mut Vec<u8>, mut each: impl FnMut(u8, &mut Vec<u8>)) {
-    let mut run = 0;
-    for symbol in (0..=255u8).filter(|&symbol| used(symbol)) {
-        if run > 0 {
-            run -= 1;
-        } else {
-            out.push(symbol);
-            if symbol > 0 && used(symbol - 1) {
-                run = (symbol..=255).skip(1).take_while(|&next| used(next)).count();
-                out.push(run as u8);
-            }
-        }
-        each(symbol, out);
-    }
-    out.push(0);
-}
-
-/// The symbols of a block, numbered without gaps. Zero is always among them: contexts begin with it.
-struct Alphabet {
-    /// Number of each symbol.
-    pub of: [u8; 256],
-    pub used: [bool; 256],
-    /// The count of each symbol.
-    pub counts: Vec<u32>,
-}
-
-impl Alphabet {
-    pub fn of(raw: &[u8]) -> Self {
-        let mut four = [[0u32; 256]; 4]; // four tables, so that no count waits for the one before it
-        let mut chunks = raw.chunks_exact(4);
-        for chunk in &mut chunks {
-            for (counts, &byte) in four.iter_mut().zip(chunk) {
-                counts[byte as usize] += 1;
-            }
-        }
-        chunks.remainder().iter().for_each(|&byte| four[0][byte as usize] += 1);
-        let mut alphabet = Alphabet { of: [0; 256], used: [false; 256], counts: Vec::new() };
-        for symbol in 0..256 {
-            let count = four.iter().map(|counts| counts[symbol]).sum();
-            alphabet.used[symbol] = count > 0;
-            if count > 0 || symbol == 0 {
-                alphabet.of[symbol] = alphabet.counts.len() as u8;
-                alphabet.counts.push(count);
-            }
-        }
-        alphabet
-    }
-
-    /// Writes the frequencies of one context.
-    pub fn put_frequencies(&self, frequencies: &[u16], out: &mut Vec<u8>) {
-        let of = |symbol: u8| frequencies[usize::from(self.of[symbol as usize])];
-        put_symbols(
-            |symbol| self.used[symbol as usize] && of(symbol) > 0,
-            out,
-            |symbol, out| {
-                let f = of(symbol);
-                if f >= 0x80 {
-                    out.push((f >> 8) as u8 | 0x80);
-                }
-                out.push(f as u8);
-            },
-        );
-    }
 }
 
 /// Fills in the symbols of one context.
@@ -378,9 +307,9 @@ mod tests {
 
     fn there_and_back(raw: &[u8]) {
         let (mut compressor, mut out, mut codecs) =
-            (BlockCompressor::new(6), Vec::new(), Codecs::default());
+            (BlockCompressor::new(6, None), Vec::new(), Codecs::default());
         for kind in [CompressionHint::Statistical, CompressionHint::Repeating, CompressionHint::Any] {
-            let (method, data) = compressor.compress(raw, kind, &mut out);
+            let (method, data) = compressor.compress_3_0(raw, kind, &mut out);
             let mut back = Vec::new();
             codecs.inflate(method, data, raw.len(), &mut back).unwrap();
             assert!(back == raw, "{kind:?} {method:?} of {} bytes", raw.len());
@@ -407,10 +336,13 @@ mod tests {
 
     #[test]
     fn both_orders_of_rans_are_used() {
-        let mut compressor = BlockCompressor::new(6);
+        let mut compressor = BlockCompressor::new(6, None);
         let mut out = Vec::new();
         let alternating: Vec<u8> = (0..4000u32).map(|i| (i * i % 7 + i % 2 * 100) as u8).collect();
-        assert_eq!(compressor.compress(&alternating, CompressionHint::Statistical, &mut out).1[0], 1);
+        assert_eq!(
+            compressor.compress_3_0(&alternating, CompressionHint::Statistical, &mut out).1[0],
+            1
+        );
         let mut state = 1u64;
         let random: Vec<u8> = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -418,6 +350,6 @@ mod tests {
         })
         .take(1000)
         .collect();
-        assert_eq!(compressor.compress(&random, CompressionHint::Statistical, &mut out).1[0], 0);
+        assert_eq!(compressor.compress_3_0(&random, CompressionHint::Statistical, &mut out).1[0], 0);
     }
 }

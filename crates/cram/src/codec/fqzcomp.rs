@@ -22,13 +22,13 @@ struct Parameters {
     dtab: Vec<u32>,
 }
 
-const DEDUP: u8 = 2;
+pub(super) const DEDUP: u8 = 2;
 /// All reads have the same length. (As in htscodecs; the specification says the opposite.)
-const FIXED_LENGTH: u8 = 4;
+pub(super) const FIXED_LENGTH: u8 = 4;
 const SELECTOR: u8 = 8;
-const QMAP: u8 = 16;
-const PTAB: u8 = 32;
-const DTAB: u8 = 64;
+pub(super) const QMAP: u8 = 16;
+pub(super) const PTAB: u8 = 32;
+pub(super) const DTAB: u8 = 64;
 const QTAB: u8 = 128;
 
 /// Reads a table of `n` rising values from its run lengths, themselves run-length encoded.

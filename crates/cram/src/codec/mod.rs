@@ -1,19 +1,29 @@
 //! The compression methods of blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs specification
 //! 3.1).
 
+mod alphabet;
 mod arith;
+mod arith_encode;
 mod block_codec;
+mod choice;
 mod fqzcomp;
+mod fqzcomp_encode;
 mod general;
 mod names;
+mod names_encode;
 mod nx16;
+mod nx16_encode;
 mod pack;
 pub(super) mod rans;
+#[cfg(test)]
+mod tests;
 
 use readmill_record::Result;
 
 use crate::num::damaged;
-pub use block_codec::{BlockCompressor, CompressionHint};
+pub use block_codec::BlockCompressor;
+pub use choice::{Chooser, Content, ContentKind};
+pub use fqzcomp_encode::QualityRead;
 use general::BZIP2;
 
 /// The compression method of a block, by its number in the file.
@@ -55,6 +65,49 @@ impl Method {
             8 => Method::Names,
             other => return Err(damaged(format!("there is no block compression {other}"))),
         })
+    }
+}
+
+/// How much work compressing CRAM 3.1 is, by the names that samtools has for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The codecs of 3.0, with faster ones of its own.
+    Fast,
+    /// Names by their tokens.
+    #[default]
+    Normal,
+    /// Qualities by their contexts, and bzip2.
+    Small,
+    /// All codecs, in large slices.
+    Archive,
+}
+
+impl Profile {
+    /// All, and their names.
+    pub const ALL: [(&str, Profile); 4] = [
+        ("fast", Profile::Fast),
+        ("normal", Profile::Normal),
+        ("small", Profile::Small),
+        ("archive", Profile::Archive),
+    ];
+
+    /// The bytes of BAM records that make a container: about the reads that a slice of samtools has at this profile.
+    pub const fn partition(self) -> u64 {
+        match self {
+            Profile::Fast | Profile::Normal => 4 << 20,
+            Profile::Small => 8 << 20,
+            Profile::Archive => 16 << 20,
+        }
+    }
+
+    /// The usual level of gzip.
+    pub const fn level(self) -> u8 {
+        match self {
+            Profile::Fast => 1,
+            Profile::Normal => 6,
+            Profile::Small => 7,
+            Profile::Archive => 8,
+        }
     }
 }
 

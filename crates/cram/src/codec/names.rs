@@ -7,20 +7,20 @@ use readmill_record::{Error, Result};
 use super::{arith, nx16};
 use crate::num::{ByteCursor, damaged, short};
 
-const TYPE: usize = 0;
-const STRING: u8 = 1;
-const CHAR: u8 = 2;
-const DIGITS0: u8 = 3;
-const LENGTH: usize = 4;
-const DUPLICATE: u8 = 5;
-const DIGITS: u8 = 7;
-const DELTA: u8 = 8;
-const DELTA0: u8 = 9;
-const MATCH: u8 = 10;
+pub(super) const TYPE: usize = 0;
+pub(super) const STRING: u8 = 1;
+pub(super) const CHAR: u8 = 2;
+pub(super) const DIGITS0: u8 = 3;
+pub(super) const LENGTH: usize = 4;
+pub(super) const DUPLICATE: u8 = 5;
+pub(super) const DIGITS: u8 = 7;
+pub(super) const DELTA: u8 = 8;
+pub(super) const DELTA0: u8 = 9;
+pub(super) const MATCH: u8 = 10;
 const NOP: u8 = 11;
 
 /// Most tokens of a name.
-const MOST: usize = 128;
+pub(super) const MOST: usize = 128;
 
 /// The value of a token, for names that refer to it: eight bytes, because there are many of them.
 #[derive(Clone, Copy)]

@@ -79,6 +79,22 @@ impl<'a> Packing<'a> {
     }
 }
 
+/// Appends symbols in as few bits as their number needs; `symbols` are all that occur, two to sixteen.
+pub(super) fn pack(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
+    let bits = match symbols.len() {
+        0..=2 => 1,
+        3..=4 => 2,
+        _ => 4,
+    };
+    let mut number = [0u8; 256];
+    (0..).zip(symbols).for_each(|(i, &symbol)| number[symbol as usize] = i);
+    out.extend(
+        raw.chunks(8 / bits).map(|some| {
+            some.iter().rev().fold(0, |byte, &symbol| byte << bits | number[symbol as usize])
+        }),
+    );
+}
+
 /// Decodes one stripe of that many bytes.
 type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
 

@@ -167,7 +167,7 @@ impl RecordEncoder {
             expected = has_reference && !self.seq.is_empty();
         }
         if cram & QUALITIES != 0 {
-            columns.of(Series::Qs).bytes(record.qual());
+            columns.qualities(record.qual(), record.flags().is_reverse());
         }
         Ok(expected)
     }

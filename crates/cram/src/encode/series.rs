@@ -6,7 +6,7 @@ use readmill_record::Result;
 use readmill_record::{Error, RecordRef};
 
 use crate::block::{self, ContentType};
-use crate::codec::{BlockCompressor, CompressionHint};
+use crate::codec::{BlockCompressor, Content, ContentKind, QualityRead};
 use crate::num::put_itf8;
 use crate::scheme::{KEYS, Series, TagKey};
 
@@ -83,6 +83,8 @@ pub struct Columns {
     tags: Vec<TagColumn>,
     /// How many of `tags` are in use; the others are spare memory.
     used: usize,
+    /// The reads that qualities belong to.
+    reads: Vec<QualityRead>,
 }
 
 /// Ends values in a block: names, and stretches of bases.
@@ -98,6 +100,14 @@ impl Columns {
         self.lines.clear();
         self.by_keys.clear();
         (self.last_line, self.used) = (0, 0);
+        self.reads.clear();
+    }
+
+    /// Adds a read's qualities.
+    #[inline]
+    pub fn qualities(&mut self, qualities: &[u8], reverse: bool) {
+        self.of(Series::Qs).bytes(qualities);
+        self.reads.push(QualityRead { length: qualities.len() as u32, reverse });
     }
 
     /// The values of a series.
@@ -159,22 +169,24 @@ impl Columns {
     pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
-        let mut put = |id: i32, kind: CompressionHint, bytes: &[u8]| {
+        let reads = &self.reads[..];
+        let mut put = |id: i32, kind: ContentKind, width: usize, bytes: &[u8]| {
             block::fits(bytes.len(), "one kind of data of the records that lie together")?;
-            let (method, data) = compressor.compress(bytes, kind, &mut room);
+            let content = Content { kind, width, reads };
+            let (method, data) = compressor.compress(bytes, content, &mut room);
             block::write(ContentType::External, id, method, bytes.len(), data, out);
             ids.push(id);
             Ok(())
         };
         for (at, column) in self.all.iter().enumerate() {
             if column.count > 0 && column.only.is_none() {
-                put(id_of(at), kind_of(at), &column.bytes)?;
+                put(id_of(at), kind_of(at), 1, &column.bytes)?;
             }
         }
         for tag in &self.tags[..self.used] {
-            put(tag.id(), CompressionHint::Any, &tag.bytes)?;
+            put(tag.id(), ContentKind::Any, tag.width.unwrap_or(1), &tag.bytes)?;
             if tag.needs_lengths() {
-                put(tag.id() | LENGTHS, CompressionHint::Any, &tag.lengths)?;
+                put(tag.id() | LENGTHS, ContentKind::Any, 1, &tag.lengths)?;
             }
         }
         Ok(ids)
@@ -245,14 +257,15 @@ fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
-/// The compression hint for a series.
-fn kind_of(series: usize) -> CompressionHint {
+/// What a series holds.
+fn kind_of(series: usize) -> ContentKind {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
     match () {
-        () if is(&[Rn]) => CompressionHint::Repeating,
-        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => CompressionHint::Statistical,
-        () => CompressionHint::Any,
+        () if is(&[Rn]) => ContentKind::Names,
+        () if is(&[Qs]) => ContentKind::Qualities,
+        () if is(&[Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => ContentKind::Statistical,
+        () => ContentKind::Any,
     }
 }
 

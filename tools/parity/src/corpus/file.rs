@@ -34,6 +34,8 @@ pub struct File<'a> {
     pub path: &'a Path,
     /// Its number; files made from it have it in their names.
     pub number: usize,
+    /// The version and profile in which readmill writes it as CRAM.
+    pub cram: &'a str,
     /// The FASTA file whose contigs its header has.
     pub reference: Option<Fitting>,
 }
@@ -99,9 +101,8 @@ impl File<'_> {
         command.arg(&name);
         let mut command = self.with_reference(command, "--reference");
         command.arg(self.path);
-        if self.to_write_with().is_none() {
-            command.args(["-O", "cram,no-ref"]);
-        }
+        let without = if self.to_write_with().is_none() { ",no-ref" } else { "" };
+        command.args(["-O", &format!("cram,{}{without}", self.cram)]);
         if let Err(said) = self.without_paths(self.path, printed(command)?)? {
             return Ok(match self.write_by_samtools("refused.cram", "")? {
                 Err(_) => Verdict::Refused(said),

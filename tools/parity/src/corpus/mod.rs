@@ -17,10 +17,11 @@ use report::{COMPARISONS, CorpusRow, OURS, READ, THEIRS};
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 
-/// Reads and writes all files below `root`; the tables go to the file `report`.
+/// Reads and writes all files below `root`, as CRAM in the version and profile `cram`; the tables go to the file `report`.
 pub fn compare(
     dir: &SampleDir<'_>,
     root: &Path,
+    cram: &str,
     report: Option<&Path>,
     ledger: &mut Ledger,
 ) -> Result<()> {
@@ -30,7 +31,7 @@ pub fn compare(
     let references = References::below(root, dir)?;
     let (mut files, mut rows) = (Vec::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
-        let file = File { dir, path, number, reference: references.of(dir, path)? };
+        let file = File { dir, path, number, cram, reference: references.of(dir, path)? };
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
         rows.push(row(&file, shown, kind(path).unwrap_or_default())?);
         files.push(file);

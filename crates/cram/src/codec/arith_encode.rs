@@ -1,0 +1,270 @@
+//! The encoder of the adaptive arithmetic coder (CRAM codecs specification 3.1, section 5).
+
+use super::alphabet::Alphabet;
+use super::arith::{MOST, STEP};
+use super::pack::{self, CAT, ORDER, PACK, RLE, STRIPE};
+use crate::num::put_uint7;
+
+/// A range coder that encodes.
+pub(super) struct RangeEncoder<'a> {
+    /// The start of the range, with a carry in bit 32.
+    low: u64,
+    range: u32,
+    /// The last byte that a carry may change, and how many bytes of 255 follow it.
+    last: u8,
+    full: usize,
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> RangeEncoder<'a> {
+    /// A coder that appends to `out`.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        RangeEncoder { low: 0, range: u32::MAX, last: 0, full: 0, out }
+    }
+
+    /// Encodes what takes `frequency` of `sum`, after `before`.
+    #[inline]
+    pub fn put(&mut self, before: u32, frequency: u32, sum: u32) {
+        self.range /= sum;
+        self.low += u64::from(before) * u64::from(self.range);
+        self.range *= frequency;
+        while self.range < 1 << 24 {
+            self.range <<= 8;
+            self.shift();
+        }
+    }
+
+    /// Moves the highest byte out.
+    #[inline]
+    fn shift(&mut self) {
+        let carry = (self.low >> 32) as u8;
+        let top = (self.low >> 24) as u8;
+        if carry > 0 || top < 0xff {
+            self.out.push(self.last.wrapping_add(carry));
+            let filler = 0xffu8.wrapping_add(carry);
+            for _ in 0..std::mem::take(&mut self.full) {
+                self.out.push(filler);
+            }
+            self.last = top;
+        } else {
+            self.full += 1;
+        }
+        self.low = (self.low & 0x00ff_ffff) << 8;
+    }
+
+    /// Appends the rest.
+    pub fn finish(mut self) {
+        (0..5).for_each(|_| self.shift());
+    }
+}
+
+/// Models of one alphabet, made when they are first used. Each is the sum of its frequencies, and symbols with their
+/// frequencies, roughly by falling frequency.
+#[derive(Default)]
+pub(super) struct Models {
+    symbols: usize,
+    /// Start of each model plus one; zero for one that has not occurred.
+    starts: Vec<u32>,
+    /// A sum, then a symbol in the low and its frequency in the high half of each number.
+    all: Vec<u32>,
+}
+
+impl Models {
+    /// Starts with that many contexts of that many symbols.
+    pub fn reset(&mut self, contexts: usize, symbols: usize) {
+        self.symbols = symbols;
+        self.starts.clear();
+        self.starts.resize(contexts, 0);
+        self.all.clear();
+    }
+
+    /// Makes room for so many of the models at once, so that they need not be copied when there are more.
+    pub fn reserve(&mut self, models: usize) {
+        self.all.reserve_exact(models.min(self.starts.len()) * (self.symbols + 1));
+    }
+
+    /// Encodes a symbol in a context.
+    #[inline]
+    pub fn put(&mut self, context: usize, symbol: u32, coder: &mut RangeEncoder<'_>) {
+        let mut start = self.starts[context] as usize;
+        if start == 0 {
+            start = self.add();
+            self.starts[context] = start as u32;
+        }
+        let model = &mut self.all[start - 1..][..=self.symbols];
+        let (mut before, mut at) = (0, 1);
+        while at < model.len() && model[at] & 0xffff != symbol {
+            before += model[at] >> 16;
+            at += 1;
+        }
+        let Some(&entry) = model.get(at) else { return };
+        coder.put(before, entry >> 16, model[0]);
+        let entry = entry + (STEP << 16);
+        model[at] = entry;
+        model[0] += STEP;
+        if model[0] > MOST {
+            halve(model);
+        }
+        if at > 1 && model[at] >> 16 > model[at - 1] >> 16 {
+            model.swap(at, at - 1);
+        }
+    }
+
+    /// Appends a model of equal frequencies; returns its start plus one.
+    #[cold]
+    fn add(&mut self) -> usize {
+        self.all.push(self.symbols as u32);
+        let start = self.all.len();
+        self.all.extend((0..self.symbols as u32).map(|symbol| symbol | 1 << 16));
+        start
+    }
+}
+
+#[cold]
+fn halve(model: &mut [u32]) {
+    let mut sum = 0;
+    for entry in &mut model[1..] {
+        let frequency = *entry >> 16;
+        let frequency = frequency - frequency / 2;
+        *entry = *entry & 0xffff | frequency << 16;
+        sum += frequency;
+    }
+    model[0] = sum;
+}
+
+/// Encodes bytes, and keeps its memory.
+#[derive(Default)]
+pub struct Encoder {
+    literals: Models,
+    runs: Models,
+    packed: Vec<u8>,
+}
+
+/// A form of coding: order 0 or 1, with runs, and packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Flags of the form.
+    flags: u8,
+}
+
+/// The forms that are tried.
+pub const FORMS: [Form; 6] = [
+    Form { flags: 0 },
+    Form { flags: ORDER },
+    Form { flags: RLE },
+    Form { flags: RLE | ORDER },
+    Form { flags: PACK },
+    Form { flags: PACK | ORDER },
+];
+
+/// Four stripes of order 0, for numbers of four bytes.
+pub const STRIPED: Form = Form { flags: STRIPE };
+
+/// Smaller data is stored as it is.
+const LEAST: usize = 8;
+
+impl Encoder {
+    /// Appends `raw` in that form, or one near it where there is nothing to pack.
+    pub fn encode(&mut self, raw: &[u8], form: Form, out: &mut Vec<u8>) {
+        if form.flags & STRIPE != 0 {
+            return self.stripes(raw, out);
+        }
+        let head = out.len();
+        out.push(form.flags & !PACK);
+        put_uint7(out, raw.len() as u32);
+        let mut packed = std::mem::take(&mut self.packed);
+        packed.clear();
+        let mut bytes = raw;
+        if form.flags & PACK != 0 {
+            let list = Alphabet::of(raw).list();
+            if (2..=16).contains(&list.len()) {
+                pack::pack(raw, &list, &mut packed);
+                out[head] |= PACK;
+                out.push(list.len() as u8);
+                out.extend_from_slice(&list);
+                put_uint7(out, packed.len() as u32);
+                bytes = &packed;
+            }
+        }
+        if bytes.len() < LEAST {
+            out[head] = out[head] & PACK | CAT;
+            out.extend_from_slice(bytes);
+        } else {
+            self.entropy(bytes, form.flags, out);
+        }
+        self.packed = packed;
+    }
+
+    fn stripes(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        const WIDTH: usize = 4;
+        out.push(STRIPE);
+        put_uint7(out, raw.len() as u32);
+        out.push(WIDTH as u8);
+        let (mut parts, mut part) = (Vec::new(), Vec::new());
+        for j in 0..WIDTH {
+            part.clear();
+            part.extend(raw.iter().skip(j).step_by(WIDTH));
+            let at = parts.len();
+            self.encode(&part, FORMS[0], &mut parts);
+            put_uint7(out, (parts.len() - at) as u32);
+        }
+        out.append(&mut parts);
+    }
+
+    fn entropy(&mut self, bytes: &[u8], flags: u8, out: &mut Vec<u8>) {
+        let symbols = bytes.iter().max().map_or(0, |&most| usize::from(most)) + 1;
+        out.push(symbols as u8); // 256 is 0
+        let ordered = flags & ORDER != 0;
+        self.literals.reset(if ordered { symbols } else { 1 }, symbols);
+        let mut coder = RangeEncoder::new(out);
+        if flags & RLE == 0 {
+            let mut last = 0;
+            for &byte in bytes {
+                self.literals.put(if ordered { last } else { 0 }, u32::from(byte), &mut coder);
+                last = usize::from(byte);
+            }
+            return coder.finish();
+        }
+        self.runs.reset(258, 4);
+        let (mut at, mut last) = (0, 0);
+        while at < bytes.len() {
+            let byte = bytes[at];
+            self.literals.put(if ordered { last } else { 0 }, u32::from(byte), &mut coder);
+            last = usize::from(byte);
+            at += 1;
+            let mut run = bytes[at..].iter().take_while(|&&other| other == byte).count();
+            at += run;
+            let mut context = last;
+            loop {
+                let part = run.min(3);
+                self.runs.put(context, part as u32, &mut coder);
+                run -= part;
+                if part < 3 {
+                    break;
+                }
+                context = if context < 256 { 256 } else { 257 };
+            }
+        }
+        coder.finish();
+    }
+}
+
+/// Forms are tried on the first so many bytes.
+const SAMPLE: usize = 1 << 15;
+
+impl Encoder {
+    /// Appends `raw` in the form that makes its start smallest.
+    pub fn smallest(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
+        let (start, sample) = (out.len(), &raw[..raw.len().min(SAMPLE)]);
+        let mut best = (usize::MAX, FORMS[0]);
+        let striped = (width == 4).then_some(STRIPED);
+        for form in striped.into_iter().chain(FORMS) {
+            self.encode(sample, form, out);
+            if out.len() - start < best.0 {
+                best = (out.len() - start, form);
+            }
+            out.truncate(start);
+        }
+        self.encode(raw, best.1, out);
+    }
+}

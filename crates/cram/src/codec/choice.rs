@@ -1,0 +1,173 @@
+//! The codecs of a block of CRAM 3.1: by the kind of its data, and by what makes the start of it smallest. A choice is a
+//! function of the block, so that a container does not depend on those before it.
+
+use std::io::Write;
+
+use libdeflater::{CompressionLvl, Compressor};
+
+use super::fqzcomp_encode::QualityRead;
+use super::names_encode::StreamCodec;
+use super::{Method, Profile, arith_encode, fqzcomp_encode, names_encode, nx16_encode};
+
+/// The data of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// What it is.
+    pub kind: ContentKind,
+    /// Bytes of each value, if all have the same number; else 1.
+    pub width: usize,
+    /// The reads that qualities belong to.
+    pub reads: &'a [QualityRead],
+}
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentKind {
+    /// Names of reads.
+    Names,
+    /// Quality scores.
+    Qualities,
+    /// Bytes without repeats, such as flags.
+    Statistical,
+    /// Not known.
+    Any,
+}
+
+/// Smaller blocks are not compressed.
+const LEAST: usize = 24;
+
+/// Codecs are tried on the first so many bytes.
+const SAMPLE: usize = 1 << 16;
+
+/// A slow codec is taken where it saves one part in so many.
+const PAYS: usize = 100;
+
+/// Names may have one token for so many bytes of a partition; those with more are left to other codecs.
+const TOKEN_SHARE: usize = 10;
+
+/// Memory of bzip2 at its highest level.
+const BZIP2: usize = 8 << 20;
+
+/// Compresses blocks by the codecs of 3.1.
+pub struct Chooser {
+    profile: Profile,
+    gzip: Compressor,
+    rans: nx16_encode::Encoder,
+    arith: arith_encode::Encoder,
+    names: names_encode::Encoder,
+    qualities: fqzcomp_encode::Encoder,
+    other: Vec<u8>,
+}
+
+impl Chooser {
+    /// A compressor whose gzip works at `level`, from 1 to 12.
+    pub fn new(profile: Profile, level: u8) -> Self {
+        let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
+        Chooser {
+            profile,
+            gzip: Compressor::new(level),
+            rans: nx16_encode::Encoder::new(profile == Profile::Fast),
+            arith: arith_encode::Encoder::default(),
+            names: names_encode::Encoder::default(),
+            qualities: fqzcomp_encode::Encoder::default(),
+            other: Vec::new(),
+        }
+    }
+
+    /// The most memory for blocks of `batch` bytes in all, besides these and their compressed form: tokens of names and
+    /// where they lie, qualities in their other direction, and tables of codecs.
+    pub const fn memory(profile: Profile, batch: usize) -> usize {
+        match profile {
+            Profile::Fast => batch,
+            Profile::Normal => 3 * batch,
+            Profile::Small | Profile::Archive => 4 * batch + BZIP2 + fqzcomp_encode::MEMORY,
+        }
+    }
+
+    /// Replaces `out` by compressed `raw`, and returns the codec.
+    pub fn compress(&mut self, raw: &[u8], content: Content<'_>, out: &mut Vec<u8>) -> Method {
+        out.clear();
+        let method = if raw.len() < LEAST { Method::Raw } else { self.choose(raw, content, out) };
+        if method == Method::Raw || out.len() >= raw.len() {
+            out.clear();
+            out.extend_from_slice(raw);
+            return Method::Raw;
+        }
+        method
+    }
+
+    fn choose(&mut self, raw: &[u8], content: Content<'_>, out: &mut Vec<u8>) -> Method {
+        let slow = matches!(self.profile, Profile::Small | Profile::Archive);
+        match content.kind {
+            ContentKind::Names if self.profile != Profile::Fast => {
+                let codec = match self.profile {
+                    Profile::Archive => StreamCodec::Arith(&mut self.arith),
+                    _ => StreamCodec::Rans(&mut self.rans),
+                };
+                let most = self.profile.partition() as usize / TOKEN_SHARE;
+                if self.names.encode(raw, most, codec, out) {
+                    return Method::Names;
+                }
+                out.clear();
+            }
+            ContentKind::Qualities if slow => {
+                if self.qualities.encode(raw, content.reads, out) {
+                    return Method::Fqzcomp;
+                }
+                out.clear();
+            }
+            _ => {}
+        }
+        let methods: &[Method] = match (content.kind, self.profile) {
+            (_, Profile::Archive) => &[Method::RansNx16, Method::Gzip, Method::Arith, Method::Bzip2],
+            (_, Profile::Small) => &[Method::RansNx16, Method::Gzip, Method::Bzip2],
+            (ContentKind::Qualities | ContentKind::Statistical, _) => &[Method::RansNx16],
+            _ => &[Method::RansNx16, Method::Gzip],
+        };
+        let &[first, ref others @ ..] = methods else { return Method::Raw };
+        let sample = &raw[..raw.len().min(SAMPLE)];
+        if others.is_empty() {
+            self.by(first, raw, content.width, out);
+            return first;
+        }
+        let (mut best, mut other) = (first, std::mem::take(&mut self.other));
+        self.by(first, sample, content.width, out);
+        for &method in others {
+            other.clear();
+            self.by(method, sample, content.width, &mut other);
+            let pays = if method == Method::Gzip { 0 } else { out.len() / PAYS };
+            if other.len() + pays < out.len() {
+                best = method;
+                std::mem::swap(out, &mut other);
+            }
+        }
+        self.other = other;
+        if sample.len() < raw.len() {
+            out.clear();
+            self.by(best, raw, content.width, out);
+        }
+        best
+    }
+
+    /// Appends compressed `raw` to `out`, which is empty.
+    fn by(&mut self, method: Method, raw: &[u8], width: usize, out: &mut Vec<u8>) {
+        match method {
+            Method::RansNx16 => self.rans.encode(raw, width, out),
+            Method::Arith => self.arith.smallest(raw, width, out),
+            Method::Gzip => {
+                out.resize(self.gzip.gzip_compress_bound(raw.len()), 0);
+                let n = self.gzip.gzip_compress(raw, out).unwrap_or(0);
+                out.truncate(n);
+                if n == 0 {
+                    out.resize(raw.len(), 0); // is not taken
+                }
+            }
+            Method::Bzip2 => {
+                let mut bzip2 = bzip2::write::BzEncoder::new(out, bzip2::Compression::best());
+                // Writing into memory does not fail.
+                let _ = bzip2.write_all(raw).and_then(|()| bzip2.finish().map(drop));
+            }
+            _ => out.extend_from_slice(raw),
+        }
+    }
+}

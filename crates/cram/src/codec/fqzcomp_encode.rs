@@ -1,0 +1,245 @@
+//! The encoder of fqzcomp (CRAM codecs specification 3.1, section 7): quality scores of whole reads, by a model for each
+//! context of the qualities before them, how many are left in the read, and how often they changed so far.
+
+use super::arith_encode::{Models, RangeEncoder};
+use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP};
+use crate::num::put_uint7;
+
+/// What the coder needs of a read besides its qualities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QualityRead {
+    /// Number of qualities.
+    pub length: u32,
+    /// Whether it is stored in the other direction than it was sequenced in.
+    pub reverse: bool,
+}
+
+/// Which bits of a context come from where: 16 in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Style {
+    /// Bits of the qualities before.
+    qbits: u32,
+    /// Bits by which each of them is shifted.
+    qshift: u32,
+    /// Bits of what is left.
+    pbits: u32,
+    /// Bits of how often qualities changed.
+    dbits: u32,
+}
+
+/// More different qualities are not expected: SAM has 94.
+const MOST_SYMBOLS: usize = 96;
+
+/// The most memory of an encoder besides the qualities: models of all contexts.
+pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
+
+/// Encodes qualities, and keeps its memory.
+#[derive(Default)]
+pub struct Encoder {
+    qualities: Models,
+    /// The four bytes of lengths.
+    lengths: Models,
+    /// Numbers of qualities, in the direction of sequencing.
+    turned: Vec<u8>,
+}
+
+/// Contexts of models of bits: whether a read has the qualities of the one before it, and whether it is turned.
+const DUPLICATE: usize = 0;
+const REVERSE: usize = 1;
+
+impl Encoder {
+    /// Appends the qualities `raw` of `reads`; returns false, and appends nothing of use, where it cannot hold them.
+    pub fn encode(&mut self, raw: &[u8], reads: &[QualityRead], out: &mut Vec<u8>) -> bool {
+        let sum: usize = reads.iter().map(|read| read.length as usize).sum();
+        if sum != raw.len() || sum == 0 || reads.iter().any(|read| read.length == 0) {
+            return false;
+        }
+        let (mut numbers, mut map) = ([0u8; 256], Vec::new());
+        let mut seen = [false; 256];
+        raw.iter().for_each(|&q| seen[q as usize] = true);
+        for q in (0..=255u8).filter(|&q| seen[q as usize]) {
+            numbers[q as usize] = map.len() as u8;
+            map.push(q);
+        }
+        if map.len() > MOST_SYMBOLS {
+            return false;
+        }
+        self.turn(raw, reads, &numbers);
+        let job = Job::new(style(map.len()), reads, map, &self.turned);
+        job.head(sum, out);
+        self.code(&job, reads, out);
+        true
+    }
+
+    /// Takes the numbers of qualities, read by read in the direction of sequencing.
+    fn turn(&mut self, raw: &[u8], reads: &[QualityRead], numbers: &[u8; 256]) {
+        self.turned.clear();
+        self.turned.reserve(raw.len());
+        let mut rest = raw;
+        for read in reads {
+            let Some((own, others)) = rest.split_at_checked(read.length as usize) else { return };
+            let own = own.iter();
+            if read.reverse {
+                self.turned.extend(own.rev().map(|&q| numbers[q as usize]));
+            } else {
+                self.turned.extend(own.map(|&q| numbers[q as usize]));
+            }
+            rest = others;
+        }
+    }
+
+    fn code(&mut self, job: &Job, reads: &[QualityRead], out: &mut Vec<u8>) {
+        let Encoder { qualities, lengths, turned } = self;
+        qualities.reset(1 << 16, job.map.len() + 1);
+        qualities.reserve(turned.len());
+        let mut bits = Models::default();
+        lengths.reset(4, 256);
+        bits.reset(2, 2);
+        let mut coder = RangeEncoder::new(out);
+        let (mut at, mut before) = (0usize, 0usize);
+        for (number, read) in reads.iter().enumerate() {
+            let length = read.length as usize;
+            let own = &turned[at..at + length];
+            if number == 0 || !job.is_fixed {
+                for (context, byte) in read.length.to_le_bytes().into_iter().enumerate() {
+                    lengths.put(context, u32::from(byte), &mut coder);
+                }
+            }
+            if job.turns {
+                bits.put(REVERSE, u32::from(read.reverse), &mut coder);
+            }
+            if job.has_duplicates {
+                let same = before == length && turned[at - before..at] == *own;
+                bits.put(DUPLICATE, u32::from(same), &mut coder);
+                if same {
+                    at += length;
+                    continue;
+                }
+            }
+            job.read(own, qualities, &mut coder);
+            at += length;
+            before = length;
+        }
+        coder.finish();
+    }
+}
+
+/// The parameters of a block.
+struct Job {
+    style: Style,
+    is_fixed: bool,
+    turns: bool,
+    has_duplicates: bool,
+    /// Qualities by their numbers.
+    map: Vec<u8>,
+    /// Parts of contexts in place: by what is left, and by the number of changes.
+    ptab: Vec<u16>,
+    dtab: Vec<u16>,
+}
+
+/// The style for so many different qualities.
+fn style(symbols: usize) -> Style {
+    match symbols {
+        0..=2 => Style { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
+        3..=4 => Style { qbits: 8, qshift: 2, pbits: 5, dbits: 2 },
+        5..=8 => Style { qbits: 9, qshift: 3, pbits: 5, dbits: 2 },
+        9..=16 => Style { qbits: 8, qshift: 4, pbits: 5, dbits: 2 },
+        _ => Style { qbits: 10, qshift: 5, pbits: 4, dbits: 2 },
+    }
+}
+
+impl Job {
+    fn new(style: Style, reads: &[QualityRead], map: Vec<u8>, turned: &[u8]) -> Self {
+        let longest = reads.iter().map(|read| read.length).max().unwrap_or(0);
+        let is_fixed = reads.iter().all(|read| read.length == longest);
+        let mut same = 0;
+        let mut at = 0;
+        for pair in reads.windows(2) {
+            let [a, b] = [pair[0].length as usize, pair[1].length as usize];
+            let (start, next) = (at, at + a);
+            same += usize::from(a == b && turned[start..next] == turned[next..next + b]);
+            at = next;
+        }
+        // How many are left, in equal parts of the longest read that the table can hold.
+        let pshift = (0..10).find(|shift| longest.min(1024) >> shift <= 1 << style.pbits).unwrap_or(10);
+        let place = |value: u32, bits: u32, at: u32| (value.min((1 << bits) - 1) << at) as u16;
+        let Style { qbits, pbits, dbits, .. } = style;
+        Job {
+            style,
+            is_fixed,
+            turns: reads.iter().any(|read| read.reverse),
+            has_duplicates: 20 * same > reads.len(),
+            map,
+            ptab: (0..1024).map(|left| place(left >> pshift, pbits, qbits)).collect(),
+            dtab: (0..256u32).map(|n| place((n / 2).isqrt(), dbits, qbits + pbits)).collect(),
+        }
+    }
+
+    /// Appends the parameters.
+    fn head(&self, size: usize, out: &mut Vec<u8>) {
+        let Style { qbits, qshift, pbits, dbits } = self.style;
+        put_uint7(out, size as u32);
+        out.push(5);
+        out.push(if self.turns { 4 } else { 0 });
+        out.extend([0, 0]); // the first context
+        let mut flags = if self.has_duplicates { DEDUP } else { 0 };
+        flags |= if self.is_fixed { FIXED_LENGTH } else { 0 };
+        flags |= QMAP | if pbits > 0 { PTAB } else { 0 } | if dbits > 0 { DTAB } else { 0 };
+        out.extend([flags, self.map.len() as u8]);
+        out.push((qbits << 4 | qshift) as u8);
+        out.push(0); // where a selector of parameters would be in a context
+        out.push((qbits << 4 | (qbits + pbits) & 15) as u8);
+        out.extend_from_slice(&self.map);
+        if pbits > 0 {
+            put_table(&self.ptab.iter().map(|&n| n >> qbits).collect::<Vec<_>>(), out);
+        }
+        if dbits > 0 {
+            put_table(&self.dtab.iter().map(|&n| n >> (qbits + pbits)).collect::<Vec<_>>(), out);
+        }
+    }
+
+    /// Encodes the qualities of one read.
+    #[inline]
+    fn read(&self, own: &[u8], models: &mut Models, coder: &mut RangeEncoder<'_>) {
+        let Style { qbits, qshift, .. } = self.style;
+        let mask = (1u32 << qbits) - 1;
+        let (mut context, mut recent, mut changes, mut before) = (0u32, 0u32, 0usize, 0u8);
+        for (&q, left) in own.iter().zip((1..=own.len()).rev()) {
+            models.put(context as usize, u32::from(q), coder);
+            recent <<= qshift;
+            recent = recent.wrapping_add(u32::from(q));
+            context = recent & mask;
+            context += u32::from(self.ptab[left.min(1023)]) + u32::from(self.dtab[changes.min(255)]);
+            changes += usize::from(before != q);
+            before = q;
+        }
+    }
+}
+
+/// Appends a table of rising values as the lengths of their runs, equal ones counted.
+fn put_table(values: &[u16], out: &mut Vec<u8>) {
+    let mut runs = Vec::new();
+    let (mut at, mut value) = (0, 0u16);
+    while at < values.len() {
+        let mut run = values[at..].iter().take_while(|&&other| other == value).count();
+        at += run;
+        while run >= 255 {
+            runs.push(255u8);
+            run -= 255;
+        }
+        runs.push(run as u8);
+        value += 1;
+    }
+    let (mut at, mut last) = (0, None);
+    while at < runs.len() {
+        let run = runs[at];
+        out.push(run);
+        at += 1;
+        if last == Some(run) {
+            let copies = runs[at..].iter().take_while(|&&other| other == run).count().min(255);
+            out.push(copies as u8);
+            at += copies;
+        }
+        last = Some(run);
+    }
+}
