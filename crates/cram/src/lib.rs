@@ -15,15 +15,17 @@ mod decode;
 mod encode;
 mod encoding;
 mod num;
+mod places;
 mod reader;
 mod scheme;
 #[cfg(test)]
 mod tests;
 
 pub use bases::{Cache, References, md5};
-pub use container::{ContainerHeader, Crai, EOF, ends_well, header_container};
+pub use container::{ContainerHeader, Crai, Entry, EOF, ends_well, header_container};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
+pub use places::SliceScanner;
 pub use reader::{Container, Reader};
 
 /// The first bytes of every CRAM file.

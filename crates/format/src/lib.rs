@@ -13,4 +13,5 @@ pub mod sam;
 pub mod sites;
 pub mod spill;
 pub mod spill_codec;
+pub mod tabix;
 pub mod text;

@@ -4,11 +4,13 @@ pub mod block_reader;
 pub mod codec;
 pub mod deflate;
 pub mod inflate;
+mod offsets;
 
 pub use block_reader::{Block, BlockReader, Chunk};
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use inflate::{InflateReader, Inflater};
+pub use offsets::VirtualOffsets;
 
 /// Most bytes a block may hold, compressed or not.
 pub const MAX_BLOCK: usize = 1 << 16;

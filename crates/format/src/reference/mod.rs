@@ -5,6 +5,7 @@
 
 mod bytes;
 mod index;
+mod index_files;
 mod window;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result};
 use bytes::{Layout, with_suffix};
 use index::{FaiEntries, FaiEntry};
 use window::{OpenFasta, SAME_REFERENCE};
+pub use index_files::{FastaIndex, make_index};
 pub use window::{WINDOW_BYTES, Window};
 
 /// The files of a reference.
