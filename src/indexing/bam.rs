@@ -3,15 +3,15 @@
 use std::fs::File;
 
 use readmill_engine::{Pass, Pool, run};
-use readmill_format::bam::header as bam_header;
 use readmill_format::bam::index::chunks::{
     ChunkIndexer, ChunkJoiner, ChunkReader, IndexedChunk, JoinedChunk, OpenChunk, OrderCheck,
 };
 use readmill_format::bam::index::{IndexBuilder, Scheme};
-use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
-use readmill_record::{Error, Header, Limit, Result};
+use readmill_format::bgzf::{BlockReader, Chunk};
+use readmill_record::{Error, Limit, Result};
 
 use super::{INDEX, IndexOptions, Made, Workshop};
+use crate::files::read_header;
 
 /// A record may take this part of the memory.
 const RECORD_PARTS: u64 = 8;
@@ -23,7 +23,8 @@ struct IndexPass {
 }
 
 impl Pass for IndexPass {
-    type Input = Chunk;
+    /// A chunk, and a buffer for its bytes.
+    type Input = (Chunk, Vec<u8>);
     type Opened = OpenChunk;
     type Linked = JoinedChunk;
     type Output = IndexedChunk;
@@ -34,8 +35,8 @@ impl Pass for IndexPass {
         (ChunkReader::new(self.n_ref), ChunkIndexer::new(self.scheme, self.n_ref))
     }
 
-    fn open(&self, (reader, _): &mut Self::Worker, chunk: Chunk) -> Result<OpenChunk> {
-        reader.open(chunk, self.buffers.take().map_or_else(Vec::new, |(_, bytes)| bytes))
+    fn open(&self, (reader, _): &mut Self::Worker, (chunk, bytes): Self::Input) -> Result<OpenChunk> {
+        reader.open(chunk, bytes)
     }
 
     fn work(&self, (_, indexer): &mut Self::Worker, joined: JoinedChunk) -> Result<IndexedChunk> {
@@ -47,7 +48,7 @@ impl Pass for IndexPass {
 pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
     let Workshop { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);
-    let (header, first, taken) = header(&mut blocks, workshop)?;
+    let (header, first, taken) = read_header(&mut blocks, ledger)?;
     let scheme = options.scheme(&header)?;
     let usual = IndexBuilder::usual_bytes(&header);
     let mut charge = ledger.charge(INDEX, usual)?;
@@ -61,10 +62,10 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
         &pass,
         |_| {
             if let Some(first) = first.take() {
-                return Ok(Some(first));
+                return Ok(Some((first, Vec::new())));
             }
-            let mut chunk = Chunk::default();
-            Ok(blocks.next_chunk(&mut chunk)?.then_some(chunk))
+            let (mut chunk, bytes) = pass.buffers.take().unwrap_or_default();
+            Ok(blocks.next_chunk(&mut chunk)?.then_some((chunk, bytes)))
         },
         |_, open| joiner.join(open),
         |_, indexed: IndexedChunk| {
@@ -79,23 +80,4 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
     )?;
     let records = joiner.finish()?;
     Made::of(builder, scheme, records, &mut charge)
-}
-
-/// Reads the header; also returns the chunk in which it ends, and how many bytes of that are the header's.
-fn header(blocks: &mut BlockReader<File>, workshop: &Workshop<'_>) -> Result<(Header, Chunk, usize)> {
-    let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
-    let (mut outline, mut charge) = (bam_header::Outline::default(), workshop.ledger.empty("headers"));
-    let cut = || Error::input("the file ends inside its header").hint("get the file again");
-    loop {
-        if !blocks.next_chunk(&mut chunk)? {
-            return Err(cut());
-        }
-        let before = bytes.len();
-        charge.grow(2 * chunk.inflated as u64)?;
-        inflater.chunk(&chunk, &mut bytes)?;
-        if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
-            let (header, taken) = outline.parse(&bytes, &workshop.ledger)?;
-            return Ok((header, chunk, taken - before));
-        }
-    }
 }

@@ -118,8 +118,7 @@ fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> 
     if text.starts_with(b"##gff-version") {
         return Ok(Content::Text(Preset::Gff));
     }
-    let is_sam = [&b"@HD\t"[..], b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"];
-    if is_sam.iter().any(|start| text.starts_with(start)) {
+    if is_sam(text) {
         return Ok(Content::Sam);
     }
     let line = text.split(|&byte| byte == b'\n').find(|line| !line.starts_with(b"#") && !line.is_empty());
@@ -139,6 +138,12 @@ fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> 
             Err(Error::input(what).hint("say what it is by --preset vcf, bed or gff"))
         }
     }
+}
+
+/// Whether text begins with a header of SAM.
+fn is_sam(text: &[u8]) -> bool {
+    let starts = [&b"@HD\t"[..], b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"];
+    starts.iter().any(|start| text.starts_with(start))
 }
 
 /// The kind of text that the name of a file tells.
@@ -162,8 +167,7 @@ fn fastq() -> Error {
 
 /// The error for a file that is not compressed.
 fn not_compressed(start: &[u8], path: &Path) -> Error {
-    let is_sam = start.starts_with(b"@") && start.get(3) == Some(&b'\t');
-    if is_sam {
+    if is_sam(start) {
         return Error::input("this is SAM that is not compressed, and only compressed files can be indexed")
             .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
     }

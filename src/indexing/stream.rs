@@ -19,16 +19,15 @@ pub fn make(
     let Workshop { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);
     let (mut charge, mut end) = (ledger.empty(INDEX), 0);
-    let buffers: Pool<Vec<u8>> = Pool::new(crew.in_flight);
+    let buffers: Pool<(Chunk, Vec<u8>)> = Pool::new(crew.in_flight);
     map_ordered(
         *crew,
         || {
-            let mut chunk = Chunk::default();
-            Ok(blocks.next_chunk(&mut chunk)?.then_some(chunk))
+            let (mut chunk, bytes) = buffers.take().unwrap_or_default();
+            Ok(blocks.next_chunk(&mut chunk)?.then_some((chunk, bytes)))
         },
         Inflater::default,
-        |inflater, chunk: Chunk| {
-            let mut bytes = buffers.take().unwrap_or_default();
+        |inflater, (chunk, mut bytes): (Chunk, Vec<u8>)| {
             bytes.clear();
             inflater.chunk(&chunk, &mut bytes)?;
             Ok::<_, Error>((chunk, bytes))
@@ -39,7 +38,7 @@ pub fn make(
             end = offsets.end();
             charge.grow(indexer.heap_bytes().saturating_sub(charge.bytes()))?;
             console.advance(chunk.compressed.len() as u64);
-            buffers.put(bytes);
+            buffers.put((chunk, bytes));
             Ok(())
         },
     )?;

@@ -152,9 +152,10 @@ impl Layout {
         self.blocks.as_ref().map_or(0, |blocks| 8 + 16 * blocks.len())
     }
 
-    /// The .gzi: the starts of all blocks but the first; `None` if the file is not BGZF.
+    /// The .gzi: the starts of all blocks but the first and the EOF block; `None` if the file is not BGZF.
     pub fn gzi(&self) -> Option<Vec<u8>> {
-        let later = self.blocks.as_ref()?.get(1..).unwrap_or_default();
+        let blocks = self.blocks.as_ref()?;
+        let later = blocks.get(1..blocks.len().saturating_sub(1)).unwrap_or_default();
         let mut out = Vec::with_capacity(self.gzi_bytes());
         out.extend((later.len() as u64).to_le_bytes());
         for block in later {

@@ -48,6 +48,8 @@ struct Entries {
     start: u64,
     last: Option<(i32, i64)>,
     records: u64,
+    /// Whether records beyond what the index can hold count as at its end.
+    clamps: bool,
 }
 
 impl Entries {
@@ -60,6 +62,7 @@ impl Entries {
             start,
             last: None,
             records: 0,
+            clamps: false,
         }
     }
 
@@ -75,7 +78,7 @@ impl Entries {
                 return Err(Error::input(what).hint(sorting()));
             }
         }
-        if place.ref_id >= 0 && place.end > self.scheme.most_bases() as i64 {
+        if !self.clamps && place.ref_id >= 0 && place.end > self.scheme.most_bases() as i64 {
             let what = format!("it ends at base {}, beyond what this kind of index can hold", place.end);
             return Err(Error::input(what).hint("make a CSI index: --csi"));
         }

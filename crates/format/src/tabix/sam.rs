@@ -36,7 +36,9 @@ impl SamIndexer {
     fn reading(&mut self) -> Result<&mut (LineParser, Entries)> {
         if self.reading.is_none() {
             let header = Header::parse(&std::mem::take(&mut self.header))?;
-            let entries = Entries::new((self.scheme)(&header)?, header.references().len(), self.start);
+            let scheme = (self.scheme)(&header)?;
+            let mut entries = Entries::new(scheme, header.references().len(), self.start);
+            entries.clamps = true; // reads may reach beyond their contig, as in BAM
             self.reading = Some((LineParser::new(&header), entries));
         }
         self.reading.as_mut().ok_or_else(|| Error::bug("the header of SAM was lost"))

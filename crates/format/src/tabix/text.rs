@@ -9,8 +9,8 @@ use super::{Entries, Indexer, Lines};
 use crate::bam::index::{IndexBuilder, IndexFormat, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 
-/// The most levels of a CSI of text whose contigs have no lengths (tabix 1.24).
-const LEVELS_UNKNOWN: u8 = 9;
+/// The bits of the positions that each CSI of text can hold, as in tabix 1.16.
+const POSITION_BITS: u8 = 31;
 
 /// What a table takes beside a name.
 const BESIDE_A_NAME: u64 = 64;
@@ -50,17 +50,11 @@ impl TextIndexer {
     }
 
     fn scheme(&self) -> Result<Scheme> {
-        match (self.kind, self.longest) {
-            (IndexFormat::Csi, 0) => {
-                let fewer = self.min_shift.saturating_sub(10) / 3;
-                Scheme::csi_of(self.min_shift, LEVELS_UNKNOWN.saturating_sub(fewer).max(4), 1)
-            }
-            (IndexFormat::Csi, longest) => {
-                let levels = (31u8.saturating_sub(self.min_shift) + 2) / 3;
-                Scheme::csi_of(self.min_shift, levels, longest)
-            }
-            _ => Ok(Scheme::tbi()),
+        if self.kind != IndexFormat::Csi {
+            return Ok(Scheme::tbi());
         }
+        let levels = (POSITION_BITS.saturating_sub(self.min_shift) + 2) / 3;
+        Scheme::csi_of(self.min_shift, levels, self.longest)
     }
 
     fn line(&mut self, line: &[u8], number: u64, end: u64) -> Result<()> {

@@ -34,18 +34,26 @@ fn grown(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
     new
 }
 
-/// Returns different keys in the order of their buckets, after they were inserted in the given order.
+/// Returns different keys in the order of their buckets, after they were inserted in the given order, the last one twice:
+/// a full table grows before it is found that a key is there already.
 pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
-    let mut table: Vec<Option<u32>> = Vec::new();
-    for (used, key) in keys.enumerate() {
-        if used >= bound(table.len()) {
-            let n = (table.len() + 1).next_power_of_two().max(4);
-            table = grown(table, n);
-        }
+    let (mut table, mut used): (Vec<Option<u32>>, usize) = (Vec::new(), 0);
+    for key in keys {
+        table = with_room(table, used);
         let at = probe(key, table.len(), |at| table[at].is_none());
         table[at] = Some(key);
+        used += 1;
     }
-    table.into_iter().flatten().collect()
+    with_room(table, used).into_iter().flatten().collect()
+}
+
+/// The table, grown if `used` of its buckets are too many.
+fn with_room(table: Vec<Option<u32>>, used: usize) -> Vec<Option<u32>> {
+    if used < bound(table.len()) {
+        return table;
+    }
+    let n = (table.len() + 1).next_power_of_two().max(4);
+    grown(table, n)
 }
 
 #[cfg(test)]
@@ -55,7 +63,8 @@ mod tests {
     #[test]
     fn few_keys_lie_in_their_own_buckets() {
         assert_eq!(bucket_order([4681, 37450].into_iter()), [4681, 37450]);
-        assert_eq!(bucket_order([37450, 4681, 585].into_iter()), [4681, 585, 37450]);
+        assert_eq!(bucket_order([4683, 4684, 37450].into_iter()), [37450, 4683, 4684]); // grown to eight
+        assert_eq!(bucket_order([37450, 4681, 585].into_iter()), [585, 4681, 37450]);
         assert!(bucket_order([].into_iter()).is_empty());
     }
 
