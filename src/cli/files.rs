@@ -67,11 +67,15 @@ impl FileCommand {
                 "addreplacerg",
                 "readmill filter IN --read-group 'ID:g1 SM:s1' -o OUT puts all reads into one read group, which replaces all others",
             )),
-            FileCommand::Depth(_) => Err(left_out("depth", "samtools depth reads the files of readmill")),
+            FileCommand::Depth(_) => {
+                Err(left_out("depth", "samtools depth reads the files of readmill"))
+            }
             FileCommand::Coverage(_) => {
                 Err(left_out("coverage", "samtools coverage reads the files of readmill"))
             }
-            FileCommand::Bedcov(_) => Err(left_out("bedcov", "samtools bedcov reads the files of readmill")),
+            FileCommand::Bedcov(_) => {
+                Err(left_out("bedcov", "samtools bedcov reads the files of readmill"))
+            }
         };
         done.map(|()| ExitCode::SUCCESS)
     }

@@ -24,8 +24,7 @@ use super::align::KernelName;
 
 /// Flags of making an index.
 #[derive(Args)]
-#[command(
-    after_help = "The content of a file decides, not its name:
+#[command(after_help = "The content of a file decides, not its name:
   BAM, SAM by bgzip       FILE.bai; FILE.csi with -c, or if a contig is too long for a BAI
   CRAM                    FILE.crai
   VCF, BED, GFF by bgzip  FILE.tbi; FILE.csi with -c
@@ -36,8 +35,7 @@ The index of the aligner has the files of bwa-mem2 2.2.1, or of minibwa 0.6, byt
 other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on.
 
   readmill index sample.bam          # writes sample.bam.bai
-  readmill index ref.fa              # once, for readmill align"
-)]
+  readmill index ref.fa              # once, for readmill align")]
 pub struct IndexArgs {
     /// BAM, CRAM, FASTA, BCF; or SAM, VCF, BED or GFF compressed by bgzip
     #[arg(value_name = "FILE", required = true)]
@@ -305,7 +303,8 @@ impl FaidxArgs {
             }
             return Ok(());
         }
-        let reference = Reference::open(&self.reference, &ledger).map_err(|e| e.file(&self.reference))?;
+        let reference =
+            Reference::open(&self.reference, &ledger).map_err(|e| e.file(&self.reference))?;
         let mut out = FileOutput::open(self.output.as_deref())?;
         indexing::sequences(&reference, &self.regions, self.length, &mut out)?;
         out.finish()

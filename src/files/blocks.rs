@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use readmill_format::bam::header as bam_header;
 use readmill_format::bam::Encoder;
+use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, Chunk, Codec, EOF_BLOCK, Inflater};
 use readmill_record::{Error, Header, Ledger, Result};
 
@@ -80,10 +80,7 @@ impl BamBlocks {
 ///
 /// # Errors
 /// The file is not BAM, or ends inside its header.
-pub fn read_header(
-    blocks: &mut BlockReader<File>,
-    ledger: &Ledger,
-) -> Result<(Header, Chunk, usize)> {
+pub fn read_header(blocks: &mut BlockReader<File>, ledger: &Ledger) -> Result<(Header, Chunk, usize)> {
     let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
     let (mut outline, mut charge) = (bam_header::Outline::default(), ledger.empty("headers"));
     loop {
@@ -141,7 +138,9 @@ pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
     if new.len() < old.len() {
         let what = format!("the header has {} contigs, and the reads lie on {}", new.len(), old.len());
-        return Err(Error::input(what).hint("contigs are told by their number: give all, in the same order"));
+        return Err(
+            Error::input(what).hint("contigs are told by their number: give all, in the same order")
+        );
     }
     for (number, (old, new)) in old.iter().zip(new).enumerate() {
         if old.length != new.length || names && old.name != new.name {

@@ -37,9 +37,8 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console) -> Resu
     for path in &options.inputs {
         let input = BamBlocks::open(path, options.allow_missing_eof, &ledger).map_err(not_bam)?;
         let common = header.get_or_insert_with(|| input.header.clone());
-        check_contigs(&input.header, common, !given).map_err(|e| {
-            e.file(path).hint("files of different contigs are joined by readmill merge")
-        })?;
+        check_contigs(&input.header, common, !given)
+            .map_err(|e| e.file(path).hint("files of different contigs are joined by readmill merge"))?;
         if !given && input.header.references().len() != common.references().len() {
             return Err(Error::input("its header has fewer contigs than that of the first file")
                 .file(path)

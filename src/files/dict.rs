@@ -110,7 +110,12 @@ impl Contig {
 }
 
 /// Writes the line of a contig.
-fn write(contig: Option<Contig>, options: &DictOptions, uri: Option<&str>, out: &mut FileOutput) -> Result<()> {
+fn write(
+    contig: Option<Contig>,
+    options: &DictOptions,
+    uri: Option<&str>,
+    out: &mut FileOutput,
+) -> Result<()> {
     let Some(Contig { name, length, md5 }) = contig else { return Ok(()) };
     let digest: String = md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     out.put(b"@SQ\tSN:")?;

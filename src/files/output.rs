@@ -48,7 +48,11 @@ impl FileOutput {
             self.file.write(&self.buffer)?;
             self.buffer.clear();
         }
-        if bytes.len() > BUFFER { self.file.write(bytes) } else { self.buffer.write_all(bytes).map_err(failed) }
+        if bytes.len() > BUFFER {
+            self.file.write(bytes)
+        } else {
+            self.buffer.write_all(bytes).map_err(failed)
+        }
     }
 
     /// Ends the output: it is on disk and has its name.

@@ -26,8 +26,12 @@ impl fmt::Display for Fault {
         f.write_str(match self {
             Fault::Unreadable => "it cannot be read",
             Fault::NotReads => "it is none of SAM, BAM and CRAM",
-            Fault::Header => "its header has no reference sequences; -u accepts that for reads that are not aligned",
-            Fault::CutShort => "its end-of-file marker is missing, so the file is truncated: get it again",
+            Fault::Header => {
+                "its header has no reference sequences; -u accepts that for reads that are not aligned"
+            }
+            Fault::CutShort => {
+                "its end-of-file marker is missing, so the file is truncated: get it again"
+            }
         })
     }
 }
@@ -42,7 +46,9 @@ pub fn quickcheck(path: &Path, is_unaligned: bool) -> Faults {
     let told = |fault: Fault, why: &str| (fault, why.to_string());
     let mut file = match File::open(path) {
         Ok(file) => file,
-        Err(error) => return vec![(Fault::Unreadable, Error::io("it cannot be opened", &error).to_string())],
+        Err(error) => {
+            return vec![(Fault::Unreadable, Error::io("it cannot be opened", &error).to_string())];
+        }
     };
     match ending(&mut file) {
         Ok(true) => {}
@@ -67,7 +73,9 @@ pub fn quickcheck(path: &Path, is_unaligned: bool) -> Faults {
             let is_other = error.what.contains("none of BAM, SAM and CRAM");
             faults.push((if is_other { Fault::NotReads } else { Fault::Header }, error.to_string()));
         }
-        Err(error) => faults.push((Fault::Unreadable, Error::io("it cannot be opened", &error).to_string())),
+        Err(error) => {
+            faults.push((Fault::Unreadable, Error::io("it cannot be opened", &error).to_string()))
+        }
     }
     if faults.iter().any(|(fault, _)| *fault == Fault::NotReads) {
         faults.retain(|(fault, _)| *fault == Fault::NotReads); // no end was to be expected

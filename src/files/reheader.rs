@@ -73,14 +73,19 @@ fn of_cram(
     let reader = Reader::open(Box::new(open()?), true, most, ledger)?;
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());
     if version.major != 3 {
-        return Err(Error::input(format!("CRAM {}.{} cannot get another header", version.major, version.minor))
-            .hint("write it again as CRAM 3: readmill filter FILE -o NEW.cram"));
+        return Err(Error::input(format!(
+            "CRAM {}.{} cannot get another header",
+            version.major, version.minor
+        ))
+        .hint("write it again as CRAM 3: readmill filter FILE -o NEW.cram"));
     }
     check_contigs(old, header, false)?;
     let groups = |header: &Header| header.lines_of(b"RG").count();
     if groups(header) < groups(old) {
-        return Err(Error::input("the new header has fewer read groups, and CRAM tells them by their number")
-            .hint("give all read groups, in the same order"));
+        return Err(Error::input(
+            "the new header has fewer read groups, and CRAM tells them by their number",
+        )
+        .hint("give all read groups, in the same order"));
     }
     out.put(&cram::header_container(header, version)?)?;
     let mut file = open()?;

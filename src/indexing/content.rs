@@ -68,8 +68,10 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
         if packed.starts_with(b"@") {
             return Err(fastq());
         }
-        return Err(Error::input("it is compressed by gzip, and only files compressed by bgzip can be indexed")
-            .hint("compress it again: gunzip -c FILE | bgzip > NEW"));
+        return Err(Error::input(
+            "it is compressed by gzip, and only files compressed by bgzip can be indexed",
+        )
+        .hint("compress it again: gunzip -c FILE | bgzip > NEW"));
     }
     if !is_bgzf(&start) {
         return Err(not_compressed(&start, path));
@@ -121,7 +123,8 @@ fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> 
     if is_sam(text) {
         return Ok(Content::Sam);
     }
-    let line = text.split(|&byte| byte == b'\n').find(|line| !line.starts_with(b"#") && !line.is_empty());
+    let line =
+        text.split(|&byte| byte == b'\n').find(|line| !line.starts_with(b"#") && !line.is_empty());
     let line = line.unwrap_or_default();
     let by_name = named(path);
     match by_name {
@@ -168,8 +171,10 @@ fn fastq() -> Error {
 /// The error for a file that is not compressed.
 fn not_compressed(start: &[u8], path: &Path) -> Error {
     if is_sam(start) {
-        return Error::input("this is SAM that is not compressed, and only compressed files can be indexed")
-            .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
+        return Error::input(
+            "this is SAM that is not compressed, and only compressed files can be indexed",
+        )
+        .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
     }
     if start.starts_with(b"@") {
         return fastq();
@@ -178,8 +183,10 @@ fn not_compressed(start: &[u8], path: &Path) -> Error {
         || start.starts_with(b"##gff-version")
         || named(&super::with_suffix(path, ".gz")).is_some();
     if is_text {
-        return Error::input("this file is not compressed, and only files compressed by bgzip can be indexed")
-            .hint("compress it: bgzip FILE");
+        return Error::input(
+            "this file is not compressed, and only files compressed by bgzip can be indexed",
+        )
+        .hint("compress it: bgzip FILE");
     }
     Error::input("it is none of BAM, CRAM, SAM, BCF, VCF, BED, GFF and FASTA")
         .hint("give one of these; the texts among them must be compressed by bgzip")

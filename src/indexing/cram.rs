@@ -38,10 +38,11 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
         |(entries, offset, n, bytes)| {
             crai.add(&entries, offset);
             if !crai.is_sorted() {
-                let what = "the reads are not in coordinate order, and only a sorted file can be indexed";
-                return Err(Error::input(what)
-                    .offset(offset)
-                    .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.cram"));
+                let what =
+                    "the reads are not in coordinate order, and only a sorted file can be indexed";
+                return Err(Error::input(what).offset(offset).hint(
+                    "sort the file, which also writes an index: readmill sort FILE -o SORTED.cram",
+                ));
             }
             charge.grow(crai.heap_bytes().saturating_sub(charge.bytes()))?;
             records += n as u64;

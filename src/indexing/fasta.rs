@@ -75,14 +75,17 @@ pub fn sequences(
 fn region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
     let find = |name: &str| {
         let mut contigs = (0..).zip(reference.contigs());
-        contigs.find(|(_, (own, _))| *own == name.as_bytes()).map(|(number, (_, length))| (number, length))
+        contigs
+            .find(|(_, (own, _))| *own == name.as_bytes())
+            .map(|(number, (_, length))| (number, length))
     };
     if let Some((number, length)) = find(text) {
         return Ok((number, 0, length));
     }
     let unknown = || {
         let first = reference.contigs().next();
-        let first = first.map_or_else(String::new, |(name, _)| String::from_utf8_lossy(name).into_owned());
+        let first =
+            first.map_or_else(String::new, |(name, _)| String::from_utf8_lossy(name).into_owned());
         Error::input(format!("region {text}: there is no such contig in the reference"))
             .file(reference.path())
             .hint(format!("a region is {first} or {first}:1-2000, with a name of the FASTA"))
@@ -91,7 +94,8 @@ fn region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
     let (number, length) = find(name).ok_or_else(unknown)?;
     let value = |text: &str| {
         let text = text.replace(',', "");
-        let wrong = || Error::usage(format!("region {text}: {range:?} is not a range of bases, such as 1-2000"));
+        let wrong =
+            || Error::usage(format!("region {text}: {range:?} is not a range of bases, such as 1-2000"));
         text.parse::<u32>().map_err(|_| wrong())
     };
     let (start, end) = match range.split_once('-') {

@@ -147,7 +147,8 @@ pub fn index(
     console: &Console,
 ) -> Result<IndexFile> {
     // The name of the index is known once the header is read. So that an error comes early, its directory is tried here.
-    let probe = options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
+    let probe =
+        options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
     check_distinct(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
     let workshop = Workshop::new(options, console)?;
@@ -186,7 +187,12 @@ pub fn index(
     console.done();
     let made = made.map_err(|e| e.file(path))?;
     let name = options.output.clone().unwrap_or_else(|| with_suffix(path, made.suffix));
-    let mut target = if probe.path() == name { probe } else { drop(probe); AtomicFile::open(&name)? };
+    let mut target = if probe.path() == name {
+        probe
+    } else {
+        drop(probe);
+        AtomicFile::open(&name)?
+    };
     target.write(&made.bytes)?;
     target.sync()?;
     remove_stale(path, &name, console);

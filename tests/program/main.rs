@@ -11,6 +11,7 @@ mod extra_outputs;
 mod faults;
 mod filters;
 mod grouping;
+mod index;
 mod inputs;
 #[cfg(feature = "bwa")]
 mod integrations;

@@ -22,7 +22,7 @@ mod scheme;
 mod tests;
 
 pub use bases::{Cache, References, md5};
-pub use container::{ContainerHeader, Crai, Entry, EOF, ends_well, header_container};
+pub use container::{ContainerHeader, Crai, EOF, Entry, ends_well, header_container};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
 pub use places::SliceScanner;

@@ -47,7 +47,8 @@ impl SliceScanner {
         let mut reads: Option<Vec<Place>> = None;
         let (mut out, mut before) = (Vec::new(), 0);
         for (number, &landmark) in landmarks.iter().enumerate() {
-            let next = landmarks.get(number + 1).map_or(container.header.length as i64, |&at| i64::from(at));
+            let next =
+                landmarks.get(number + 1).map_or(container.header.length as i64, |&at| i64::from(at));
             let slice = (landmark as u64, (next - i64::from(landmark)).max(0) as u64);
             let head = self.head(container, landmark)?;
             if head.contig == SEVERAL {
@@ -69,14 +70,20 @@ impl SliceScanner {
 
     fn head(&mut self, container: &Container, landmark: i32) -> Result<SliceHead> {
         let bytes = usize::try_from(landmark).ok().and_then(|at| container.blocks().get(at..));
-        let mut cursor = ByteCursor(bytes.ok_or_else(|| damaged("a slice starts outside of its container"))?);
+        let mut cursor =
+            ByteCursor(bytes.ok_or_else(|| damaged("a slice starts outside of its container"))?);
         let block = CramBlock::read(&mut cursor, self.setup.version)?;
         if block.content != ContentType::SliceHeader {
             return Err(damaged("a slice does not begin with its header"));
         }
         block.inflate(&mut self.codecs, &mut self.head)?;
         let mut own = ByteCursor(&self.head);
-        Ok(SliceHead { contig: own.itf8()?, start: own.itf8()?, span: own.itf8()?, records: own.count()? })
+        Ok(SliceHead {
+            contig: own.itf8()?,
+            start: own.itf8()?,
+            span: own.itf8()?,
+            records: own.count()?,
+        })
     }
 }
 
@@ -95,16 +102,13 @@ fn places(batch: &Batch) -> Result<Vec<Place>> {
 }
 
 /// The entries of a slice of several contigs.
-fn several(
-    places: impl Iterator<Item = Place>,
-    slice: (u64, u64),
-    out: &mut Vec<Entry>,
-) -> Result<()> {
+fn several(places: impl Iterator<Item = Place>, slice: (u64, u64), out: &mut Vec<Entry>) -> Result<()> {
     let (from, mut last) = (out.len(), 0);
     for (contig, start, end) in places {
         match out[from..].last_mut().filter(|entry| entry.contig == contig) {
             Some(_) if start < last => {
-                let what = "the reads are not in coordinate order, and only a sorted file can be indexed";
+                let what =
+                    "the reads are not in coordinate order, and only a sorted file can be indexed";
                 return Err(Error::input(what).hint(
                     "sort the file, which also writes an index: readmill sort FILE -o SORTED.cram",
                 ));

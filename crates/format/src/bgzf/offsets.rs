@@ -54,10 +54,7 @@ mod tests {
         let mut offsets = VirtualOffsets::new(&chunk);
         let found = [0, 9, 10, 10, 11, 14, 15].map(|at| (offsets.of(at) >> 16, offsets.of(at) & 0xffff));
         let between = (1100, 0);
-        assert_eq!(
-            found,
-            [(1000, 0), (1000, 9), between, between, (1128, 1), (1128, 4), (1178, 0)]
-        );
+        assert_eq!(found, [(1000, 0), (1000, 9), between, between, (1128, 1), (1128, 4), (1178, 0)]);
         assert_eq!(offsets.end() >> 16, 1200);
         assert_eq!(VirtualOffsets::new(&Chunk::default()).of(0), 0);
     }

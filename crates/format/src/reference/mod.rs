@@ -18,8 +18,8 @@ use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use bytes::{Layout, with_suffix};
 use index::{FaiEntries, FaiEntry};
-use window::{OpenFasta, SAME_REFERENCE};
 pub use index_files::{FastaIndex, make_index};
+use window::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 
 /// The files of a reference.

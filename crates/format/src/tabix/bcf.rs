@@ -62,7 +62,8 @@ impl BcfIndexer {
 
     /// The place of the record that begins at `bytes`, and its length.
     fn record(bytes: &[u8; FIXED]) -> Result<(Interval, usize)> {
-        let field = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let field =
+            |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
         let (ref_id, start) = (contig.cast_signed(), i64::from(start.cast_signed()));
         if shared < 24 || ref_id < 0 || start < -1 || length.cast_signed() < 0 {

@@ -218,7 +218,8 @@ impl ChunkIndexer {
             add(&straddler, straddler_at, start)?; // which ends where the others begin
         }
         while at < open.exit {
-            let size = u32::from_le_bytes(*open.bytes[at..].first_chunk().unwrap_or(&[0; 4])) as usize + 4;
+            let size =
+                u32::from_le_bytes(*open.bytes[at..].first_chunk().unwrap_or(&[0; 4])) as usize + 4;
             let next = at + size;
             let end = offsets.of(next);
             add(&open.bytes[at..next], start, end)?;
@@ -250,10 +251,12 @@ fn precedes(place: Place, last: Place) -> bool {
 }
 
 fn unsorted(number: u64, name: &[u8]) -> Error {
-    Error::input("it lies before the read ahead of it, and only a file sorted by coordinate can be indexed")
-        .record(number)
-        .qname(name)
-        .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
+    Error::input(
+        "it lies before the read ahead of it, and only a file sorted by coordinate can be indexed",
+    )
+    .record(number)
+    .qname(name)
+    .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
 }
 
 /// Checks that chunks follow each other in coordinate order.

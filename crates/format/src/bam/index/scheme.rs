@@ -109,7 +109,8 @@ impl Scheme {
     pub fn csi(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let longest = u64::from(longest.unwrap_or(0));
-        Scheme::csi_of(MIN_SHIFT, 0, longest).unwrap_or(Scheme { kind: IndexFormat::Csi, ..Scheme::tbi() })
+        Scheme::csi_of(MIN_SHIFT, 0, longest)
+            .unwrap_or(Scheme { kind: IndexFormat::Csi, ..Scheme::tbi() })
     }
 
     /// A CSI with windows of 2^`min_shift` bases for reference sequences of at most `longest` bases, with at least
@@ -119,9 +120,11 @@ impl Scheme {
     /// The windows are too small for so long a reference sequence.
     pub fn csi_of(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
         let span = longest + 256; // htslib's allowance for overhangs
-        let covers = |depth: &u8| span <= 1u64.checked_shl(u32::from(min_shift + 3 * depth)).unwrap_or(u64::MAX);
+        let covers =
+            |depth: &u8| span <= 1u64.checked_shl(u32::from(min_shift + 3 * depth)).unwrap_or(u64::MAX);
         let depth = (depth..=MAX_DEPTH).find(covers).ok_or_else(|| {
-            let what = format!("a CSI index with windows of 2^{min_shift} bases cannot hold {longest} bases");
+            let what =
+                format!("a CSI index with windows of 2^{min_shift} bases cannot hold {longest} bases");
             Error::usage(what).hint("ask for larger windows: -m 14")
         })?;
         Ok(Scheme { kind: IndexFormat::Csi, depth, min_shift })

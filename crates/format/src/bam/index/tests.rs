@@ -101,7 +101,9 @@ fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64)
 fn read(kind: IndexFormat, bytes: &[u8]) -> Box<dyn BinningIndex> {
     match kind {
         IndexFormat::Bai => Box::new(noodles_bam::bai::io::Reader::new(bytes).read_index().unwrap()),
-        IndexFormat::Csi | IndexFormat::Tbi => Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap()),
+        IndexFormat::Csi | IndexFormat::Tbi => {
+            Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap())
+        }
     }
 }
 
