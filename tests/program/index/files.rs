@@ -56,7 +56,7 @@ fn head_prints_the_first_lines() {
     assert_eq!(head(&["-h", "1"]), "@HD\tVN:1.6\tSO:coordinate\n");
     let lines = records(&all);
     assert_eq!(head(&["-h", "0", "-n", "2"]), format!("{}\n{}\n", lines[0], lines[1]));
-    assert_eq!(head(&["-n", "9999"]), all);
+    assert!(head(&["-n", "9999"]) == all);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn cat_joins_files_block_by_block() {
         let out = arg(&dir.path("out.bam"));
         let done = readmill(["cat", &one, &two, "-o", &out, "-q"]);
         assert_eq!((done.code, &done.stderr[..]), (Some(0), ""));
-        assert_eq!(text(&out), format!("{a}{}", split_header(&b).1), "blocks of {block}");
+        assert!(text(&out) == format!("{a}{}", split_header(&b).1), "blocks of {block}");
         let done = readmill(["cat", "-h", &two, "--no-PG", &one, &one]);
         let twice = dir.file("twice.bam", done.stdout);
         assert_eq!(records(&text(&arg(&twice))).len(), 6_000);
@@ -92,8 +92,11 @@ fn cat_joins_files_block_by_block() {
 fn reheader_changes_the_header_alone() {
     let dir = TestDir::new();
     let all = reads(3_000, &[3_000_000, 9_000], 5);
-    let renamed =
-        all.replace("SN:c", "SN:chr").replace("\tc0\t", "\tchr0\t").replace("\tc1\t", "\tchr1\t");
+    let rename = |text: &str| {
+        let text = text.replace("SN:c", "SN:chr");
+        text.replace("\tc0\t", "\tchr0\t").replace("\tc1\t", "\tchr1\t")
+    };
+    let renamed = rename(&all);
     let header = arg(&dir.file("new.sam", split_header(&renamed).0));
     for name in ["a.bam", "a.cram"] {
         let input = dir.path(name);
@@ -105,7 +108,7 @@ fn reheader_changes_the_header_alone() {
         let done = readmill(["reheader", &header, &arg(&input)]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         let out = arg(&dir.file(&format!("out.{name}"), &done.stdout));
-        assert_eq!(text(&out), renamed, "{name}");
+        assert!(text(&out) == rename(&text(&arg(&input))), "{name}");
         let done = readmill(["head", &out]);
         assert!(String::from_utf8(done.stdout).unwrap().contains("CL:readmill reheader"));
         let fewer = arg(&dir.file("fewer.sam", "@HD\tVN:1.6\n@SQ\tSN:chr0\tLN:3000000\n"));

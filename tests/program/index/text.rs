@@ -20,7 +20,8 @@ fn inflated(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn the_content_decides() {
     // Lengths and CRCs of what tabix 1.16 wrote, inflated.
-    let cases: [(&str, &str, [(&str, usize, u32); 2]); 3] = [
+    type Case = (&'static str, &'static str, [(&'static str, usize, u32); 2]);
+    let cases: [Case; 3] = [
         ("a.vcf.gz", VCF, [("-q", 234, 954_502_118), ("-c", 230, 1_936_401_162)]),
         ("a.bed.gz", BED, [("-q", 226, 3_506_040_749), ("-c", 230, 4_260_166_328)]),
         ("a.gff.gz", GFF, [("-q", 135, 3_888_306_082), ("-c", 143, 3_189_010_423)]),

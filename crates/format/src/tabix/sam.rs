@@ -7,9 +7,12 @@ use crate::bam::index::{IndexBuilder, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 use crate::sam::LineParser;
 
+/// Chooses the kind of index by the header.
+type SchemeChoice = Box<dyn Fn(&Header) -> Result<Scheme> + Send>;
+
 /// Makes the index of a file of SAM.
 pub struct SamIndexer {
-    scheme: Box<dyn Fn(&Header) -> Result<Scheme> + Send>,
+    scheme: SchemeChoice,
     lines: Lines,
     /// The lines of the header, until the first record comes.
     header: Vec<u8>,

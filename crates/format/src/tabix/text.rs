@@ -53,7 +53,7 @@ impl TextIndexer {
         if self.kind != IndexFormat::Csi {
             return Ok(Scheme::tbi());
         }
-        let levels = (POSITION_BITS.saturating_sub(self.min_shift) + 2) / 3;
+        let levels = POSITION_BITS.saturating_sub(self.min_shift).div_ceil(3);
         Scheme::csi_of(self.min_shift, levels, self.longest)
     }
 
