@@ -12,12 +12,16 @@
 //! | `aligning` | the input that aligns FASTQ reads |
 //! | `outputs` | the main output, extra outputs and report files |
 //! | `compare` | `readmill compare` |
+//! | `files` | small commands on whole files: `quickcheck`, `head`, `cat`, `reheader`, `dict` |
+//! | `indexing` | `readmill index`, `readmill faidx` |
 //! | `shard` | a job in stages: the files between them, and the commands |
 //! | `process` | this process: its allocator, memory limit, log, and pauses for tests |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod aligning;
 pub mod compare;
+pub mod files;
+pub mod indexing;
 mod outputs;
 mod pipeline;
 pub mod plan;

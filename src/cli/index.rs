@@ -1,55 +1,205 @@
-//! `readmill index`: the index that `readmill align` needs.
+//! `readmill index` and `readmill faidx`: the indexes of files.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::console::log;
+use readmill::console::{Console, log};
+use readmill::files::FileOutput;
+use readmill::indexing::{self, Content, IndexOptions};
+use readmill::limit;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill::pause::{self, Moment};
-use readmill::plan::parse_size;
+use readmill::plan::{self, Choice, Verbosity, one_of, parse_size};
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill::signal;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::Stage;
-use readmill_record::Result;
+use readmill_format::bam::index::IndexFormat;
+use readmill_format::reference::Reference;
+use readmill_format::tabix::Preset;
+use readmill_record::{Error, Ledger, Result};
 
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::align::KernelName;
 
 /// Flags of making an index.
 #[derive(Args)]
-#[command(
-    after_help = "The files are those of bwa-mem2 2.2.1, or of minibwa 0.6, byte for byte, so either program reads the \
-other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on."
-)]
+#[command(after_help = "The content of a file decides, not its name:
+  BAM, SAM by bgzip       FILE.bai; FILE.csi with -c, or if a contig is too long for a BAI
+  CRAM                    FILE.crai
+  VCF, BED, GFF by bgzip  FILE.tbi; FILE.csi with -c
+  BCF                     FILE.csi
+  FASTA                   the index of readmill align, FILE.fai, and FILE.gzi if it is compressed by bgzip
+
+The index of the aligner has the files of bwa-mem2 2.2.1, or of minibwa 0.6, byte for byte, so either program reads the \
+other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on.
+
+  readmill index sample.bam          # writes sample.bam.bai
+  readmill index ref.fa              # once, for readmill align")]
 pub struct IndexArgs {
-    /// Reference: FASTA, plain or by gzip
-    #[arg(value_name = "REF")]
-    reference: PathBuf,
-    /// The aligner that will read the index
+    /// BAM, CRAM, FASTA, BCF; or SAM, VCF, BED or GFF compressed by bgzip
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Write a BAI
+    #[arg(short, long, conflicts_with = "csi")]
+    bai: bool,
+    /// Write a CSI
+    #[arg(short, long)]
+    csi: bool,
+    /// The most memory, as in -m 2G: an index that needs more is refused. A number from 1 to 30 is that of samtools: write a CSI whose smallest bins have 2^N bases
+    #[arg(short, long, value_name = "SIZE|N", value_parser = parse_amount)]
+    memory: Option<Amount>,
+    /// Name of the index; of a FASTA, prefix of the names of the aligner's files [default: FILE and the usual end]
+    #[arg(short, long, value_name = "NAME", alias = "prefix")]
+    output: Option<PathBuf>,
+    /// What the text is, where its lines do not tell: vcf, bed or gff
+    #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESETS))]
+    preset: Option<Preset>,
+    /// Threads in all, not in addition [default: what this process may use]
+    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Accept a file that lacks its end-of-file marker
+    #[arg(long)]
+    allow_missing_eof: bool,
+    /// The aligner that will read the index of a FASTA
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
-    /// Prefix of the names of the files [default: REF]
-    #[arg(short = 'o', long, value_name = "PREFIX")]
-    prefix: Option<PathBuf>,
-    /// Refuse to start if more memory than this is needed
-    #[arg(short, long, value_name = "SIZE", value_parser = parse_size)]
-    memory: Option<u64>,
     /// Write REF.0123, too, which bwa-mem2 reads and readmill does not
     #[cfg(feature = "bwa")]
     #[arg(long)]
     unpacked: bool,
+    /// All files are indexed, with or without this flag of samtools
+    #[arg(short = 'M', hide = true)]
+    several: bool,
     /// Say nothing but errors
     #[arg(short, long)]
     quiet: bool,
 }
 
+/// Values of `--preset`.
+const PRESETS: &[Choice<Preset>] = &[
+    Choice { value: Preset::Vcf, name: "vcf", aliases: &[], help: "" },
+    Choice { value: Preset::Bed, name: "bed", aliases: &[], help: "" },
+    Choice { value: Preset::Gff, name: "gff", aliases: &["gtf"], help: "" },
+];
+
+/// What `-m` says.
+#[derive(Clone, Copy)]
+enum Amount {
+    /// Bytes of memory.
+    Memory(u64),
+    /// log2 of the bases in the smallest bin.
+    MinShift(u8),
+}
+
+fn parse_amount(text: &str) -> std::result::Result<Amount, String> {
+    match text.parse::<u8>() {
+        Ok(shift @ 1..=30) => Ok(Amount::MinShift(shift)),
+        _ => parse_size(text).map(Amount::Memory),
+    }
+}
+
 impl IndexArgs {
     pub fn run(&self) -> Result<()> {
-        let prefix = self.prefix.as_ref().unwrap_or(&self.reference);
+        if self.files.len() > 1 && self.output.is_some() {
+            return Err(Error::usage("-o names one index, and there are several files")
+                .hint("leave -o out, or index each file by a command of its own"));
+        }
+        self.files.iter().try_for_each(|file| match indexing::content(file, self.preset)? {
+            Content::Fasta => self.fasta(file),
+            content => self.file(file, &content),
+        })
+    }
+
+    fn memory(&self) -> Option<u64> {
+        match self.memory {
+            Some(Amount::Memory(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    fn min_shift(&self) -> Option<u8> {
+        match self.memory {
+            Some(Amount::MinShift(shift)) => Some(shift),
+            _ => None,
+        }
+    }
+
+    fn file(&self, file: &Path, content: &Content) -> Result<()> {
+        let verbosity = if self.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+        let kind = match (self.bai, self.csi) {
+            (true, _) if self.min_shift().is_some() => {
+                return Err(Error::usage("-m N is for CSI indexes, and -b asks for a BAI")
+                    .hint("leave one of them out; for memory, write a unit: -m 2G"));
+            }
+            (true, _) => Some(IndexFormat::Bai),
+            (_, true) => Some(IndexFormat::Csi),
+            _ => None,
+        };
+        let memory = self.memory().unwrap_or_else(limit::default_limit);
+        let options = IndexOptions {
+            kind,
+            min_shift: self.min_shift(),
+            output: self.output.clone(),
+            preset: self.preset,
+            threads: self.threads.map_or_else(plan::threads, usize::from),
+            memory,
+            allow_missing_eof: self.allow_missing_eof,
+        };
+        let made = indexing::index(file, content, &options, &Console::new(verbosity))?;
+        #[cfg(debug_assertions)]
+        readmill::audit::check(memory)?;
+        self.say(&format!("wrote {}, of {} records", made.path.display(), made.records));
+        Ok(())
+    }
+
+    fn fasta(&self, reference: &Path) -> Result<()> {
+        if self.bai || self.csi || self.min_shift().is_some() {
+            return Err(Error::usage("a FASTA has no BAI or CSI index")
+                .hint("leave -b, -c and -m N out; for memory, write a unit: -m 8G"));
+        }
+        #[cfg(any(feature = "bwa", feature = "minibwa"))]
+        self.aligner(reference)?;
+        if !reference.is_file() {
+            return Ok(()); // a pipe, which the aligner has read
+        }
+        let ledger = Ledger::of(self.memory().unwrap_or_else(limit::default_limit));
+        match indexing::faidx(reference, None, &ledger) {
+            Ok(files) => files.iter().for_each(|file| self.say(&format!("wrote {}", file.display()))),
+            Err(error) if cfg!(any(feature = "bwa", feature = "minibwa")) => {
+                log(&format!("readmill: warning: {}.fai was not written: {error}", reference.display()));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            log(&format!("readmill: {line}"));
+        }
+    }
+}
+
+/// The index of the aligner.
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+impl IndexArgs {
+    fn aligner(&self, reference: &Path) -> Result<()> {
+        let prefix = self.output.as_deref().unwrap_or(reference);
         match self.kernel {
             #[cfg(feature = "bwa")]
-            KernelName::Bwa => self.bwa(prefix)?,
+            KernelName::Bwa => self.bwa(reference, prefix)?,
             #[cfg(feature = "minibwa")]
-            KernelName::Minibwa => self.minibwa(prefix)?,
+            KernelName::Minibwa => self.minibwa(reference, prefix)?,
         }
-        self.say(&format!("the index is {}.*", prefix.display()));
+        let ends = match self.kernel {
+            #[cfg(feature = "bwa")]
+            KernelName::Bwa => "amb, .ann, .pac and .bwt.2bit.64",
+            #[cfg(feature = "minibwa")]
+            KernelName::Minibwa => "l2b and .mbw",
+        };
+        self.say(&format!("wrote the index of readmill align: {}.{ends}", prefix.display()));
         Ok(())
     }
 
@@ -62,18 +212,12 @@ impl IndexArgs {
         }
     }
 
-    fn say(&self, line: &str) {
-        if !self.quiet {
-            log(&format!("readmill: {line}"));
-        }
-    }
-
     #[cfg(feature = "bwa")]
-    fn bwa(&self, prefix: &Path) -> Result<()> {
+    fn bwa(&self, reference: &Path, prefix: &Path) -> Result<()> {
         use readmill_align::bwa::{IndexOptions, build_index, unfinished};
-        let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
+        let options = IndexOptions { memory: self.memory(), unpacked: self.unpacked };
         complete_or_gone(prefix, &unfinished(prefix), |report| {
-            build_index(&self.reference, prefix, options, &mut |stage| {
+            build_index(reference, prefix, options, &mut |stage| {
                 self.tell(stage);
                 report(stage);
             })
@@ -81,14 +225,14 @@ impl IndexArgs {
     }
 
     #[cfg(feature = "minibwa")]
-    fn minibwa(&self, prefix: &Path) -> Result<()> {
+    fn minibwa(&self, reference: &Path, prefix: &Path) -> Result<()> {
         use readmill_align::minibwa::{build_index, unfinished};
         #[cfg(feature = "bwa")]
         if self.unpacked {
-            return Err(readmill_record::Error::usage("--unpacked is for --kernel bwa"));
+            return Err(Error::usage("--unpacked is for --kernel bwa"));
         }
         complete_or_gone(prefix, &unfinished(prefix), |report| {
-            build_index(&self.reference, prefix, self.memory, &mut |stage| {
+            build_index(reference, prefix, self.memory(), &mut |stage| {
                 self.tell(stage);
                 report(stage);
             })
@@ -98,6 +242,7 @@ impl IndexArgs {
 
 /// Makes the index `prefix` by `build`, of which a signal leaves all files or none. They are `partials` before they get
 /// their names; `build` tells the function it is given of each stage.
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub fn complete_or_gone(
     prefix: &Path,
     partials: &[PathBuf],
@@ -119,4 +264,49 @@ pub fn complete_or_gone(
     drop(all_or_none);
     signal::give_way();
     built
+}
+
+/// Flags of the index of a FASTA alone.
+#[derive(Args)]
+#[command(
+    after_help = "  readmill faidx ref.fa                    # writes ref.fa.fai; ref.fa.gz gets a .gzi, too
+  readmill faidx ref.fa chr1:1-2000 chrM   # prints sequences, as samtools faidx"
+)]
+pub struct FaidxArgs {
+    /// FASTA, plain or compressed by bgzip
+    #[arg(value_name = "REF")]
+    reference: PathBuf,
+    /// Print the sequences of these regions, such as chr1 or chr1:1-2000
+    #[arg(value_name = "REGION")]
+    regions: Vec<String>,
+    /// The file of the sequences [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE", requires = "regions")]
+    output: Option<PathBuf>,
+    /// Bases in a line of a sequence; 0 for one line
+    #[arg(short = 'n', long, value_name = "N", requires = "regions")]
+    length: Option<usize>,
+    /// The name of the index to write [default: REF.fai]
+    #[arg(long, value_name = "FILE", conflicts_with = "regions")]
+    fai_idx: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl FaidxArgs {
+    pub fn run(&self) -> Result<()> {
+        let ledger = Ledger::of(limit::default_limit());
+        if self.regions.is_empty() {
+            let files = indexing::faidx(&self.reference, self.fai_idx.as_deref(), &ledger)?;
+            if !self.quiet {
+                files.iter().for_each(|file| log(&format!("readmill: wrote {}", file.display())));
+            }
+            return Ok(());
+        }
+        let reference =
+            Reference::open(&self.reference, &ledger).map_err(|e| e.file(&self.reference))?;
+        let mut out = FileOutput::open(self.output.as_deref())?;
+        indexing::sequences(&reference, &self.regions, self.length, &mut out)?;
+        out.finish()
+    }
 }

@@ -7,11 +7,11 @@ mod common;
 mod compare;
 mod demo;
 mod fastq;
+mod files;
 mod filter;
 mod filter_flags;
 mod help;
 mod hints;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;
 mod markdup;
 mod prep;
@@ -46,9 +46,8 @@ enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Align(Box<align::AlignArgs>),
-    /// Make the index that align needs
-    #[cfg(any(feature = "bwa", feature = "minibwa"))]
-    Index(index::IndexArgs),
+    #[command(flatten)]
+    Files(files::FileCommand),
     /// Any combination of steps in one read of the input
     Prep(Box<prep::PrepArgs>),
     /// Sort reads
@@ -170,8 +169,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
     match command {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => process(&it.plan()?),
-        #[cfg(any(feature = "bwa", feature = "minibwa"))]
-        Command::Index(it) => it.run().map(|()| ExitCode::SUCCESS),
+        Command::Files(it) => it.run(),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
         Command::Merge(it) => resume(it.resume(), &it.plan(plan::Command::Merge)?, arguments),

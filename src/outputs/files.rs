@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
-use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
+use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_record::{Error, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
@@ -258,11 +258,7 @@ impl CompleteOutput {
 
 /// Writes the index of `bam` under its temporary name; also returns its path.
 pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, AtomicFile)> {
-    let suffix = match scheme.kind() {
-        IndexFormat::Bai => ".bai",
-        IndexFormat::Csi => ".csi",
-    };
-    let path = with_suffix(bam, suffix);
+    let path = with_suffix(bam, scheme.kind().suffix());
     let mut target = AtomicFile::open(&path)?;
     let mut bytes = Vec::new();
     builder.write_to(&mut bytes)?;

@@ -94,7 +94,7 @@ fn index_scheme(
         Index::Wanted if output.format == Format::Cram => None,
         Index::Wanted => Some(Scheme::for_header(header)),
         Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
-        Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
+        Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(Scheme::csi(header)),
     })
 }
 

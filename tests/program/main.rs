@@ -12,6 +12,7 @@ mod faults;
 mod filters;
 mod grouping;
 mod habits;
+mod index;
 mod inputs;
 #[cfg(feature = "bwa")]
 mod integrations;

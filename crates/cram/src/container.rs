@@ -185,6 +185,11 @@ impl Crai {
         }
     }
 
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        (self.lines.capacity() * size_of::<(Entry, u64)>()) as u64
+    }
+
     /// Whether the reads are in order.
     pub fn is_sorted(&self) -> bool {
         !self.unsorted

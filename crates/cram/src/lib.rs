@@ -16,6 +16,7 @@ mod decode;
 mod encode;
 mod encoding;
 mod num;
+mod places;
 mod reader;
 mod scheme;
 #[cfg(test)]
@@ -23,10 +24,11 @@ mod tests;
 
 pub use bases::{Cache, References, md5};
 pub use codec::Profile;
-pub use container::{ContainerHeader, Crai, EOF, ends_well, header_container};
+pub use container::{ContainerHeader, Crai, EOF, Entry, ends_well, header_container};
 pub use crai::{CraiIndex, Place};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes, partition_bytes};
+pub use places::SliceScanner;
 pub use reader::{Container, Reader};
 
 /// The first bytes of every CRAM file.

@@ -222,6 +222,11 @@ impl Reader {
         self.version
     }
 
+    /// Where the next container starts in the file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Sets the most bytes that a record may take for data that are not stored.
     pub fn set_implied_bytes(&mut self, implied_bytes: usize) {
         self.implied_bytes = implied_bytes;

@@ -109,6 +109,14 @@ impl Opened {
         spans.retain(|span| keep(&bytes[span.start as usize..][..span.len as usize]));
     }
 
+    /// The records of a chunk that begins with a record and ends with one.
+    ///
+    /// # Errors
+    /// The error that ends the chunk.
+    pub fn into_batch(self) -> Result<Batch> {
+        self.fault.map_or(Ok(self.batch), Err)
+    }
+
     /// Bytes of the chunk.
     pub fn len(&self) -> usize {
         self.batch.bytes.len()
@@ -130,7 +138,8 @@ impl Opened {
     }
 }
 
-fn sane(block_size: u32) -> Result<()> {
+/// Refuses lengths that no record has.
+pub(crate) fn sane(block_size: u32) -> Result<()> {
     if (FIXED as u32 - 4..=i32::MAX as u32).contains(&block_size) {
         return Ok(());
     }
@@ -138,7 +147,8 @@ fn sane(block_size: u32) -> Result<()> {
         .hint("the file is damaged: get it again"))
 }
 
-fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
+/// Whether records may start at `bytes`.
+pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     let mut rest = bytes;
     for _ in 0..CHAIN {
         if rest.len() < FIXED {

@@ -15,5 +15,6 @@ pub mod sam;
 pub mod sites;
 pub mod spill;
 pub mod spill_codec;
+pub mod tabix;
 pub mod text;
 mod write_back;

@@ -75,10 +75,10 @@ fn a_damaged_index_is_refused_by_name() {
 }
 
 #[test]
-fn only_a_reference_gets_an_index() {
+fn what_is_no_reference_gets_no_index_of_the_aligner() {
     let (dir, files) = dir();
     let bam = arg(&dir.file("s.bam", bgzip(b"BAM\x01")));
-    refused(&dir, &["index", &bam], 2, &["s.bam", "this is BAM", "--write-index"]);
+    refused(&dir, &["index", &bam], 2, &["s.bam", "ends inside its header"]);
     refused(&dir, &["index", &arg(&files[0])], 2, &["1.fq", "this is FASTQ", "FASTA"]);
     let packed = arg(&dir.file("1.fq.gz", gzip(&reads()[0])));
     refused(&dir, &["index", &packed], 2, &["1.fq.gz", "this is FASTQ"]);

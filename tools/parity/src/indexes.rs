@@ -98,8 +98,13 @@ fn says_the_same(dir: &SampleDir<'_>, kind: IndexKind, file: &str) -> Result<Str
         IndexKind::Csi => ("-c", "theirs.csi"),
     };
     dir.newest(&format!("index {flag} -o {theirs} {file}"))?;
-    let ours = IndexFile::read(dir, &format!("{file}.{}", kind.name()))?;
+    let index = format!("{file}.{}", kind.name());
+    let ours = IndexFile::read(dir, &index)?;
     ours.same(&IndexFile::read(dir, theirs)?)?;
+    ensure!(
+        fs::read(dir.path(&index))? == fs::read(dir.path(theirs))?,
+        "the bytes differ, not what they say"
+    );
     Ok(ours.figures())
 }
 
@@ -171,7 +176,7 @@ fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
 
 /// Few reads on these contigs: short ones, some that skip far, placed ones without alignment, and unplaced
 /// ones.
-fn long_alignments(seed: u64, lengths: &[u64]) -> String {
+pub fn long_alignments(seed: u64, lengths: &[u64]) -> String {
     let mut random = SeededRandom::new(seed);
     let mut text = String::new();
     for (i, length) in lengths.iter().enumerate() {

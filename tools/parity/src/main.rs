@@ -14,6 +14,7 @@ mod duplicate_marks;
 mod duplicates;
 mod filters;
 mod gatk;
+mod index_command;
 mod indexes;
 mod ledger;
 mod orders;
@@ -209,6 +210,7 @@ fn small(
     }
     if args.has(ParityPart::Indexes) {
         indexes::odd(&dir("indexes")?, number(40, 300), ledger);
+        index_command::compare(&dir("index")?, number(10, 100), ledger);
     }
     if args.has(ParityPart::Metrics) {
         duplicates::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;

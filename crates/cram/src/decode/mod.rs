@@ -153,7 +153,9 @@ impl Decoder {
             return Err(too_much());
         }
         self.notes.reserve_exact(slice.records);
-        slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
+        if !self.setup.places_only {
+            slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
+        }
         let (series, tags) = scheme.resolve(&self.streams);
         let lines = record::tag_lines(scheme, &tags);
         let start = opened.bytes_mut().len();
@@ -165,7 +167,12 @@ impl Decoder {
             series: &series,
             lines: &lines,
             streams: &mut self.streams,
-            bases: slice::SliceReference::new(&slice, scheme, &mut self.bases, &self.embedded),
+            bases: slice::SliceReference::new(
+                &slice,
+                scheme.reference && !self.setup.places_only,
+                &mut self.bases,
+                &self.embedded,
+            ),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
             most: 0,

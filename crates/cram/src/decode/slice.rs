@@ -150,12 +150,13 @@ pub struct SliceReference<'a> {
 }
 
 impl<'a> SliceReference<'a> {
-    /// The reference of `slice`, whose own one, if any, is in `embedded`.
-    pub fn new(slice: &Slice, scheme: &Scheme, bases: &'a mut Bases, embedded: &'a [u8]) -> Self {
+    /// The reference of `slice`, whose own one, if any, is in `embedded`. `is_needed` says whether bases come from
+    /// another one.
+    pub fn new(slice: &Slice, is_needed: bool, bases: &'a mut Bases, embedded: &'a [u8]) -> Self {
         let own = slice.embedded.filter(|_| slice.contig >= 0);
         let own = own.map(|_| (embedded, i64::from(slice.start) - 1));
         let end = (slice.contig >= 0).then(|| i64::from(slice.start) - 1 + i64::from(slice.span));
-        SliceReference { bases, embedded: own, is_needed: scheme.reference, end }
+        SliceReference { bases, embedded: own, is_needed, end }
     }
 
     /// Whether there are bases for reads on `contig`.

@@ -4,12 +4,14 @@ pub mod block_reader;
 pub mod codec;
 pub mod deflate;
 pub mod inflate;
+mod offsets;
 pub mod window;
 
 pub use block_reader::{Block, BlockReader, Chunk};
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use inflate::{InflateReader, Inflater};
+pub use offsets::VirtualOffsets;
 pub use window::BlockWindow;
 
 /// Most bytes a block may hold, compressed or not.

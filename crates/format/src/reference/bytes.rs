@@ -147,6 +147,24 @@ impl Layout {
         self.blocks.is_some()
     }
 
+    /// Bytes of the .gzi.
+    pub fn gzi_bytes(&self) -> usize {
+        self.blocks.as_ref().map_or(0, |blocks| 8 + 16 * blocks.len())
+    }
+
+    /// The .gzi: the starts of all blocks but the first and the EOF block; `None` if the file is not BGZF.
+    pub fn gzi(&self) -> Option<Vec<u8>> {
+        let blocks = self.blocks.as_ref()?;
+        let later = blocks.get(1..blocks.len().saturating_sub(1)).unwrap_or_default();
+        let mut out = Vec::with_capacity(self.gzi_bytes());
+        out.extend((later.len() as u64).to_le_bytes());
+        for block in later {
+            out.extend(block.file.to_le_bytes());
+            out.extend(block.text.to_le_bytes());
+        }
+        Some(out)
+    }
+
     /// The most bytes that the text can have.
     pub fn size(&self) -> u64 {
         self.size

@@ -174,7 +174,7 @@ fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> R
 const MAX_DEFINITION: usize = 1 << 20;
 
 /// Reads the file once to make its index.
-fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
+pub(super) fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
     let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
     // The line of a name is in memory three times: as read, as the name, and as the text after it.
     let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;

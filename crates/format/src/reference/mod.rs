@@ -5,6 +5,7 @@
 
 mod bytes;
 mod index;
+mod index_files;
 mod window;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use bytes::{Layout, with_suffix};
 use index::{FaiEntries, FaiEntry};
+pub use index_files::{FastaIndex, make_index};
 use window::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 

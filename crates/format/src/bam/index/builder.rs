@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
-use noodles_bgzf as bgzf;
 use readmill_record::{Error, Header, Result};
 
+use super::bucket_order::bucket_order;
 use super::fragment::{Fragment, ReferencePart};
+use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
+
 use super::scheme::{
     Chunk, IndexFormat, MIN_SHIFT, Scheme, Summary, Windows, first_bin, level, offsets, parent, reach,
     rebase,
@@ -27,14 +29,25 @@ pub struct IndexBuilder {
     unplaced: u64,
     last: u64,
     unsorted: bool,
+    /// What a TBI, or a CSI of text, says of its columns and names.
+    meta: Vec<u8>,
 }
 
 impl IndexBuilder {
     /// An index without records.
     pub fn new(scheme: Scheme, header: &Header) -> Self {
-        let n_ref = header.references().len();
-        let (open, done, n_done, unplaced, last, unsorted) = Default::default();
-        IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted }
+        Self::of(scheme, header.references().len())
+    }
+
+    /// An index without records of so many reference sequences.
+    pub fn of(scheme: Scheme, n_ref: usize) -> Self {
+        let (open, done, n_done, unplaced, last, unsorted, meta) = Default::default();
+        IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted, meta }
+    }
+
+    /// Sets the number of reference sequences, where it is known after the last record, and what the index says of them.
+    pub fn set_references(&mut self, n_ref: usize, meta: Vec<u8>) {
+        (self.n_ref, self.meta) = (n_ref, meta);
     }
 
     /// Adds the next partition, whose first byte is at `base` in the file.
@@ -129,29 +142,74 @@ impl IndexBuilder {
     }
 
     fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
-        match self.scheme.kind {
-            IndexFormat::Bai => {
-                writer.write_all(b"BAI\x01")?;
-                self.write_references(writer)
-            }
+        let number = |number: usize| (number as u32).to_le_bytes();
+        let n_ref = number(self.n_ref);
+        let start = match self.scheme.kind {
+            IndexFormat::Bai => [&b"BAI\x01"[..], &n_ref].concat(),
+            IndexFormat::Tbi => [&b"TBI\x01"[..], &n_ref, &self.meta].concat(),
             IndexFormat::Csi => {
-                let mut packed = bgzf::io::Writer::new(&mut *writer);
-                packed.write_all(b"CSI\x01")?;
-                for number in [u32::from(MIN_SHIFT), u32::from(self.scheme.depth), 0] {
-                    packed.write_all(&number.to_le_bytes())?; // the last number: length of auxiliary data, which BAM does not use
-                }
-                self.write_references(&mut packed)?;
-                packed.finish()?;
-                Ok(())
+                let head = [self.scheme.min_shift.into(), self.scheme.depth.into(), self.meta.len()];
+                [&b"CSI\x01"[..], head.map(number).as_flattened(), &self.meta, &n_ref].concat()
             }
-        }?;
+        };
+        let unplaced = self.unplaced.to_le_bytes();
+        let mut parts = [&start[..], &self.done, &unplaced].into_iter();
+        if self.scheme.kind == IndexFormat::Bai {
+            parts.try_for_each(|part| writer.write_all(part))?;
+        } else {
+            let mut packed = PackedWriter::new(writer);
+            parts.try_for_each(|part| packed.write(part))?;
+            packed.finish()?;
+        }
         writer.flush()
     }
+}
 
-    fn write_references(&self, writer: &mut dyn Write) -> io::Result<()> {
-        writer.write_all(&(self.n_ref as u32).to_le_bytes())?;
-        writer.write_all(&self.done)?;
-        writer.write_all(&self.unplaced.to_le_bytes())
+/// The level of compression of an index, as htslib has it: its level 6.
+const LEVEL: u8 = 7;
+
+/// Bytes in a block of an index, as htslib has it.
+const BLOCK: usize = 0xff00;
+
+/// Writes bytes as BGZF.
+struct PackedWriter<'a> {
+    writer: &'a mut dyn Write,
+    deflater: Deflater,
+    bytes: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl<'a> PackedWriter<'a> {
+    fn new(writer: &'a mut dyn Write) -> Self {
+        let deflater = Deflater::new(Codec::default(), LEVEL);
+        PackedWriter { writer, deflater, bytes: Vec::with_capacity(BLOCK), block: Vec::new() }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - self.bytes.len()));
+            self.bytes.extend_from_slice(now);
+            bytes = later;
+            if self.bytes.len() == BLOCK {
+                self.close()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        if !self.bytes.is_empty() {
+            self.block.clear();
+            self.deflater.block(&self.bytes, &mut self.block);
+            self.bytes.clear();
+            self.writer.write_all(&self.block)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.close()?;
+        self.writer.write_all(&EOF_BLOCK)
     }
 }
 
@@ -159,7 +217,7 @@ impl IndexBuilder {
 const MIN_SPAN: u64 = 1 << 16;
 
 /// Bins with their merged chunks.
-type Bins = Vec<(u32, Vec<Chunk>)>;
+type Bins = BTreeMap<u32, Vec<Chunk>>;
 
 /// The index of one reference sequence that has records.
 #[derive(Debug)]
@@ -199,13 +257,14 @@ impl ReferenceIndex {
 fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
     let Some(reference) = reference else {
         out.extend_from_slice(&0u32.to_le_bytes());
-        if scheme.kind == IndexFormat::Bai {
+        if scheme.kind != IndexFormat::Csi {
             out.extend_from_slice(&0u32.to_le_bytes());
         }
         return;
     };
-    let (bins, offsets, summary) =
-        (bins(reference.levels), offsets(&reference.windows), reference.summary);
+    let (offsets, summary) = (offsets(&reference.windows), reference.summary);
+    let meta_bin = first_bin(u32::from(scheme.depth) + 1) + 1; // the pseudo-bin after the last one
+    let (order, mut bins) = bins(reference.levels, meta_bin);
     out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
     let start = |bin, offset: u64, chunks: usize, out: &mut Vec<u8>| {
         out.extend_from_slice(&u32::to_le_bytes(bin));
@@ -214,32 +273,38 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
         }
         out.extend_from_slice(&(chunks as u32).to_le_bytes());
     };
-    for (bin, chunks) in &bins {
-        let offset = offsets.get(scheme.first_window(*bin) as usize).copied().unwrap_or(0);
-        start(*bin, offset, chunks.len(), out);
-        for chunk in chunks {
-            out.extend_from_slice(&chunk.begin.to_le_bytes());
-            out.extend_from_slice(&chunk.end.to_le_bytes());
+    for bin in order {
+        if bin == meta_bin {
+            start(bin, 0, 2, out);
+            for number in [summary.begin, summary.end, summary.mapped, summary.unmapped] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+        } else if let Some(chunks) = bins.remove(&bin) {
+            let offset = offsets.get(scheme.first_window(bin) as usize).copied().unwrap_or(0);
+            start(bin, offset, chunks.len(), out);
+            for chunk in chunks {
+                out.extend_from_slice(&chunk.begin.to_le_bytes());
+                out.extend_from_slice(&chunk.end.to_le_bytes());
+            }
         }
     }
-    // The pseudo-bin after the last one.
-    start(first_bin(u32::from(scheme.depth) + 1) + 1, 0, 2, out);
-    for number in [summary.begin, summary.end, summary.mapped, summary.unmapped] {
-        out.extend_from_slice(&number.to_le_bytes());
-    }
-    if scheme.kind == IndexFormat::Bai {
+    if scheme.kind != IndexFormat::Csi {
         out.extend_from_slice(&(offsets.len() as u32).to_le_bytes());
         offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
     }
 }
 
 /// Groups chunks by bin and moves small bins into their parents, if these exist: a query reads such blocks anyway,
-/// and the index gets smaller (htslib, `compress_binning`).
-fn bins(levels: Vec<Vec<Chunk>>) -> Bins {
+/// and the index gets smaller (htslib, `compress_binning`). Also returns the order of the bins in the file.
+fn bins(levels: Vec<Vec<Chunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
     let mut given: BTreeMap<u32, Vec<Chunk>> = BTreeMap::new();
     for chunk in levels.into_iter().flatten() {
         given.entry(chunk.bin).or_default().push(chunk);
     }
+    let mut firsts: Vec<(u64, u32)> =
+        given.iter().filter_map(|(&bin, chunks)| Some((chunks.first()?.begin, bin))).collect();
+    firsts.sort_unstable();
+    let order = bucket_order(firsts.into_iter().map(|(_, bin)| bin).chain([meta_bin]));
     let mut out = Bins::new();
     while let Some((bin, chunks)) = given.pop_last() {
         let begin = chunks.iter().map(|chunk| chunk.begin >> 16).min().unwrap_or(0);
@@ -247,11 +312,10 @@ fn bins(levels: Vec<Vec<Chunk>>) -> Bins {
         let above = parent(bin).and_then(|parent| given.get_mut(&parent));
         match above {
             Some(above) if end - begin < MIN_SPAN => above.extend(chunks),
-            _ => out.push((bin, merged(bin, chunks))),
+            _ => drop(out.insert(bin, merged(bin, chunks))),
         }
     }
-    out.reverse();
-    out
+    (order, out)
 }
 
 /// Sorts the chunks of a bin, including those moved into it, and merges those that share a block.

@@ -3,7 +3,7 @@
 use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 
-use super::scheme::{Chunk, MAX_LEVELS, Scheme, Summary, level, reach};
+use super::scheme::{Chunk, Interval, MAX_LEVELS, Scheme, Summary, level, reach};
 
 /// The records of one reference sequence in a partition.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,9 +52,15 @@ impl FragmentBuilder {
     /// Adds the next record in coordinate order. `start` is its virtual offset, `end` that of the next record: if
     /// the record ends with its block, the start of the next block; if it ends the partition, the partition's
     /// length << 16.
+    #[inline]
     pub fn add(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
-        self.check_order(record);
-        let ref_id = record.ref_id();
+        self.add_interval(Interval::of(record), start, end);
+    }
+
+    /// Adds the next record by its place.
+    pub fn add_interval(&mut self, place: Interval, start: u64, end: u64) {
+        self.check_order(place);
+        let ref_id = place.ref_id;
         if ref_id != self.ref_id {
             self.close();
             self.ref_id = ref_id;
@@ -68,11 +74,11 @@ impl FragmentBuilder {
         }
         let Fragment { parts, chunks, windows, .. } = &mut self.fragment;
         let Some(part) = parts.last_mut() else { return };
-        let (first, last) = self.scheme.windows(record);
+        let (first, last) = self.scheme.windows(place);
         let bin = self.scheme.bin(first, last);
         part.windows += usize::from(reach(windows, part.windows, last + 1, start));
         part.summary.end = end;
-        match record.flags().is_unmapped() {
+        match place.is_unmapped {
             true => part.summary.unmapped += 1,
             false => part.summary.mapped += 1,
         }
@@ -103,8 +109,8 @@ impl FragmentBuilder {
         }
     }
 
-    fn check_order(&mut self, record: RecordRef<'_>) {
-        let key = order(record);
+    fn check_order(&mut self, place: Interval) {
+        let key = place.order();
         match &mut self.fragment.range {
             None => self.fragment.range = Some((key, key)),
             Some((_, last)) => {
@@ -119,13 +125,5 @@ impl ReferencePart {
     fn new(ref_id: usize, begin: u64) -> Self {
         let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
         ReferencePart { ref_id, summary, chunks: 0, windows: 0 }
-    }
-}
-
-/// The sort key of records: reference sequence, then position, those without a position last.
-fn order(record: RecordRef<'_>) -> u64 {
-    match u64::try_from(record.ref_id()) {
-        Ok(ref_id) => ref_id << 32 | (i64::from(record.pos()) + 1).cast_unsigned(),
-        Err(_) => u64::MAX,
     }
 }

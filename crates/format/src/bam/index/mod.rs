@@ -5,10 +5,11 @@
 //! the partition, rebases the [`Fragment`] and adds it to the [`IndexBuilder`]. Because the records are sorted, the
 //! bins of one level are visited in order, so both keep one open chunk for each level and need no map; the commit
 //! works by chunk, not by record. When a reference sequence is complete, its entry of the index file is encoded, so
-//! that a million contigs take no more memory than their index file. The content of the index is that of htslib
-//! 1.16, bin by bin and chunk by chunk.
+//! that a million contigs take no more memory than their index file. The bytes of the index are those of htslib 1.24.
 
+mod bucket_order;
 mod builder;
+pub mod chunks;
 mod fragment;
 mod reader;
 mod scheme;
@@ -18,4 +19,4 @@ mod tests;
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};
 pub use reader::{FileRange, Index, IndexedFile};
-pub use scheme::{IndexFormat, Scheme};
+pub use scheme::{IndexFormat, Interval, Scheme};

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 pub(super) const MIN_SHIFT: u8 = 14;
 /// Levels below the root in a BAI.
 pub(super) const BAI_DEPTH: u8 = 5;
-/// Levels, root included, of the deepest scheme: 2^14 bases * 8^6 exceed every position of BAM.
-pub(super) const MAX_LEVELS: usize = 7;
+/// The most levels below the root: the numbers of more bins would not fit into 31 bits.
+const MAX_DEPTH: u8 = 9;
+/// Levels, root included, of the deepest scheme.
+pub(super) const MAX_LEVELS: usize = MAX_DEPTH as usize + 1;
 /// The longest reference sequence a BAI covers.
 pub(super) const BAI_LENGTH: u32 = 1 << 29;
 
@@ -20,6 +22,54 @@ pub enum IndexFormat {
     Bai,
     /// `.csi`
     Csi,
+    /// `.tbi`
+    Tbi,
+}
+
+impl IndexFormat {
+    /// The end of the name of an index.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            IndexFormat::Bai => ".bai",
+            IndexFormat::Csi => ".csi",
+            IndexFormat::Tbi => ".tbi",
+        }
+    }
+}
+
+/// The place of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Index of the reference sequence, -1 when there is none.
+    pub ref_id: i32,
+    /// Leftmost position, 0-based; -1 when there is none.
+    pub start: i64,
+    /// One past the last base, 0-based.
+    pub end: i64,
+    /// Whether it is a read that is not mapped.
+    pub is_unmapped: bool,
+}
+
+impl Interval {
+    /// The place of a read.
+    #[inline]
+    pub fn of(record: RecordRef<'_>) -> Self {
+        Interval {
+            ref_id: record.ref_id(),
+            start: i64::from(record.pos()),
+            end: record.end(),
+            is_unmapped: record.flags().is_unmapped(),
+        }
+    }
+
+    /// The sort key: reference sequence, then position, those without a position last.
+    #[inline]
+    pub(super) fn order(&self) -> u64 {
+        match u64::try_from(self.ref_id) {
+            Ok(ref_id) => ref_id << 32 | (self.start + 1).cast_unsigned(),
+            Err(_) => u64::MAX,
+        }
+    }
 }
 
 /// A mapping of positions to bins.
@@ -27,6 +77,8 @@ pub enum IndexFormat {
 pub struct Scheme {
     pub(super) kind: IndexFormat,
     pub(super) depth: u8,
+    /// log2 of the bases in a bin of the lowest level.
+    pub(super) min_shift: u8,
 }
 
 impl Scheme {
@@ -38,7 +90,7 @@ impl Scheme {
     /// A BAI; an error if a reference sequence is too long for it.
     pub fn bai(header: &Header) -> Result<Self> {
         match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
-            None => Ok(Scheme { kind: IndexFormat::Bai, depth: BAI_DEPTH }),
+            None => Ok(Scheme { kind: IndexFormat::Bai, ..Scheme::tbi() }),
             Some(long) => {
                 let name = String::from_utf8_lossy(&long.name);
                 let what = format!("{name} is too long for a BAI index ({} bases)", long.length);
@@ -47,13 +99,40 @@ impl Scheme {
         }
     }
 
+    /// A TBI, which has the bins of a BAI.
+    pub fn tbi() -> Self {
+        Scheme { kind: IndexFormat::Tbi, depth: BAI_DEPTH, min_shift: MIN_SHIFT }
+    }
+
     /// A CSI with windows of 2^14 bases, as deep as the longest reference sequence needs; `samtools
     /// index -c` chooses the same depth.
     pub fn csi(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
-        let span = u64::from(longest.unwrap_or(0)) + 256; // htslib's allowance for overhangs
-        let depth = (0..).find(|depth| span <= 1 << (MIN_SHIFT + 3 * depth)).unwrap_or(BAI_DEPTH);
-        Scheme { kind: IndexFormat::Csi, depth }
+        let longest = u64::from(longest.unwrap_or(0));
+        Scheme::csi_of(MIN_SHIFT, 0, longest)
+            .unwrap_or(Scheme { kind: IndexFormat::Csi, ..Scheme::tbi() })
+    }
+
+    /// A CSI with windows of 2^`min_shift` bases for reference sequences of at most `longest` bases, with at least
+    /// `depth` levels below the root.
+    ///
+    /// # Errors
+    /// The windows are too small for so long a reference sequence.
+    pub fn csi_of(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
+        let span = longest + 256; // htslib's allowance for overhangs
+        let covers =
+            |depth: &u8| span <= 1u64.checked_shl(u32::from(min_shift + 3 * depth)).unwrap_or(u64::MAX);
+        let depth = (depth..=MAX_DEPTH).find(covers).ok_or_else(|| {
+            let what =
+                format!("a CSI index with windows of 2^{min_shift} bases cannot hold {longest} bases");
+            Error::usage(what).hint("ask for larger windows: -m 14")
+        })?;
+        Ok(Scheme { kind: IndexFormat::Csi, depth, min_shift })
+    }
+
+    /// The longest reference sequence that it can hold.
+    pub fn most_bases(self) -> u64 {
+        1u64.checked_shl(u32::from(self.min_shift + 3 * self.depth)).unwrap_or(u64::MAX)
     }
 
     /// The format of the file.
@@ -63,10 +142,10 @@ impl Scheme {
 
     /// The first and the last window that a record overlaps. Position -1 counts as 0, as in htslib; positions
     /// beyond the last window count as in it, where htslib refuses to index.
-    pub(super) fn windows(self, record: RecordRef<'_>) -> (u32, u32) {
+    pub(super) fn windows(self, place: Interval) -> (u32, u32) {
         let most = (1 << (3 * self.depth)) - 1;
-        let window = |position: i64| ((position.max(0) >> MIN_SHIFT) as u32).min(most);
-        (window(i64::from(record.pos())), window(record.end() - 1))
+        let window = |position: i64| (position.max(0) >> self.min_shift).min(most) as u32;
+        (window(place.start), window(place.end - 1))
     }
 
     /// The smallest bin that holds the windows from `first` to `last`.

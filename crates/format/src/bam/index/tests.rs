@@ -4,7 +4,7 @@ use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
 use readmill_simulate::Rng;
 
-use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Scheme};
+use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Interval, Scheme};
 
 /// A record of `span` reference bases.
 fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
@@ -101,7 +101,9 @@ fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64)
 fn read(kind: IndexFormat, bytes: &[u8]) -> Box<dyn BinningIndex> {
     match kind {
         IndexFormat::Bai => Box::new(noodles_bam::bai::io::Reader::new(bytes).read_index().unwrap()),
-        IndexFormat::Csi => Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap()),
+        IndexFormat::Csi | IndexFormat::Tbi => {
+            Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap())
+        }
     }
 }
 
@@ -218,7 +220,7 @@ fn bins_are_those_of_the_specification() {
         let end = (RecordRef::new(&raw).end() - 1).min((1 << 29) - 1);
         let shared = [14, 17, 20, 23, 26].into_iter().find(|s| begin >> s == end >> s);
         let expected = shared.map_or(0, |s| ((1 << (29 - s)) - 1) / 7 + (begin >> s));
-        let (first, last) = scheme.windows(RecordRef::new(&raw));
+        let (first, last) = scheme.windows(Interval::of(RecordRef::new(&raw)));
         let bin = scheme.bin(first, last);
         assert_eq!(i64::from(bin), expected, "{begin} {end}");
         assert!(scheme.first_window(bin) <= first);

@@ -1,0 +1,325 @@
+//! rANS Nx16 of order 0 and 1: counts, frequencies, tables and states.
+
+use super::{BITS, Encoder};
+use crate::codec::alphabet::{Alphabet, normalise_to, put_symbols};
+use crate::num::put_uint7;
+
+/// The smallest value of a state.
+const LOW: u32 = 1 << 15;
+
+/// Bits of the sum of order 1 where it costs hardly more: the tables of a decoder are a quarter of the size.
+const FEW_BITS: u32 = 10;
+
+/// What fewer bits may cost: one part in so many.
+const FEW_BITS_COST: f64 = 400.0;
+
+impl Encoder {
+    /// Appends the states and tables of `bytes`, of which there are some. With `bits`, their pairs are counted already.
+    pub(super) fn entropy(
+        &mut self,
+        bytes: &[u8],
+        alphabet: &Alphabet,
+        order: u8,
+        bits: Option<u32>,
+        n: usize,
+        out: &mut Vec<u8>,
+    ) {
+        self.dense.clear();
+        self.dense.extend(bytes.iter().map(|&byte| alphabet.of[byte as usize]));
+        match (order, n) {
+            (0, 4) => self.order_0::<4>(alphabet, out),
+            (0, _) => self.order_0::<32>(alphabet, out),
+            (_, 4) => self.order_1::<4>(bytes, alphabet, bits, out),
+            (..) => self.order_1::<32>(bytes, alphabet, bits, out),
+        }
+    }
+
+    fn order_0<const N: usize>(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
+        let mut frequencies = vec![0; alphabet.counts.len()];
+        normalise_to(1 << BITS, &alphabet.counts, &mut frequencies);
+        let of = |symbol: u8| frequencies[usize::from(alphabet.of[symbol as usize])];
+        put_symbols(|symbol| alphabet.used[symbol as usize], out, |_, _| {});
+        let used = (0..=255u8).filter(|&symbol| alphabet.used[symbol as usize]);
+        used.for_each(|symbol| put_uint7(out, u32::from(of(symbol))));
+        let mut table = [Symbol::default(); 256];
+        fill(&frequencies, BITS, &mut table);
+        let mut at = self.room();
+        let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; N]);
+        let whole = dense.len() / N * N;
+        for (j, &number) in dense[whole..].iter().enumerate().rev() {
+            table[number as usize].put(&mut states[j], coded, &mut at);
+        }
+        for chunk in dense[..whole].chunks_exact(N).rev() {
+            for (state, &number) in states.iter_mut().zip(chunk).rev() {
+                table[number as usize].put(state, coded, &mut at);
+            }
+        }
+        self.put_states(&states, at, out);
+    }
+
+    /// Counts which symbol follows which; the first follows zero, which is number 0.
+    pub(super) fn count_pairs(&mut self, raw: &[u8], alphabet: &Alphabet) {
+        let n = alphabet.counts.len();
+        self.counts.clear();
+        self.counts.resize(n * n, 0);
+        let counts = &mut self.counts[..];
+        let number = |byte: u8| usize::from(alphabet.of[byte as usize]);
+        let quarter = raw.len() / 4;
+        // Four places at once, so that a count seldom waits for the one before it.
+        let mut last = [0, 1, 2, 3].map(|j| match (j * quarter).checked_sub(1) {
+            Some(before) if j > 0 => number(raw[before]),
+            _ => 0,
+        });
+        let (a, rest) = raw.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+            let now = [a, b, c, d].map(number);
+            for (last, now) in last.iter().zip(now) {
+                counts[last * n + now] += 1;
+            }
+            last = now;
+        }
+        for &byte in &d[quarter..] {
+            let now = number(byte);
+            counts[last[3] * n + now] += 1;
+            last[3] = now;
+        }
+    }
+
+    /// Scales counted pairs to a sum.
+    fn scale(&mut self, bits: u32, n: usize) {
+        self.frequencies.clear();
+        self.frequencies.resize(n * n, 0);
+        let rows = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
+        rows.for_each(|(counts, frequencies)| {
+            scale_row(bits, counts, frequencies);
+        });
+    }
+
+    /// Scales counted pairs to both sums, keeps the better frequencies, and returns their bits and bytes.
+    pub(super) fn choose_bits(&mut self, n: usize) -> (u32, f64) {
+        let mut costs = [0.0; 2];
+        for (cost_of, bits) in costs.iter_mut().zip([FEW_BITS, BITS]) {
+            self.frequencies.clear();
+            self.frequencies.resize(n * n, 0);
+            let rows = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
+            for (counts, frequencies) in rows {
+                if let Some(shift) = scale_row(bits, counts, frequencies) {
+                    *cost_of += cost(counts, frequencies, bits - shift) + row_bytes(frequencies);
+                } else {
+                    *cost_of += 2.0;
+                }
+            }
+            if bits == FEW_BITS {
+                std::mem::swap(&mut self.frequencies, &mut self.other_frequencies);
+            }
+        }
+        if costs[0] <= costs[1] * (1.0 + 1.0 / FEW_BITS_COST) {
+            std::mem::swap(&mut self.frequencies, &mut self.other_frequencies);
+            return (FEW_BITS, costs[0]);
+        }
+        (BITS, costs[1])
+    }
+
+    fn order_1<const N: usize>(
+        &mut self,
+        raw: &[u8],
+        alphabet: &Alphabet,
+        bits: Option<u32>,
+        out: &mut Vec<u8>,
+    ) {
+        let n = alphabet.counts.len();
+        if bits.is_none() {
+            self.count_pairs(raw, alphabet);
+        }
+        let part = raw.len() / N;
+        for j in 1..N {
+            // Each state begins after zero.
+            let [before, now] =
+                [j * part - 1, j * part].map(|at| usize::from(alphabet.of[raw[at] as usize]));
+            self.counts[before * n + now] -= 1;
+            self.counts[now] += 1;
+        }
+        let bits = match bits {
+            Some(bits) => {
+                self.scale(bits, n);
+                bits
+            }
+            None => self.choose_bits(n).0,
+        };
+        self.put_contexts(alphabet, bits, out);
+        self.symbols.clear();
+        self.symbols.resize(n * n, Symbol::default());
+        let rows = self.frequencies.chunks_exact_mut(n).zip(self.symbols.chunks_exact_mut(n));
+        for (frequencies, symbols) in rows {
+            let sum: u32 = frequencies.iter().map(|&f| u32::from(f)).sum();
+            if sum > 0 {
+                let shift = bits - sum.trailing_zeros();
+                frequencies.iter_mut().for_each(|f| *f <<= shift);
+                fill(frequencies, bits, symbols);
+            }
+        }
+        let mut at = self.room();
+        let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
+        let mut states = [LOW; N];
+        let context = |at: usize| if at == 0 { 0 } else { usize::from(dense[at - 1]) };
+        for i in (part * N..dense.len()).rev() {
+            symbols[context(i) * n + usize::from(dense[i])].put(&mut states[N - 1], coded, &mut at);
+        }
+        // Backwards: a symbol is written when the one before it, its context, is known.
+        let mut next = [0usize; N];
+        for (j, next) in next.iter_mut().enumerate() {
+            *next = usize::from(dense[j * part + part - 1]);
+        }
+        for i in (0..part - 1).rev() {
+            for j in (0..N).rev() {
+                let context = usize::from(dense[j * part + i]);
+                symbols[context * n + next[j]].put(&mut states[j], coded, &mut at);
+                next[j] = context;
+            }
+        }
+        for j in (0..N).rev() {
+            symbols[next[j]].put(&mut states[j], coded, &mut at);
+        }
+        self.put_states(&states, at, out);
+    }
+
+    /// Appends the frequencies of all contexts, compressed where that is smaller.
+    fn put_contexts(&mut self, alphabet: &Alphabet, bits: u32, out: &mut Vec<u8>) {
+        let mut table = Vec::new();
+        // Zero is a context, whether it occurs or not.
+        let listed = |symbol: u8| symbol == 0 || alphabet.used[symbol as usize];
+        put_symbols(listed, &mut table, |_, _| {});
+        let n = alphabet.counts.len();
+        for row in self.frequencies.chunks_exact(n) {
+            let mut i = 0;
+            while i < n {
+                put_uint7(&mut table, u32::from(row[i]));
+                i += 1;
+                if row[i - 1] == 0 {
+                    let zeros = row[i..].iter().take_while(|f| **f == 0).count().min(255);
+                    table.push(zeros as u8);
+                    i += zeros;
+                }
+            }
+        }
+        let mut coded = Vec::new();
+        if table.len() > 1000 {
+            let mut inner = Encoder::default();
+            inner.entropy(&table, &Alphabet::of(&table), 0, None, 4, &mut coded);
+        }
+        let small = !coded.is_empty() && coded.len() + 6 < table.len();
+        out.push((bits << 4) as u8 | u8::from(small));
+        if small {
+            put_uint7(out, table.len() as u32);
+            put_uint7(out, coded.len() as u32);
+            table = coded;
+        }
+        out.append(&mut table);
+    }
+
+    fn put_states(&self, states: &[u32], at: usize, out: &mut Vec<u8>) {
+        states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
+        out.extend(self.coded[at..].iter().flat_map(|two| two.to_le_bytes()));
+    }
+
+    /// Makes room for the largest possible output; returns its end.
+    fn room(&mut self) -> usize {
+        let room = self.dense.len() + 64; // a symbol takes at most twelve bits
+        if self.coded.len() < room {
+            self.coded.resize(room, 0);
+        }
+        self.coded.len()
+    }
+}
+
+/// Scales the counts of a context to the power of two that they need, at most 2 to the `bits`; returns how much less
+/// that is, or `None` where the context does not occur.
+fn scale_row(bits: u32, counts: &[u32], frequencies: &mut [u16]) -> Option<u32> {
+    let (mut sum, mut kinds) = (0u64, 0u32);
+    for &n in counts {
+        sum += u64::from(n);
+        kinds += u32::from(n > 0);
+    }
+    if kinds == 0 {
+        return None;
+    }
+    let needed = match kinds {
+        1 => 0,
+        _ => (64 - (sum - 1).leading_zeros()).max(32 - (kinds - 1).leading_zeros()).min(bits),
+    };
+    normalise_to(1 << needed, counts, frequencies);
+    Some(bits - needed)
+}
+
+/// Estimates the bytes of a context's frequencies.
+fn row_bytes(frequencies: &[u16]) -> f64 {
+    let (mut bytes, mut zero) = (0.0, false);
+    for &f in frequencies {
+        bytes += match f {
+            0 if zero => 0.0,
+            0 => 1.4,
+            1..0x80 => 0.9,
+            _ => 1.7,
+        };
+        zero = f == 0;
+    }
+    bytes
+}
+
+/// Estimates the bytes of counted symbols at these frequencies, whose sum has so many bits.
+pub(super) fn cost(counts: &[u32], frequencies: &[u16], bits: u32) -> f64 {
+    let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
+    used.map(|(&n, &f)| f64::from(n) * (f64::from(bits) - f64::from(f).log2()) / 8.0).sum()
+}
+
+/// The effect of a symbol on a state, prepared so that no division is needed.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Symbol {
+    /// A state of at least this value writes two bytes first.
+    most: u32,
+    /// The reciprocal of the frequency, and how far to shift after multiplying.
+    reciprocal: u32,
+    bias: u16,
+    complement: u16,
+    shift: u8,
+}
+
+impl Symbol {
+    /// The entry of a symbol whose range starts at `start` and is `frequency` wide (Giesen's reciprocals, as he
+    /// describes them for rANS: exact for states below 2^31).
+    fn new(start: u32, frequency: u32, bits: u32) -> Self {
+        let most = (LOW >> bits << 16) * frequency;
+        let complement = ((1 << bits) - frequency) as u16;
+        if frequency < 2 {
+            let bias = (start + (1 << bits) - 1) as u16;
+            return Symbol { most, reciprocal: !0, shift: 0, bias, complement };
+        }
+        let shift = 32 - (frequency - 1).leading_zeros();
+        let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
+        Symbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
+    }
+
+    /// Encodes the symbol into `state`; two bytes may go before `at`.
+    #[inline(always)]
+    fn put(&self, state: &mut u32, out: &mut [u16], at: &mut usize) {
+        let x = *state;
+        let over = u32::from(x >= self.most); // without a branch, which nothing could foretell
+        out[*at - 1] = x as u16;
+        *at -= over as usize;
+        let x = x >> (16 * over);
+        let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
+        let more = quotient.wrapping_mul(u32::from(self.complement));
+        *state = x.wrapping_add(u32::from(self.bias)).wrapping_add(more);
+    }
+}
+
+/// Fills in the symbols of one context.
+fn fill(frequencies: &[u16], bits: u32, symbols: &mut [Symbol]) {
+    let mut start = 0;
+    for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
+        *symbol = Symbol::new(start, u32::from(f), bits);
+        start += u32::from(f);
+    }
+}

@@ -1,0 +1,122 @@
+//! The places of slices, for an index of a file that exists.
+
+use std::sync::Arc;
+
+use readmill_format::chain::Opened;
+use readmill_record::{Batch, Error, RecordRef, Result};
+
+use crate::block::{ContentType, CramBlock};
+use crate::codec::Codecs;
+use crate::container::Entry;
+use crate::decode::{Decoder, Setup};
+use crate::num::{ByteCursor, damaged};
+use crate::reader::Container;
+
+/// One thread's scanner.
+pub struct SliceScanner {
+    setup: Arc<Setup>,
+    codecs: Codecs,
+    decoder: Decoder,
+    head: Vec<u8>,
+}
+
+/// Several contigs.
+const SEVERAL: i32 = -2;
+
+/// The header of a slice, as far as an index needs it.
+struct SliceHead {
+    contig: i32,
+    start: i32,
+    span: i32,
+    records: usize,
+}
+
+impl SliceScanner {
+    /// A scanner with the setup of [`Setup::of_places`].
+    pub fn new(setup: Arc<Setup>) -> Self {
+        let decoder = Decoder::new(Arc::clone(&setup));
+        SliceScanner { setup, codecs: Codecs::default(), decoder, head: Vec::new() }
+    }
+
+    /// The lines of the index for a container: one for each slice, or for each contig of a slice of several.
+    ///
+    /// # Errors
+    /// The container is damaged, or its reads are not in coordinate order.
+    pub fn entries(&mut self, container: &Container) -> Result<Vec<Entry>> {
+        let landmarks = &container.header.landmarks;
+        let mut reads: Option<Vec<Place>> = None;
+        let (mut out, mut before) = (Vec::new(), 0);
+        for (number, &landmark) in landmarks.iter().enumerate() {
+            let next =
+                landmarks.get(number + 1).map_or(container.header.length as i64, |&at| i64::from(at));
+            let slice = (landmark as u64, (next - i64::from(landmark)).max(0) as u64);
+            let head = self.head(container, landmark)?;
+            if head.contig == SEVERAL {
+                if reads.is_none() {
+                    let mut opened = Opened::reuse(Batch::default());
+                    self.decoder.open(container, &mut opened);
+                    reads = Some(places(&opened.into_batch()?)?);
+                }
+                let reads = reads.iter().flatten().skip(before).take(head.records);
+                several(reads.copied(), slice, &mut out)?;
+            } else {
+                let (start, span) = (i64::from(head.start), i64::from(head.span));
+                out.push(Entry { contig: head.contig, start, span, slice });
+            }
+            before += head.records;
+        }
+        Ok(out)
+    }
+
+    fn head(&mut self, container: &Container, landmark: i32) -> Result<SliceHead> {
+        let bytes = usize::try_from(landmark).ok().and_then(|at| container.blocks().get(at..));
+        let mut cursor =
+            ByteCursor(bytes.ok_or_else(|| damaged("a slice starts outside of its container"))?);
+        let block = CramBlock::read(&mut cursor, self.setup.version)?;
+        if block.content != ContentType::SliceHeader {
+            return Err(damaged("a slice does not begin with its header"));
+        }
+        block.inflate(&mut self.codecs, &mut self.head)?;
+        let mut own = ByteCursor(&self.head);
+        Ok(SliceHead {
+            contig: own.itf8()?,
+            start: own.itf8()?,
+            span: own.itf8()?,
+            records: own.count()?,
+        })
+    }
+}
+
+/// Contig, first and last base (1-based) of a read.
+type Place = (i32, i64, i64);
+
+/// The places of the reads of a container.
+fn places(batch: &Batch) -> Result<Vec<Place>> {
+    let mut out = Vec::with_capacity(batch.len());
+    for (_, record) in batch.records() {
+        RecordRef::check(record.raw(), i32::MAX).map_err(damaged)?;
+        let start = i64::from(record.pos()) + 1;
+        out.push((record.ref_id(), start, record.end().max(start)));
+    }
+    Ok(out)
+}
+
+/// The entries of a slice of several contigs.
+fn several(places: impl Iterator<Item = Place>, slice: (u64, u64), out: &mut Vec<Entry>) -> Result<()> {
+    let (from, mut last) = (out.len(), 0);
+    for (contig, start, end) in places {
+        match out[from..].last_mut().filter(|entry| entry.contig == contig) {
+            Some(_) if start < last => {
+                let what =
+                    "the reads are not in coordinate order, and only a sorted file can be indexed";
+                return Err(Error::input(what).hint(
+                    "sort the file, which also writes an index: readmill sort FILE -o SORTED.cram",
+                ));
+            }
+            Some(entry) => entry.span = entry.span.max(end - entry.start + 1),
+            None => out.push(Entry { contig, start, span: end - start + 1, slice }),
+        }
+        last = start;
+    }
+    Ok(())
+}

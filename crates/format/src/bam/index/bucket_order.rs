@@ -1,0 +1,82 @@
+//! The order of bins in an index file.
+//!
+//! htslib keeps the bins of a reference sequence in a hash table, and writes them in the order of its buckets. The order
+//! means nothing to readers; with the same order, our index files are those of `samtools index`, byte for byte. The table
+//! is that of klib's `khash.h`: buckets in powers of two, at most 77 % of them in use, probed in growing steps.
+
+/// The most buckets of a table of `n` that may be in use.
+fn bound(n: usize) -> usize {
+    (n as f64 * 0.77 + 0.5) as usize
+}
+
+/// The bucket of `key` in a table: the first that `is_free`, in growing steps from its own.
+fn probe(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
+    let (mut at, mut step) = (key as usize & (n - 1), 0);
+    while !is_free(at) {
+        step += 1;
+        at = (at + step) & (n - 1);
+    }
+    at
+}
+
+/// Puts all keys of a table into one of `n` buckets. As there, a key that is put where a key still waits to be moved
+/// takes its place, and that one is moved next.
+fn grown(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
+    let mut new: Vec<Option<u32>> = vec![None; n];
+    for from in 0..old.len() {
+        let mut moving = old[from].take();
+        while let Some(key) = moving {
+            let at = probe(key, n, |at| new[at].is_none());
+            new[at] = Some(key);
+            moving = old.get_mut(at).and_then(Option::take);
+        }
+    }
+    new
+}
+
+/// Returns different keys in the order of their buckets, after they were inserted in the given order, the last one twice:
+/// a full table grows before it is found that a key is there already.
+pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
+    let (mut table, mut used): (Vec<Option<u32>>, usize) = (Vec::new(), 0);
+    for key in keys {
+        table = with_room(table, used);
+        let at = probe(key, table.len(), |at| table[at].is_none());
+        table[at] = Some(key);
+        used += 1;
+    }
+    with_room(table, used).into_iter().flatten().collect()
+}
+
+/// The table, grown if `used` of its buckets are too many.
+fn with_room(table: Vec<Option<u32>>, used: usize) -> Vec<Option<u32>> {
+    if used < bound(table.len()) {
+        return table;
+    }
+    let n = (table.len() + 1).next_power_of_two().max(4);
+    grown(table, n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_keys_lie_in_their_own_buckets() {
+        assert_eq!(bucket_order([4681, 37450].into_iter()), [4681, 37450]);
+        assert_eq!(bucket_order([4683, 4684, 37450].into_iter()), [37450, 4683, 4684]); // grown to eight
+        assert_eq!(bucket_order([37450, 4681, 585].into_iter()), [585, 4681, 37450]);
+        assert!(bucket_order([].into_iter()).is_empty());
+    }
+
+    #[test]
+    fn every_key_is_there_once() {
+        for n in [1, 3, 4, 7, 100, 5000] {
+            let keys = (0..n).map(|i| i * 7919 % 37450);
+            let mut order = bucket_order(keys.clone());
+            order.sort_unstable();
+            let mut all: Vec<u32> = keys.collect();
+            all.sort_unstable();
+            assert_eq!(order, all);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The index of a BAM file that exists: its chunks are inflated and indexed on any thread.
+//!
+//! [`ChunkReader::open`] inflates a chunk and guesses where its first record starts; [`ChunkJoiner::join`], serially,
+//! confirms the guess and completes the record that the chunk before cuts; [`ChunkIndexer::index`] collects the entries.
+
+use readmill_record::view::FIXED;
+use readmill_record::{Error, Limit, RecordRef, Result};
+
+use super::{Fragment, FragmentBuilder, Interval, Scheme};
+use crate::bgzf::{Chunk, Inflater, VirtualOffsets};
+use crate::chain::{INSIDE_A_RECORD, looks_like_records, sane};
+
+/// A chunk that is inflated.
+#[derive(Default)]
+pub struct OpenChunk {
+    chunk: Chunk,
+    bytes: Vec<u8>,
+    /// Where its first record starts, and where its last whole record ends.
+    first: usize,
+    exit: usize,
+    /// Its whole records.
+    records: u64,
+    /// The fault of the record at `exit`.
+    fault: Option<Error>,
+}
+
+/// A chunk whose records are known.
+pub struct JoinedChunk {
+    open: OpenChunk,
+    /// The record that starts in an earlier chunk and ends in this one, and its virtual offset; it may be empty.
+    straddler: Vec<u8>,
+    straddler_at: u64,
+    /// Number of the first record in the file.
+    number: u64,
+}
+
+impl OpenChunk {
+    /// Finds the whole records from `first` on.
+    fn follow(&mut self, first: usize) {
+        (self.first, self.exit, self.records, self.fault) = (first, first, 0, None);
+        while let Some(head) = self.bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
+            let size = u32::from_le_bytes(*head);
+            if let Err(fault) = sane(size) {
+                self.fault = Some(fault);
+                return;
+            }
+            let next = self.exit + size as usize + 4;
+            if next > self.bytes.len() {
+                return;
+            }
+            (self.exit, self.records) = (next, self.records + 1);
+        }
+    }
+}
+
+/// One thread's reader of chunks.
+pub struct ChunkReader {
+    inflater: Inflater,
+    n_ref: i32,
+}
+
+impl ChunkReader {
+    /// A reader of a file with so many reference sequences.
+    pub fn new(n_ref: i32) -> Self {
+        ChunkReader { inflater: Inflater::default(), n_ref }
+    }
+
+    /// Inflates a chunk into `bytes`.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn open(&mut self, chunk: Chunk, mut bytes: Vec<u8>) -> Result<OpenChunk> {
+        bytes.clear();
+        self.inflater.chunk(&chunk, &mut bytes)?;
+        let mut open = OpenChunk { chunk, bytes, ..OpenChunk::default() };
+        let bytes = &open.bytes;
+        let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], self.n_ref));
+        open.follow(at.unwrap_or(bytes.len()));
+        Ok(open)
+    }
+}
+
+/// Joins the records that chunks cut, serially and in order.
+pub struct ChunkJoiner {
+    /// Bytes of the header in the first chunk, until that is joined.
+    header: Option<usize>,
+    /// The bytes of a record that is not complete, and its virtual offset.
+    partial: Vec<u8>,
+    partial_at: u64,
+    records: u64,
+    most: Limit,
+}
+
+impl ChunkJoiner {
+    /// A joiner of a file whose first chunk begins with `header` bytes that are not records. A record may take `most`.
+    pub fn new(header: usize, most: Limit) -> Self {
+        let (partial, partial_at, records) = Default::default();
+        ChunkJoiner { header: Some(header), partial, partial_at, records, most }
+    }
+
+    /// Takes the next chunk.
+    ///
+    /// # Errors
+    /// A record is damaged, or too large.
+    pub fn join(&mut self, mut open: OpenChunk) -> Result<JoinedChunk> {
+        let entry = self.header.take().unwrap_or(0);
+        let number = self.records;
+        let taken = self.complete(&open.bytes[entry..]).map_err(|e| e.record(number))?;
+        let Some(taken) = taken else {
+            self.partial.extend_from_slice(&open.bytes);
+            (open.first, open.exit, open.records) = (0, 0, 0);
+            return Ok(JoinedChunk { open, straddler: Vec::new(), straddler_at: 0, number });
+        };
+        if entry + taken != open.first {
+            open.follow(entry + taken);
+        }
+        let (straddler, straddler_at) = (std::mem::take(&mut self.partial), self.partial_at);
+        self.records += open.records + u64::from(!straddler.is_empty());
+        if let Some(fault) = open.fault.take() {
+            return Err(fault.record(self.records));
+        }
+        self.partial.extend_from_slice(&open.bytes[open.exit..]);
+        self.partial_at = VirtualOffsets::new(&open.chunk).of(open.exit);
+        Ok(JoinedChunk { open, straddler, straddler_at, number })
+    }
+
+    /// Completes the partial record with the start of `bytes`, and returns how many bytes it takes; `None` if it goes on
+    /// behind them.
+    fn complete(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
+        if self.partial.is_empty() {
+            return Ok(Some(0));
+        }
+        let mut head = [0; 4];
+        if self.partial.len() + bytes.len() < head.len() {
+            return Ok(None);
+        }
+        head.iter_mut().zip(self.partial.iter().chain(bytes)).for_each(|(to, from)| *to = *from);
+        let size = u32::from_le_bytes(head);
+        sane(size)?;
+        if !self.most.allows(size.into()) {
+            return Err(self.most.refusal("a record", size.into()));
+        }
+        let missing = size as usize + 4 - self.partial.len();
+        let Some(rest) = bytes.get(..missing) else { return Ok(None) };
+        self.partial.extend_from_slice(rest);
+        Ok(Some(missing))
+    }
+
+    /// Ends the file; returns the number of its records.
+    ///
+    /// # Errors
+    /// It ends inside a record.
+    pub fn finish(self) -> Result<u64> {
+        if self.partial.is_empty() {
+            return Ok(self.records);
+        }
+        Err(Error::input(INSIDE_A_RECORD).record(self.records).hint("it is truncated: get it again"))
+    }
+}
+
+/// The place of the last record so far, for the check of the order.
+type Place = (u32, i64);
+
+/// The index entries of a chunk.
+pub struct IndexedChunk {
+    /// The entries, whose offsets are those of the file.
+    pub fragment: Fragment,
+    /// Places of the first and the last record, and the number and name of the first.
+    ends: Option<(Place, Place)>,
+    number: u64,
+    first_name: Vec<u8>,
+    /// Buffers to use again.
+    pub buffers: (Chunk, Vec<u8>),
+}
+
+/// One thread's indexer.
+pub struct ChunkIndexer {
+    builder: FragmentBuilder,
+    n_ref: i32,
+}
+
+impl ChunkIndexer {
+    /// An indexer of a file with so many reference sequences.
+    pub fn new(scheme: Scheme, n_ref: i32) -> Self {
+        ChunkIndexer { builder: FragmentBuilder::new(scheme), n_ref }
+    }
+
+    /// Collects the entries of the records of a chunk.
+    ///
+    /// # Errors
+    /// A record is damaged, or not in coordinate order.
+    pub fn index(&mut self, joined: JoinedChunk) -> Result<IndexedChunk> {
+        let JoinedChunk { open, straddler, straddler_at, mut number } = joined;
+        let first = number;
+        let (mut ends, mut first_name) = (None::<(Place, Place)>, Vec::new());
+        let mut offsets = VirtualOffsets::new(&open.chunk);
+        let mut add = |raw: &[u8], start: u64, end: u64| {
+            let record = self.checked(raw).map_err(|e| e.record(number))?;
+            let interval = Interval::of(record);
+            let place = (interval.ref_id.cast_unsigned(), interval.start);
+            match &mut ends {
+                None => {
+                    first_name.extend_from_slice(record.qname());
+                    ends = Some((place, place));
+                }
+                Some((_, last)) if precedes(place, *last) => {
+                    return Err(unsorted(number, record.qname()));
+                }
+                Some((_, last)) => *last = place,
+            }
+            number += 1;
+            self.builder.add_interval(interval, start, end);
+            Ok(())
+        };
+        let mut at = open.first;
+        let mut start = offsets.of(at);
+        if !straddler.is_empty() {
+            add(&straddler, straddler_at, start)?; // which ends where the others begin
+        }
+        while at < open.exit {
+            let size =
+                u32::from_le_bytes(*open.bytes[at..].first_chunk().unwrap_or(&[0; 4])) as usize + 4;
+            let next = at + size;
+            let end = offsets.of(next);
+            add(&open.bytes[at..next], start, end)?;
+            (at, start) = (next, end);
+        }
+        let fragment = self.builder.finish();
+        Ok(IndexedChunk { fragment, ends, number: first, first_name, buffers: (open.chunk, open.bytes) })
+    }
+
+    /// The record, if what an index needs of it is in order.
+    #[inline]
+    fn checked<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
+        if raw.len() < FIXED || !RecordRef::plausible(raw, self.n_ref) {
+            let what = RecordRef::check(raw, self.n_ref).err().unwrap_or("the record is damaged");
+            return Err(Error::input(what).hint("the file is damaged: get it again"));
+        }
+        let record = RecordRef::new(raw);
+        if record.stored_cigar().ops().len() == 2 {
+            // Its CIGAR may be in an optional field.
+            RecordRef::check(raw, self.n_ref).map_err(Error::input)?;
+        }
+        Ok(record)
+    }
+}
+
+/// Whether a record at `place` must not come after one at `last`. Reads without a contig come last, in any order.
+fn precedes(place: Place, last: Place) -> bool {
+    place < last && last.0 != u32::MAX || last.0 == u32::MAX && place.0 != u32::MAX
+}
+
+fn unsorted(number: u64, name: &[u8]) -> Error {
+    Error::input(
+        "it lies before the read ahead of it, and only a file sorted by coordinate can be indexed",
+    )
+    .record(number)
+    .qname(name)
+    .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
+}
+
+/// Checks that chunks follow each other in coordinate order.
+#[derive(Default)]
+pub struct OrderCheck(Option<Place>);
+
+impl OrderCheck {
+    /// Takes the next chunk.
+    ///
+    /// # Errors
+    /// Its first record lies before the last of those before it.
+    pub fn take(&mut self, chunk: &IndexedChunk) -> Result<()> {
+        let Some((first, last)) = chunk.ends else { return Ok(()) };
+        if self.0.is_some_and(|before| precedes(first, before)) {
+            return Err(unsorted(chunk.number, &chunk.first_name));
+        }
+        self.0 = Some(last);
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! The index files of a FASTA: .fai, and .gzi for one compressed by bgzip; and its text, as it stands in the file.
+
+use std::io::Write;
+use std::path::Path;
+
+use readmill_record::{Charge, Error, Ledger, Result};
+
+use super::bytes::{FastaReader, Layout};
+use super::{Reference, ReferenceFiles, index};
+
+/// The bytes of the index files of a FASTA.
+pub struct FastaIndex {
+    /// The .fai.
+    pub fai: Vec<u8>,
+    /// The .gzi of a FASTA compressed by bgzip.
+    pub gzi: Option<Vec<u8>>,
+    /// Number of its contigs.
+    pub contigs: usize,
+    _charge: Charge,
+}
+
+/// Reads the FASTA at `path` once to make its index files, without regard to those that exist.
+///
+/// # Errors
+/// It cannot be read, or its contigs have lines of different length.
+pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
+    let layout = Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
+    let entries = index::make(path, &layout, ledger)?;
+    let bytes: usize = entries.list.iter().map(|it| it.name.len() + 80).sum();
+    let gzi_bytes = layout.gzi_bytes();
+    let charge = ledger.charge(super::bytes::NAME, (bytes + gzi_bytes) as u64)?;
+    let mut fai = Vec::with_capacity(bytes);
+    for it in &entries.list {
+        fai.extend_from_slice(&it.name);
+        let line = writeln!(fai, "\t{}\t{}\t{}\t{}", it.length, it.offset, it.bases, it.width);
+        line.map_err(|e| Error::io("making the index failed", &e))?;
+    }
+    Ok(FastaIndex { fai, gzi: layout.gzi(), contigs: entries.list.len(), _charge: charge })
+}
+
+/// Bytes of text that are read at once.
+const PIECE: u32 = 1 << 20;
+
+impl Reference {
+    /// Calls `take` with the bases of contig `number` from `start` to `end` (0-based), as they stand in the file, in
+    /// pieces.
+    ///
+    /// # Errors
+    /// The file cannot be read, or `take` fails.
+    pub fn text(
+        &self,
+        number: u32,
+        start: u32,
+        end: u32,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let Some(contig) = self.0.sequences.get(number as usize) else { return Ok(()) };
+        let (mut reader, mut bytes, mut at) = (FastaReader::default(), Vec::new(), start);
+        while at < end.min(contig.length) {
+            let to = at.saturating_add(PIECE).min(end).min(contig.length);
+            let (from, last) = (contig.place(at), contig.place(to - 1));
+            bytes.resize((last + 1 - from) as usize, 0);
+            if reader.read(&self.0.layout, from, &mut bytes)? < bytes.len() {
+                return Err(Error::input("the reference ends inside a contig")
+                    .file(self.path())
+                    .hint("it is cut short: get it again"));
+            }
+            bytes.retain(|byte| !byte.is_ascii_whitespace());
+            take(&bytes)?;
+            at = to;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Indexes of BCF, which are always CSI.
+
+use readmill_record::{Error, Result};
+
+use super::columns::Preset;
+use super::{Entries, Indexer};
+use crate::bam::index::{IndexBuilder, Interval, Scheme};
+use crate::bgzf::VirtualOffsets;
+
+/// The first bytes of BCF 2.
+const MAGIC: &[u8; 4] = b"BCF\x02";
+
+/// Bytes before the text of the header: magic number, minor version, length of the text.
+const BEFORE_TEXT: usize = 9;
+
+/// Bytes of a record that are read: the lengths of its parts, contig, position, length.
+const FIXED: usize = 20;
+
+/// The length of contigs where the header tells none.
+const LONGEST: u64 = (1 << 31) - 1;
+
+/// Makes the index of a file of BCF.
+pub struct BcfIndexer {
+    min_shift: u8,
+    /// The header, or the start of a record that is not complete.
+    partial: Vec<u8>,
+    /// Bytes of the record that are still to come and are not looked at.
+    skip: usize,
+    /// The place of that record.
+    pending: Option<Interval>,
+    entries: Option<Entries>,
+}
+
+impl BcfIndexer {
+    /// An indexer for bins of 2^`min_shift` bases.
+    pub fn new(min_shift: u8) -> Self {
+        BcfIndexer { min_shift, partial: Vec::new(), skip: 0, pending: None, entries: None }
+    }
+
+    /// The length of the header in `partial`; `None` if its end has not come yet.
+    fn header(&self) -> Option<usize> {
+        let length = self.partial.get(5..BEFORE_TEXT)?.first_chunk::<4>()?;
+        let end = BEFORE_TEXT + u32::from_le_bytes(*length) as usize;
+        (self.partial.len() >= end).then_some(end)
+    }
+
+    /// Reads the header, which ends at byte `length` of `partial`; records begin at virtual offset `start`.
+    fn open(&mut self, length: usize, start: u64) -> Result<()> {
+        if !self.partial.starts_with(MAGIC) {
+            return Err(Error::input("this is not BCF 2").hint("write it again: bcftools view -Ob"));
+        }
+        let text = &self.partial[BEFORE_TEXT..length];
+        let lines = text.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"##contig"));
+        let (n_ref, longest) = lines.fold((0, 0), |(n, longest), line| {
+            (n + 1, longest.max(Preset::Vcf.contig_length(line).unwrap_or(0)))
+        });
+        let longest = if longest == 0 { LONGEST } else { longest };
+        let scheme = Scheme::csi_of(self.min_shift, 0, longest)?;
+        self.entries = Some(Entries::new(scheme, n_ref, start));
+        Ok(())
+    }
+
+    /// The place of the record that begins at `bytes`, and its length.
+    fn record(bytes: &[u8; FIXED]) -> Result<(Interval, usize)> {
+        let field =
+            |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
+        let (ref_id, start) = (contig.cast_signed(), i64::from(start.cast_signed()));
+        if shared < 24 || ref_id < 0 || start < -1 || length.cast_signed() < 0 {
+            return Err(Error::input("the record is damaged").hint("get the file again"));
+        }
+        let end = (start + i64::from(length)).max(1);
+        let interval = Interval { ref_id, start: start.max(0), end, is_unmapped: false };
+        Ok((interval, 8 + shared as usize + each as usize))
+    }
+}
+
+impl Indexer for BcfIndexer {
+    fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()> {
+        let mut at = 0;
+        if self.entries.is_none() {
+            let before = self.partial.len();
+            self.partial.extend_from_slice(bytes);
+            let Some(length) = self.header() else { return Ok(()) };
+            at = length - before;
+            self.open(length, offsets.of(at))?;
+            self.partial = Vec::new();
+        }
+        let Some(entries) = &mut self.entries else { return Ok(()) };
+        loop {
+            let skipped = self.skip.min(bytes.len() - at);
+            (at, self.skip) = (at + skipped, self.skip - skipped);
+            if self.skip > 0 {
+                break;
+            }
+            if let Some(place) = self.pending.take() {
+                let number = entries.records;
+                let added = entries.add(place, offsets.of(at), || "sort it: bcftools sort -Ob".into());
+                added.map_err(|e| e.record(number))?;
+            }
+            let more = (FIXED - self.partial.len()).min(bytes.len() - at);
+            self.partial.extend_from_slice(&bytes[at..at + more]);
+            at += more;
+            let Some(fixed) = self.partial.first_chunk::<FIXED>() else { break };
+            let (place, size) = Self::record(fixed).map_err(|e| e.record(entries.records))?;
+            self.partial.clear();
+            (self.pending, self.skip) = (Some(place), size - FIXED);
+        }
+        entries.flush();
+        Ok(())
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        let index = self.entries.as_ref().map_or(0, |entries| entries.builder.heap_bytes());
+        index + self.partial.capacity() as u64
+    }
+
+    fn finish(self: Box<Self>, _: u64) -> Result<(IndexBuilder, Scheme, u64)> {
+        if self.skip > 0 || self.pending.is_some() || !self.partial.is_empty() {
+            let what = "the file ends inside a record or its header";
+            return Err(Error::input(what).hint("it is truncated: get it again"));
+        }
+        let entries = self.entries.ok_or_else(|| Error::input("the file ends inside its header"))?;
+        Ok((entries.builder, entries.scheme, entries.records))
+    }
+}

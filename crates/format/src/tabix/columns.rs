@@ -1,0 +1,133 @@
+//! The columns of a line that say where it lies.
+
+/// A kind of text that tabix knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// VCF.
+    Vcf,
+    /// BED.
+    Bed,
+    /// GFF and GTF.
+    Gff,
+}
+
+/// The place of a line: its contig, its first base (0-based), and the base after its last one.
+pub(super) type Place<'a> = (&'a [u8], i64, i64);
+
+impl Preset {
+    /// The numbers that an index stores: format, columns of contig, start and end, comment character, lines to skip.
+    pub(super) fn numbers(self) -> [u32; 6] {
+        match self {
+            Preset::Vcf => [2, 1, 2, 0, u32::from(b'#'), 0],
+            Preset::Bed => [0x10000, 1, 2, 3, u32::from(b'#'), 0],
+            Preset::Gff => [0, 1, 4, 5, u32::from(b'#'), 0],
+        }
+    }
+
+    /// The name of the kind of text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Vcf => "VCF",
+            Preset::Bed => "BED",
+            Preset::Gff => "GFF",
+        }
+    }
+
+    /// How such a file is sorted.
+    pub(super) fn sorting(self) -> &'static str {
+        match self {
+            Preset::Vcf => "sort it: bcftools sort -Oz",
+            Preset::Bed => "sort it: (zgrep ^# FILE; zgrep -v ^# FILE | sort -k1,1 -k2,2n) | bgzip",
+            Preset::Gff => "sort it: (zgrep ^# FILE; zgrep -v ^# FILE | sort -k1,1 -k4,4n) | bgzip",
+        }
+    }
+
+    /// Whether a line looks like one of this kind.
+    pub fn fits(self, line: &[u8]) -> bool {
+        let columns = line.iter().filter(|&&byte| byte == b'\t').count() + 1;
+        let least = match self {
+            Preset::Vcf => 8,
+            Preset::Bed => 3,
+            Preset::Gff => 8,
+        };
+        columns >= least && self.place(line).is_some()
+    }
+
+    /// The place of a line; `None` if it does not look like one of this kind.
+    pub(super) fn place(self, line: &[u8]) -> Option<Place<'_>> {
+        let mut columns = line.split(|&byte| byte == b'\t');
+        let contig = columns.next()?;
+        let (start, end) = match self {
+            Preset::Vcf => {
+                let start = (number(columns.next()?)? - 1).max(0);
+                let reference = columns.nth(1)?;
+                let info = columns.nth(3).unwrap_or_default();
+                let stated = end_of_info(info).filter(|&end| end > start);
+                (start, stated.unwrap_or(start + reference.len() as i64).max(1))
+            }
+            Preset::Bed => {
+                let start = number(columns.next()?)?.max(0);
+                (start, columns.next().map_or(Some(start + 1), number)?)
+            }
+            Preset::Gff => {
+                let start = (number(columns.nth(2)?)? - 1).max(0);
+                (start, number(columns.next()?)?)
+            }
+        };
+        (end >= start).then_some((contig, start, end.max(1)))
+    }
+
+    /// The length of a contig that a line of the header tells.
+    pub(super) fn contig_length(self, line: &[u8]) -> Option<u64> {
+        let fields = line.strip_prefix(b"##contig").filter(|_| self == Preset::Vcf)?;
+        let at = memchr::memmem::find(fields, b"length")?;
+        let value = fields[at + 6..].trim_ascii_start().strip_prefix(b"=")?;
+        u64::try_from(number(value)?).ok()
+    }
+}
+
+/// The number that a field begins with.
+fn number(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let n = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value: i64 = std::str::from_utf8(&digits[..n]).ok()?.parse().ok().filter(|&n| n <= MOST)?;
+    Some(if text.starts_with(b"-") { -value } else { value })
+}
+
+/// The last base that an index can hold: positions have 31 bits.
+const MOST: i64 = i32::MAX as i64;
+
+/// The value of END in the INFO column.
+fn end_of_info(info: &[u8]) -> Option<i64> {
+    let value = info.strip_prefix(b"END=").or_else(|| {
+        let at = memchr::memmem::find(info, b";END=")?;
+        Some(&info[at + 5..])
+    })?;
+    number(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_tabix() {
+        let vcf = |line: &str| Preset::Vcf.place(line.as_bytes()).map(|it| (it.1, it.2));
+        assert_eq!(vcf("1\t10\t.\tACG\tA\t.\t.\tDP=3"), Some((9, 12)));
+        assert_eq!(vcf("1\t10\t.\tN\t<DEL>\t.\t.\tSVTYPE=DEL;END=500;X=1"), Some((9, 500)));
+        assert_eq!(vcf("1\t10\t.\tN\t<DEL>\t.\t.\tEND=400"), Some((9, 400)));
+        assert_eq!(vcf("1\t10\t.\tNN\t<DEL>\t.\t.\tCIEND=400;END=3"), Some((9, 11)));
+        assert_eq!(vcf("1\t0\t.\tN\tT\t.\t.\t."), Some((0, 1)));
+        assert_eq!(vcf("1\tx\t.\tN\tT\t.\t.\t."), None);
+        let bed = |line: &str| Preset::Bed.place(line.as_bytes()).map(|it| (it.1, it.2));
+        assert_eq!(bed("chr1\t0\t100\tname"), Some((0, 100)));
+        assert_eq!(bed("chr1\t5\t5"), Some((5, 5)));
+        assert_eq!(bed("chr1\t5"), Some((5, 6)));
+        assert_eq!(bed("chr1\t5\t4"), None);
+        assert_eq!(bed("track name=x"), None);
+        let gff = Preset::Gff.place(b"c\tsource\texon\t7\t9\t.\t+\t.\tID=1").unwrap();
+        assert_eq!(gff, (&b"c"[..], 6, 9));
+        assert_eq!(Preset::Vcf.contig_length(b"##contig=<ID=1,length=249250621>"), Some(249_250_621));
+    }
+}

@@ -1,0 +1,99 @@
+//! Indexes of SAM text.
+
+use readmill_record::{Error, Header, RecordRef, Result};
+
+use super::{Entries, Indexer, Lines};
+use crate::bam::index::{IndexBuilder, Interval, Scheme};
+use crate::bgzf::VirtualOffsets;
+use crate::sam::LineParser;
+
+/// Chooses the kind of index by the header.
+type SchemeChoice = Box<dyn Fn(&Header) -> Result<Scheme> + Send>;
+
+/// Makes the index of a file of SAM.
+pub struct SamIndexer {
+    scheme: SchemeChoice,
+    lines: Lines,
+    /// The lines of the header, until the first record comes.
+    header: Vec<u8>,
+    start: u64,
+    reading: Option<(LineParser, Entries)>,
+    record: Vec<u8>,
+    number: u64,
+}
+
+impl SamIndexer {
+    /// An indexer that chooses the kind of index by the header.
+    pub fn new(scheme: impl Fn(&Header) -> Result<Scheme> + Send + 'static) -> Self {
+        SamIndexer {
+            scheme: Box::new(scheme),
+            lines: Lines::default(),
+            header: Vec::new(),
+            start: 0,
+            reading: None,
+            record: Vec::new(),
+            number: 0,
+        }
+    }
+
+    fn reading(&mut self) -> Result<&mut (LineParser, Entries)> {
+        if self.reading.is_none() {
+            let header = Header::parse(&std::mem::take(&mut self.header))?;
+            let scheme = (self.scheme)(&header)?;
+            let mut entries = Entries::new(scheme, header.references().len(), self.start);
+            entries.clamps = true; // reads may reach beyond their contig, as in BAM
+            self.reading = Some((LineParser::new(&header), entries));
+        }
+        self.reading.as_mut().ok_or_else(|| Error::bug("the header of SAM was lost"))
+    }
+
+    fn line(&mut self, line: &[u8], end: u64) -> Result<()> {
+        if self.reading.is_none() && line.starts_with(b"@") {
+            self.header.extend_from_slice(line);
+            self.header.push(b'\n');
+            self.start = end;
+            return Ok(());
+        }
+        if line.is_empty() {
+            return Ok(());
+        }
+        let number = self.number;
+        self.number += 1;
+        let mut record = std::mem::take(&mut self.record);
+        record.clear();
+        let (parser, entries) = self.reading()?;
+        parser.parse(line, &mut record).map_err(|e| e.record(number))?;
+        let read = RecordRef::new(&record);
+        let hint = "sort the file, which also writes an index: readmill sort FILE -o SORTED.bam";
+        let added = entries.add(Interval::of(read), end, || hint.into());
+        added.map_err(|e| e.record(number).qname(read.qname()))?;
+        self.record = record;
+        Ok(())
+    }
+}
+
+impl Indexer for SamIndexer {
+    fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()> {
+        let mut lines = std::mem::take(&mut self.lines);
+        let taken = lines.each(bytes, offsets, |line, _, end| self.line(line, end));
+        self.lines = lines;
+        self.reading.iter_mut().for_each(|(_, entries)| entries.flush());
+        taken
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        let index = self.reading.as_ref().map_or(0, |(_, entries)| entries.builder.heap_bytes());
+        let buffers = [&self.lines.partial, &self.header, &self.record].map(Vec::capacity);
+        index + buffers.iter().sum::<usize>() as u64
+    }
+
+    fn finish(mut self: Box<Self>, end: u64) -> Result<(IndexBuilder, Scheme, u64)> {
+        if let Some((line, _)) = self.lines.rest() {
+            self.line(&line, end)?;
+        }
+        self.reading()?;
+        let (_, mut entries) = self.reading.ok_or_else(|| Error::bug("the header of SAM was lost"))?;
+        entries.flush();
+        Ok((entries.builder, entries.scheme, entries.records))
+    }
+}

@@ -1,0 +1,391 @@
+//! Small commands on whole files.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use readmill::console::{Console, log};
+use readmill::files::cat::{CatOptions, cat};
+use readmill::files::dict::{DictOptions, dict};
+use readmill::files::head::{HeadOptions, head};
+use readmill::files::quickcheck::{Fault, quickcheck};
+use readmill::files::reheader::{ReheaderOptions, reheader};
+use readmill::files::{FileOutput, lines};
+use readmill::limit;
+use readmill::plan::{self, Steps, Verbosity};
+use readmill_format::reference::Fasta;
+use readmill_record::{Error, Ledger, Result};
+use readmill_sort::Order;
+
+use super::common::Io;
+use super::index::{FaidxArgs, IndexArgs};
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum FileCommand {
+    /// Index a file: BAM, CRAM, VCF, BED or FASTA
+    Index(IndexArgs),
+    /// Index a FASTA for random access, or print sequences of it
+    Faidx(FaidxArgs),
+    /// Write the sequence dictionary of a FASTA
+    Dict(DictArgs),
+    /// Say whether files are complete, by their ends
+    Quickcheck(QuickcheckArgs),
+    /// Print the header, and the first records
+    Head(HeadArgs),
+    /// Put reads of one name together
+    Collate(Box<CollateArgs>),
+    /// BAM files one after the other, without compressing them again
+    Cat(CatArgs),
+    /// Give a file another header, without compressing it again
+    Reheader(ReheaderArgs),
+    #[command(hide = true)]
+    Addreplacerg(LeftOut),
+    #[command(hide = true)]
+    Depth(LeftOut),
+    #[command(hide = true)]
+    Coverage(LeftOut),
+    #[command(hide = true)]
+    Bedcov(LeftOut),
+}
+
+impl FileCommand {
+    /// Carries the command out.
+    pub fn run(&self) -> Result<ExitCode> {
+        let done = match self {
+            FileCommand::Index(it) => it.run(),
+            FileCommand::Faidx(it) => it.run(),
+            FileCommand::Dict(it) => it.run(),
+            FileCommand::Quickcheck(it) => return it.run(),
+            FileCommand::Head(it) => it.run(),
+            FileCommand::Collate(it) => return super::process(&it.plan()?),
+            FileCommand::Cat(it) => it.run(),
+            FileCommand::Reheader(it) => it.run(),
+            FileCommand::Addreplacerg(_) => Err(left_out(
+                "addreplacerg",
+                "readmill filter IN --read-group 'ID:g1 SM:s1' -o OUT puts all reads into one read group, which replaces all others",
+            )),
+            FileCommand::Depth(_) => {
+                Err(left_out("depth", "samtools depth reads the files of readmill"))
+            }
+            FileCommand::Coverage(_) => {
+                Err(left_out("coverage", "samtools coverage reads the files of readmill"))
+            }
+            FileCommand::Bedcov(_) => {
+                Err(left_out("bedcov", "samtools bedcov reads the files of readmill"))
+            }
+        };
+        done.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+/// A command of samtools that readmill does not have.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct LeftOut {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+fn left_out(name: &str, way: &'static str) -> Error {
+    Error::usage(format!("readmill has no {name}")).hint(way)
+}
+
+/// A console of a command with `-q`.
+fn console(is_quiet: bool) -> Console {
+    Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
+}
+
+/// Opens an output of BAM or CRAM, which is no terminal.
+fn records_output(path: Option<&PathBuf>) -> Result<FileOutput> {
+    let output = FileOutput::open(path.map(PathBuf::as_path))?;
+    if output.is_terminal() {
+        return Err(Error::usage("BAM and CRAM are not written to a terminal")
+            .hint("give a file by -o, or pipe it on"));
+    }
+    Ok(output)
+}
+
+/// Flags of the dictionary.
+#[derive(Args)]
+#[command(
+    after_help = "The lines are those of samtools dict. Picard's CreateSequenceDictionary writes the same SN, LN and M5; its \
+@HD has VN:1.6 and no SO, and its UR begins with file:/ instead of file:///.
+
+  readmill dict ref.fa -o ref.dict"
+)]
+pub struct DictArgs {
+    /// FASTA, plain or compressed; - for standard input
+    #[arg(value_name = "REF")]
+    reference: PathBuf,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Name of the assembly (AS)
+    #[arg(short, long, value_name = "TEXT")]
+    assembly: Option<String>,
+    /// Name of the species (SP)
+    #[arg(short, long, value_name = "TEXT")]
+    species: Option<String>,
+    /// Where the FASTA is (UR) [default: file:// and its path]
+    #[arg(short, long, value_name = "URI")]
+    uri: Option<String>,
+    /// Leave the @HD line out
+    #[arg(short = 'H', long)]
+    no_header: bool,
+    /// Write other names of each contig (AN): with chr, or without it
+    #[arg(short = 'A', long, alias = "alternative-name")]
+    alias: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl DictArgs {
+    fn run(&self) -> Result<()> {
+        let options = DictOptions {
+            assembly: self.assembly.clone(),
+            species: self.species.clone(),
+            uri: self.uri.clone(),
+            no_header: self.no_header,
+            aliases: self.alias,
+        };
+        let ledger = Ledger::of(limit::default_limit());
+        dict(&self.reference, &options, FileOutput::open(self.output.as_deref())?, &ledger)
+    }
+}
+
+/// Flags of the check.
+#[derive(Args)]
+#[command(
+    after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and its end-of-file marker is \
+there. Records are not read: damage in the middle is not noticed; readmill flagstat reads all of a file.
+
+Exit code: 0 if all files are complete, 2 if one is not, 3 if one cannot be read.
+
+  readmill quickcheck *.bam && echo all complete
+  readmill quickcheck -v *.bam > bad.txt"
+)]
+pub struct QuickcheckArgs {
+    /// SAM, BAM or CRAM files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Print the names of files that are not complete
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Say nothing: the exit code tells
+    #[arg(short, long)]
+    quiet: bool,
+    /// Accept headers without reference sequences, as files of reads that are not aligned have them
+    #[arg(short, long)]
+    unmapped: bool,
+}
+
+impl QuickcheckArgs {
+    fn run(&self) -> Result<ExitCode> {
+        let (mut is_bad, mut is_unreadable) = (false, false);
+        let mut bad = String::new();
+        for file in &self.files {
+            let faults = quickcheck(file, self.unmapped);
+            if !faults.is_empty() {
+                bad += &format!("{}\n", file.display());
+            }
+            for (fault, why) in faults {
+                is_bad = true;
+                is_unreadable |= fault == Fault::Unreadable;
+                if !self.quiet {
+                    log(&format!("readmill: {}: {why}", file.display()));
+                }
+            }
+        }
+        if self.verbose > 0 {
+            let mut out = FileOutput::open(None)?;
+            out.put(bad.as_bytes())?;
+            out.finish()?;
+        }
+        Ok(match (is_bad, is_unreadable) {
+            (_, true) => ExitCode::from(3),
+            (true, _) => ExitCode::from(2),
+            _ => ExitCode::SUCCESS,
+        })
+    }
+}
+
+/// Flags of the first lines.
+#[derive(Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "  readmill head sample.bam            # the header
+  readmill head -h 0 -n 5 sample.bam  # the first five records"
+)]
+pub struct HeadArgs {
+    /// SAM, BAM or CRAM file; - for standard input
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Lines of the header [default: all]
+    #[arg(short = 'h', long, value_name = "N")]
+    headers: Option<u64>,
+    /// Records
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
+    records: u64,
+    /// The reference, where CRAM needs it
+    #[arg(short = 'T', long, value_name = "FASTA")]
+    reference: Option<PathBuf>,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+}
+
+impl HeadArgs {
+    fn run(&self) -> Result<()> {
+        if self.file.is_none() && std::io::stdin().is_terminal() {
+            return Err(Error::usage("there is no input").hint("give a SAM, BAM or CRAM file"));
+        }
+        let options = HeadOptions {
+            headers: self.headers,
+            records: self.records,
+            reference: self.reference.as_deref().map(Fasta::new),
+            memory: limit::default_limit(),
+        };
+        let mut out = FileOutput::open(None)?;
+        head(&self.file.clone().unwrap_or_else(|| "-".into()), &options, &mut out)?;
+        out.finish()
+    }
+}
+
+/// Flags of putting reads of one name together.
+#[derive(Args)]
+#[command(
+    after_help = "Reads are sorted by name, byte by byte, which is more than samtools collate promises: the same reads are in the \
+same order in each run. readmill fastq, markdup and filter --fix-mates need no collate.
+
+  readmill collate sample.bam -o by-name.bam"
+)]
+pub struct CollateArgs {
+    #[command(flatten)]
+    io: Io,
+}
+
+impl CollateArgs {
+    fn plan(&self) -> Result<readmill::Plan> {
+        let steps = Steps { sort: Some(Order::Lexicographic), ..Steps::default() };
+        self.io.plan(plan::Command::Sort, steps)
+    }
+}
+
+/// Flags of joining files.
+#[derive(Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "Compressed blocks are copied as they are. All files must have the same contigs; the header is that of the first, \
+also its @HD line: if the files do not follow each other in the order that it says, merge them instead.
+
+  readmill cat part1.bam part2.bam -o whole.bam"
+)]
+pub struct CatArgs {
+    /// BAM files, in order
+    #[arg(value_name = "FILE", required_unless_present = "list")]
+    files: Vec<PathBuf>,
+    /// A file with names of BAM files, one a line, which come first
+    #[arg(short = 'b', long, value_name = "FILE")]
+    list: Option<PathBuf>,
+    /// Take the header of this file [default: the first of the files]
+    #[arg(short = 'h', long, value_name = "FILE")]
+    header: Option<PathBuf>,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Add no @PG line
+    #[arg(long = "no-PG", alias = "no-pg")]
+    no_pg: bool,
+    /// Accept files that lack their EOF block
+    #[arg(long)]
+    allow_missing_eof: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+}
+
+impl CatArgs {
+    fn run(&self) -> Result<()> {
+        let memory = limit::default_limit();
+        let listed = self.list.as_ref().map(|list| lines(list, &Ledger::of(memory))).transpose()?;
+        let inputs: Vec<PathBuf> =
+            listed.into_iter().flatten().chain(self.files.iter().cloned()).collect();
+        if inputs.is_empty() {
+            return Err(Error::usage("the list names no files"));
+        }
+        let options = CatOptions {
+            inputs,
+            header: self.header.clone(),
+            program: (!self.no_pg).then(|| "readmill cat".to_string()),
+            allow_missing_eof: self.allow_missing_eof,
+            memory,
+        };
+        cat(&options, records_output(self.output.as_ref())?, &console(self.quiet))
+    }
+}
+
+/// Flags of another header.
+#[derive(Args)]
+#[command(
+    after_help = "Reads tell their contig by its number, and in CRAM their read group, too: the new header must have contigs of \
+the same lengths in the same order, which may have other names, and may have more at the end.
+
+  readmill head sample.bam | sed 's/SN:chr/SN:/' > new.sam
+  readmill reheader new.sam sample.bam -o renamed.bam"
+)]
+pub struct ReheaderArgs {
+    /// SAM, BAM or CRAM file with the new header
+    #[arg(value_name = "HEADER", required_unless_present_any = ["command", "in_place"])]
+    header: Option<PathBuf>,
+    /// BAM or CRAM file with the reads
+    #[arg(value_name = "FILE", required_unless_present_any = ["command", "in_place"])]
+    input: Option<PathBuf>,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Add no @PG line
+    #[arg(short = 'P', long = "no-PG", alias = "no-pg")]
+    no_pg: bool,
+    /// Accept a file that lacks its end-of-file marker
+    #[arg(long)]
+    allow_missing_eof: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    #[arg(short, long, value_name = "CMD", hide = true)]
+    command: Option<OsString>,
+    #[arg(short, long, hide = true)]
+    in_place: bool,
+}
+
+impl ReheaderArgs {
+    fn run(&self) -> Result<()> {
+        if self.command.is_some() {
+            return Err(Error::usage("reheader has no -c").hint(
+                "change the header first: readmill head FILE | CMD > new.sam; readmill reheader new.sam FILE",
+            ));
+        }
+        if self.in_place {
+            return Err(Error::usage("reheader has no -i: readmill never changes its input")
+                .hint("write another file by -o"));
+        }
+        let (Some(header), Some(input)) = (self.header.clone(), self.input.clone()) else {
+            return Err(Error::usage("there is no header, or no file of reads"));
+        };
+        let options = ReheaderOptions {
+            header,
+            input,
+            program: (!self.no_pg).then(|| "readmill reheader".to_string()),
+            allow_missing_eof: self.allow_missing_eof,
+            memory: limit::default_limit(),
+        };
+        reheader(&options, records_output(self.output.as_ref())?, &console(self.quiet))
+    }
+}

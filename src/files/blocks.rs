@@ -1,0 +1,159 @@
+//! BAM records passed on as they are compressed, behind another header.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use readmill_format::bam::Encoder;
+use readmill_format::bam::header as bam_header;
+use readmill_format::bgzf::{BlockReader, Chunk, Codec, EOF_BLOCK, Inflater};
+use readmill_record::{Error, Header, Ledger, Result};
+
+use super::FileOutput;
+use crate::plan::DEFAULT_LEVEL;
+
+/// A BAM file whose header has been read.
+pub struct BamBlocks {
+    path: PathBuf,
+    /// The header.
+    pub header: Header,
+    blocks: BlockReader<File>,
+    /// The chunk in which the header ends, and how many bytes of that are the header's.
+    chunk: Chunk,
+    taken: usize,
+}
+
+impl BamBlocks {
+    /// Opens the BAM file at `path`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not BAM.
+    pub fn open(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
+        let blocks = BlockReader::new(file, allow_missing_eof);
+        Self::of_blocks(blocks, path, ledger).map_err(|e| e.file(path))
+    }
+
+    fn of_blocks(mut blocks: BlockReader<File>, path: &Path, ledger: &Ledger) -> Result<Self> {
+        let (header, chunk, taken) = read_header(&mut blocks, ledger)?;
+        Ok(BamBlocks { path: path.to_path_buf(), header, blocks, chunk, taken })
+    }
+
+    /// Writes the records. Only the block in which the header ends is compressed again; empty blocks are left out.
+    ///
+    /// # Errors
+    /// The file is cut short or damaged, or the output cannot be written.
+    pub fn copy(mut self, out: &mut FileOutput, mut advance: impl FnMut(u64)) -> Result<()> {
+        let path = std::mem::take(&mut self.path);
+        self.copy_all(out, &mut advance).map_err(|e| e.file(&path))
+    }
+
+    fn copy_all(&mut self, out: &mut FileOutput, advance: &mut dyn FnMut(u64)) -> Result<()> {
+        let (mut inflater, mut bytes) = (Inflater::default(), Vec::new());
+        inflater.chunk(&self.chunk, &mut bytes)?;
+        let mut start = 0;
+        for block in &self.chunk.blocks {
+            let end = start + block.inflated as usize;
+            if end > self.taken {
+                let member = &self.chunk.compressed[block.start as usize..][..block.size as usize];
+                match self.taken.checked_sub(start).filter(|&header| header > 0) {
+                    Some(header) => out.put(&packed(&bytes[start + header..end]))?,
+                    None => out.put(member)?,
+                }
+            }
+            start = end;
+        }
+        while self.blocks.next_chunk(&mut self.chunk)? {
+            advance(self.chunk.compressed.len() as u64);
+            if self.chunk.blocks.iter().all(|block| block.inflated > 0) {
+                out.put(&self.chunk.compressed)?;
+                continue;
+            }
+            for block in self.chunk.blocks.iter().filter(|block| block.inflated > 0) {
+                out.put(&self.chunk.compressed[block.start as usize..][..block.size as usize])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the header; also returns the chunk in which it ends, and how many bytes of that are the header's.
+///
+/// # Errors
+/// The file is not BAM, or ends inside its header.
+pub fn read_header(blocks: &mut BlockReader<File>, ledger: &Ledger) -> Result<(Header, Chunk, usize)> {
+    let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
+    let (mut outline, mut charge) = (bam_header::Outline::default(), ledger.empty("headers"));
+    loop {
+        if !blocks.next_chunk(&mut chunk)? {
+            return Err(Error::input("the file ends inside its header").hint("get the file again"));
+        }
+        let before = bytes.len();
+        charge.grow(2 * chunk.inflated as u64)?;
+        inflater.chunk(&chunk, &mut bytes)?;
+        if bytes.len() < bam_header::MAGIC.len() {
+            continue;
+        }
+        if !bytes.starts_with(bam_header::MAGIC) {
+            return Err(Error::input("it is not BAM"));
+        }
+        if outline.is_complete(&bytes)? {
+            let (header, taken) = outline.parse(&bytes, ledger)?;
+            return Ok((header, chunk, taken - before));
+        }
+    }
+}
+
+/// Bytes as BGZF blocks.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    Encoder::new(Codec::default(), DEFAULT_LEVEL, None).bytes(bytes, &mut out);
+    out
+}
+
+/// Writes the header of a BAM file.
+///
+/// # Errors
+/// It is too long, or cannot be written.
+pub fn write_header(header: &Header, out: &mut FileOutput) -> Result<()> {
+    let mut bytes = Vec::new();
+    bam_header::write(header, &mut bytes)?;
+    out.put(&packed(&bytes))
+}
+
+/// Writes the end-of-file marker.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_end(out: &mut FileOutput) -> Result<()> {
+    out.put(&EOF_BLOCK)
+}
+
+/// Refuses a header under which the records of `old` would lie on other contigs. `names` says whether contigs must
+/// have the same names.
+///
+/// # Errors
+/// The contigs differ.
+pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
+    let (old, new) = (old.references(), new.references());
+    let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    if new.len() < old.len() {
+        let what = format!("the header has {} contigs, and the reads lie on {}", new.len(), old.len());
+        return Err(
+            Error::input(what).hint("contigs are told by their number: give all, in the same order")
+        );
+    }
+    for (number, (old, new)) in old.iter().zip(new).enumerate() {
+        if old.length != new.length || names && old.name != new.name {
+            let what = format!(
+                "contig {} is {} of {} bases in the one header, and {} of {} in the other",
+                number + 1,
+                text(&old.name),
+                old.length,
+                text(&new.name),
+                new.length
+            );
+            return Err(Error::input(what));
+        }
+    }
+    Ok(())
+}

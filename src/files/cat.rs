@@ -1,0 +1,76 @@
+//! `readmill cat`: BAM files one after the other, without compressing them again.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Header, Ledger, Result};
+
+use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
+use super::{FileOutput, head};
+use crate::console::Console;
+
+/// What to join.
+pub struct CatOptions {
+    /// The files, in order.
+    pub inputs: Vec<PathBuf>,
+    /// The file of the header; `None` for the first of the inputs.
+    pub header: Option<PathBuf>,
+    /// Whether to add a @PG line.
+    pub program: Option<String>,
+    /// Accept files without their end-of-file marker.
+    pub allow_missing_eof: bool,
+    /// Memory of the process.
+    pub memory: u64,
+}
+
+/// Joins BAM files. Their contigs must be equal.
+///
+/// # Errors
+/// A file is not BAM, or has other contigs; or reading or writing fails.
+pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console) -> Result<()> {
+    let ledger = Ledger::of(options.memory);
+    let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
+    console.stage("joining", Some(options.inputs.iter().map(size).sum()), true);
+    let mut header: Option<Header> =
+        options.header.as_ref().map(|path| head::header(path, &ledger)).transpose()?;
+    let given = header.is_some();
+    let mut first: Option<&Path> = None;
+    for path in &options.inputs {
+        let input = BamBlocks::open(path, options.allow_missing_eof, &ledger).map_err(not_bam)?;
+        let common = header.get_or_insert_with(|| input.header.clone());
+        check_contigs(&input.header, common, !given)
+            .map_err(|e| e.file(path).hint("files of different contigs are joined by readmill merge"))?;
+        if !given && input.header.references().len() != common.references().len() {
+            return Err(Error::input("its header has fewer contigs than that of the first file")
+                .file(path)
+                .hint("files of different contigs are joined by readmill merge"));
+        }
+        if first.is_none() {
+            first = Some(path);
+            write_header(&with_program(common, options.program.as_deref())?, &mut out)?;
+        }
+        input.copy(&mut out, |bytes| console.advance(bytes))?;
+    }
+    write_end(&mut out)?;
+    console.done();
+    out.finish()
+}
+
+/// The error for a file that is not BAM.
+pub fn not_bam(error: Error) -> Error {
+    match error.hint {
+        None => error.hint("CRAM and SAM files are joined by readmill merge"),
+        Some(_) => error,
+    }
+}
+
+/// The header with a line of this program.
+///
+/// # Errors
+/// There is too little memory for it.
+pub fn with_program(header: &Header, command_line: Option<&str>) -> Result<Header> {
+    let mut header = header.copy()?;
+    if let Some(command_line) = command_line {
+        header.add_program("readmill", env!("CARGO_PKG_VERSION"), command_line)?;
+    }
+    Ok(header)
+}

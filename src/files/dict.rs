@@ -1,0 +1,144 @@
+//! `readmill dict`: the sequence dictionary of a FASTA.
+
+use std::path::{Path, PathBuf};
+
+use md5::{Digest, Md5};
+use readmill_format::text;
+use readmill_record::{Error, Ledger, Result};
+
+use super::FileOutput;
+
+/// What to write.
+#[derive(Default)]
+pub struct DictOptions {
+    /// The value of AS.
+    pub assembly: Option<String>,
+    /// The value of SP.
+    pub species: Option<String>,
+    /// The value of UR; `None` for the path of the FASTA.
+    pub uri: Option<String>,
+    /// Whether to leave the @HD line out.
+    pub no_header: bool,
+    /// Whether to write other names of contigs, with and without `chr`.
+    pub aliases: bool,
+}
+
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+
+/// The longest line with the name of a contig.
+const MOST_NAME: usize = 1 << 20;
+
+/// A contig that is being read.
+struct Contig {
+    name: Vec<u8>,
+    length: u64,
+    md5: Md5,
+}
+
+/// Writes the dictionary of the FASTA at `path`, as `samtools dict` does. `-` is standard input.
+///
+/// # Errors
+/// The file cannot be read or is not FASTA; or the output cannot be written.
+pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Ledger) -> Result<()> {
+    let is_stdin = path.as_os_str() == "-";
+    let source = if is_stdin { PathBuf::from("/dev/stdin") } else { path.to_path_buf() };
+    let mut input = text::open(&source, ledger)?;
+    let uri = options.uri.clone().or_else(|| {
+        let whole = path.canonicalize().ok().filter(|_| !is_stdin)?;
+        Some(format!("file://{}", whole.display()))
+    });
+    if !options.no_header {
+        out.put(b"@HD\tVN:1.0\tSO:unsorted\n")?;
+    }
+    let mut bytes = vec![0; PIECE];
+    let (mut contig, mut name): (Option<Contig>, Option<Vec<u8>>) = (None, None);
+    let mut begins = true;
+    let wrong = |what: &str| Error::input(what.to_string()).file(path);
+    loop {
+        let n = input.fill(&mut bytes).map_err(|e| text::reading(&e, path))?;
+        let mut rest = &mut bytes[..n];
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest);
+            let (line, later) = rest.split_at_mut(end.map_or(rest.len(), |at| at + 1));
+            rest = later;
+            if begins && line.first() == Some(&b'>') {
+                write(contig.take(), options, uri.as_deref(), &mut out)?;
+                name = Some(Vec::new());
+            }
+            begins = end.is_some();
+            match (&mut name, &mut contig) {
+                (Some(name), _) => {
+                    name.extend_from_slice(line);
+                    if name.len() > MOST_NAME {
+                        return Err(wrong("the line with the name of a contig is longer than 1 MiB"));
+                    }
+                }
+                (None, Some(contig)) => contig.add(line),
+                (None, None) if line.trim_ascii().is_empty() => {}
+                (None, None) => return Err(wrong("this is not a FASTA file, which begins with >")),
+            }
+            if begins && let Some(line) = name.take() {
+                contig = Some(Contig::new(&line));
+            }
+        }
+        if n < bytes.len() {
+            break;
+        }
+    }
+    let last = name.map(|line| Contig::new(&line));
+    write(contig.take().or(last), options, uri.as_deref(), &mut out)?;
+    out.finish()
+}
+
+impl Contig {
+    /// The contig that a line names.
+    fn new(line: &[u8]) -> Self {
+        let line = line.strip_prefix(b">").unwrap_or(line);
+        let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+        Contig { name: line[..end].to_vec(), length: 0, md5: Md5::new() }
+    }
+
+    /// Adds bases, which are made upper-case in place.
+    fn add(&mut self, line: &mut [u8]) {
+        line.make_ascii_uppercase();
+        for bases in line.split(|byte| !byte.is_ascii_graphic()).filter(|bases| !bases.is_empty()) {
+            self.length += bases.len() as u64;
+            self.md5.update(bases);
+        }
+    }
+}
+
+/// Writes the line of a contig.
+fn write(
+    contig: Option<Contig>,
+    options: &DictOptions,
+    uri: Option<&str>,
+    out: &mut FileOutput,
+) -> Result<()> {
+    let Some(Contig { name, length, md5 }) = contig else { return Ok(()) };
+    let digest: String = md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    out.put(b"@SQ\tSN:")?;
+    out.put(&name)?;
+    out.put(format!("\tLN:{length}\tM5:{digest}").as_bytes())?;
+    if options.aliases {
+        let names = aliases(&String::from_utf8_lossy(&name)).join(",");
+        out.put(format!("\tAN:{names}").as_bytes())?;
+    }
+    let fields = [("UR", uri), ("AS", options.assembly.as_deref()), ("SP", options.species.as_deref())];
+    for (key, value) in fields.iter().filter_map(|(key, value)| Some((key, (*value)?))) {
+        out.put(format!("\t{key}:{value}").as_bytes())?;
+    }
+    out.put(b"\n")
+}
+
+/// Other names of a contig: with `chr` or without it, and those of the mitochondrion.
+fn aliases(name: &str) -> Vec<String> {
+    let other = name.strip_prefix("chr").map_or_else(|| format!("chr{name}"), String::from);
+    let more: &[&str] = match name {
+        "M" | "chrM" => &["chrMT", "MT"],
+        "MT" | "chrMT" => &["chrM", "M"],
+        _ => &[],
+    };
+    std::iter::once(other).chain(more.iter().map(ToString::to_string)).collect()
+}

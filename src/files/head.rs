@@ -1,0 +1,113 @@
+//! `readmill head`: the header, and the first records, as text.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use readmill_cram::Cache;
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::reference::Fasta;
+use readmill_format::sam::write_record;
+use readmill_input::{OpenOptions, Opener, Source};
+use readmill_record::{Batch, Error, Header, Ledger, Limit, RecordRef, Result};
+
+use super::FileOutput;
+
+/// What to print.
+pub struct HeadOptions {
+    /// Lines of the header; `None` for all.
+    pub headers: Option<u64>,
+    /// Records.
+    pub records: u64,
+    /// The reference of CRAM.
+    pub reference: Option<Fasta>,
+    /// Memory of the process.
+    pub memory: u64,
+}
+
+/// Opens a file of reads; `-` is standard input.
+///
+/// # Errors
+/// It cannot be read, or is none of SAM, BAM and CRAM.
+pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<Source> {
+    let input: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?)
+    };
+    let room = Limit::part_of(ledger.free(), 4, ledger);
+    let options = OpenOptions {
+        allow_missing_eof: true, // the end is not read
+        header_alone: false,
+        ledger: ledger.clone(),
+        most: room,
+        container: room,
+        reference,
+        cache: Cache::of_environment(),
+        name: path.file_name().unwrap_or_default().as_encoded_bytes().to_vec(),
+    };
+    Source::open(input, &options).map_err(|e| e.file(path))
+}
+
+/// The header of a file of reads.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn header(path: &Path, ledger: &Ledger) -> Result<Header> {
+    Ok(open(path, None, ledger)?.header().clone())
+}
+
+/// Prints the first lines of the header of `path`, and its first records.
+///
+/// # Errors
+/// The file is damaged there, or the output cannot be written.
+pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput) -> Result<()> {
+    let ledger = Ledger::of(options.memory);
+    let mut source = open(path, options.reference.clone(), &ledger)?;
+    let header = source.header().clone();
+    let lines = usize::try_from(options.headers.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    for line in header.lines().iter().take(lines) {
+        out.put(line.text())?;
+        out.put(b"\n")?;
+    }
+    records(&mut source, &header, options.records, out).map_err(|e| e.file(path))
+}
+
+/// Prints the first `wanted` records.
+fn records(source: &mut Source, header: &Header, wanted: u64, out: &mut FileOutput) -> Result<()> {
+    if wanted == 0 {
+        return Ok(());
+    }
+    let mut opener = Opener::new(header, source.setup().as_ref());
+    let mut linker = ChunkLinker::new(Limit::NONE);
+    let (mut left, mut ended, mut text) = (wanted, false, Vec::new());
+    while left > 0 && !ended {
+        let linked = match source.claim(Chunk::default())? {
+            Some(claim) => {
+                let mut opened = Opened::reuse(Batch::default());
+                opener.open(claim, &mut opened)?;
+                linker.link(opened)
+            }
+            None => {
+                ended = true;
+                linker.finish(Batch::default())
+            }
+        };
+        for (number, &span) in (linked.number..).zip(&linked.batch.spans) {
+            if left == 0 {
+                return Ok(());
+            }
+            let raw = linked.batch.record(span).raw();
+            RecordRef::check(raw, header.n_ref()).map_err(|what| Error::input(what).record(number))?;
+            text.clear();
+            write_record(header, RecordRef::new(raw), &mut text);
+            out.put(&text)?;
+            left -= 1;
+        }
+        if let Some(fault) = linked.fault {
+            return Err(fault);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Small commands on whole files: they read headers and ends, or pass on compressed bytes.
+//!
+//! | file | contents |
+//! |---|---|
+//! | [`quickcheck`] | whether a file looks complete |
+//! | [`head`] | the header, and the first records |
+//! | [`cat`] | BAM files one after the other |
+//! | [`reheader`] | another header |
+//! | [`dict`] | the sequence dictionary of a FASTA |
+//! | `blocks` | BAM records passed on as they are compressed |
+//! | `output` | their output |
+
+mod blocks;
+pub mod cat;
+pub mod dict;
+pub mod head;
+mod output;
+pub mod quickcheck;
+pub mod reheader;
+
+use std::path::{Path, PathBuf};
+
+use readmill_format::text::LineReader;
+use readmill_record::{Ledger, Result};
+
+pub use blocks::read_header;
+pub use output::FileOutput;
+
+/// The names of files in a list, one a line.
+///
+/// # Errors
+/// The list cannot be read.
+pub fn lines(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
+    use std::os::unix::ffi::OsStrExt;
+    let (mut reader, mut names) = (LineReader::open(list, ledger)?, Vec::new());
+    while reader.advance()? {
+        let name = reader.line().trim_ascii();
+        if !name.is_empty() {
+            names.push(std::ffi::OsStr::from_bytes(name).into());
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,83 @@
+//! The index of a BAM file, whose chunks are inflated and indexed on all threads.
+
+use std::fs::File;
+
+use readmill_engine::{Pass, Pool, run};
+use readmill_format::bam::index::chunks::{
+    ChunkIndexer, ChunkJoiner, ChunkReader, IndexedChunk, JoinedChunk, OpenChunk, OrderCheck,
+};
+use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bgzf::{BlockReader, Chunk};
+use readmill_record::{Error, Limit, Result};
+
+use super::{INDEX, IndexOptions, Made, Workshop};
+use crate::files::read_header;
+
+/// A record may take this part of the memory.
+const RECORD_PARTS: u64 = 8;
+
+struct IndexPass {
+    scheme: Scheme,
+    n_ref: i32,
+    buffers: Pool<(Chunk, Vec<u8>)>,
+}
+
+impl Pass for IndexPass {
+    /// A chunk, and a buffer for its bytes.
+    type Input = (Chunk, Vec<u8>);
+    type Opened = OpenChunk;
+    type Linked = JoinedChunk;
+    type Output = IndexedChunk;
+    type Worker = (ChunkReader, ChunkIndexer);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        (ChunkReader::new(self.n_ref), ChunkIndexer::new(self.scheme, self.n_ref))
+    }
+
+    fn open(&self, (reader, _): &mut Self::Worker, (chunk, bytes): Self::Input) -> Result<OpenChunk> {
+        reader.open(chunk, bytes)
+    }
+
+    fn work(&self, (_, indexer): &mut Self::Worker, joined: JoinedChunk) -> Result<IndexedChunk> {
+        indexer.index(joined)
+    }
+}
+
+/// Makes the index of `file`.
+pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
+    let Workshop { crew, ledger, console, .. } = workshop;
+    let mut blocks = BlockReader::new(file, options.allow_missing_eof);
+    let (header, first, taken) = read_header(&mut blocks, ledger)?;
+    let scheme = options.scheme(&header)?;
+    let usual = IndexBuilder::usual_bytes(&header);
+    let mut charge = ledger.charge(INDEX, usual)?;
+    let mut builder = IndexBuilder::new(scheme, &header);
+    let mut joiner = ChunkJoiner::new(taken, Limit::part_of(ledger.free(), RECORD_PARTS, ledger));
+    let mut order = OrderCheck::default();
+    let pass = IndexPass { scheme, n_ref: header.n_ref(), buffers: Pool::new(crew.in_flight) };
+    let mut first = Some(first);
+    run(
+        *crew,
+        &pass,
+        |_| {
+            if let Some(first) = first.take() {
+                return Ok(Some((first, Vec::new())));
+            }
+            let (mut chunk, bytes) = pass.buffers.take().unwrap_or_default();
+            Ok(blocks.next_chunk(&mut chunk)?.then_some((chunk, bytes)))
+        },
+        |_, open| joiner.join(open),
+        |_, indexed: IndexedChunk| {
+            order.take(&indexed)?;
+            console.advance(indexed.buffers.0.compressed.len() as u64);
+            builder.absorb(indexed.fragment, 0);
+            let more = builder.heap_bytes().saturating_sub(charge.bytes());
+            charge.grow(more)?;
+            pass.buffers.put(indexed.buffers);
+            Ok(())
+        },
+    )?;
+    let records = joiner.finish()?;
+    Made::of(builder, scheme, records, &mut charge)
+}

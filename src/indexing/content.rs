@@ -1,0 +1,193 @@
+//! The kind of a file, by its first bytes.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use readmill_cram::MAGIC as CRAM;
+use readmill_format::bgzf::{BlockReader, InflateReader};
+use readmill_format::tabix::Preset;
+use readmill_format::text::is_bgzf;
+use readmill_record::{Error, Result};
+
+/// A kind of file that can be indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// BAM.
+    Bam,
+    /// CRAM.
+    Cram,
+    /// SAM compressed by bgzip.
+    Sam,
+    /// BCF.
+    Bcf,
+    /// Other text compressed by bgzip.
+    Text(Preset),
+    /// FASTA, plain or compressed.
+    Fasta,
+}
+
+/// Bytes that are looked at.
+const START: u64 = 1 << 16;
+
+/// Tells what the file at `path` is, which `preset` may say of text.
+///
+/// # Errors
+/// It cannot be read, or is nothing that can be indexed.
+pub fn content(path: &Path, preset: Option<Preset>) -> Result<Content> {
+    if path.as_os_str() == "-" {
+        return Err(Error::usage("standard input cannot be indexed: an index belongs to a file")
+            .hint("give the name of a file"));
+    }
+    told(path, preset).map_err(|e| e.file(path))
+}
+
+fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
+    let unread = |e: &std::io::Error| Error::io("it cannot be opened", e);
+    let is_pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    if is_pipe {
+        return Ok(Content::Fasta); // only the aligner reads a file once, from its start
+    }
+    let mut file = File::open(path).map_err(|e| unread(&e))?;
+    let mut start = Vec::new();
+    (&mut file).take(START).read_to_end(&mut start).map_err(|e| unread(&e))?;
+    if start.is_empty() {
+        return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
+    }
+    if start.starts_with(CRAM) {
+        return Ok(Content::Cram);
+    }
+    if start.trim_ascii_start().starts_with(b">") {
+        return Ok(Content::Fasta);
+    }
+    if start.starts_with(&[0x1f, 0x8b]) && !is_bgzf(&start) {
+        let packed = flate2_start(&start);
+        if packed.starts_with(b">") {
+            return Ok(Content::Fasta); // the aligner reads it, though nothing else can
+        }
+        if packed.starts_with(b"@") {
+            return Err(fastq());
+        }
+        return Err(Error::input(
+            "it is compressed by gzip, and only files compressed by bgzip can be indexed",
+        )
+        .hint("compress it again: gunzip -c FILE | bgzip > NEW"));
+    }
+    if !is_bgzf(&start) {
+        return Err(not_compressed(&start, path));
+    }
+    let mut text = Vec::new();
+    let mut inflated = InflateReader::new(BlockReader::new(&start[..], true)).take(START);
+    let read = inflated.read_to_end(&mut text); // fails where `start` ends inside a block
+    if text.is_empty() && read.is_err() {
+        let file = File::open(path).map_err(|e| unread(&e))?;
+        let mut whole = InflateReader::new(BlockReader::new(file, true)).take(START);
+        let failed = |e: std::io::Error| match e.downcast::<Error>() {
+            Ok(error) => error,
+            Err(error) => unread(&error),
+        };
+        whole.read_to_end(&mut text).map_err(failed)?;
+    }
+    of_text(&text, path, preset)
+}
+
+/// The first bytes of gzip data.
+fn flate2_start(start: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    if let Ok((from, _)) = readmill_format::text::inflated(start) {
+        let _ = from.take(1).read_to_end(&mut text);
+    }
+    text
+}
+
+/// Tells what inflated bytes are.
+fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> {
+    if text.starts_with(b"BAM\x01") {
+        return Ok(Content::Bam);
+    }
+    if text.starts_with(b"BCF") {
+        return Ok(Content::Bcf);
+    }
+    if text.starts_with(b">") {
+        return Ok(Content::Fasta);
+    }
+    if let Some(preset) = preset {
+        return Ok(Content::Text(preset));
+    }
+    if text.starts_with(b"##fileformat=VCF") {
+        return Ok(Content::Text(Preset::Vcf));
+    }
+    if text.starts_with(b"##gff-version") {
+        return Ok(Content::Text(Preset::Gff));
+    }
+    if is_sam(text) {
+        return Ok(Content::Sam);
+    }
+    let line =
+        text.split(|&byte| byte == b'\n').find(|line| !line.starts_with(b"#") && !line.is_empty());
+    let line = line.unwrap_or_default();
+    let by_name = named(path);
+    match by_name {
+        Some(preset) if line.is_empty() || preset.fits(line) => return Ok(Content::Text(preset)),
+        _ => {}
+    }
+    match [Preset::Gff, Preset::Bed].into_iter().find(|preset| preset.fits(line)) {
+        Some(preset) => Ok(Content::Text(preset)),
+        None => {
+            let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
+            let what = format!(
+                "it is none of BAM, CRAM, SAM, BCF, VCF, BED, GFF and FASTA: its first line is {shown:?}"
+            );
+            Err(Error::input(what).hint("say what it is by --preset vcf, bed or gff"))
+        }
+    }
+}
+
+/// Whether text begins with a header of SAM.
+fn is_sam(text: &[u8]) -> bool {
+    let starts = [&b"@HD\t"[..], b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"];
+    starts.iter().any(|start| text.starts_with(start))
+}
+
+/// The kind of text that the name of a file tells.
+fn named(path: &Path) -> Option<Preset> {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let ends = [
+        (".vcf.gz", Preset::Vcf),
+        (".vcf.bgz", Preset::Vcf),
+        (".bed.gz", Preset::Bed),
+        (".bed.bgz", Preset::Bed),
+        (".gff.gz", Preset::Gff),
+        (".gff3.gz", Preset::Gff),
+        (".gtf.gz", Preset::Gff),
+    ];
+    ends.iter().find(|(end, _)| name.ends_with(end)).map(|(_, preset)| *preset)
+}
+
+fn fastq() -> Error {
+    Error::input("this is FASTQ, which has no index").hint("give the FASTA of the reference")
+}
+
+/// The error for a file that is not compressed.
+fn not_compressed(start: &[u8], path: &Path) -> Error {
+    if is_sam(start) {
+        return Error::input(
+            "this is SAM that is not compressed, and only compressed files can be indexed",
+        )
+        .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
+    }
+    if start.starts_with(b"@") {
+        return fastq();
+    }
+    let is_text = start.starts_with(b"##fileformat=VCF")
+        || start.starts_with(b"##gff-version")
+        || named(&super::with_suffix(path, ".gz")).is_some();
+    if is_text {
+        return Error::input(
+            "this file is not compressed, and only files compressed by bgzip can be indexed",
+        )
+        .hint("compress it: bgzip FILE");
+    }
+    Error::input("it is none of BAM, CRAM, SAM, BCF, VCF, BED, GFF and FASTA")
+        .hint("give one of these; the texts among them must be compressed by bgzip")
+}

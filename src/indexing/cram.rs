@@ -1,0 +1,55 @@
+//! The index of a CRAM file.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use readmill_cram::{Cache, Crai, Reader, References, Setup, SliceScanner};
+use readmill_engine::map_ordered;
+use readmill_record::{Error, Limit, Result};
+
+use super::{INDEX, IndexOptions, Made, Workshop};
+
+/// A container may take this part of the memory, its records included.
+const CONTAINER_PARTS: u64 = 2;
+
+/// Makes the index of `file`.
+///
+/// Containers of one contig tell their place in their headers. Of those of several contigs, the places of reads are
+/// decoded; that needs no reference.
+pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
+    let Workshop { crew, ledger, console, .. } = workshop;
+    let most = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);
+    let mut reader = Reader::open(Box::new(file), options.allow_missing_eof, most, ledger)?;
+    let header = reader.header().clone();
+    let references = References::new(&header, None, &Cache::default(), ledger)?;
+    let setup = Setup::of_places(reader.version(), &header, references)?;
+    reader.set_implied_bytes(setup.most_implied_bytes());
+    let setup = Arc::new(setup);
+    let (mut crai, mut charge, mut records) = (Crai::default(), ledger.empty(INDEX), 0);
+    map_ordered(
+        *crew,
+        || reader.claim(Vec::new()),
+        || SliceScanner::new(Arc::clone(&setup)),
+        |scanner, container| {
+            let entries = scanner.entries(&container).map_err(|e| e.offset(container.offset))?;
+            let (n, bytes) = (container.header.records, container.blocks().len());
+            Ok::<_, Error>((entries, container.offset, n, bytes))
+        },
+        |(entries, offset, n, bytes)| {
+            crai.add(&entries, offset);
+            if !crai.is_sorted() {
+                let what =
+                    "the reads are not in coordinate order, and only a sorted file can be indexed";
+                return Err(Error::input(what).offset(offset).hint(
+                    "sort the file, which also writes an index: readmill sort FILE -o SORTED.cram",
+                ));
+            }
+            charge.grow(crai.heap_bytes().saturating_sub(charge.bytes()))?;
+            records += n as u64;
+            console.advance(bytes as u64);
+            Ok(())
+        },
+    )?;
+    charge.grow(crai.heap_bytes())?;
+    Ok(Made { suffix: ".crai", bytes: crai.to_bytes()?, records })
+}

@@ -1,0 +1,112 @@
+//! The index files of a FASTA, and sequences of its regions.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use readmill_format::reference::{Reference, make_index};
+use readmill_record::{Error, Ledger, Result};
+
+use crate::outputs::atomic_file::{AtomicFile, with_suffix};
+
+/// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip. Returns their names.
+///
+/// # Errors
+/// The FASTA cannot be read, or cannot be indexed; or an index cannot be written. Then none is.
+pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Vec<PathBuf>> {
+    let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
+    let mut target = AtomicFile::open(&fai)?;
+    let made = make_index(path, ledger).map_err(|e| e.file(path))?;
+    target.write(&made.fai)?;
+    target.sync()?;
+    let (mut targets, mut names) = (Vec::new(), vec![fai]);
+    if let Some(bytes) = &made.gzi {
+        let gzi = with_suffix(path, ".gzi");
+        let mut target = AtomicFile::open(&gzi)?;
+        target.write(bytes)?;
+        target.sync()?;
+        targets.push(target);
+        names.insert(0, gzi);
+    }
+    targets.push(target); // the last name to appear is the one that readers look for
+    AtomicFile::rename_all(&mut targets)?;
+    Ok(names)
+}
+
+/// Bases in a line.
+const LINE: usize = 60;
+
+/// Writes the sequences of regions, such as `chr1:1-2000`, as `samtools faidx` does.
+///
+/// # Errors
+/// A region is not in the FASTA; or reading or writing fails.
+pub fn sequences(
+    reference: &Reference,
+    regions: &[String],
+    width: Option<usize>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let failed = |e: &std::io::Error| Error::io("the sequences cannot be written", e);
+    let width = width.unwrap_or(LINE);
+    for text in regions {
+        let (number, start, end) = region(reference, text)?;
+        writeln!(out, ">{text}").map_err(|e| failed(&e))?;
+        let mut column = 0;
+        reference.text(number, start, end, |mut bases| {
+            while !bases.is_empty() {
+                let left = if width == 0 { bases.len() } else { width - column };
+                let (now, later) = bases.split_at(left.min(bases.len()));
+                out.write_all(now).map_err(|e| failed(&e))?;
+                (bases, column) = (later, column + now.len());
+                if column == width && width > 0 {
+                    out.write_all(b"\n").map_err(|e| failed(&e))?;
+                    column = 0;
+                }
+            }
+            Ok(())
+        })?;
+        if column > 0 {
+            out.write_all(b"\n").map_err(|e| failed(&e))?;
+        }
+    }
+    out.flush().map_err(|e| failed(&e))
+}
+
+/// The contig of a region, its first base (0-based), and the base after its last one.
+fn region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
+    let find = |name: &str| {
+        let mut contigs = (0..).zip(reference.contigs());
+        contigs
+            .find(|(_, (own, _))| *own == name.as_bytes())
+            .map(|(number, (_, length))| (number, length))
+    };
+    if let Some((number, length)) = find(text) {
+        return Ok((number, 0, length));
+    }
+    let unknown = || {
+        let first = reference.contigs().next();
+        let first =
+            first.map_or_else(String::new, |(name, _)| String::from_utf8_lossy(name).into_owned());
+        Error::input(format!("region {text}: there is no such contig in the reference"))
+            .file(reference.path())
+            .hint(format!("a region is {first} or {first}:1-2000, with a name of the FASTA"))
+    };
+    let (name, range) = text.rsplit_once(':').ok_or_else(unknown)?;
+    let (number, length) = find(name).ok_or_else(unknown)?;
+    let value = |text: &str| {
+        let text = text.replace(',', "");
+        let wrong =
+            || Error::usage(format!("region {text}: {range:?} is not a range of bases, such as 1-2000"));
+        text.parse::<u32>().map_err(|_| wrong())
+    };
+    let (start, end) = match range.split_once('-') {
+        Some((start, "")) => (value(start)?, length),
+        Some(("", end)) => (1, value(end)?),
+        Some((start, end)) => (value(start)?, value(end)?),
+        None => (value(range)?, length),
+    };
+    let start = start.max(1) - 1;
+    if start > end {
+        return Err(Error::usage(format!("region {text} ends before it starts")));
+    }
+    Ok((number, start.min(length), end.min(length)))
+}

@@ -1,0 +1,47 @@
+//! Indexes of files whose records are read one after the other, while other threads inflate ahead.
+
+use std::fs::File;
+
+use readmill_engine::{Pool, map_ordered};
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater, VirtualOffsets};
+use readmill_format::tabix::Indexer;
+use readmill_record::{Error, Result};
+
+use super::{INDEX, IndexOptions, Made, Workshop};
+
+/// Makes the index of `file` by `indexer`.
+pub fn make(
+    file: File,
+    mut indexer: Box<dyn Indexer>,
+    options: &IndexOptions,
+    workshop: &Workshop<'_>,
+) -> Result<Made> {
+    let Workshop { crew, ledger, console, .. } = workshop;
+    let mut blocks = BlockReader::new(file, options.allow_missing_eof);
+    let (mut charge, mut end) = (ledger.empty(INDEX), 0);
+    let buffers: Pool<(Chunk, Vec<u8>)> = Pool::new(crew.in_flight);
+    map_ordered(
+        *crew,
+        || {
+            let (mut chunk, bytes) = buffers.take().unwrap_or_default();
+            Ok(blocks.next_chunk(&mut chunk)?.then_some((chunk, bytes)))
+        },
+        Inflater::default,
+        |inflater, (chunk, mut bytes): (Chunk, Vec<u8>)| {
+            bytes.clear();
+            inflater.chunk(&chunk, &mut bytes)?;
+            Ok::<_, Error>((chunk, bytes))
+        },
+        |(chunk, bytes)| {
+            let mut offsets = VirtualOffsets::new(&chunk);
+            indexer.take(&bytes, &mut offsets)?;
+            end = offsets.end();
+            charge.grow(indexer.heap_bytes().saturating_sub(charge.bytes()))?;
+            console.advance(chunk.compressed.len() as u64);
+            buffers.put((chunk, bytes));
+            Ok(())
+        },
+    )?;
+    let (builder, scheme, records) = indexer.finish(end)?;
+    Made::of(builder, scheme, records, &mut charge)
+}

@@ -1,0 +1,178 @@
+//! Compares `readmill index`, `faidx`, `dict`, `cat` and `reheader` with samtools and tabix on small files.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::indexes::long_alignments;
+use crate::ledger::Ledger;
+use crate::outputs::same_bytes;
+use crate::random::SeededRandom;
+
+/// Compares on this many files of each kind.
+pub fn compare(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
+    ledger.title("index", "indexes of files that exist, and small commands on whole files");
+    for flag in ["-b", "-c", "-m 12"] {
+        ledger.check(&format!("index {flag}: BAM, byte for byte"), || {
+            reads(dir, files, |dir| {
+                dir.newest("view --no-PG -b -o in.bam in.sam")?;
+                both(dir, flag, "in.bam")
+            })
+        });
+    }
+    ledger.check("index: SAM by bgzip, byte for byte", || {
+        reads(dir, files, |dir| {
+            dir.newest("view --no-PG -O sam.gz -o in.sam.gz in.sam")?;
+            both(dir, "-c", "in.sam.gz")
+        })
+    });
+    for options in
+        ["no_ref=1", "no_ref=1,multi_seq_per_slice=1", "no_ref=1,version=3.1,seqs_per_slice=50"]
+    {
+        ledger.check(&format!("index: CRAM, {options}, inflated"), || {
+            reads(dir, files, |dir| {
+                dir.newest(&format!("view --no-PG -O cram,{options} -o in.cram in.sam"))?;
+                dir.readmill("index -q -o ours in.cram")?;
+                dir.newest("index -o theirs.crai in.cram")?;
+                same_inflated(dir, "ours", "theirs.crai")
+            })
+        });
+    }
+    if Command::new("tabix").arg("--version").output().is_err() {
+        ledger.left_out("index: VCF, BED and GFF", "tabix is not installed");
+    } else {
+        for (preset, end) in [("vcf", "tbi"), ("bed", "tbi"), ("gff", "tbi"), ("bed", "csi")] {
+            ledger.check(&format!("index: {preset}, {end}, inflated"), || text(dir, files, preset, end));
+        }
+    }
+    ledger.check("faidx, faidx of regions, and dict", || fasta(dir, files));
+    ledger.check("cat and reheader: records", || whole_files(dir, files));
+}
+
+/// Makes small sorted files `in.sam`, and compares on each.
+fn reads(
+    dir: &SampleDir<'_>,
+    files: u64,
+    compare: impl Fn(&SampleDir<'_>) -> Result<()>,
+) -> Result<String> {
+    for seed in 0..files {
+        let lengths = [[500_000_000, 20_000, 70_000], [5_000, 16_384, 1_000_000]];
+        fs::write(dir.path("raw.sam"), long_alignments(seed, &lengths[seed as usize % 2]))?;
+        dir.newest("sort --no-PG -O sam -o in.sam raw.sam")?;
+        compare(dir).with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(format!("{files} files"))
+}
+
+/// Compares the indexes of a file.
+fn both(dir: &SampleDir<'_>, flag: &str, file: &str) -> Result<()> {
+    dir.readmill(&format!("index {flag} -q -o ours {file}"))?;
+    dir.newest(&format!("index {flag} -o theirs {file}"))?;
+    same_bytes(dir, "ours", "theirs").map(drop)
+}
+
+fn same_inflated(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
+    let read = |file: &str| -> Result<Vec<u8>> { Ok(dir.inflated(file).output()?.stdout) };
+    ensure!(read(ours)? == read(theirs)?, "{ours} and {theirs} differ");
+    Ok(())
+}
+
+/// Compares the indexes of sorted lines.
+fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<String> {
+    for seed in 0..files {
+        let mut random = SeededRandom::new(seed);
+        let mut text = match preset {
+            "vcf" => "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n".to_string(),
+            _ => "# comment\n".to_string(),
+        };
+        for contig in ["c1", "c10", "c2"] {
+            let mut starts: Vec<u64> = (0..random.below(300)).map(|_| random.below(3_000_000)).collect();
+            starts.sort_unstable();
+            for start in starts {
+                let (first, last) = (start + 1, start + 1 + random.below(60_000));
+                text += &match preset {
+                    "vcf" if random.once_in(3) => {
+                        format!("{contig}\t{first}\t.\tA\t<DEL>\t.\t.\tDP=3;END={last}\n")
+                    }
+                    "vcf" => format!("{contig}\t{first}\t.\tACGT\tA\t.\t.\t.\n"),
+                    "bed" => format!("{contig}\t{start}\t{last}\n"),
+                    _ => format!("{contig}\ts\texon\t{first}\t{last}\t.\t+\t.\tID=x\n"),
+                };
+            }
+        }
+        let plain = format!("in.{preset}");
+        fs::write(dir.path(&plain), text)?;
+        let run = |program: &str, words: &str| -> Result<()> {
+            let mut command = Command::new(program);
+            command.current_dir(dir.directory()).args(words.split(' '));
+            dir.finish(command).map(drop)
+        };
+        run("bgzip", &format!("-f {plain}"))?;
+        let flag = if end == "csi" { "-C " } else { "" };
+        run("tabix", &format!("-f {flag}-p {preset} {plain}.gz"))?;
+        let flag = if end == "csi" { "-c " } else { "" };
+        dir.readmill(&format!("index {flag}-q -o ours {plain}.gz"))?;
+        let compared = same_inflated(dir, "ours", &format!("{plain}.gz.{end}"));
+        compared.with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(format!("{files} files"))
+}
+
+fn fasta(dir: &SampleDir<'_>, files: u64) -> Result<String> {
+    for seed in 0..files.min(30) {
+        let mut random = SeededRandom::new(seed);
+        let mut text = String::new();
+        for contig in 0..=random.below(5) {
+            let length = 1 + random.below(2_000);
+            text += &format!(">c{contig} about it\n");
+            let bases: String =
+                (0..length).map(|_| char::from(b"ACGTNacgt"[random.below(9) as usize])).collect();
+            let width = 1 + random.below(90) as usize;
+            for line in bases.as_bytes().chunks(width) {
+                text += &format!("{}\n", String::from_utf8_lossy(line));
+            }
+        }
+        fs::write(dir.path("in.fa"), text)?;
+        dir.newest("faidx --fai-idx theirs.fai in.fa")?;
+        dir.readmill("faidx -q in.fa")?;
+        same_bytes(dir, "in.fa.fai", "theirs.fai")?;
+        dir.newest("faidx -o theirs.txt in.fa c0 c0:5-300 c0:17")?;
+        dir.readmill("faidx -o ours.txt in.fa c0 c0:5-300 c0:17")?;
+        same_bytes(dir, "ours.txt", "theirs.txt")?;
+        dir.newest("dict -A -a as -s sp -o theirs.dict in.fa")?;
+        dir.readmill("dict -A -a as -s sp -o ours.dict in.fa")?;
+        same_bytes(dir, "ours.dict", "theirs.dict")?;
+    }
+    Ok(format!("{} files", files.min(30)))
+}
+
+fn whole_files(dir: &SampleDir<'_>, files: u64) -> Result<String> {
+    reads(dir, files.min(30), |dir| {
+        dir.newest("view --no-PG -b -o a.bam in.sam")?;
+        dir.newest("cat --no-PG -o theirs.bam a.bam a.bam")?;
+        dir.readmill("cat --no-PG -q -o ours.bam a.bam a.bam")?;
+        same_text(dir, "ours.bam", "theirs.bam")?;
+        let header = fs::read_to_string(dir.path("in.sam"))?;
+        let header: String =
+            header.split_inclusive('\n').take_while(|line| line.starts_with('@')).collect();
+        fs::write(dir.path("new.sam"), header.replace("SN:c", "SN:chr"))?;
+        dir.newest("view --no-PG -O cram,no_ref=1 -o a.cram in.sam")?;
+        for file in ["a.bam", "a.cram"] {
+            let mut command = dir.newest_command(&format!("reheader -P new.sam {file}"));
+            command.stdout(fs::File::create(dir.path("theirs"))?);
+            dir.finish(command)?;
+            dir.readmill(&format!("reheader -P -q new.sam {file} -o ours"))?;
+            same_text(dir, "ours", "theirs")?;
+        }
+        Ok(())
+    })
+}
+
+/// Compares files as samtools prints them.
+fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<()> {
+    dir.newest(&format!("view --no-PG -h -o ours.txt {ours}"))?;
+    dir.newest(&format!("view --no-PG -h -o theirs.txt {theirs}"))?;
+    same_bytes(dir, "ours.txt", "theirs.txt").map(drop)
+}
