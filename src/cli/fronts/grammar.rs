@@ -137,8 +137,10 @@ impl Words {
     }
 
     fn unknown(&self, option: &str) -> Error {
-        Error::usage(format!("{} has no option {option}", self.command))
-            .hint("readmill fronts lists the options of each tool, and what becomes of them")
+        Error::usage(format!("{} has no option {option}", self.command)).hint(format!(
+            "readmill {} --help lists its options, and what becomes of them",
+            self.command
+        ))
     }
 }
 

@@ -4,6 +4,8 @@
 //! function that writes the native line. [docs/fronts.md](../../../docs/fronts.md) is made from these tables.
 
 mod bwa;
+#[cfg(test)]
+mod doc;
 mod elprep;
 mod gatk;
 mod grammar;
@@ -11,6 +13,8 @@ mod headers;
 mod line;
 mod picard;
 mod samtools;
+#[cfg(test)]
+mod tests;
 mod tool;
 
 use std::ffi::{OsStr, OsString};

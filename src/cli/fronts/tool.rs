@@ -1,6 +1,7 @@
 //! A tool of others and its subcommands: how its command line becomes a native one, and its help.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use readmill::console::log;
 use readmill_record::{Error, Result};
@@ -64,9 +65,15 @@ pub enum Front {
 
 /// What happens when the native command line has run.
 #[derive(Default)]
-pub struct After(Option<(std::path::PathBuf, std::path::PathBuf)>);
+pub struct After(Option<(PathBuf, PathBuf)>);
 
 impl After {
+    /// The index that gets another name: its name before and after.
+    #[cfg(test)]
+    pub fn names(&self) -> Option<(PathBuf, PathBuf)> {
+        self.0.clone()
+    }
+
     /// Gives the index the name that the tool gives it.
     pub fn finish(&self) -> Result<()> {
         let Some((from, to)) = self.0.as_ref().filter(|(from, _)| from.exists()) else { return Ok(()) };

@@ -6,7 +6,6 @@ mod spark;
 
 use readmill_record::{Error, Result};
 
-use super::grammar::Grammar;
 use super::picard;
 use super::tool::{Before, Command, Tool};
 use shared::LEVEL;
@@ -14,18 +13,14 @@ use shared::LEVEL;
 pub const TOOL: Tool =
     Tool { name: "gatk", aliases: &[], version: "4.6.2.0", commands: COMMANDS, before };
 
-/// Picard's tools within GATK, whose options have dashes alone.
-const fn of_picard(command: Command) -> Command {
-    Command { grammar: Grammar::Barclay { legacy: false }, ..command }
-}
-
+/// (Picard's tools within GATK take `NAME=value`, too.)
 const COMMANDS: &[Command] = &[
     bqsr::BASE_RECALIBRATOR,
     bqsr::APPLY_BQSR,
     bqsr::GATHER_BQSR_REPORTS,
     bqsr::ANALYZE_COVARIATES,
-    of_picard(picard::MARK_DUPLICATES),
-    of_picard(picard::SORT_SAM),
+    picard::MARK_DUPLICATES,
+    picard::SORT_SAM,
     spark::MARK_DUPLICATES_SPARK,
 ];
 

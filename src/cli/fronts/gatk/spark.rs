@@ -8,7 +8,7 @@ use super::super::tool::Command;
 use super::shared::{COMMON, LEVEL, READS, command, common};
 
 pub const MARK_DUPLICATES_SPARK: Command =
-    command("MarkDuplicatesSpark", &[OPTIONS, SPARK, READS, COMMON], mark_duplicates_spark);
+    command("MarkDuplicatesSpark", &[OPTIONS, FLOW, SPARK, READS, COMMON], mark_duplicates_spark);
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
@@ -32,6 +32,20 @@ const OPTIONS: &[Opt] = &[
     Opt::refused("-L --intervals", Takes::Values, "keeps reads of some regions alone", "readmill prep --overlap BED --sort coordinate --mark-duplicates"),
     Opt::harmless("-ixp --interval-exclusion-padding", Takes::Value, "it belongs to --exclude-intervals"),
     Opt::harmless("-ip --interval-padding", Takes::Value, "it belongs to --intervals"),
+];
+
+const OF_FLOW: &str = "it belongs to --flowbased";
+
+/// Options of flow-based reads. All but the first have no effect without it.
+#[rustfmt::skip] // a row is a line
+const FLOW: &[Opt] = &[
+    Opt::refused("--flowbased", Takes::Truth, "marks flow-based reads", "readmill has no rules for flow-based reads"),
+    Opt::harmless("--flow-end-pos-uncertainty", Takes::Value, OF_FLOW),
+    Opt::harmless("--flow-q-is-known-end", Takes::Truth, OF_FLOW),
+    Opt::harmless("--flow-quality-sum-strategy", Takes::Truth, OF_FLOW),
+    Opt::harmless("--flow-skip-start-homopolymers", Takes::Value, OF_FLOW),
+    Opt::harmless("--single-end-reads-clipping-is-end", Takes::Truth, OF_FLOW),
+    Opt::harmless("--single-end-reads-end-position-significant", Takes::Truth, OF_FLOW),
 ];
 
 /// Options of Spark itself.

@@ -358,7 +358,7 @@ fn collate(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-pub const CAT: Command = command("cat", &[CAT_OPTIONS, NO_PG, INPUT], cat);
+pub const CAT: Command = command("cat", &[CAT_OPTIONS, NO_PG, THREADS, INPUT], cat);
 
 const CRAM_PARTS: &str = "reads parts of CRAM files";
 
@@ -372,12 +372,12 @@ const CAT_OPTIONS: &[Opt] = &[
     Opt::refused("-f", Takes::Nothing, CRAM_PARTS, ""),
     Opt::refused("-q", Takes::Nothing, "counts containers of CRAM files", ""),
     Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", ""),
-    Opt::native("-@ --threads", Takes::Value, "-@"),
 ];
 
 fn cat(given: &Given) -> Result<Line> {
     let mut line = Line::new("cat");
     line.add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
     let mut inputs = Vec::new();
     for list in given.all("-b") {
         inputs.extend(read_lines(list)?);
