@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use readmill_peers::Tool;
@@ -35,10 +36,16 @@ pub fn options(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let mut text = String::from("#\n");
     for (name, tool, commands) in tools {
         for command in commands.split_whitespace() {
-            let said = asked.dir.peer_command(&tool, &format!("{command} --help")).output()?;
+            // (bwa prints its help to whoever gives no operands.)
+            let help = if name.starts_with("bwa") { "" } else { "--help" };
+            let mut asking = asked.dir.peer_command(&tool, &format!("{command} {help}"));
+            let said = asking.stdin(Stdio::null()).output()?;
             let said = [said.stdout, said.stderr].concat();
             let help = String::from_utf8_lossy(&said);
-            let names: BTreeSet<String> = help.lines().flat_map(names_of).collect();
+            let mut names: BTreeSet<String> = help.lines().flat_map(names_of).collect();
+            if names.is_empty() {
+                names.extend(help.lines().flat_map(names_of_usage));
+            }
             ensure!(!names.is_empty(), "{name} {command} has no options");
             let names: Vec<String> = names.into_iter().collect();
             text += &format!("{name} {command}: {}\n", names.join(" "));
@@ -66,6 +73,13 @@ fn names_of(line: &str) -> Vec<String> {
     }
     names.retain(|name| !["-aa", "-"].contains(&name.as_str()));
     names
+}
+
+/// The names in the usage of a command that explains no option: `Usage: bwa-mem2 index [-p prefix] <in.fasta>`.
+fn names_of_usage(line: &str) -> Vec<String> {
+    let usage = line.strip_prefix("Usage:").unwrap_or_default();
+    let words = usage.split_whitespace().filter_map(|word| word.strip_prefix('['));
+    words.filter(|word| word.starts_with('-')).map(str::to_owned).collect()
 }
 
 /// The dash that a split took away.
