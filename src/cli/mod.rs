@@ -36,7 +36,14 @@ use fronts::{After, Front};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 #[derive(Parser)]
-#[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
+#[command(
+    name = "readmill",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    after_help = "Command lines of samtools, Picard, GATK, elPrep and bwa are taken as they are: readmill samtools sort …, \
+readmill picard MarkDuplicates …; docs/fronts.md says what becomes of each option."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

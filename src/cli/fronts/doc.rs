@@ -42,7 +42,8 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - Compression: level 6 for samtools, 5 for Picard, 2 for GATK (its launcher sets it), unless the line says another.
 - Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
-- The results are those of the tool, but for the rows 150 to 156 of [parity](parity.md), and others that it lists for the native commands.
+- `readmill samtools markdup` is refused, since its rules are not Picard's; `--as-picard` marks by Picard's rules.
+- The results are those of the tool, but for the rows 160 to 170 of [parity](parity.md), and others that it lists for the native commands.
 ";
 
 /// Numbers of options by what becomes of them.

@@ -46,7 +46,7 @@ const STEPS: &[Opt] = &[
     Opt::native("--filter-non-exact-mapping-reads-strict", Takes::Nothing, "--exact-mapping-strict"),
     Opt::native("--filter-non-overlapping-reads", Takes::Value, "--overlap"),
     Opt::native("--replace-read-group", Takes::Value, "--read-group"),
-    Opt::built("--mark-duplicates", Takes::Nothing, "--mark-duplicates --duplicate-mode coordinate; ties are Picard's (row 153 of parity)"),
+    Opt::built("--mark-duplicates", Takes::Nothing, "--mark-duplicates --duplicate-mode coordinate; ties are Picard's (row 163 of parity)"),
     Opt::native("--mark-optical-duplicates", Takes::Value, "--metrics"),
     Opt::native("--optical-duplicates-pixel-distance", Takes::Value, "--optical-distance"),
     Opt::native("--remove-duplicates", Takes::Nothing, "--remove-duplicates"),
@@ -72,11 +72,11 @@ const STEPS: &[Opt] = &[
 ];
 
 #[rustfmt::skip] // a row is a line
-const FILTER: &[Opt] = &[Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 154 of parity)")];
+const FILTER: &[Opt] = &[Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 164 of parity)")];
 
 #[rustfmt::skip] // a row is a line
 const SFM: &[Opt] = &[
-    Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 154 of parity)"),
+    Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 164 of parity)"),
     Opt::harmless("--intermediate-files-output-prefix", Takes::Value, "there are no such files"),
     Opt::harmless("--intermediate-files-output-type", Takes::Value, "there are no such files"),
     Opt::native("--tmp-path", Takes::Value, "--temp-dir"),

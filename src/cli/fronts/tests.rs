@@ -106,15 +106,14 @@ fn lines_of_samtools_become_native_ones() {
 }
 
 #[test]
-#[ignore = "the native commands are on the branches view and index"]
-fn lines_of_samtools_that_wait_become_native_ones() {
+fn lines_of_view_and_index_become_native_ones() {
     for (line, wanted) in [
         (
             "samtools view -bS -@ 2 -q 20 -o x.bam a.sam chr1",
-            "readmill view -b -q 20 -@ 3 -o x.bam --no-index a.sam chr1",
+            "readmill view -b -q 20 -@ 3 -o x.bam a.sam chr1",
         ),
         ("samtools view -c -F 4 a.bam", "readmill view -c -F 4 -@ 1 a.bam"),
-        ("samtools index -c a.bam", "readmill index --csi -@ 1 a.bam"),
+        ("samtools index -c a.bam", "readmill index -c -@ 1 a.bam"),
     ] {
         assert_eq!(native(line), wanted, "{line}");
     }

@@ -55,7 +55,7 @@ pub const READS: &[Opt] = &[
     Opt::harmless("-LE --lenient", Takes::Truth, "readmill reads sites leniently"),
     Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),
     Opt::harmless("--read-index", Takes::Values, "no index is read"),
-    Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 151 of parity)"),
+    Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
     Opt::harmless("--seconds-between-progress-updates", Takes::Value, "messages alone"),
     Opt::refused("--sequence-dictionary", Takes::Value, "takes another dictionary than the reference's", ""),
     Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that the tool leaves out", ""),

@@ -125,9 +125,9 @@ pub const FIX_MATE_INFORMATION: Command =
 #[rustfmt::skip] // a row is a line
 const MATES: &[Opt] = &[
     Opt::only("-MC --ADD_MATE_CIGAR", Takes::Truth, &["true"], "writes no MC", "readmill filter --fix-mates picard --remove-optional-fields MC"),
-    Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "reads of a name must stand together, with or without it"),
+    Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "without it prep --sort queryname, unless the header says so"),
     Opt::only("--IGNORE_MISSING_MATES", Takes::Truth, &["true"], "stops at reads without their mate", "readmill counts them, and goes on"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; without it the order stays"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort"),
 ];
 
 fn fix_mate_information(given: &Given) -> Result<Line> {
@@ -137,12 +137,15 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
             .refuse("without OUTPUT the input would be overwritten")
             .hint("give another name by OUTPUT"));
     }
-    if headers::order(input)?.is_some_and(|order| order == "coordinate") {
+    let order_of = headers::order(input)?;
+    if order_of.as_deref() == Some("coordinate") {
         return Err(given.refuse("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),
         ));
     }
-    let mut line = sorted(given, "filter")?;
+    // (Picard brings what it does not take for sorted into its own order of names.)
+    let is_named = given.has("--ASSUME_SORTED") || order_of.as_deref() == Some("queryname");
+    let mut line = sorted(given, if is_named { "filter" } else { "prep --sort queryname" })?;
     line.add(["--fix-mates", "picard"]).add(given.native_words());
     one_input(&mut line, given)?;
     Ok(line)

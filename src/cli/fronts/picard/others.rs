@@ -99,7 +99,7 @@ fn build_bam_index(given: &Given) -> Result<Line> {
     let input = given.needed("--INPUT")?;
     let own = || Path::new(input).with_extension("bai").display().to_string();
     let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
-    let mut line = Line::new("index");
+    let mut line = Line::new("index -b");
     line.flag("-o", Some(&output)).operands([input]);
     Ok(line)
 }

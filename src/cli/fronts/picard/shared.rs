@@ -41,7 +41,7 @@ pub const COMMON: &[Opt] = &[
     Opt::built("--TMP_DIR", Takes::Values, "--temp-dir, made if it is not there"),
     Opt::harmless("-use_jdk_deflater --USE_JDK_DEFLATER", Takes::Truth, "the codec of Java"),
     Opt::harmless("-use_jdk_inflater --USE_JDK_INFLATER", Takes::Truth, "the codec of Java"),
-    Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has checks of its own (row 151 of parity)"),
+    Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
     Opt::harmless("--VERBOSITY", Takes::Value, "messages alone"),
     Opt::built("--version", Takes::Truth, "the version"),
     Opt::harmless("--showHidden", Takes::Truth, "help alone"),

@@ -36,7 +36,7 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
     Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; coordinate without it"),
     Opt::harmless("-AS --ASSUME_SORTED", Takes::Truth, "readmill looks whether inputs are sorted, and sorts them if not"),
-    Opt::harmless("-MSD --MERGE_SEQUENCE_DICTIONARIES", Takes::Truth, "dictionaries are merged, with or without it (row 152 of parity)"),
+    Opt::harmless("-MSD --MERGE_SEQUENCE_DICTIONARIES", Takes::Truth, "dictionaries are merged, with or without it (row 162 of parity)"),
     Opt::harmless("--USE_THREADING", Takes::Truth, "all threads are used"),
     Opt::refused("-CO --COMMENT", Takes::Values, "adds comments to the header", "leave it out"),
     Opt::refused("-RGN --INTERVALS", Takes::Value, "keeps reads of some regions alone", "readmill prep --overlap FILE --sort coordinate a.bam b.bam -o OUT"),

@@ -88,23 +88,23 @@ const VIEW_OPTIONS: &[Opt] = &[
     Opt::native("-c --count", Takes::Nothing, "-c"),
     Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "readmill view -c counts the kept ones"),
     Opt::built("-o --output", Takes::Value, "-o"),
-    Opt::refused("-U --unoutput --output-unselected", Takes::Value, "writes dropped reads to a file", "readmill prep --move-to FILE=EXPRESSION"),
+    Opt::refused("-U --unoutput --output-unselected", Takes::Value, "writes dropped reads to a file", "--move-to FILE=EXPRESSION of readmill view"),
     Opt::refused("-p --unmap", Takes::Nothing, "unmaps reads instead of dropping them", NO_VIEW),
     Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", NO_VIEW),
     Opt::refused("-t --fai-reference", Takes::Value, "makes the header of a list of sequences", "give SAM text its header"),
-    Opt::harmless("-M --use-index", Takes::Nothing, "regions are read once, in order, anyway"),
-    Opt::refused("--region-file --regions-file", Takes::Value, "reads regions of a file by the index", "use -L, which gives the same reads"),
-    Opt::refused("-X --customized-index", Takes::Nothing, "names the index", "put it beside its file"),
+    Opt::native("-M --use-index", Takes::Nothing, "-M"),
+    Opt::native("--region-file --regions-file", Takes::Value, "-M -L"),
+    Opt::native("-X --customized-index", Takes::Nothing, "-X"),
     Opt::native("-L --target-file --targets-file", Takes::Value, "-L"),
-    Opt::refused("-N --qname-file", Takes::Value, "keeps reads of the names in a file", "-e 'qname==\"NAME\"'"),
+    Opt::native("-N --qname-file", Takes::Value, "-N"),
     Opt::native("-r --read-group", Takes::Values, "-r"),
     Opt::native("-R --read-group-file", Takes::Value, "-R"),
-    Opt::refused("-n --exclude-no-read_group", Takes::Nothing, "drops reads without a read group", "-e '[RG]'"),
-    Opt::refused("-d --tag", Takes::Values, "keeps reads with a field", "-e '[XX]', or -e '[XX]==\"VALUE\"'"),
-    Opt::refused("-D --tag-file", Takes::Values, "keeps reads whose field is in a file", NO_VIEW),
+    Opt::native("-n --exclude-no-read_group", Takes::Nothing, "-n"),
+    Opt::native("-d --tag", Takes::Values, "-d"),
+    Opt::native("-D --tag-file", Takes::Values, "-D"),
     Opt::native("-q --min-MQ", Takes::Value, "-q"),
-    Opt::refused("-l --library", Takes::Value, "keeps reads of a library", "-r ID, for its read groups"),
-    Opt::refused("-m --min-qlen", Takes::Value, "keeps reads with so many bases in CIGAR", "-e 'qlen>=N'"),
+    Opt::native("-l --library", Takes::Value, "-l"),
+    Opt::native("-m --min-qlen", Takes::Value, "-m"),
     Opt::native("-e --expr", Takes::Value, "-e"),
     Opt::native("-f --require-flags", Takes::Values, "-f"),
     Opt::native("-F --excl-flags --exclude-flags", Takes::Values, "-F"),
@@ -113,10 +113,10 @@ const VIEW_OPTIONS: &[Opt] = &[
     Opt::built("--subsample", Takes::Value, "--subsample; 1 and more keep all reads"),
     Opt::built("--subsample-seed", Takes::Value, "--subsample-seed; auto is the default"),
     Opt::native("-s", Takes::Value, "-s"),
-    Opt::refused("--add-flags", Takes::Values, "sets bits of FLAG", NO_VIEW),
-    Opt::refused("--remove-flags", Takes::Values, "clears bits of FLAG", NO_VIEW),
+    Opt::native("--add-flags", Takes::Values, "--add-flags"),
+    Opt::native("--remove-flags", Takes::Values, "--remove-flags"),
     Opt::native("-x --remove-tag", Takes::Values, "-x"),
-    Opt::refused("--keep-tag", Takes::Values, "removes all fields but these", "-x ^LIST, or readmill filter --keep-optional-fields LIST"),
+    Opt::native("--keep-tag", Takes::Values, "--keep-tag"),
     Opt::refused("-B --remove-B", Takes::Nothing, "joins CIGAR operators B", NO_VIEW),
     Opt::only("-z --sanitize", Takes::Value, &["off", "0"], "repairs records", "readmill filter --fix-mates samtools repairs them, too"),
     Opt::harmless("-S", Takes::Nothing, "the format is told by content"),
@@ -138,17 +138,15 @@ fn view(given: &Given) -> Result<Line> {
         }
     }
     line.flag("-@", Some(&threads_in_all(given)?));
-    if given.has("--write-index")
-        || given.value("-O").is_some()
-        || given.value("--output-fmt-option").is_some()
-    {
-        samtools_output(&mut line, given, given.value("-o").unwrap_or("-"), given.value("-O"), None)?;
+    let asks = ["--write-index", "--output-fmt", "--output-fmt-option"];
+    if asks.iter().any(|option| given.value(option).is_some()) {
+        let mut output = Line::default();
+        samtools_output(&mut output, given, given.value("-o").unwrap_or("-"), given.value("-O"), None)?;
+        // (-l is a library here, and no index is written but by --write-index.)
+        let words = output.words.into_iter().filter(|word| word != "--no-index");
+        line.add(words.map(|word| if word == "-l" { "--level".to_string() } else { word }));
     } else {
         line.flag("-o", given.value("-o"));
-        let is_bam = ["-b", "-1", "-u"].iter().any(|switch| given.has(switch));
-        if is_bam && given.value("-o").is_some() {
-            line.add(["--no-index"]);
-        }
     }
     match &given.operands[..] {
         [] => line.operands(["-"]),

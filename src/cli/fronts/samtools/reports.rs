@@ -11,9 +11,9 @@ pub const INDEX: Command = command("index", &[INDEX_OPTIONS, THREADS], index);
 
 #[rustfmt::skip] // a row is a line
 const INDEX_OPTIONS: &[Opt] = &[
-    Opt::harmless("-b --bai", Takes::Nothing, "it is the default"),
-    Opt::native("-c --csi", Takes::Nothing, "--csi"),
-    Opt::native("-m --min-shift", Takes::Value, "--min-shift"),
+    Opt::native("-b --bai", Takes::Nothing, "-b"),
+    Opt::native("-c --csi", Takes::Nothing, "-c"),
+    Opt::native("-m --min-shift", Takes::Value, "-m"),
     Opt::built("-M", Takes::Nothing, "all operands are inputs; without it the second is the index"),
     Opt::built("-o --output", Takes::Value, "-o"),
 ];

@@ -21,7 +21,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     };
     let second = samples::of_libraries(1, pairs / 2 + OTHER);
     second.make(dir)?;
-    fs::rename(dir.path("in.bam"), dir.path("in2.bam"))?;
+    renamed(dir)?;
     let sample = samples::of_libraries(2, pairs);
     sample.make(dir)?;
     sample.known(dir)?.context("a simulated sample has a reference")?;
@@ -41,6 +41,8 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
         dir.newest(words)?;
     }
     for words in [
+        "sort --sort queryname in.bam -o byname.bam",
+        "sort --sort queryname in2.bam -o byname2.bam",
         "prep sorted.bam --sort coordinate --mark-duplicates -o marked.bam",
         "bqsr table marked.bam --reference ref.fa --known-sites known.vcf -o recal.table",
         "bqsr table other.bam --reference ref.fa --known-sites known.vcf -o recal2.table",
@@ -69,6 +71,15 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     dir.readmill("index genome.fa")?;
     dir.peer(&peers.bwa()?, "index genome.fa")?;
     Ok(())
+}
+
+/// Makes `in2.bam` of `in.bam`: reads with names that the other sample does not have.
+fn renamed(dir: &SampleDir<'_>) -> Result<()> {
+    let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
+    let line =
+        |line: &str| if line.starts_with('@') { format!("{line}\n") } else { format!("X{line}\n") };
+    fs::write(dir.path("in2.sam"), text.lines().map(line).collect::<String>())?;
+    dir.newest("view --no-PG -b -o in2.bam in2.sam").map(drop)
 }
 
 /// Half of the first contig, and the middle of the second.

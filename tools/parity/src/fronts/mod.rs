@@ -139,6 +139,7 @@ pub fn compare(
         }
         ledger.check(&format!("front: {}", line.text), || line.check(dir, &others));
     }
+    waiting.sort_unstable();
     waiting.dedup();
     for native in waiting {
         ledger.left_out(&format!("fronts: lines that become readmill {native}"), "it is not built yet");

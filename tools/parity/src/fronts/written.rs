@@ -99,9 +99,10 @@ fn lines(dir: &SampleDir<'_>, file: &str, has_groups: bool) -> Result<RecordLine
             let mut fields: Vec<&str> = text.split('\t').collect();
             match fields[0] {
                 "@SQ" => fields.retain(|it| ["SN:", "LN:"].iter().any(|tag| it.starts_with(tag))),
-                "@RG" if has_groups => fields.sort_unstable(),
+                "@RG" if has_groups => {}
                 _ => continue,
             }
+            fields.sort_unstable();
             found.header.insert(fields.join("\t"));
             continue;
         }
