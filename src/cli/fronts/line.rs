@@ -68,10 +68,11 @@ impl Asked {
             ("level", level) => self.level = Some(level.to_string()),
             ("version", version) => self.style.push(format!("version={version}")),
             ("no_ref", "" | "1") => self.style.push("no-ref".to_string()),
+            ("fast" | "normal" | "small" | "archive", "" | "1") => self.style.push(name.to_string()),
             ("no_ref", "0") | ("nthreads", _) => {}
             _ => {
                 return Err(given.refuse(&format!("the format option {option} is not supported")).hint(
-                    "readmill takes level, version and no_ref; profiles and sizes of slices are its own",
+                    "readmill takes level, version, no_ref, and the profiles fast, normal, small and archive",
                 ));
             }
         }

@@ -69,7 +69,7 @@ const APPLY: &[Opt] = &[
     Opt::unless("--add-output-sam-program-record", "--no-PG"),
     Opt::native("--allow-missing-read-group", Takes::Truth, "--allow-missing-read-group"),
     Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bai; --no-index if false"),
-    Opt::refused("-OBM --create-output-bam-md5", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5"),
+    Opt::native("-OBM --create-output-bam-md5", Takes::Truth, "--md5"),
     Opt::native("--emit-original-quals", Takes::Truth, "--emit-original-quals"),
     Opt::refused("-XL --exclude-intervals", Takes::Values, "drops reads of some regions", "readmill prep --bqsr-apply TABLE --overlap BED"),
     Opt::native("--global-qscore-prior", Takes::Value, "--global-qscore-prior"),

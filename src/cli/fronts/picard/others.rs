@@ -7,7 +7,7 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, standard_stream};
 use super::super::tool::Command;
-use super::shared::{COMMON, REFERENCE, command, refused, temporary};
+use super::shared::{COMMON, NO_MD5, REFERENCE, command, refused, temporary};
 
 pub const MARK_ILLUMINA_ADAPTERS: Command = refused(
     "MarkIlluminaAdapters",
@@ -37,7 +37,8 @@ pub const MERGE_BAM_ALIGNMENT: Command = refused(
     "readmill align REF unaligned.bam -o OUT",
 );
 
-pub const SAM_TO_FASTQ: Command = command("SamToFastq", &[FASTQ, REFERENCE, COMMON], sam_to_fastq);
+pub const SAM_TO_FASTQ: Command =
+    command("SamToFastq", &[FASTQ, REFERENCE, NO_MD5, COMMON], sam_to_fastq);
 
 const NO_CLIP: &str = "readmill fastq writes reads whole";
 const PER_GROUP: &str = "readmill split IN --by read-group -o PREFIX, then readmill fastq";
@@ -87,7 +88,7 @@ fn sam_to_fastq(given: &Given) -> Result<Line> {
 }
 
 pub const BUILD_BAM_INDEX: Command =
-    command("BuildBamIndex", &[INDEX, REFERENCE, COMMON], build_bam_index);
+    command("BuildBamIndex", &[INDEX, REFERENCE, NO_MD5, COMMON], build_bam_index);
 
 #[rustfmt::skip] // a row is a line
 const INDEX: &[Opt] = &[
@@ -105,7 +106,7 @@ fn build_bam_index(given: &Given) -> Result<Line> {
 }
 
 pub const CREATE_SEQUENCE_DICTIONARY: Command =
-    command("CreateSequenceDictionary", &[DICTIONARY, COMMON], create_sequence_dictionary);
+    command("CreateSequenceDictionary", &[DICTIONARY, NO_MD5, COMMON], create_sequence_dictionary);
 
 #[rustfmt::skip] // a row is a line
 const DICTIONARY: &[Opt] = &[
@@ -129,7 +130,7 @@ fn create_sequence_dictionary(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-pub const VIEW_SAM: Command = command("ViewSam", &[VIEW, REFERENCE, COMMON], view_sam);
+pub const VIEW_SAM: Command = command("ViewSam", &[VIEW, REFERENCE, NO_MD5, COMMON], view_sam);
 
 #[rustfmt::skip] // a row is a line
 const VIEW: &[Opt] = &[

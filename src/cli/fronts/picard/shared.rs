@@ -34,7 +34,6 @@ pub const COMMON: &[Opt] = &[
     Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
     Opt::built("--COMPRESSION_LEVEL", Takes::Value, "-l; 5 without it"),
     Opt::built("--CREATE_INDEX", Takes::Truth, "writes OUT.bai; without it --no-index"),
-    Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5"),
     Opt::built("-h --help", Takes::Truth, "this table"),
     Opt::harmless("--MAX_RECORDS_IN_RAM", Takes::Value, "readmill's memory is -m"),
     Opt::native("--QUIET", Takes::Truth, "--quiet"),
@@ -46,6 +45,14 @@ pub const COMMON: &[Opt] = &[
     Opt::built("--version", Takes::Truth, "the version"),
     Opt::harmless("--showHidden", Takes::Truth, "help alone"),
 ];
+
+/// The checksum of an output of reads.
+#[rustfmt::skip] // a row is a line
+pub const MD5: &[Opt] = &[Opt::native("--CREATE_MD5_FILE", Takes::Truth, "--md5")];
+
+/// The same of other outputs.
+#[rustfmt::skip] // a row is a line
+pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5")];
 
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];

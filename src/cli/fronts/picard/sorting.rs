@@ -5,9 +5,9 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::Line;
 use super::super::tool::Command;
-use super::shared::{COMMON, REFERENCE, command, common, one_input, order};
+use super::shared::{COMMON, MD5, REFERENCE, command, common, one_input, order};
 
-pub const SORT_SAM: Command = command("SortSam", &[SORT_SAM_OPTIONS, REFERENCE, COMMON], sort_sam);
+pub const SORT_SAM: Command = command("SortSam", &[SORT_SAM_OPTIONS, REFERENCE, MD5, COMMON], sort_sam);
 
 #[rustfmt::skip] // a row is a line
 const SORT_SAM_OPTIONS: &[Opt] = &[
@@ -28,7 +28,7 @@ fn sort_sam(given: &Given) -> Result<Line> {
 }
 
 pub const MERGE_SAM_FILES: Command =
-    command("MergeSamFiles", &[MERGE_OPTIONS, REFERENCE, COMMON], merge_sam_files);
+    command("MergeSamFiles", &[MERGE_OPTIONS, REFERENCE, MD5, COMMON], merge_sam_files);
 
 #[rustfmt::skip] // a row is a line
 const MERGE_OPTIONS: &[Opt] = &[

@@ -318,8 +318,8 @@ pub const COLLATE: Command = command(
 /// (-O is standard output here.)
 #[rustfmt::skip] // a row is a line
 const COLLATE_OUTPUT: &[Opt] = &[
-    Opt::built("--output-fmt", Takes::Value, "-O, in lower case; level=, version= and no_ref of its options"),
-    Opt::built("--output-fmt-option", Takes::Values, "level=, version= and no_ref: -l and -O"),
+    Opt::built("--output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
+    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
 ];
 
 #[rustfmt::skip] // a row is a line

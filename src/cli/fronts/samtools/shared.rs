@@ -39,8 +39,8 @@ pub const THREADS: &[Opt] = &[Opt::built("-@ --threads", Takes::Value, "-@ N+1: 
 /// Options of an output of records.
 #[rustfmt::skip] // a row is a line
 pub const OUTPUT: &[Opt] = &[
-    Opt::built("-O --output-fmt", Takes::Value, "-O, in lower case; level=, version= and no_ref of its options"),
-    Opt::built("--output-fmt-option", Takes::Values, "level=, version= and no_ref: -l and -O"),
+    Opt::built("-O --output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
+    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
 ];
 
 #[rustfmt::skip] // a row is a line
