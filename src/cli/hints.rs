@@ -10,10 +10,9 @@ use readmill_record::{Error, Result};
 /// Longer lists of inputs are not repeated.
 const MOST_SHOWN: usize = 8;
 
-/// The arguments of this process. Beside other arguments, `-h` asks samtools view for the header, which filter always
+/// The arguments of this process, as they count. Beside other arguments, `-h` asks samtools view for the header, which filter always
 /// writes, and gives samtools merge and split a header, which readmill does not take: neither asks for help.
-pub fn arguments() -> Result<Vec<OsString>> {
-    let mut args: Vec<OsString> = std::env::args_os().collect();
+pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
     let given = args.iter().skip(2);
     if !given.clone().any(|arg| arg == "-h") || given.clone().all(|arg| arg == "-h") {
@@ -133,7 +132,7 @@ fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
 }
 
 /// An argument as a shell takes it.
-fn quoted(arg: &str) -> String {
+pub fn quoted(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {
         return arg.to_string();

@@ -10,6 +10,7 @@ mod fastq;
 mod files;
 mod filter;
 mod filter_flags;
+mod fronts;
 mod help;
 mod hints;
 mod index;
@@ -23,6 +24,7 @@ mod version;
 mod view;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -33,9 +35,18 @@ use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
 
+use fronts::{After, Front};
+
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 #[derive(Parser)]
-#[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
+#[command(
+    name = "readmill",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    after_help = "Command lines of samtools, Picard, GATK, elPrep and bwa are taken as they are: readmill samtools sort …, \
+readmill picard MarkDuplicates …; docs/fronts.md says what becomes of each option."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -82,8 +93,14 @@ enum Command {
 
 /// Runs the command line; the exit code is 0 only when everything is complete.
 pub fn main() -> ExitCode {
-    let arguments = match hints::arguments() {
-        Ok(arguments) => arguments,
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let (arguments, after) = match fronts::front(&given) {
+        Ok(Some(Front::Native(arguments, after))) => (arguments, after),
+        Ok(Some(Front::Answer(text))) => return answer(&text),
+        Ok(None) => match hints::arguments(given) {
+            Ok(arguments) => (arguments, After::default()),
+            Err(error) => return fail(&error),
+        },
         Err(error) => return fail(&error),
     };
     // What goes wrong before the flags are known is said in this form, too.
@@ -105,7 +122,8 @@ pub fn main() -> ExitCode {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
-    let code = match dispatch(cli.command, &arguments) {
+    let done = dispatch(cli.command, &arguments);
+    let code = match done.and_then(|code| after.finish().map(|()| code)) {
         Ok(code) => code,
         Err(error) => fail(&error),
     };
@@ -229,6 +247,14 @@ fn plain(error: &clap::Error) -> String {
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
     let text = text.split("\n\nFor more information").next().unwrap_or_default();
     text.trim().trim_start_matches("error: ").to_string()
+}
+
+/// Writes an answer to standard output.
+fn answer(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&Error::io("standard output cannot be written", &error)),
+    }
 }
 
 /// Says what went wrong and picks the exit code.

@@ -10,6 +10,7 @@ mod duplicates;
 mod extra_outputs;
 mod faults;
 mod filters;
+mod fronts;
 mod grouping;
 mod habits;
 mod index;

@@ -89,6 +89,15 @@ impl<'a> SampleDir<'a> {
         Ok(SampleDir { commands, directory: directory.canonicalize()? })
     }
 
+    /// An empty directory below this one, in which the programs are run.
+    pub fn below(&self, name: &str) -> Result<Self> {
+        let directory = self.path(name);
+        if directory.exists() {
+            fs::remove_dir_all(&directory)?;
+        }
+        SampleDir::new(self.commands, &directory)
+    }
+
     /// One line with the versions that are compared.
     pub fn versions(&self) -> Result<String> {
         self.commands.versions()

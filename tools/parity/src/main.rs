@@ -13,6 +13,7 @@ mod corpus;
 mod duplicate_marks;
 mod duplicates;
 mod filters;
+mod fronts;
 mod gatk;
 mod index_command;
 mod indexes;
@@ -113,6 +114,8 @@ enum ParityPart {
     /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
     #[value(name = "reports", alias = "beside")]
     Reports,
+    /// Command lines of other tools, by the tool and by the front
+    Fronts,
     /// Aligned reads, beside bwa mem and minibwa, and the indexes, beside bwa-mem2 and minibwa
     Align,
     /// Samples in every order
@@ -235,6 +238,10 @@ fn small(
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });
         align::compare(&dir("align")?, peers, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Fronts) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 6_000 });
+        fronts::compare(&dir("fronts")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Bqsr) {
         bqsr::simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);

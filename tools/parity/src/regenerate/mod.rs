@@ -7,6 +7,7 @@ mod asked;
 mod bqsr;
 mod bqsr_cases;
 mod case_file;
+mod fronts;
 mod marks;
 mod options;
 mod report;
@@ -30,7 +31,7 @@ struct Oracle {
     make: fn(&Asked<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 9] = [
+const ORACLES: [Oracle; 10] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerated },
     Oracle { file: "picard/options.txt", make: options::regenerated },
     Oracle { file: "picard/larger.txt", make: options::regenerated },
@@ -40,6 +41,7 @@ const ORACLES: [Oracle; 9] = [
     Oracle { file: "gatk/recalibration/gathered.table", make: whole_files::gathered },
     Oracle { file: "gatk/recalibration/plot.csv", make: whole_files::plot_data },
     Oracle { file: "samtools/stats.txt", make: whole_files::stats },
+    Oracle { file: "fronts/options.txt", make: fronts::options },
 ];
 
 impl Oracle {
@@ -48,6 +50,11 @@ impl Oracle {
         let (tool, version) = match self.file.split('/').next() {
             Some("picard") => ("Picard", peers.picard()?.version),
             Some("gatk") => ("GATK", peers.gatk()?.version),
+            Some("fronts") => {
+                return Ok("# Generated: names of options in the help of each tool, by `./dev parity \
+                           --regenerate`; those of MarkDuplicatesSpark are kept by hand."
+                    .to_owned());
+            }
             _ => ("samtools", peers.newest_samtools()?.version),
         };
         let by_hand = "inputs and remarks are written by hand";

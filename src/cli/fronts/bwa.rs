@@ -1,0 +1,120 @@
+//! The fronts of bwa and bwa-mem2.
+
+use readmill_record::Result;
+
+use super::grammar::{Given, Grammar, Opt, Takes};
+use super::line::Line;
+use super::tool::{Before, Command, Make, Tool};
+
+pub const TOOL: Tool = Tool {
+    name: "bwa",
+    aliases: &[],
+    version: "0.7.17",
+    commands: COMMANDS,
+    before: |_| Ok(Before::default()),
+};
+
+pub const TOOL2: Tool = Tool { name: "bwa-mem2", version: "2.2.1", ..TOOL };
+
+const COMMANDS: &[Command] = &[
+    Command { name: "mem", grammar: Grammar::Getopt, options: &[MEM, LETTERS], make: Make::Line(mem) },
+    Command { name: "index", grammar: Grammar::Getopt, options: &[INDEX], make: Make::Line(index) },
+];
+
+/// Bases of reads that bwa mem takes together for each thread, without -K.
+const BASES_PER_THREAD: u64 = 10_000_000;
+
+#[rustfmt::skip] // a row is a line
+const MEM: &[Opt] = &[
+    Opt::built("-t", Takes::Value, "-@; without -K it is also the batch: 10,000,000 bases a thread"),
+    Opt::built("-K", Takes::Value, "-K; 10,000,000 × threads without it"),
+    Opt::refused("-x", Takes::Value, "sets parameters for long reads or contigs", "say them one by one: -A -B -O -E -L -k -W -r"),
+    Opt::native("-p", Takes::Nothing, "--interleaved"),
+    Opt::native("-R", Takes::Value, "-R"),
+    Opt::refused("-H", Takes::Value, "adds lines to the header", "readmill writes @HD, @SQ, @RG, @PG"),
+    Opt::built("-o", Takes::Value, "-o; SAM, whatever its name"),
+    Opt::refused("-j", Takes::Nothing, "leaves out the list of alternate contigs", "move REF.alt away"),
+    Opt::harmless("-v", Takes::Value, "messages alone"),
+    Opt::native("-C", Takes::Nothing, "-C"),
+    Opt::refused("-V", Takes::Nothing, "writes the reference's name in XR", ""),
+];
+
+/// Options that readmill takes by bwa's letters.
+#[rustfmt::skip] // a row is a line
+const LETTERS: &[Opt] = &[
+    Opt::built("-k", Takes::Value, BY_LETTER),
+    Opt::built("-w", Takes::Value, BY_LETTER),
+    Opt::built("-d", Takes::Value, BY_LETTER),
+    Opt::built("-r", Takes::Value, BY_LETTER),
+    Opt::built("-y", Takes::Value, BY_LETTER),
+    Opt::built("-c", Takes::Value, BY_LETTER),
+    Opt::built("-D", Takes::Value, BY_LETTER),
+    Opt::built("-W", Takes::Value, BY_LETTER),
+    Opt::built("-m", Takes::Value, BY_LETTER),
+    Opt::built("-S", Takes::Nothing, BY_LETTER),
+    Opt::built("-P", Takes::Nothing, BY_LETTER),
+    Opt::built("-A", Takes::Value, BY_LETTER),
+    Opt::built("-B", Takes::Value, BY_LETTER),
+    Opt::built("-O", Takes::Value, BY_LETTER),
+    Opt::built("-E", Takes::Value, BY_LETTER),
+    Opt::built("-L", Takes::Value, BY_LETTER),
+    Opt::built("-U", Takes::Value, BY_LETTER),
+    Opt::built("-5", Takes::Nothing, BY_LETTER),
+    Opt::built("-q", Takes::Nothing, BY_LETTER),
+    Opt::built("-T", Takes::Value, BY_LETTER),
+    Opt::built("-h", Takes::Value, BY_LETTER),
+    Opt::built("-a", Takes::Nothing, BY_LETTER),
+    Opt::built("-Y", Takes::Nothing, BY_LETTER),
+    Opt::built("-M", Takes::Nothing, BY_LETTER),
+    Opt::built("-I", Takes::Value, BY_LETTER),
+];
+
+const BY_LETTER: &str = "--bwa, by the same letter";
+
+fn mem(given: &Given) -> Result<Line> {
+    let mut line = Line::new("align --as-given");
+    line.add(given.native_words());
+    let threads = given.value("-t").unwrap_or("1").trim();
+    let number: u64 = threads
+        .parse()
+        .map_err(|_| given.refuse(&format!("-t {threads} is not a number of threads")))?;
+    line.flag("-@", Some(&number.max(1).to_string()));
+    let bases = (number.max(1) * BASES_PER_THREAD).to_string();
+    line.flag("-K", Some(given.value("-K").unwrap_or(&bases)));
+    let mut letters = Vec::new();
+    for option in LETTERS {
+        let Some(value) = given.value(option.names) else { continue };
+        letters.push(option.names);
+        letters.extend((option.takes != Takes::Nothing).then_some(value));
+    }
+    if !letters.is_empty() {
+        line.add([format!("--bwa={}", letters.join(" "))]);
+    }
+    line.add(["-o", given.value("-o").unwrap_or("-"), "-O", "sam"]);
+    let operands = &given.operands[..];
+    let operands = match operands {
+        // (With -p bwa leaves a second file out.)
+        [_, _, _] if given.has("-p") => &operands[..2],
+        [_, _] | [_, _, _] => operands,
+        _ => return Err(given.refuse("give the prefix of the index, and one or two files of reads")),
+    };
+    line.operands(operands.iter().map(String::as_str));
+    Ok(line)
+}
+
+#[rustfmt::skip] // a row is a line
+const INDEX: &[Opt] = &[
+    Opt::harmless("-a", Takes::Value, "the way in which the index is made"),
+    Opt::native("-p", Takes::Value, "-o"),
+    Opt::harmless("-b", Takes::Value, "the way in which the index is made"),
+    Opt::refused("-6", Takes::Nothing, "calls the index REF.64.*", "leave it out: readmill align looks for REF.*"),
+];
+
+fn index(given: &Given) -> Result<Line> {
+    let [reference] = &given.operands[..] else {
+        return Err(given.refuse("give one FASTA file"));
+    };
+    let mut line = Line::new("index");
+    line.add(given.native_words()).operands([reference.as_str()]);
+    Ok(line)
+}

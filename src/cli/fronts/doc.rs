@@ -1,0 +1,130 @@
+//! The page docs/fronts.md, which is made from the tables.
+
+use super::TOOLS;
+use super::grammar::{Does, Opt};
+use super::tool::{Command, Make};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/fronts.md");
+
+/// The variable of the environment that has the page written.
+const WRITE: &str = "READMILL_WRITE_DOCS";
+
+const BEGIN: &str = "# Command lines of other tools
+
+readmill takes the command lines of samtools, Picard, GATK, elPrep and bwa, and does the work itself.
+
+```
+readmill samtools sort -@ 3 -m 1G -o sorted.bam in.bam
+readmill picard MarkDuplicates I=sorted.bam O=marked.bam M=metrics.txt
+readmill gatk --java-options -Xmx4g ApplyBQSR -I marked.bam -bqsr recal.table -O out.bam
+readmill elprep filter in.bam out.bam --mark-duplicates --sorting-order coordinate
+readmill bwa mem -t 4 ref.fa R1.fq.gz R2.fq.gz > out.sam
+```
+
+The tool's name as a link to readmill does the same: `ln -s \"$(command -v readmill)\" samtools`, then `./samtools sort …`.
+`--explain`, or `READMILL_EXPLAIN=1` in the environment, prints the native line on standard error:
+
+```
+readmill: samtools sort -@ 3 -m 1G -o sorted.bam in.bam
+readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
+```
+
+`readmill samtools sort --help` lists the options of a subcommand, and what becomes of each.
+
+## Rules
+
+- A line is read by the tool's own grammar: outputs without a flag, clusters of letters, long names cut short, `NAME=value`,
+  `--arguments_file`, `null`, lists in files.
+- An option that could change a result is obeyed or refused, never ignored. A refusal names the native way, where there is one.
+- Threads: `samtools -@ N` are N threads and one; without it there is one, as in samtools. `bwa -t` is the total. Picard and
+  GATK have no such option: readmill takes what the process may use.
+- Memory: `samtools sort -m` counts for each thread, and becomes their sum. `-Xmx`, of 1 GiB and more, becomes `-m`.
+- Compression: level 6 for samtools, 5 for Picard, 2 for GATK (its launcher sets it), unless the line says another.
+- Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
+- Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
+- `readmill samtools markdup` is refused, since its rules are not Picard's; `--as-picard` marks by Picard's rules.
+- The results are those of the tool, but for the rows 160 to 170 of [parity](parity.md), and others that it lists for the native commands.
+";
+
+/// Numbers of options by what becomes of them.
+#[derive(Default)]
+struct Numbers {
+    native: usize,
+    harmless: usize,
+    by_value: usize,
+    refused: usize,
+}
+
+impl Numbers {
+    fn of(command: &Command) -> Self {
+        let mut numbers = Numbers::default();
+        for option in options(command) {
+            match option.does {
+                Does::Words(_) | Does::WordsIfFalse(_) | Does::Built(_) => numbers.native += 1,
+                Does::Harmless(_) => numbers.harmless += 1,
+                Does::Only(..) => numbers.by_value += 1,
+                Does::Refused(..) => numbers.refused += 1,
+            }
+        }
+        numbers
+    }
+}
+
+fn options(command: &Command) -> impl Iterator<Item = &'static Opt> {
+    command.options.iter().flat_map(|group| group.iter())
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
+
+fn page() -> String {
+    let mut text = format!(
+        "{BEGIN}\n## Subcommands\n\n| line | options that become native | that change no result | of which some values are taken \
+         | refused |\n|---|--:|--:|--:|--:|\n"
+    );
+    let mut all = Numbers::default();
+    for (tool, command) in commands() {
+        if let Make::Refused(_, way) = command.make {
+            text += &format!("| `{tool} {}` | refused: {} | | | all |\n", command.name, cell(way));
+            continue;
+        }
+        let Numbers { native, harmless, by_value, refused } = Numbers::of(command);
+        text +=
+            &format!("| `{tool} {}` | {native} | {harmless} | {by_value} | {refused} |\n", command.name);
+        all.native += native;
+        all.harmless += harmless;
+        all.by_value += by_value;
+        all.refused += refused;
+    }
+    let Numbers { native, harmless, by_value, refused } = all;
+    text += &format!("| all | {native} | {harmless} | {by_value} | {refused} |\n");
+    for (tool, command) in commands() {
+        text += &format!("\n## {tool} {}\n\n", command.name);
+        if let Make::Refused(why, way) = command.make {
+            text += &format!("Not taken, with any option: {}. Instead: {}.\n", cell(why), cell(way));
+            continue;
+        }
+        text += "| option | what becomes of it |\n|---|---|\n";
+        for option in options(command) {
+            let names: Vec<String> = option.names().map(|name| format!("`{name}`")).collect();
+            text += &format!("| {} | {} |\n", names.join(", "), cell(&option.becomes()));
+        }
+    }
+    text
+}
+
+/// All subcommands; bwa-mem2 has those of bwa.
+fn commands() -> impl Iterator<Item = (&'static str, &'static Command)> {
+    let tools = TOOLS.iter().filter(|tool| tool.name != "bwa-mem2");
+    tools.flat_map(|tool| tool.commands.iter().map(|command| (tool.name, command)))
+}
+
+#[test]
+fn the_page_is_what_the_tables_say() {
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(PAGE, page()).expect("the page is written");
+    }
+    let found = std::fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(found == page(), "write it again: {WRITE}=1 cargo test --bin readmill fronts");
+}

@@ -1,0 +1,145 @@
+//! The front of elPrep.
+
+use std::path::Path;
+
+use readmill_record::Result;
+
+use super::grammar::{Given, Grammar, Opt, Takes};
+use super::line::{Line, format_of_name, standard_stream};
+use super::tool::{Before, Command, Make, Tool};
+
+pub const TOOL: Tool = Tool {
+    name: "elprep",
+    aliases: &[],
+    version: "5.1.3",
+    commands: COMMANDS,
+    before: |_| Ok(Before::default()),
+};
+
+const COMMANDS: &[Command] = &[
+    Command { name: "filter", grammar: GO, options: &[STEPS, FILTER], make: Make::Line(filter) },
+    Command { name: "sfm", grammar: GO, options: &[STEPS, SFM], make: Make::Line(filter) },
+    Command { name: "split", grammar: GO, options: &[], make: Make::Refused(NOT_SPLIT, SPLIT_WAY) },
+    Command { name: "merge", grammar: GO, options: &[], make: Make::Refused(NOT_SPLIT, MERGE_WAY) },
+];
+
+const GO: Grammar = Grammar::Go { operands: 2 };
+
+const NOT_SPLIT: &str =
+    "readmill needs no split files to stay within its memory, and has no spread file";
+const SPLIT_WAY: &str = "readmill prep does all in one run; readmill split IN --by contigs -o PREFIX writes files by contigs";
+const MERGE_WAY: &str =
+    "readmill prep does all in one run; readmill merge a.bam b.bam -o OUT merges files";
+
+const NO_CALLER: &str = "readmill calls no variants";
+const LATER: &str = "it belongs to --haplotypecaller, which is refused";
+
+/// Steps of filter and sfm.
+#[rustfmt::skip] // a row is a line
+const STEPS: &[Opt] = &[
+    Opt::built("--output-type", Takes::Value, "-O"),
+    Opt::native("--replace-reference-sequences", Takes::Value, "--sequence-dictionary"),
+    Opt::native("--filter-unmapped-reads", Takes::Nothing, "--drop-unmapped"),
+    Opt::native("--filter-unmapped-reads-strict", Takes::Nothing, "--drop-unmapped-strict"),
+    Opt::native("--filter-mapping-quality", Takes::Value, "--min-mapq"),
+    Opt::native("--filter-non-exact-mapping-reads", Takes::Nothing, "--exact-mapping"),
+    Opt::native("--filter-non-exact-mapping-reads-strict", Takes::Nothing, "--exact-mapping-strict"),
+    Opt::native("--filter-non-overlapping-reads", Takes::Value, "--overlap"),
+    Opt::native("--replace-read-group", Takes::Value, "--read-group"),
+    Opt::built("--mark-duplicates", Takes::Nothing, "--mark-duplicates --duplicate-mode coordinate; ties are Picard's (row 163 of parity)"),
+    Opt::native("--mark-optical-duplicates", Takes::Value, "--metrics"),
+    Opt::native("--optical-duplicates-pixel-distance", Takes::Value, "--optical-distance"),
+    Opt::native("--remove-duplicates", Takes::Nothing, "--remove-duplicates"),
+    Opt::native("--remove-optional-fields", Takes::Value, "--remove-optional-fields"),
+    Opt::native("--keep-optional-fields", Takes::Value, "--keep-optional-fields"),
+    Opt::built("--sorting-order", Takes::Value, "--sort coordinate or lexicographic; keep is the default; unknown and unsorted are refused"),
+    Opt::native("--clean-sam", Takes::Nothing, "--clean-sam"),
+    Opt::built("--reference", Takes::Value, "--reference; for X.elfasta the FASTA file beside it"),
+    Opt::native("--quantize-levels", Takes::Value, "--quantize-quals"),
+    Opt::native("--sqq", Takes::Value, "--static-quantized-quals"),
+    Opt::native("--max-cycle", Takes::Value, "--maximum-cycle-value"),
+    Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites the VCF or BED file beside it"),
+    Opt::refused("--haplotypecaller", Takes::Value, "calls variants", NO_CALLER),
+    Opt::harmless("--reference-confidence", Takes::Value, LATER),
+    Opt::harmless("--sample-name", Takes::Value, LATER),
+    Opt::harmless("--activity-profile", Takes::Value, LATER),
+    Opt::harmless("--assembly-regions", Takes::Value, LATER),
+    Opt::harmless("--assembly-region-padding", Takes::Value, LATER),
+    Opt::refused("--target-regions", Takes::Value, "drops reads elsewhere once duplicates are marked", "readmill prep --overlap BED drops them before; --bqsr-intervals BED counts reads there alone"),
+    Opt::native("--nr-of-threads", Takes::Value, "-@"),
+    Opt::harmless("--timed", Takes::Nothing, "messages alone"),
+    Opt::harmless("--log-path", Takes::Value, "messages go to standard error"),
+];
+
+#[rustfmt::skip] // a row is a line
+const FILTER: &[Opt] = &[Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 164 of parity)")];
+
+#[rustfmt::skip] // a row is a line
+const SFM: &[Opt] = &[
+    Opt::built("--bqsr", Takes::Value, "--bqsr --bqsr-table TABLE; qualities are GATK's (row 164 of parity)"),
+    Opt::harmless("--intermediate-files-output-prefix", Takes::Value, "there are no such files"),
+    Opt::harmless("--intermediate-files-output-type", Takes::Value, "there are no such files"),
+    Opt::native("--tmp-path", Takes::Value, "--temp-dir"),
+    Opt::harmless("--single-end", Takes::Nothing, "nothing is split"),
+    Opt::harmless("--contig-group-size", Takes::Value, "nothing is split"),
+];
+
+fn filter(given: &Given) -> Result<Line> {
+    let [input, output] = &given.operands[..] else {
+        return Err(given.refuse("give one input and one output"));
+    };
+    let mut line = Line::new("prep");
+    line.add(given.native_words());
+    if given.has("--mark-duplicates") {
+        line.add(["--mark-duplicates", "--duplicate-mode", "coordinate"]);
+    } else if given.has("--mark-optical-duplicates") {
+        return Err(given.refuse("--mark-optical-duplicates needs --mark-duplicates"));
+    }
+    match given.value("--sorting-order").unwrap_or("keep") {
+        "keep" => {}
+        "coordinate" => drop(line.add(["--sort", "coordinate"])),
+        "queryname" => drop(line.add(["--sort", "lexicographic"])),
+        order => {
+            return Err(given
+                .refuse(&format!(
+                    "--sorting-order {order} is not supported: it changes the header alone"
+                ))
+                .hint("readmill takes keep, coordinate and queryname"));
+        }
+    }
+    if let Some(table) = given.value("--bqsr") {
+        line.add(["--bqsr", "--bqsr-table", table]);
+    }
+    if let Some(reference) = given.value("--reference") {
+        line.flag(
+            "--reference",
+            Some(&beside(given, reference, "elfasta", &["fasta", "fa", "fasta.gz", "fa.gz"])?),
+        );
+    }
+    for sites in given.value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
+        line.flag(
+            "--known-sites",
+            Some(&beside(given, sites.trim(), "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"])?),
+        );
+    }
+    let output = standard_stream(output);
+    line.flag("-o", Some(output)).add(["--no-index"]);
+    let format = given.value("--output-type").map(str::to_ascii_lowercase);
+    let unnamed = (format_of_name(output).is_none() && output != "-").then(|| "bam".to_string());
+    line.flag("-O", format.or(unnamed).as_deref());
+    line.operands([standard_stream(input)]);
+    Ok(line)
+}
+
+/// The file that elPrep's own was made from, which stands beside it under one of these ends.
+fn beside(given: &Given, path: &str, end: &str, others: &[&str]) -> Result<String> {
+    let Some(stem) = path.strip_suffix(end) else { return Ok(path.to_string()) };
+    let found =
+        others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists());
+    found.ok_or_else(|| {
+        let names: Vec<String> = others.iter().map(|other| format!("{stem}{other}")).collect();
+        given
+            .refuse(&format!("readmill cannot read {path}, and there is none of {}", names.join(", ")))
+            .hint("give the file that it was made from")
+    })
+}

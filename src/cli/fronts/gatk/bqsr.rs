@@ -1,0 +1,143 @@
+//! BaseRecalibrator, ApplyBQSR, GatherBQSRReports and AnalyzeCovariates.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::line::{Line, htsjdk_output, standard_stream};
+use super::super::tool::Command;
+use super::shared::{COMMON, LEVEL, READS, command, common};
+
+pub const BASE_RECALIBRATOR: Command =
+    command("BaseRecalibrator", &[TABLE, NO_OUTPUT, READS, COMMON], base_recalibrator);
+
+const NOT_COUNTED: &str = "readmill counts bases by their own qualities";
+
+#[rustfmt::skip] // a row is a line
+const TABLE: &[Opt] = &[
+    Opt::built("-I --input", Takes::Files, "the inputs"),
+    Opt::native("--known-sites", Takes::Values, "--known-sites"),
+    Opt::native("-O --output", Takes::Value, "-o"),
+    Opt::native("-R --reference", Takes::Value, "--reference"),
+    Opt::refused("--binary-tag-name", Takes::Value, "reads qualities of insertions and deletions from fields", ""),
+    Opt::harmless("--bqsr-baq-gap-open-penalty", Takes::Value, "BAQ is off"),
+    Opt::built("--default-base-qualities", Takes::Value, "--default-base-qualities; -1 is the default"),
+    Opt::only("--deletions-default-quality", Takes::Value, &["45"], "sets qualities of deletions", NOT_COUNTED),
+    Opt::only("--insertions-default-quality", Takes::Value, &["45"], "sets qualities of insertions", NOT_COUNTED),
+    Opt::only("--mismatches-default-quality", Takes::Value, &["-1"], "sets qualities of bases", NOT_COUNTED),
+    Opt::native("-XL --exclude-intervals", Takes::Values, "--exclude-intervals"),
+    Opt::native("-ics --indels-context-size", Takes::Value, "--indels-context-size"),
+    Opt::only("-ixp --interval-exclusion-padding", Takes::Value, &["0"], "widens excluded intervals", "bedtools slop, before"),
+    Opt::native("-ip --interval-padding", Takes::Value, "--interval-padding"),
+    Opt::native("-L --intervals", Takes::Values, "--intervals"),
+    Opt::native("--low-quality-tail", Takes::Value, "--low-quality-tail"),
+    Opt::native("-max-cycle --maximum-cycle-value", Takes::Value, "--maximum-cycle-value"),
+    Opt::native("-mcs --mismatches-context-size", Takes::Value, "--mismatches-context-size"),
+    Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
+    Opt::native("--quantizing-levels", Takes::Value, "--quantizing-levels"),
+    Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
+];
+
+/// Options of an output of reads, where a table is written.
+#[rustfmt::skip] // a row is a line
+const NO_OUTPUT: &[Opt] = &[
+    Opt::harmless("--add-output-sam-program-record", Takes::Truth, "no reads are written"),
+    Opt::harmless("-OBI --create-output-bam-index", Takes::Truth, "no reads are written"),
+    Opt::harmless("-OBM --create-output-bam-md5", Takes::Truth, "no reads are written"),
+];
+
+fn base_recalibrator(given: &Given) -> Result<Line> {
+    for needed in ["--input", "--known-sites", "--output", "--reference"] {
+        given.needed(needed)?;
+    }
+    // (GATK counts where no file has a site, and says nothing: row 128 of parity.)
+    let mut line = Line::new("bqsr table --allow-empty");
+    line.add(given.native_words());
+    let default = given.value("--default-base-qualities").filter(|&quality| quality != "-1");
+    line.flag("--default-base-qualities", default);
+    common(&mut line, given);
+    line.operands(given.all("--input"));
+    Ok(line)
+}
+
+pub const APPLY_BQSR: Command = command("ApplyBQSR", &[APPLY, READS, COMMON], apply_bqsr);
+
+#[rustfmt::skip] // a row is a line
+const APPLY: &[Opt] = &[
+    Opt::built("-bqsr --bqsr-recal-file", Takes::Value, "--bqsr-table"),
+    Opt::built("-I --input", Takes::Files, "the inputs"),
+    Opt::built("-O --output", Takes::Value, "-o"),
+    Opt::unless("--add-output-sam-program-record", "--no-PG"),
+    Opt::native("--allow-missing-read-group", Takes::Truth, "--allow-missing-read-group"),
+    Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bai; --no-index if false"),
+    Opt::native("-OBM --create-output-bam-md5", Takes::Truth, "--md5"),
+    Opt::native("--emit-original-quals", Takes::Truth, "--emit-original-quals"),
+    Opt::refused("-XL --exclude-intervals", Takes::Values, "drops reads of some regions", "readmill prep --bqsr-apply TABLE --overlap BED"),
+    Opt::native("--global-qscore-prior", Takes::Value, "--global-qscore-prior"),
+    Opt::only("-ixp --interval-exclusion-padding", Takes::Value, &["0"], "widens excluded intervals", ""),
+    Opt::only("-ip --interval-padding", Takes::Value, &["0"], "widens intervals", "bedtools slop, before"),
+    Opt::built("-L --intervals", Takes::Values, "prep --overlap, of one file; a region is refused"),
+    Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
+    Opt::native("--quantize-quals", Takes::Value, "--quantize-quals"),
+    Opt::native("-R --reference", Takes::Value, "--reference"),
+    Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
+    Opt::native("--round-down-quantized", Takes::Truth, "--round-down-quantized"),
+    Opt::native("--static-quantized-quals", Takes::Values, "--static-quantized-quals"),
+];
+
+fn apply_bqsr(given: &Given) -> Result<Line> {
+    let (table, output) = (given.needed("--bqsr-recal-file")?, given.needed("--output")?);
+    given.needed("--input")?;
+    let regions: Vec<&str> = given.all("--intervals").collect();
+    let mut line = match regions[..] {
+        [] => {
+            let mut line = Line::new("bqsr apply");
+            line.flag("--bqsr-table", Some(table));
+            line
+        }
+        [file] if std::path::Path::new(file).is_file() => {
+            let mut line = Line::new("prep");
+            line.flag("--bqsr-apply", Some(table)).flag("--overlap", Some(file));
+            line
+        }
+        _ => {
+            return Err(given.refuse("-L takes one file here: reads of regions are chosen by it").hint(
+                "readmill view -u IN REGION … | readmill bqsr apply - --bqsr-table TABLE -o OUT",
+            ));
+        }
+    };
+    line.add(["--gatk-drop-malformed"]).add(given.native_words());
+    common(&mut line, given);
+    let is_indexed = given.value("--create-output-bam-index") != Some("false");
+    htsjdk_output(&mut line, output, LEVEL, is_indexed);
+    line.operands(given.all("--input").map(standard_stream));
+    Ok(line)
+}
+
+pub const GATHER_BQSR_REPORTS: Command = command("GatherBQSRReports", &[GATHER, COMMON], |given| {
+    given.needed("--input")?;
+    let mut line = Line::new("bqsr gather");
+    line.flag("-o", Some(given.needed("--output")?)).operands(given.all("--input"));
+    Ok(line)
+});
+
+#[rustfmt::skip] // a row is a line
+const GATHER: &[Opt] = &[
+    Opt::built("-I --input", Takes::Files, "the tables"),
+    Opt::built("-O --output", Takes::Value, "-o"),
+];
+
+pub const ANALYZE_COVARIATES: Command = command("AnalyzeCovariates", &[COVARIATES, COMMON], |given| {
+    let mut line = Line::new("bqsr plot-data");
+    line.add(given.native_words()).flag("-o", Some(given.needed("--intermediate-csv-file")?));
+    Ok(line)
+});
+
+#[rustfmt::skip] // a row is a line
+const COVARIATES: &[Opt] = &[
+    Opt::native("-after --after-report-file", Takes::Value, "--after"),
+    Opt::native("-before --before-report-file", Takes::Value, "--before"),
+    Opt::native("-bqsr --bqsr-recal-file", Takes::Value, "--table"),
+    Opt::harmless("--ignore-last-modification-times", Takes::Truth, "times of files are not compared"),
+    Opt::built("-csv --intermediate-csv-file", Takes::Value, "-o"),
+    Opt::refused("-plots --plots-report-file", Takes::Value, "draws plots by R", "-csv writes what they are drawn from"),
+];

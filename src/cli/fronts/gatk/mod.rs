@@ -1,0 +1,47 @@
+//! The front of GATK.
+
+mod bqsr;
+mod shared;
+mod spark;
+
+use readmill_record::{Error, Result};
+
+use super::picard;
+use super::tool::{Before, Command, Tool};
+use shared::LEVEL;
+
+pub const TOOL: Tool =
+    Tool { name: "gatk", aliases: &[], version: "4.6.2.0", commands: COMMANDS, before };
+
+/// (Picard's tools within GATK take `NAME=value`, too.)
+const COMMANDS: &[Command] = &[
+    bqsr::BASE_RECALIBRATOR,
+    bqsr::APPLY_BQSR,
+    bqsr::GATHER_BQSR_REPORTS,
+    bqsr::ANALYZE_COVARIATES,
+    picard::MARK_DUPLICATES,
+    picard::SORT_SAM,
+    spark::MARK_DUPLICATES_SPARK,
+];
+
+/// Takes away the options of GATK's launcher: `--java-options`, wherever they stand, and what follows `--`.
+fn before(words: &mut Vec<String>) -> Result<Before> {
+    let mut java = Vec::new();
+    while let Some(at) = words.iter().position(|word| word.starts_with("--java-options")) {
+        let word = words.remove(at);
+        match word.split_once('=') {
+            Some((_, options)) => java.push(options.to_string()),
+            None if at < words.len() => java.push(words.remove(at)),
+            None => return Err(Error::usage("gatk --java-options needs a value")),
+        }
+    }
+    if let Some(at) = words.iter().position(|word| word == "--") {
+        // Options of Spark behind -- are options like others.
+        words.remove(at);
+    }
+    let options: Vec<String> =
+        java.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
+    let mut before = picard::of_java(&options);
+    before.level.get_or_insert_with(|| LEVEL.to_string());
+    Ok(before)
+}

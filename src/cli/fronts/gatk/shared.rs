@@ -1,0 +1,100 @@
+//! Options that many tools of GATK have.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Grammar, Opt, Takes};
+use super::super::line::Line;
+use super::super::tool::{Command, Make};
+
+/// The level of BAM files that GATK's launcher sets.
+pub const LEVEL: &str = "2";
+
+pub const fn command(
+    name: &'static str,
+    options: &'static [&'static [Opt]],
+    make: fn(&Given) -> Result<Line>,
+) -> Command {
+    Command { name, grammar: Grammar::Barclay { legacy: false }, options, make: Make::Line(make) }
+}
+
+/// Options of every tool.
+#[rustfmt::skip] // a row is a line
+pub const COMMON: &[Opt] = &[
+    Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
+    Opt::harmless("--gatk-config-file", Takes::Value, "settings of Java"),
+    Opt::harmless("-gcs-retries --gcs-max-retries", Takes::Value, "readmill reads files"),
+    Opt::harmless("--gcs-project-for-requester-pays", Takes::Value, "readmill reads files"),
+    Opt::built("-h --help", Takes::Truth, "this table"),
+    Opt::built("--QUIET", Takes::Truth, "--quiet"),
+    Opt::built("--tmp-dir", Takes::Value, "--temp-dir"),
+    Opt::harmless("-jdk-deflater --use-jdk-deflater", Takes::Truth, "the codec of Java"),
+    Opt::harmless("-jdk-inflater --use-jdk-inflater", Takes::Truth, "the codec of Java"),
+    Opt::harmless("--verbosity", Takes::Value, "messages alone"),
+    Opt::built("--version", Takes::Truth, "the version"),
+    Opt::harmless("--showHidden", Takes::Truth, "help alone"),
+];
+
+const NO_FILTER: &str = "readmill filter FILTERS, before";
+
+/// Options of tools that walk over reads.
+#[rustfmt::skip] // a row is a line
+pub const READS: &[Opt] = &[
+    Opt::harmless("--add-output-vcf-command-line", Takes::Truth, "no VCF is written"),
+    Opt::harmless("-CIPB --cloud-index-prefetch-buffer", Takes::Value, "readmill reads files"),
+    Opt::harmless("-CPB --cloud-prefetch-buffer", Takes::Value, "readmill reads files"),
+    Opt::harmless("-OVI --create-output-variant-index", Takes::Truth, "no VCF is written"),
+    Opt::harmless("-OVM --create-output-variant-md5", Takes::Truth, "no VCF is written"),
+    Opt::harmless("--max-variants-per-shard", Takes::Value, "no VCF is written"),
+    Opt::harmless("--sites-only-vcf-output", Takes::Truth, "no VCF is written"),
+    Opt::harmless("-DBIC --disable-bam-index-caching", Takes::Truth, "no index is read"),
+    Opt::refused("-DF --disable-read-filter", Takes::Values, "takes reads that the tool leaves out", ""),
+    Opt::harmless("--disable-sequence-dictionary-validation", Takes::Truth, "readmill checks contigs that it compares"),
+    Opt::harmless("-imr --interval-merging-rule", Takes::Value, "intervals count as what they cover together"),
+    Opt::only("-isr --interval-set-rule", Takes::Value, &["UNION"], "takes what intervals have in common", "bedtools intersect, before"),
+    Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", NO_FILTER),
+    Opt::harmless("-LE --lenient", Takes::Truth, "readmill reads sites leniently"),
+    Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),
+    Opt::harmless("--read-index", Takes::Values, "no index is read"),
+    Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
+    Opt::harmless("--seconds-between-progress-updates", Takes::Value, "messages alone"),
+    Opt::refused("--sequence-dictionary", Takes::Value, "takes another dictionary than the reference's", ""),
+    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that the tool leaves out", ""),
+    Opt::harmless("--ambig-filter-bases", Takes::Value, OF_FILTER),
+    Opt::harmless("--ambig-filter-frac", Takes::Value, OF_FILTER),
+    Opt::harmless("--max-clipped-bases", Takes::Value, OF_FILTER),
+    Opt::harmless("--read-filter-max-hmer", Takes::Value, OF_FILTER),
+    Opt::harmless("--max-fragment-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--min-fragment-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--keep-intervals", Takes::Values, OF_FILTER),
+    Opt::harmless("--read-filter-expression", Takes::Values, OF_FILTER),
+    Opt::harmless("--library", Takes::Values, OF_FILTER),
+    Opt::harmless("--maximum-mapping-quality", Takes::Value, OF_FILTER),
+    Opt::harmless("--minimum-mapping-quality", Takes::Value, OF_FILTER),
+    Opt::harmless("--mate-too-distant-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--dont-require-soft-clips-both-ends", Takes::Truth, OF_FILTER),
+    Opt::harmless("--filter-too-short", Takes::Value, OF_FILTER),
+    Opt::harmless("--platform-filter-name", Takes::Values, OF_FILTER),
+    Opt::harmless("--black-listed-lanes", Takes::Values, OF_FILTER),
+    Opt::harmless("--read-group-black-list", Takes::Values, OF_FILTER),
+    Opt::harmless("--keep-read-group", Takes::Value, OF_FILTER),
+    Opt::harmless("--max-read-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--min-read-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--read-name", Takes::Values, OF_FILTER),
+    Opt::harmless("--keep-reverse-strand-only", Takes::Truth, OF_FILTER),
+    Opt::harmless("--read-filter-tag", Takes::Value, OF_FILTER),
+    Opt::harmless("--read-filter-tag-comp", Takes::Value, OF_FILTER),
+    Opt::harmless("--read-filter-tag-op", Takes::Value, OF_FILTER),
+    Opt::harmless("--sample", Takes::Values, OF_FILTER),
+    Opt::harmless("--max-soft-clipped-leading-trailing-ratio", Takes::Value, OF_FILTER),
+    Opt::harmless("--max-soft-clipped-ratio", Takes::Value, OF_FILTER),
+];
+
+const OF_FILTER: &str = "it belongs to a filter of --read-filter, which is refused";
+
+/// Words of every tool.
+pub fn common(line: &mut Line, given: &Given) {
+    if given.has("--QUIET") {
+        line.add(["--quiet"]);
+    }
+    line.flag("--temp-dir", given.value("--tmp-dir"));
+}

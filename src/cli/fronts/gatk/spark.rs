@@ -1,0 +1,82 @@
+//! MarkDuplicatesSpark.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::line::{Line, htsjdk_output};
+use super::super::tool::Command;
+use super::shared::{COMMON, LEVEL, READS, command, common};
+
+pub const MARK_DUPLICATES_SPARK: Command =
+    command("MarkDuplicatesSpark", &[OPTIONS, FLOW, SPARK, READS, COMMON], mark_duplicates_spark);
+
+#[rustfmt::skip] // a row is a line
+const OPTIONS: &[Opt] = &[
+    Opt::built("-I --input", Takes::Files, "the inputs"),
+    Opt::built("-O --output", Takes::Value, "-o, sorted by coordinate"),
+    Opt::native("-M --metrics-file", Takes::Value, "--metrics"),
+    Opt::native("-R --reference", Takes::Value, "--reference"),
+    Opt::unless("--add-output-sam-program-record", "--no-PG"),
+    Opt::refused("--allow-multiple-sort-orders-in-input", Takes::Truth, "takes inputs of several orders", "readmill sort -N of each, before"),
+    Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bam.bai; --no-index if false"),
+    Opt::harmless("--create-output-bam-splitting-index", Takes::Truth, "an index for Hadoop"),
+    Opt::refused("--do-not-mark-unmapped-mates", Takes::Truth, "marks mapped reads alone", "readmill prep --sort coordinate --mark-duplicates --duplicate-mode coordinate"),
+    Opt::native("-DS --duplicate-scoring-strategy", Takes::Value, "--scoring-strategy"),
+    Opt::native("--duplicate-tagging-policy", Takes::Value, "--tag-duplicates"),
+    Opt::native("--optical-duplicate-pixel-distance", Takes::Value, "--optical-distance"),
+    Opt::native("--read-name-regex", Takes::Value, "--read-names"),
+    Opt::native("--remove-all-duplicates", Takes::Truth, "--remove-duplicates"),
+    Opt::native("--remove-sequencing-duplicates", Takes::Truth, "--remove-optical-duplicates"),
+    Opt::harmless("--treat-unsorted-as-querygroup-ordered", Takes::Truth, "readmill looks whether reads stand together"),
+    Opt::refused("-XL --exclude-intervals", Takes::Values, "drops reads of some regions", ""),
+    Opt::refused("-L --intervals", Takes::Values, "keeps reads of some regions alone", "readmill prep --overlap BED --sort coordinate --mark-duplicates"),
+    Opt::harmless("-ixp --interval-exclusion-padding", Takes::Value, "it belongs to --exclude-intervals"),
+    Opt::harmless("-ip --interval-padding", Takes::Value, "it belongs to --intervals"),
+];
+
+const OF_FLOW: &str = "it belongs to --flowbased";
+
+/// Options of flow-based reads. All but the first have no effect without it.
+#[rustfmt::skip] // a row is a line
+const FLOW: &[Opt] = &[
+    Opt::refused("--flowbased", Takes::Truth, "marks flow-based reads", "readmill has no rules for flow-based reads"),
+    Opt::harmless("--flow-end-pos-uncertainty", Takes::Value, OF_FLOW),
+    Opt::harmless("--flow-q-is-known-end", Takes::Truth, OF_FLOW),
+    Opt::harmless("--flow-quality-sum-strategy", Takes::Truth, OF_FLOW),
+    Opt::harmless("--flow-skip-start-homopolymers", Takes::Value, OF_FLOW),
+    Opt::harmless("--single-end-reads-clipping-is-end", Takes::Truth, OF_FLOW),
+    Opt::harmless("--single-end-reads-end-position-significant", Takes::Truth, OF_FLOW),
+];
+
+/// Options of Spark itself.
+#[rustfmt::skip] // a row is a line
+const SPARK: &[Opt] = &[
+    Opt::harmless("--bam-partition-size", Takes::Value, "a setting of Spark"),
+    Opt::harmless("--conf", Takes::Values, "a setting of Spark"),
+    Opt::harmless("--num-reducers", Takes::Value, "a setting of Spark"),
+    Opt::harmless("--output-shard-tmp-dir", Takes::Value, "a setting of Spark"),
+    Opt::harmless("--program-name", Takes::Value, "a setting of Spark"),
+    Opt::refused("--sharded-output", Takes::Truth, "writes many files", "--out-parts N of readmill prep"),
+    Opt::built("--spark-master", Takes::Value, "-@ N of local[N]"),
+    Opt::harmless("--spark-runner", Takes::Value, "a setting of Spark"),
+    Opt::harmless("--spark-verbosity", Takes::Value, "messages alone"),
+    Opt::harmless("--splitting-index-granularity", Takes::Value, "an index for Hadoop"),
+    Opt::harmless("--use-nio", Takes::Truth, "readmill reads files"),
+];
+
+fn mark_duplicates_spark(given: &Given) -> Result<Line> {
+    let output = given.needed("--output")?;
+    given.needed("--input")?;
+    let mut line = Line::new("prep --sort coordinate --mark-duplicates");
+    line.add(given.native_words());
+    let master = given.value("--spark-master").and_then(|master| master.strip_prefix("local["));
+    let threads = master.and_then(|rest| rest.strip_suffix(']')).filter(|&number| number != "*");
+    line.flag("-@", threads);
+    common(&mut line, given);
+    let is_indexed = given.value("--create-output-bam-index") != Some("false");
+    htsjdk_output(&mut line, output, LEVEL, is_indexed);
+    // (Spark calls the index OUT.bam.bai.)
+    line.renamed = None;
+    line.operands(given.all("--input"));
+    Ok(line)
+}

@@ -1,0 +1,177 @@
+//! The native line that a front writes.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use super::grammar::Given;
+
+/// A native command line, and what happens when it has run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The words behind `readmill`.
+    pub words: Vec<String>,
+    /// An index that gets another name in the end, if it was written.
+    pub renamed: Option<(PathBuf, PathBuf)>,
+}
+
+impl Line {
+    /// A line that begins with these words.
+    pub fn new(words: &str) -> Self {
+        Line { words: words.split(' ').map(str::to_string).collect(), renamed: None }
+    }
+
+    /// Adds words.
+    pub fn add<W: Into<String>>(&mut self, words: impl IntoIterator<Item = W>) -> &mut Self {
+        self.words.extend(words.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a flag with a value, if there is one.
+    pub fn flag(&mut self, flag: &str, value: Option<&str>) -> &mut Self {
+        if let Some(value) = value {
+            self.add([flag, value]);
+        }
+        self
+    }
+
+    /// Adds operands; those that look like flags come behind `--`.
+    pub fn operands<'a>(&mut self, operands: impl IntoIterator<Item = &'a str>) -> &mut Self {
+        let operands: Vec<&str> = operands.into_iter().map(standard_stream).collect();
+        if operands.iter().any(|word| word.len() > 1 && word.starts_with('-')) {
+            self.add(["--"]);
+        }
+        self.add(operands)
+    }
+}
+
+/// `-` for the names of standard input and output.
+pub fn standard_stream(path: &str) -> &str {
+    match path {
+        "/dev/stdin" | "/dev/stdout" => "-",
+        _ => path,
+    }
+}
+
+/// A format that is asked for, and options of it.
+#[derive(Default)]
+struct Asked {
+    format: Option<String>,
+    style: Vec<String>,
+    level: Option<String>,
+}
+
+impl Asked {
+    fn option(&mut self, given: &Given, option: &str) -> Result<()> {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        match (name, value) {
+            ("level", level) => self.level = Some(level.to_string()),
+            ("version", version) => self.style.push(format!("version={version}")),
+            ("no_ref", "" | "1") => self.style.push("no-ref".to_string()),
+            ("fast" | "normal" | "small" | "archive", "" | "1") => self.style.push(name.to_string()),
+            ("no_ref", "0") | ("nthreads", _) => {}
+            _ => {
+                return Err(given.refuse(&format!("the format option {option} is not supported")).hint(
+                    "readmill takes level, version, no_ref, and the profiles fast, normal, small and archive",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which level is written where none is asked for.
+pub const SAMTOOLS_LEVEL: &str = "6";
+
+/// Adds output, format, level and index as samtools takes them. `formats` are values of `-O`, `options` of `--output-fmt-option`.
+pub fn samtools_output(
+    line: &mut Line,
+    given: &Given,
+    output: &str,
+    format: Option<&str>,
+    level: Option<&str>,
+) -> Result<()> {
+    let mut asked = Asked { level: level.map(str::to_string), ..Asked::default() };
+    if let Some(text) = format {
+        let mut words = text.split(',');
+        asked.format = words.next().map(str::to_ascii_lowercase);
+        words.try_for_each(|option| asked.option(given, option))?;
+    }
+    let options: Vec<&str> = given.all("--output-fmt-option").collect();
+    options.into_iter().try_for_each(|option| asked.option(given, option))?;
+    let (output, index) = match output.split_once("##idx##") {
+        Some((output, index)) => (output, Some(index)),
+        None => (output, None),
+    };
+    let output = standard_stream(output);
+    let named = format_of_name(output);
+    if asked.format.is_none() && (!asked.style.is_empty() || named.is_none() && output != "-") {
+        asked.format = Some(named.unwrap_or("bam").to_string());
+    }
+    let written = asked.format.as_deref().or(named).unwrap_or("bam").to_string();
+    line.flag("-o", Some(output));
+    if let Some(format) = asked.format {
+        let words: Vec<String> = std::iter::once(format).chain(asked.style).collect();
+        line.flag("-O", Some(&words.join(",")));
+    }
+    if written != "sam" {
+        let usual = (written == "bam").then_some(SAMTOOLS_LEVEL);
+        line.flag("-l", asked.level.as_deref().or(usual));
+    }
+    if !given.has("--write-index") {
+        line.add(["--no-index"]);
+        return Ok(());
+    }
+    let kind = match index {
+        None if written == "cram" => "",
+        None => "=csi",
+        Some(index) if index == format!("{output}.bai") => "=bai",
+        Some(index) if index == format!("{output}.csi") => "=csi",
+        Some(index) if index == format!("{output}.crai") => "",
+        Some(index) => {
+            return Err(given
+                .refuse(&format!("the index cannot be called {index}"))
+                .hint("an index is called after its file: X.bam.bai, X.bam.csi or X.cram.crai"));
+        }
+    };
+    line.add([format!("--write-index{kind}")]);
+    Ok(())
+}
+
+/// The format that htslib and htsjdk take from a name.
+pub fn format_of_name(path: &str) -> Option<&'static str> {
+    let name = path.to_ascii_lowercase();
+    [(".bam", "bam"), (".sam", "sam"), (".sam.gz", "sam.gz"), (".cram", "cram")]
+        .into_iter()
+        .find_map(|(end, format)| name.ends_with(end).then_some(format))
+}
+
+/// Adds output, format, level and index as Picard and GATK take them. The index is called `out.bai`.
+pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: bool) {
+    let output = standard_stream(output);
+    let named = format_of_name(output);
+    line.flag("-o", Some(output));
+    if named.is_none() && output != "-" {
+        line.add(["-O", "bam"]);
+    }
+    if !matches!(named, Some("sam")) {
+        line.flag("-l", Some(level));
+    }
+    if !is_indexed {
+        line.add(["--no-index"]);
+    } else if output != "-" && matches!(named, None | Some("bam")) {
+        // (readmill writes an index by itself where the reads are sorted by coordinate, as Picard does.)
+        line.renamed = Some((format!("{output}.bai").into(), Path::new(output).with_extension("bai")));
+    } else if named == Some("cram") {
+        line.add(["--write-index"]);
+    }
+}
+
+/// Total threads for so many additional ones.
+pub fn threads_in_all(given: &Given) -> Result<String> {
+    let additional = given.value("-@").unwrap_or("0");
+    let number: u16 = additional.trim().parse().map_err(|_| {
+        Error::usage(format!("{} -@ {additional}: not a number of threads", given.command))
+    })?;
+    Ok(number.saturating_add(1).to_string())
+}

@@ -1,0 +1,91 @@
+//! MarkDuplicates.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::headers;
+use super::super::line::Line;
+use super::super::tool::Command;
+use super::shared::{COMMON, MD5, REFERENCE, command, common};
+
+pub const MARK_DUPLICATES: Command =
+    command("MarkDuplicates", &[OPTIONS, FLOW, REFERENCE, MD5, COMMON], mark_duplicates);
+
+#[rustfmt::skip] // a row is a line
+const OPTIONS: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Files, "the inputs"),
+    Opt::native("-M --METRICS_FILE", Takes::Value, "--metrics"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o"),
+    Opt::harmless("--ADD_PG_TAG_TO_READS", Takes::Truth, "PG:Z of reads is never changed (row 5 of parity)"),
+    Opt::built("-ASO --ASSUME_SORT_ORDER", Takes::Value, "--duplicate-mode coordinate or template; without it, as the header of the first input says"),
+    Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "--duplicate-mode coordinate"),
+    Opt::native("--BARCODE_TAG", Takes::Value, "--barcode-tag"),
+    Opt::unless("--CLEAR_DT", "--keep-dt"),
+    Opt::refused("-CO --COMMENT", Takes::Values, "adds comments to the header", "leave it out"),
+    Opt::native("--DUPLEX_UMI", Takes::Truth, "--duplex-umi"),
+    Opt::native("-DS --DUPLICATE_SCORING_STRATEGY", Takes::Value, "--scoring-strategy"),
+    Opt::harmless("-MAX_FILE_HANDLES --MAX_FILE_HANDLES_FOR_READ_ENDS_MAP", Takes::Value, "there is one temporary file a directory"),
+    Opt::native("--MAX_OPTICAL_DUPLICATE_SET_SIZE", Takes::Value, "--max-optical-set-size"),
+    Opt::harmless("-MAX_SEQS --MAX_SEQUENCES_FOR_DISK_READ_ENDS_MAP", Takes::Value, "Picard ignores it, too"),
+    Opt::native("--MOLECULAR_IDENTIFIER_TAG", Takes::Value, "--molecular-identifier-tag"),
+    Opt::native("--OPTICAL_DUPLICATE_PIXEL_DISTANCE", Takes::Value, "--optical-distance"),
+    Opt::refused("-PG_COMMAND --PROGRAM_GROUP_COMMAND_LINE", Takes::Value, "sets CL of @PG", "@PG tells the plan of readmill"),
+    Opt::refused("-PG_NAME --PROGRAM_GROUP_NAME", Takes::Value, "sets PN of @PG", "@PG tells the plan of readmill"),
+    Opt::refused("-PG_VERSION --PROGRAM_GROUP_VERSION", Takes::Value, "sets VN of @PG", "@PG tells the plan of readmill"),
+    Opt::refused("-PG --PROGRAM_RECORD_ID", Takes::Value, "sets ID of @PG", "@PG tells the plan of readmill"),
+    Opt::native("--READ_NAME_REGEX", Takes::Value, "--read-names"),
+    Opt::native("--READ_ONE_BARCODE_TAG", Takes::Value, "--read-one-barcode-tag"),
+    Opt::native("--READ_TWO_BARCODE_TAG", Takes::Value, "--read-two-barcode-tag"),
+    Opt::native("--REMOVE_DUPLICATES", Takes::Truth, "--remove-duplicates"),
+    Opt::native("--REMOVE_SEQUENCING_DUPLICATES", Takes::Truth, "--remove-optical-duplicates"),
+    Opt::harmless("--SORTING_COLLECTION_SIZE_RATIO", Takes::Value, "readmill's memory is -m"),
+    Opt::native("--TAG_DUPLICATE_SET_MEMBERS", Takes::Truth, "--tag-duplicate-set-members"),
+    Opt::native("--TAGGING_POLICY", Takes::Value, "--tag-duplicates"),
+];
+
+const NO_FLOW: &str = "readmill has no rules for flow-based reads";
+
+/// Options of flow-based reads. All but the first have no effect without it.
+#[rustfmt::skip] // a row is a line
+const FLOW: &[Opt] = &[
+    Opt::refused("--FLOW_MODE", Takes::Truth, "marks flow-based reads", NO_FLOW),
+    Opt::harmless("--FLOW_DUP_STRATEGY", Takes::Value, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_EFFECTIVE_QUALITY_THRESHOLD", Takes::Value, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_Q_IS_KNOWN_END", Takes::Truth, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_SKIP_FIRST_N_FLOWS", Takes::Value, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_UNPAIRED_END_UNCERTAINTY", Takes::Value, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_UNPAIRED_START_UNCERTAINTY", Takes::Value, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_USE_END_IN_UNPAIRED_READS", Takes::Truth, "it belongs to FLOW_MODE"),
+    Opt::harmless("--FLOW_USE_UNPAIRED_CLIPPED_END", Takes::Truth, "it belongs to FLOW_MODE"),
+];
+
+fn mark_duplicates(given: &Given) -> Result<Line> {
+    let mut line = Line::new("markdup");
+    line.add(given.native_words());
+    given.needed("--METRICS_FILE")?;
+    let inputs: Vec<&str> = given.all("--INPUT").collect();
+    let first = inputs.first().ok_or_else(|| given.refuse("there is no INPUT"))?;
+    let assumed = match given.value("--ASSUME_SORT_ORDER") {
+        Some(order) => Some(order.to_string()),
+        None if given.has("--ASSUME_SORTED") => Some("coordinate".to_string()),
+        None => headers::order(first)?,
+    };
+    let (mode, order) = match assumed.as_deref() {
+        Some("coordinate") => ("coordinate", "coordinate"),
+        Some("queryname") => ("template", "queryname"),
+        Some(other) if given.value("--ASSUME_SORT_ORDER").is_some() => {
+            return Err(
+                given.refuse(&format!("ASSUME_SORT_ORDER {other} is neither coordinate nor queryname"))
+            );
+        }
+        _ => ("auto", "none"),
+    };
+    line.flag("--duplicate-mode", Some(mode));
+    // (Picard merges several inputs in the order that their headers say.)
+    if inputs.len() > 1 && order != "none" {
+        line.flag("--sort", Some(order));
+    }
+    common(&mut line, given, given.needed("--OUTPUT")?)?;
+    line.operands(inputs);
+    Ok(line)
+}

@@ -1,0 +1,167 @@
+//! Tools of Picard that change records: read groups, dictionaries, clips, mates and differences from the reference.
+
+use std::path::Path;
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::headers;
+use super::super::line::Line;
+use super::super::tool::Command;
+use super::shared::{COMMON, MD5, REFERENCE, command, one_input, order};
+
+#[rustfmt::skip] // a row is a line
+const IN_OUT: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Value, "the input"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o"),
+];
+
+pub const ADD_OR_REPLACE_READ_GROUPS: Command = command(
+    "AddOrReplaceReadGroups",
+    &[IN_OUT, READ_GROUP, REFERENCE, MD5, COMMON],
+    add_or_replace_read_groups,
+);
+
+#[rustfmt::skip] // a row is a line
+const READ_GROUP: &[Opt] = &[
+    Opt::built("-ID --RGID", Takes::Value, "ID of --read-group; 1 without it"),
+    Opt::built("-LB --RGLB", Takes::Value, "LB of --read-group"),
+    Opt::built("-PL --RGPL", Takes::Value, "PL of --read-group"),
+    Opt::built("-PU --RGPU", Takes::Value, "PU of --read-group"),
+    Opt::built("-SM --RGSM", Takes::Value, "SM of --read-group"),
+    Opt::built("-CN --RGCN", Takes::Value, "CN of --read-group"),
+    Opt::built("-DS --RGDS", Takes::Value, "DS of --read-group"),
+    Opt::built("-DT --RGDT", Takes::Value, "DT of --read-group"),
+    Opt::built("-FO --RGFO", Takes::Value, "FO of --read-group"),
+    Opt::built("-KS --RGKS", Takes::Value, "KS of --read-group"),
+    Opt::built("-PG --RGPG", Takes::Value, "PG of --read-group"),
+    Opt::built("-PI --RGPI", Takes::Value, "PI of --read-group"),
+    Opt::built("-PM --RGPM", Takes::Value, "PM of --read-group"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; without it the order stays"),
+];
+
+/// The fields of a read group, in the order in which Picard writes them.
+const FIELDS: [&str; 13] =
+    ["ID", "LB", "PL", "SM", "PU", "CN", "DS", "DT", "FO", "KS", "PG", "PI", "PM"];
+
+fn add_or_replace_read_groups(given: &Given) -> Result<Line> {
+    for needed in ["--RGLB", "--RGPL", "--RGPU", "--RGSM"] {
+        given.needed(needed)?;
+    }
+    let mut group = "@RG".to_string();
+    for field in FIELDS {
+        let name = format!("--RG{field}");
+        let usual = (field == "ID").then_some("1");
+        if let Some(value) = given.value(&name).or(usual) {
+            group += &format!("\\t{field}:{value}");
+        }
+    }
+    let mut line = sorted(given, "filter")?;
+    line.flag("--read-group", Some(&group)).add(given.native_words());
+    one_input(&mut line, given)?;
+    Ok(line)
+}
+
+/// `prep --sort`, where another order is asked for, else this command.
+fn sorted(given: &Given, command: &str) -> Result<Line> {
+    let Some(asked) = given.value("--SORT_ORDER") else { return Ok(Line::new(command)) };
+    let order = order(given, asked)?;
+    Ok(if order == "none" { Line::new(command) } else { Line::new(&format!("prep --sort {order}")) })
+}
+
+pub const REORDER_SAM: Command =
+    command("ReorderSam", &[IN_OUT, REORDER, REFERENCE, MD5, COMMON], reorder_sam);
+
+#[rustfmt::skip] // a row is a line
+const REORDER: &[Opt] = &[
+    Opt::built("-SD --SEQUENCE_DICTIONARY", Takes::Value, "--sequence-dictionary; of a FASTA file the .dict beside it"),
+    Opt::refused("-U --ALLOW_CONTIG_LENGTH_DISCORDANCE", Takes::Truth, "accepts contigs of another length", "give the dictionary of the reference that the reads were aligned to"),
+    Opt::built("-S --ALLOW_INCOMPLETE_DICT_CONCORDANCE", Takes::Truth, "reads on contigs that the dictionary lacks are dropped; without it such contigs are an error"),
+];
+
+fn reorder_sam(given: &Given) -> Result<Line> {
+    let (input, dictionary) = (given.needed("--INPUT")?, given.needed("--SEQUENCE_DICTIONARY")?);
+    let dictionary = dictionary_of(dictionary);
+    let lacks_any = match (headers::header(input)?, headers::header(&dictionary)?) {
+        (Some(header), Some(new)) => {
+            let lacking = header.references().iter().find(|old| new.reference_id(&old.name).is_none());
+            lacking.map(|contig| String::from_utf8_lossy(&contig.name).into_owned())
+        }
+        _ => None,
+    };
+    if let Some(name) = lacks_any.filter(|_| !given.has("--ALLOW_INCOMPLETE_DICT_CONCORDANCE")) {
+        return Err(given
+            .refuse(&format!("the new dictionary has no contig {name}"))
+            .hint("drop its reads by ALLOW_INCOMPLETE_DICT_CONCORDANCE=true"));
+    }
+    let is_sorted = headers::order(input)?.is_some_and(|order| order == "coordinate");
+    let mut line = Line::new(if is_sorted { "prep --sort coordinate" } else { "filter" });
+    line.flag("--sequence-dictionary", Some(&dictionary)).add(given.native_words());
+    one_input(&mut line, given)?;
+    Ok(line)
+}
+
+/// The dictionary of a FASTA file is the file beside it that ends in .dict.
+fn dictionary_of(path: &str) -> String {
+    let stem = path.strip_suffix(".gz").unwrap_or(path);
+    let is_fasta = [".fa", ".fasta", ".fna"].iter().any(|end| stem.ends_with(end));
+    if is_fasta {
+        Path::new(stem).with_extension("dict").display().to_string()
+    } else {
+        path.to_string()
+    }
+}
+
+pub const CLEAN_SAM: Command = command("CleanSam", &[IN_OUT, REFERENCE, MD5, COMMON], |given| {
+    let mut line = Line::new("filter --clean-sam");
+    line.add(given.native_words());
+    one_input(&mut line, given)?;
+    Ok(line)
+});
+
+pub const FIX_MATE_INFORMATION: Command =
+    command("FixMateInformation", &[IN_OUT, MATES, REFERENCE, MD5, COMMON], fix_mate_information);
+
+#[rustfmt::skip] // a row is a line
+const MATES: &[Opt] = &[
+    Opt::only("-MC --ADD_MATE_CIGAR", Takes::Truth, &["true"], "writes no MC", "readmill filter --fix-mates picard --remove-optional-fields MC"),
+    Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "without it prep --sort queryname, unless the header says so"),
+    Opt::only("--IGNORE_MISSING_MATES", Takes::Truth, &["true"], "stops at reads without their mate", "readmill counts them, and goes on"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort"),
+];
+
+fn fix_mate_information(given: &Given) -> Result<Line> {
+    let input = given.needed("--INPUT")?;
+    if given.value("--OUTPUT").is_none() {
+        return Err(given
+            .refuse("without OUTPUT the input would be overwritten")
+            .hint("give another name by OUTPUT"));
+    }
+    let order_of = headers::order(input)?;
+    if order_of.as_deref() == Some("coordinate") {
+        return Err(given.refuse("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
+            format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),
+        ));
+    }
+    // (Picard brings what it does not take for sorted into its own order of names.)
+    let is_named = given.has("--ASSUME_SORTED") || order_of.as_deref() == Some("queryname");
+    let mut line = sorted(given, if is_named { "filter" } else { "prep --sort queryname" })?;
+    line.add(["--fix-mates", "picard"]).add(given.native_words());
+    one_input(&mut line, given)?;
+    Ok(line)
+}
+
+pub const SET_NM_MD_AND_UQ_TAGS: Command =
+    command("SetNmMdAndUqTags", &[IN_OUT, DIFFERENCES, REFERENCE, MD5, COMMON], |given| {
+        given.needed("--REFERENCE_SEQUENCE")?;
+        let mut line = Line::new("filter --nm-md-uq");
+        line.add(given.native_words());
+        one_input(&mut line, given)?;
+        Ok(line)
+    });
+
+#[rustfmt::skip] // a row is a line
+const DIFFERENCES: &[Opt] = &[
+    Opt::refused("--IS_BISULFITE_SEQUENCE", Takes::Truth, "counts no C read as T", ""),
+    Opt::refused("--SET_ONLY_UQ", Takes::Truth, "writes UQ alone", "leave it out: NM and MD are written, too"),
+];

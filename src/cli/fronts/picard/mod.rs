@@ -1,0 +1,71 @@
+//! The front of Picard.
+
+mod duplicates;
+mod edits;
+mod others;
+mod shared;
+mod sorting;
+
+use readmill::plan::parse_size;
+use readmill_record::Result;
+
+use super::tool::{Before, Command, Tool};
+
+pub const TOOL: Tool =
+    Tool { name: "picard", aliases: &["picard.jar"], version: "3.4.0", commands: COMMANDS, before };
+
+const COMMANDS: &[Command] = &[
+    sorting::SORT_SAM,
+    duplicates::MARK_DUPLICATES,
+    sorting::MERGE_SAM_FILES,
+    edits::ADD_OR_REPLACE_READ_GROUPS,
+    edits::REORDER_SAM,
+    edits::CLEAN_SAM,
+    edits::FIX_MATE_INFORMATION,
+    edits::SET_NM_MD_AND_UQ_TAGS,
+    others::MARK_ILLUMINA_ADAPTERS,
+    others::SAM_TO_FASTQ,
+    others::FASTQ_TO_SAM,
+    others::REVERT_SAM,
+    others::MERGE_BAM_ALIGNMENT,
+    others::BUILD_BAM_INDEX,
+    others::CREATE_SEQUENCE_DICTIONARY,
+    others::VIEW_SAM,
+];
+
+pub use duplicates::MARK_DUPLICATES;
+pub use sorting::SORT_SAM;
+
+/// Takes away options of Java in front of the tool. `-Xmx` becomes `-m`.
+fn before(words: &mut Vec<String>) -> Result<Before> {
+    let java = words.iter().take_while(|word| is_of_java(word)).count();
+    let options: Vec<String> = words.drain(..java).collect();
+    Ok(of_java(&options))
+}
+
+fn is_of_java(word: &str) -> bool {
+    ["-X", "-D", "-server", "-ea"].iter().any(|start| word.starts_with(start))
+}
+
+/// What options of Java say.
+pub fn of_java(options: &[String]) -> Before {
+    let mut before = Before::default();
+    for option in options {
+        if let Some(size) = option.strip_prefix("-Xmx") {
+            before.words = memory(size);
+        }
+        if let Some(level) = option.strip_prefix("-Dsamjdk.compression_level=") {
+            before.level = Some(level.to_string());
+        }
+    }
+    before
+}
+
+/// Java's heap as the memory of the process; small ones are left to the default.
+fn memory(size: &str) -> Vec<String> {
+    const LEAST: u64 = 1 << 30;
+    match parse_size(&size.to_ascii_uppercase()) {
+        Ok(bytes) if bytes >= LEAST => vec!["-m".to_string(), format!("{}M", bytes >> 20)],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,166 @@
+//! Tools of Picard that write FASTQ, indexes, dictionaries or text, and those that have no native counterpart.
+
+use std::path::Path;
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::line::{Line, standard_stream};
+use super::super::tool::Command;
+use super::shared::{COMMON, NO_MD5, REFERENCE, command, refused, temporary};
+
+pub const MARK_ILLUMINA_ADAPTERS: Command = refused(
+    "MarkIlluminaAdapters",
+    &[],
+    "adapters are marked where reads are aligned",
+    "readmill align REF unaligned.bam --mark-adapters --adapter-metrics FILE -o OUT",
+);
+
+pub const FASTQ_TO_SAM: Command = refused(
+    "FastqToSam",
+    &[],
+    "no native command writes unaligned reads as BAM",
+    "readmill align REF R1.fq.gz R2.fq.gz -R '@RG\\tID:…\\tSM:…' -o OUT takes FASTQ as it is",
+);
+
+pub const REVERT_SAM: Command = refused(
+    "RevertSam",
+    &[],
+    "no native command takes alignments away and keeps BAM",
+    "readmill fastq IN -O -1 R1.fq.gz -2 R2.fq.gz, then readmill align",
+);
+
+pub const MERGE_BAM_ALIGNMENT: Command = refused(
+    "MergeBamAlignment",
+    &[],
+    "fields of unaligned reads are kept where reads are aligned",
+    "readmill align REF unaligned.bam -o OUT",
+);
+
+pub const SAM_TO_FASTQ: Command =
+    command("SamToFastq", &[FASTQ, REFERENCE, NO_MD5, COMMON], sam_to_fastq);
+
+const NO_CLIP: &str = "readmill fastq writes reads whole";
+const PER_GROUP: &str = "readmill split IN --by read-group -o PREFIX, then readmill fastq";
+
+#[rustfmt::skip] // a row is a line
+const FASTQ: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Value, "the input"),
+    Opt::built("-F --FASTQ", Takes::Value, "-1, or -o"),
+    Opt::built("-F2 --SECOND_END_FASTQ", Takes::Value, "-2"),
+    Opt::built("-FU --UNPAIRED_FASTQ", Takes::Value, "-0 and -s; without it FASTQ"),
+    Opt::built("-INTER --INTERLEAVE", Takes::Truth, "-o FASTQ"),
+    Opt::built("-NON_PF --INCLUDE_NON_PF_READS", Takes::Truth, "-F 0x900; without it -F 0xb00"),
+    Opt::refused("--INCLUDE_NON_PRIMARY_ALIGNMENTS", Takes::Truth, "writes secondary alignments", ""),
+    Opt::only("-RC --RE_REVERSE", Takes::Truth, &["true"], "writes reads as they are aligned", "readmill fastq turns them as they were sequenced"),
+    Opt::refused("-CLIP_ACT --CLIPPING_ACTION", Takes::Value, "clips reads", NO_CLIP),
+    Opt::refused("-CLIP_ATTR --CLIPPING_ATTRIBUTE", Takes::Value, "clips reads", NO_CLIP),
+    Opt::harmless("-CLIP_MIN --CLIPPING_MIN_LENGTH", Takes::Value, "it belongs to CLIPPING_ACTION"),
+    Opt::refused("-OPRG --OUTPUT_PER_RG", Takes::Truth, "writes files by read group", PER_GROUP),
+    Opt::refused("-ODIR --OUTPUT_DIR", Takes::Value, "writes files by read group", PER_GROUP),
+    Opt::harmless("-GZOPRG --COMPRESS_OUTPUTS_PER_RG", Takes::Truth, "it belongs to OUTPUT_PER_RG"),
+    Opt::harmless("-RGT --RG_TAG", Takes::Value, "it belongs to OUTPUT_PER_RG"),
+    Opt::refused("-Q --QUALITY", Takes::Value, "trims reads by quality", NO_CLIP),
+    Opt::refused("-R1_MAX_BASES --READ1_MAX_BASES_TO_WRITE", Takes::Value, "cuts reads", NO_CLIP),
+    Opt::only("-R1_TRIM --READ1_TRIM", Takes::Value, &["0"], "cuts reads", NO_CLIP),
+    Opt::refused("-R2_MAX_BASES --READ2_MAX_BASES_TO_WRITE", Takes::Value, "cuts reads", NO_CLIP),
+    Opt::only("-R2_TRIM --READ2_TRIM", Takes::Value, &["0"], "cuts reads", NO_CLIP),
+];
+
+fn sam_to_fastq(given: &Given) -> Result<Line> {
+    let mut line = Line::new("fastq -N");
+    line.add(given.native_words());
+    let first = given.needed("--FASTQ")?;
+    let singles = given.value("--UNPAIRED_FASTQ").unwrap_or(first);
+    match given.value("--SECOND_END_FASTQ") {
+        Some(second) => line.add(["-1", first, "-2", second]),
+        None => line.add(["-o", first]),
+    };
+    line.add(["-0", singles, "-s", singles]);
+    let dropped = if given.has("--INCLUDE_NON_PF_READS") { "0x900" } else { "0xb00" };
+    line.add(["-F", dropped]);
+    if let Some(level) = given.value("--COMPRESSION_LEVEL") {
+        line.add(["-c", level]);
+    }
+    temporary(&mut line, given)?;
+    line.operands([standard_stream(given.needed("--INPUT")?)]);
+    Ok(line)
+}
+
+pub const BUILD_BAM_INDEX: Command =
+    command("BuildBamIndex", &[INDEX, REFERENCE, NO_MD5, COMMON], build_bam_index);
+
+#[rustfmt::skip] // a row is a line
+const INDEX: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Value, "the input"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it X.bai for X.bam"),
+];
+
+fn build_bam_index(given: &Given) -> Result<Line> {
+    let input = given.needed("--INPUT")?;
+    let own = || Path::new(input).with_extension("bai").display().to_string();
+    let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
+    let mut line = Line::new("index -b");
+    line.flag("-o", Some(&output)).operands([input]);
+    Ok(line)
+}
+
+pub const CREATE_SEQUENCE_DICTIONARY: Command =
+    command("CreateSequenceDictionary", &[DICTIONARY, NO_MD5, COMMON], create_sequence_dictionary);
+
+#[rustfmt::skip] // a row is a line
+const DICTIONARY: &[Opt] = &[
+    Opt::built("-R --REFERENCE", Takes::Value, "the FASTA file"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it REF.dict"),
+    Opt::refused("-AN --ALT_NAMES", Takes::Value, "adds other names, AN", ""),
+    Opt::native("-AS --GENOME_ASSEMBLY", Takes::Value, "--assembly"),
+    Opt::native("-SP --SPECIES", Takes::Value, "--species"),
+    Opt::native("-UR --URI", Takes::Value, "--uri"),
+    Opt::refused("--NUM_SEQUENCES", Takes::Value, "stops after so many sequences", ""),
+    Opt::only("--TRUNCATE_NAMES_AT_WHITESPACE", Takes::Truth, &["true"], "keeps whole lines as names", "a name ends at the first blank"),
+];
+
+fn create_sequence_dictionary(given: &Given) -> Result<Line> {
+    let reference = given.needed("--REFERENCE")?;
+    let stem = Path::new(reference.strip_suffix(".gz").unwrap_or(reference));
+    let own = || stem.with_extension("dict").display().to_string();
+    let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
+    let mut line = Line::new("dict");
+    line.add(given.native_words()).flag("-o", Some(&output)).operands([reference]);
+    Ok(line)
+}
+
+pub const VIEW_SAM: Command = command("ViewSam", &[VIEW, REFERENCE, NO_MD5, COMMON], view_sam);
+
+#[rustfmt::skip] // a row is a line
+const VIEW: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Value, "the input"),
+    Opt::built("--ALIGNMENT_STATUS", Takes::Value, "-F 4, or -f 4; All without it"),
+    Opt::built("--PF_STATUS", Takes::Value, "-F 0x200, or -f 0x200; All without it"),
+    Opt::native("--INTERVAL_LIST", Takes::Value, "-L"),
+    Opt::native("--HEADER_ONLY", Takes::Truth, "-H"),
+    Opt::built("--RECORDS_ONLY", Takes::Truth, "without it -h"),
+];
+
+fn view_sam(given: &Given) -> Result<Line> {
+    let mut line = Line::new("view --no-PG");
+    line.add(given.native_words());
+    if !given.has("--RECORDS_ONLY") && !given.has("--HEADER_ONLY") {
+        line.add(["-h"]);
+    }
+    let mut bit = |name: &str, clear: &str, set: &str, bit: &str| -> Result<()> {
+        match given.value(name).unwrap_or("All") {
+            "All" => {}
+            text if text == clear => drop(line.add(["-F", bit])),
+            text if text == set => drop(line.add(["-f", bit])),
+            text => {
+                return Err(given.refuse(&format!("{name} {text} is none of All, {clear} and {set}")));
+            }
+        }
+        Ok(())
+    };
+    bit("--ALIGNMENT_STATUS", "Aligned", "Unaligned", "0x4")?;
+    bit("--PF_STATUS", "PF", "NonPF", "0x200")?;
+    line.operands([standard_stream(given.needed("--INPUT")?)]);
+    Ok(line)
+}

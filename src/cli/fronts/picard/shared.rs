@@ -1,0 +1,96 @@
+//! Options that all tools of Picard have, and how their output is named.
+
+use readmill_record::{Error, Result};
+
+use super::super::grammar::{Given, Grammar, Opt, Takes};
+use super::super::line::{Line, htsjdk_output, standard_stream};
+use super::super::tool::{Command, Make};
+
+/// The level of BAM files unless `COMPRESSION_LEVEL` says another.
+pub const LEVEL: &str = "5";
+
+pub const BARCLAY: Grammar = Grammar::Barclay { legacy: true };
+
+pub const fn command(
+    name: &'static str,
+    options: &'static [&'static [Opt]],
+    make: fn(&Given) -> Result<Line>,
+) -> Command {
+    Command { name, grammar: BARCLAY, options, make: Make::Line(make) }
+}
+
+pub const fn refused(
+    name: &'static str,
+    options: &'static [&'static [Opt]],
+    why: &'static str,
+    way: &'static str,
+) -> Command {
+    Command { name, grammar: BARCLAY, options, make: Make::Refused(why, way) }
+}
+
+/// Options of every tool.
+#[rustfmt::skip] // a row is a line
+pub const COMMON: &[Opt] = &[
+    Opt::built("--arguments_file", Takes::Values, "its words stand in its place"),
+    Opt::built("--COMPRESSION_LEVEL", Takes::Value, "-l; 5 without it"),
+    Opt::built("--CREATE_INDEX", Takes::Truth, "writes OUT.bai; without it --no-index"),
+    Opt::built("-h --help", Takes::Truth, "this table"),
+    Opt::harmless("--MAX_RECORDS_IN_RAM", Takes::Value, "readmill's memory is -m"),
+    Opt::native("--QUIET", Takes::Truth, "--quiet"),
+    Opt::built("--TMP_DIR", Takes::Values, "--temp-dir, made if it is not there"),
+    Opt::harmless("-use_jdk_deflater --USE_JDK_DEFLATER", Takes::Truth, "the codec of Java"),
+    Opt::harmless("-use_jdk_inflater --USE_JDK_INFLATER", Takes::Truth, "the codec of Java"),
+    Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
+    Opt::harmless("--VERBOSITY", Takes::Value, "messages alone"),
+    Opt::built("--version", Takes::Truth, "the version"),
+    Opt::harmless("--showHidden", Takes::Truth, "help alone"),
+];
+
+/// The checksum of an output of reads.
+#[rustfmt::skip] // a row is a line
+pub const MD5: &[Opt] = &[Opt::native("--CREATE_MD5_FILE", Takes::Truth, "--md5")];
+
+/// The same of other outputs.
+#[rustfmt::skip] // a row is a line
+pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "writes OUT.md5", "md5sum OUT > OUT.md5")];
+
+#[rustfmt::skip] // a row is a line
+pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];
+
+/// The words that every tool has, and the output.
+pub fn common(line: &mut Line, given: &Given, output: &str) -> Result<()> {
+    temporary(line, given)?;
+    let level = given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL);
+    htsjdk_output(line, output, level, given.has("--CREATE_INDEX"));
+    Ok(())
+}
+
+/// The directories for temporary files, which Picard makes.
+pub fn temporary(line: &mut Line, given: &Given) -> Result<()> {
+    for directory in given.all("--TMP_DIR") {
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Error::io(format!("{directory} cannot be made"), &error))?;
+        line.flag("--temp-dir", Some(directory));
+    }
+    Ok(())
+}
+
+/// The one input and the output of a tool.
+pub fn one_input(line: &mut Line, given: &Given) -> Result<()> {
+    let (input, output) = (given.needed("--INPUT")?, given.needed("--OUTPUT")?);
+    common(line, given, output)?;
+    line.operands([standard_stream(input)]);
+    Ok(())
+}
+
+/// The native name of an order of Picard's.
+pub fn order(given: &Given, name: &str) -> Result<&'static str> {
+    match name {
+        "coordinate" => Ok("coordinate"),
+        "queryname" => Ok("queryname"),
+        "unsorted" => Ok("none"),
+        _ => Err(given
+            .refuse(&format!("SORT_ORDER {name} is not supported"))
+            .hint("readmill takes coordinate, queryname and unsorted; template-coordinate is near to duplicate")),
+    }
+}

@@ -1,0 +1,34 @@
+//! The front of samtools.
+
+mod records;
+mod reports;
+mod shared;
+
+use super::tool::{Before, Command, Tool};
+
+pub const TOOL: Tool = Tool {
+    name: "samtools",
+    aliases: &[],
+    version: "1.24",
+    commands: COMMANDS,
+    before: |_| Ok(Before::default()),
+};
+
+const COMMANDS: &[Command] = &[
+    records::SORT,
+    records::VIEW,
+    records::MARKDUP,
+    records::FIXMATE,
+    records::MERGE,
+    records::COLLATE,
+    records::CAT,
+    records::ADDREPLACERG,
+    reports::INDEX,
+    reports::FLAGSTAT,
+    reports::STATS,
+    reports::IDXSTATS,
+    reports::FASTQ,
+    reports::QUICKCHECK,
+    reports::DEPTH,
+    reports::COVERAGE,
+];

@@ -1,0 +1,412 @@
+//! Commands of samtools whose output is records.
+
+use std::path::Path;
+
+use readmill::plan::parse_size;
+use readmill_record::{Error, Result};
+
+use super::super::grammar::{Given, Opt, Takes, read_lines};
+use super::super::line::{Line, samtools_output, threads_in_all};
+use super::super::tool::Command;
+use super::shared::{
+    INPUT, INPUT_FORMAT, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
+};
+
+/// Less memory than this is not asked for, whatever `samtools sort -m` says of each thread.
+const LEAST_SORT_MEMORY: u64 = 512 << 20;
+
+pub const SORT: Command = command(
+    "sort",
+    &[SORT_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
+    sort,
+);
+
+#[rustfmt::skip] // a row is a line
+const SORT_OPTIONS: &[Opt] = &[
+    Opt::built("-l", Takes::Value, "-l; 6 without it"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::built("-m", Takes::Value, "-m SIZE × threads, 512M at least"),
+    Opt::native("-M", Takes::Nothing, "-M"),
+    Opt::refused("-R", Takes::Nothing, "keeps reads of -M as they are", "leave it out: -M may reverse-complement unplaced reads"),
+    Opt::only("-K", Takes::Value, &["20"], "sets the size of the k-mers of -M", "readmill sort -M takes 20"),
+    Opt::refused("-I", Takes::Value, "orders minimisers by a reference", "readmill sort -M orders them by value"),
+    Opt::only("-w", Takes::Value, &["100"], "belongs to -I", ""),
+    Opt::refused("-H", Takes::Nothing, "squashes homopolymers in minimisers", ""),
+    Opt::native("-n", Takes::Nothing, "-n"),
+    Opt::native("-N", Takes::Nothing, "-N"),
+    Opt::native("-t", Takes::Value, "-t"),
+    Opt::built("-o", Takes::Value, "-o"),
+    Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
+    Opt::native("--template-coordinate", Takes::Nothing, "--template-coordinate"),
+];
+
+fn sort(given: &Given) -> Result<Line> {
+    let mut line = Line::new("sort");
+    // (samtools lets -N win over -n.)
+    let both = given.has("-n") && given.has("-N");
+    line.add(given.native_words().into_iter().filter(|word| !(both && word == "-n")));
+    let threads = threads_in_all(given)?;
+    line.flag("-@", Some(&threads));
+    if let Some(each) = given.value("-m") {
+        let each = parse_size(each).map_err(|why| given.refuse(&format!("-m {each}: {why}")))?;
+        let all = each.saturating_mul(threads.parse().unwrap_or(1)).max(LEAST_SORT_MEMORY);
+        line.flag("-m", Some(&format!("{}M", all >> 20)));
+    }
+    line.flag("-T", given.value("-T").map(directory_of));
+    let level = if given.has("-u") { Some("0") } else { given.value("-l") };
+    samtools_output(&mut line, given, given.value("-o").unwrap_or("-"), given.value("-O"), level)?;
+    line.operands([one_input(given, true)?]);
+    Ok(line)
+}
+
+/// The directory of a prefix of temporary files.
+fn directory_of(prefix: &str) -> &str {
+    if Path::new(prefix).is_dir() {
+        return prefix;
+    }
+    match prefix.rsplit_once('/') {
+        Some(("", _)) => "/",
+        Some((directory, _)) => directory,
+        None => ".",
+    }
+}
+
+pub const VIEW: Command =
+    command("view", &[VIEW_OPTIONS, NO_PG, OUTPUT, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT], view);
+
+const NO_VIEW: &str = "no native command does this";
+
+#[rustfmt::skip] // a row is a line
+const VIEW_OPTIONS: &[Opt] = &[
+    Opt::native("-b --bam", Takes::Nothing, "-b"),
+    Opt::native("-C --cram", Takes::Nothing, "-C"),
+    Opt::native("-1 --fast", Takes::Nothing, "-1"),
+    Opt::native("-u --uncompressed", Takes::Nothing, "-u"),
+    Opt::native("-h --with-header", Takes::Nothing, "-h"),
+    Opt::native("-H --header-only", Takes::Nothing, "-H"),
+    Opt::harmless("--no-header", Takes::Nothing, "it is the default, and -h overrides it"),
+    Opt::native("-c --count", Takes::Nothing, "-c"),
+    Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "readmill view -c counts the kept ones"),
+    Opt::built("-o --output", Takes::Value, "-o"),
+    Opt::refused("-U --unoutput --output-unselected", Takes::Value, "writes dropped reads to a file", "--move-to FILE=EXPRESSION of readmill view"),
+    Opt::refused("-p --unmap", Takes::Nothing, "unmaps reads instead of dropping them", NO_VIEW),
+    Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", NO_VIEW),
+    Opt::refused("-t --fai-reference", Takes::Value, "makes the header of a list of sequences", "give SAM text its header"),
+    Opt::native("-M --use-index", Takes::Nothing, "-M"),
+    Opt::native("--region-file --regions-file", Takes::Value, "-M -L"),
+    Opt::native("-X --customized-index", Takes::Nothing, "-X"),
+    Opt::native("-L --target-file --targets-file", Takes::Value, "-L"),
+    Opt::native("-N --qname-file", Takes::Value, "-N"),
+    Opt::native("-r --read-group", Takes::Values, "-r"),
+    Opt::native("-R --read-group-file", Takes::Value, "-R"),
+    Opt::native("-n --exclude-no-read_group", Takes::Nothing, "-n"),
+    Opt::native("-d --tag", Takes::Values, "-d"),
+    Opt::native("-D --tag-file", Takes::Values, "-D"),
+    Opt::native("-q --min-MQ", Takes::Value, "-q"),
+    Opt::native("-l --library", Takes::Value, "-l"),
+    Opt::native("-m --min-qlen", Takes::Value, "-m"),
+    Opt::native("-e --expr", Takes::Value, "-e"),
+    Opt::native("-f --require-flags", Takes::Values, "-f"),
+    Opt::native("-F --excl-flags --exclude-flags", Takes::Values, "-F"),
+    Opt::native("--rf --incl-flags --include-flags", Takes::Values, "--rf"),
+    Opt::native("-G", Takes::Values, "-G"),
+    Opt::built("--subsample", Takes::Value, "--subsample; 1 and more keep all reads"),
+    Opt::built("--subsample-seed", Takes::Value, "--subsample-seed; auto is the default"),
+    Opt::native("-s", Takes::Value, "-s"),
+    Opt::native("--add-flags", Takes::Values, "--add-flags"),
+    Opt::native("--remove-flags", Takes::Values, "--remove-flags"),
+    Opt::native("-x --remove-tag", Takes::Values, "-x"),
+    Opt::native("--keep-tag", Takes::Values, "--keep-tag"),
+    Opt::refused("-B --remove-B", Takes::Nothing, "joins CIGAR operators B", NO_VIEW),
+    Opt::only("-z --sanitize", Takes::Value, &["off", "0"], "repairs records", "readmill filter --fix-mates samtools repairs them, too"),
+    Opt::harmless("-S", Takes::Nothing, "the format is told by content"),
+    Opt::native("-T --reference", Takes::Value, "--reference"),
+    Opt::built("-? --help", Takes::Nothing, "this table"),
+];
+
+fn view(given: &Given) -> Result<Line> {
+    let mut line = Line::new("view");
+    line.add(given.native_words());
+    if let Some(fraction) = given.value("--subsample") {
+        let number: f64 = fraction
+            .parse()
+            .map_err(|_| given.refuse(&format!("--subsample {fraction}: not a number")))?;
+        if number < 1.0 {
+            line.flag("--subsample", Some(fraction));
+            let seed = given.value("--subsample-seed").filter(|&seed| seed != "auto");
+            line.flag("--subsample-seed", seed);
+        }
+    }
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let asks = ["--write-index", "--output-fmt", "--output-fmt-option"];
+    if asks.iter().any(|option| given.value(option).is_some()) {
+        let mut output = Line::default();
+        samtools_output(&mut output, given, given.value("-o").unwrap_or("-"), given.value("-O"), None)?;
+        // (-l is a library here, and no index is written but by --write-index.)
+        let words = output.words.into_iter().filter(|word| word != "--no-index");
+        line.add(words.map(|word| if word == "-l" { "--level".to_string() } else { word }));
+    } else {
+        line.flag("-o", given.value("-o"));
+    }
+    match &given.operands[..] {
+        [] => line.operands(["-"]),
+        some => line.operands(some.iter().map(String::as_str)),
+    };
+    Ok(line)
+}
+
+pub const MARKDUP: Command = command(
+    "markdup",
+    &[MARKDUP_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
+    markdup,
+);
+
+const NO_REPORT: &str = "readmill markdup --metrics FILE writes Picard's, --metrics-json FILE JSON";
+
+#[rustfmt::skip] // a row is a line
+const MARKDUP_OPTIONS: &[Opt] = &[
+    Opt::built("--as-picard", Takes::Nothing, "of readmill alone: without it the command is refused, since duplicates are marked by Picard's rules"),
+    Opt::native("-r", Takes::Nothing, "--remove-duplicates"),
+    Opt::harmless("-l", Takes::Value, "readmill needs no longest read"),
+    Opt::built("-S", Takes::Nothing, "--duplicate-mode template; without it coordinate"),
+    Opt::refused("-s", Takes::Nothing, "writes samtools' own report", NO_REPORT),
+    Opt::refused("-f", Takes::Value, "writes samtools' own report", NO_REPORT),
+    Opt::refused("--json", Takes::Nothing, "writes samtools' own report", NO_REPORT),
+    Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
+    Opt::refused("-d", Takes::Value, "writes dt by samtools' rules", "readmill markdup --optical-distance N --tag-duplicates all writes DT"),
+    Opt::harmless("-c", Takes::Nothing, "0x400 is always decided anew"),
+    Opt::only("-m --mode", Takes::Value, &["t"], "compares where sequences start", "readmill compares both ends of templates"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::harmless("--include-fails", Takes::Nothing, "Picard's rules include them"),
+    Opt::harmless("--no-multi-dup", Takes::Nothing, "a duplicate is always compared with the read that stays"),
+    Opt::refused("--read-coords", Takes::Value, "reads places from names", "readmill markdup --read-names REGEX"),
+    Opt::refused("--coords-order", Takes::Value, "says what --read-coords finds", "readmill markdup --read-names REGEX"),
+    Opt::native("--barcode-tag", Takes::Value, "--barcode-tag"),
+    Opt::refused("--barcode-name", Takes::Nothing, "takes UMIs of names", "readmill markdup --umi name --umi-method exact"),
+    Opt::refused("--barcode-rgx", Takes::Value, "takes UMIs of names", "readmill markdup --umi name --umi-method exact"),
+    Opt::refused("--move-umi-to-tag", Takes::Nothing, "moves UMIs to RX", "readmill align --umi-from-name does, before"),
+    Opt::refused("--umi-separator", Takes::Value, "says where the UMI of a name begins", "readmill markdup --umi name:SEPARATOR"),
+    Opt::refused("--use-read-groups", Takes::Nothing, "compares reads of one read group alone", "Picard's rules compare reads of one library"),
+    Opt::refused("-t", Takes::Nothing, "writes do, the name of the read that stays", "readmill markdup --tag-duplicate-set-members writes DI and DS"),
+    Opt::refused("--duplicate-count", Takes::Nothing, "writes dc, the number of duplicates", "readmill markdup --tag-duplicate-set-members writes DI and DS"),
+];
+
+fn markdup(given: &Given) -> Result<Line> {
+    let [input, output] = &given.operands[..] else {
+        return Err(given.refuse("give one input and one output"));
+    };
+    if !given.has("--as-picard") {
+        let mode = if given.has("-S") { "template" } else { "coordinate" };
+        let remove = if given.has("-r") { " --remove-duplicates" } else { "" };
+        let what = "is not taken: it has rules of its own (no libraries, no reads that failed quality control), \
+                    and readmill marks by Picard's";
+        return Err(Error::usage(format!("{} {what}", given.command)).hint(format!(
+            "if Picard's rules are meant, add --as-picard, or type: readmill markdup {input} -o {output} \
+             --duplicate-mode {mode}{remove}"
+        )));
+    }
+    let mut line = Line::new("markdup");
+    line.add(given.native_words());
+    let mode = if given.has("-S") { "template" } else { "coordinate" };
+    line.flag("--duplicate-mode", Some(mode));
+    line.flag("-T", given.value("-T").map(directory_of));
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let level = given.has("-u").then_some("0");
+    samtools_output(&mut line, given, output, given.value("-O"), level)?;
+    line.operands([input.as_str()]);
+    Ok(line)
+}
+
+pub const FIXMATE: Command = command(
+    "fixmate",
+    &[FIXMATE_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
+    fixmate,
+);
+
+#[rustfmt::skip] // a row is a line
+const FIXMATE_OPTIONS: &[Opt] = &[
+    Opt::refused("-r", Takes::Nothing, "drops unmapped reads and secondary alignments once mates are fixed", "readmill samtools fixmate … - | readmill filter - -F 0x104 -o OUT"),
+    Opt::refused("-p", Takes::Nothing, "leaves 0x2 as it is", "readmill clears it where reads do not face each other"),
+    Opt::refused("-c", Takes::Nothing, "writes ct, the CIGAR of the template", ""),
+    Opt::built("-m", Takes::Nothing, "--fix-mates samtools; without it ms is removed"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::only("-z --sanitize", Takes::Value, &["all", "on"], "repairs some things alone", "readmill repairs all that samtools does by default"),
+    Opt::refused("-M", Takes::Nothing, "repairs MM, ML and MN", ""),
+];
+
+fn fixmate(given: &Given) -> Result<Line> {
+    let [input, output] = &given.operands[..] else {
+        return Err(given.refuse("give one input and one output, - for standard input and output"));
+    };
+    let mut line = Line::new("filter --fix-mates samtools");
+    line.add(given.native_words());
+    if !given.has("-m") {
+        line.add(["--remove-optional-fields", "ms"]);
+    }
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let level = given.has("-u").then_some("0");
+    samtools_output(&mut line, given, output, given.value("-O"), level)?;
+    line.operands([input.as_str()]);
+    Ok(line)
+}
+
+pub const MERGE: Command = command(
+    "merge",
+    &[MERGE_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
+    merge,
+);
+
+#[rustfmt::skip] // a row is a line
+const MERGE_OPTIONS: &[Opt] = &[
+    Opt::native("-n", Takes::Nothing, "-n"),
+    Opt::native("-N", Takes::Nothing, "-N"),
+    Opt::native("-t", Takes::Value, "-t"),
+    Opt::refused("-r", Takes::Nothing, "puts reads into read groups by file name", "readmill filter --read-group, file by file"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::built("-f", Takes::Nothing, "overwrites the output, which is refused without it"),
+    Opt::built("-o", Takes::Value, "-o; without it the first operand is the output"),
+    Opt::built("-1", Takes::Nothing, "-l 1"),
+    Opt::built("-l", Takes::Value, "-l; 6 without it"),
+    Opt::refused("-R", Takes::Value, "merges a region alone", "readmill view of each file, then readmill merge"),
+    Opt::refused("-h", Takes::Value, "takes the header of a file", "the header is made of those of the inputs"),
+    Opt::harmless("-c", Takes::Nothing, "equal read groups are always one, and different ones never"),
+    Opt::harmless("-p", Takes::Nothing, "equal programs are always one, and different ones never"),
+    Opt::harmless("-s", Takes::Value, "new IDs are not random"),
+    Opt::built("-b", Takes::Value, "its lines are inputs"),
+    Opt::refused("-X", Takes::Nothing, "names indexes", "no index is read"),
+    Opt::refused("-L", Takes::Value, "merges regions alone", "readmill filter -L BED a.bam b.bam -o OUT"),
+    Opt::native("--template-coordinate", Takes::Nothing, "--template-coordinate"),
+];
+
+fn merge(given: &Given) -> Result<Line> {
+    let mut line = Line::new("merge");
+    line.add(given.native_words());
+    let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
+    let (output, named) = match (given.value("-o"), &operands[..]) {
+        (Some(output), named) => (output, named),
+        (None, [output, named @ ..]) => (*output, named),
+        (None, []) => return Err(given.refuse("there is no output")),
+    };
+    if !given.has("-f") && output != "-" && Path::new(output).is_file() {
+        return Err(given.refuse(&format!("{output} is there already")).hint("overwrite it by -f"));
+    }
+    let mut inputs: Vec<String> = Vec::new();
+    for list in given.all("-b") {
+        inputs.extend(read_lines(list)?);
+    }
+    inputs.extend(named.iter().map(|input| input.to_string()));
+    if inputs.is_empty() {
+        return Err(given.refuse("there is no input"));
+    }
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let level = match given.value("-l") {
+        _ if given.has("-u") => Some("0"),
+        _ if given.has("-1") => Some("1"),
+        level => level,
+    };
+    samtools_output(&mut line, given, output, given.value("-O"), level)?;
+    line.operands(inputs.iter().map(String::as_str));
+    Ok(line)
+}
+
+pub const COLLATE: Command = command(
+    "collate",
+    &[COLLATE_OPTIONS, NO_PG, COLLATE_OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
+    collate,
+);
+
+/// (-O is standard output here.)
+#[rustfmt::skip] // a row is a line
+const COLLATE_OUTPUT: &[Opt] = &[
+    Opt::built("--output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
+    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
+];
+
+#[rustfmt::skip] // a row is a line
+const COLLATE_OPTIONS: &[Opt] = &[
+    Opt::built("-O", Takes::Nothing, "-o -"),
+    Opt::built("-o", Takes::Value, "-o; without it and -O, PREFIX.bam"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::refused("-f", Takes::Nothing, "keeps primary alignments alone", "readmill filter -F 0x900, before"),
+    Opt::harmless("-r", Takes::Value, "it belongs to -f"),
+    Opt::built("-l", Takes::Value, "-l; 1 without it"),
+    Opt::harmless("-n", Takes::Value, "the number of temporary files"),
+    Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
+];
+
+fn collate(given: &Given) -> Result<Line> {
+    let (input, prefix) = match &given.operands[..] {
+        [input] => (input.as_str(), None),
+        [input, prefix] => (input.as_str(), Some(format!("{prefix}.bam"))),
+        _ => return Err(given.refuse("give one input, and a prefix unless -o or -O is there")),
+    };
+    let output = match given.value("-o") {
+        Some(output) => output.to_string(),
+        None if given.has("-O") => "-".to_string(),
+        None => prefix.ok_or_else(|| given.refuse("give -o FILE, -O or a prefix"))?,
+    };
+    let mut line = Line::new("collate");
+    line.add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    line.flag("-T", given.value("-T").map(directory_of));
+    let level = if given.has("-u") { "0" } else { given.value("-l").unwrap_or("1") };
+    let format = given.value("--output-fmt");
+    samtools_output(&mut line, given, &output, format, Some(level))?;
+    line.operands([input]);
+    Ok(line)
+}
+
+pub const CAT: Command = command("cat", &[CAT_OPTIONS, NO_PG, THREADS, INPUT], cat);
+
+const CRAM_PARTS: &str = "reads parts of CRAM files";
+
+#[rustfmt::skip] // a row is a line
+const CAT_OPTIONS: &[Opt] = &[
+    Opt::built("-b", Takes::Value, "its lines are inputs"),
+    Opt::refused("-h", Takes::Value, "takes the header of a file", "the header is made of those of the inputs"),
+    Opt::native("-o", Takes::Value, "-o"),
+    Opt::refused("-r", Takes::Value, CRAM_PARTS, "readmill view IN REGION"),
+    Opt::refused("-p", Takes::Value, CRAM_PARTS, ""),
+    Opt::refused("-f", Takes::Nothing, CRAM_PARTS, ""),
+    Opt::refused("-q", Takes::Nothing, "counts containers of CRAM files", ""),
+    Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", ""),
+];
+
+fn cat(given: &Given) -> Result<Line> {
+    let mut line = Line::new("cat");
+    line.add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let mut inputs = Vec::new();
+    for list in given.all("-b") {
+        inputs.extend(read_lines(list)?);
+    }
+    inputs.extend(given.operands.iter().cloned());
+    line.operands(inputs.iter().map(String::as_str));
+    Ok(line)
+}
+
+pub const ADDREPLACERG: Command = command(
+    "addreplacerg",
+    &[ADDREPLACERG_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
+    addreplacerg,
+);
+
+#[rustfmt::skip] // a row is a line
+const ADDREPLACERG_OPTIONS: &[Opt] = &[
+    Opt::native("-m", Takes::Value, "-m"),
+    Opt::built("-o", Takes::Value, "-o"),
+    Opt::native("-r", Takes::Values, "-r"),
+    Opt::native("-R", Takes::Value, "-R"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::native("-w", Takes::Nothing, "-w"),
+];
+
+fn addreplacerg(given: &Given) -> Result<Line> {
+    let mut line = Line::new("addreplacerg");
+    line.add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let level = given.has("-u").then_some("0");
+    samtools_output(&mut line, given, given.value("-o").unwrap_or("-"), given.value("-O"), level)?;
+    line.operands([one_input(given, false)?]);
+    Ok(line)
+}

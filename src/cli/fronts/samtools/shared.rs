@@ -1,0 +1,61 @@
+//! Options that many commands of samtools have.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Grammar, Opt, Takes};
+use super::super::line::Line;
+use super::super::tool::{Command, Make};
+
+pub const fn command(
+    name: &'static str,
+    options: &'static [&'static [Opt]],
+    make: fn(&Given) -> Result<Line>,
+) -> Command {
+    Command { name, grammar: Grammar::Getopt, options, make: Make::Line(make) }
+}
+
+/// Options of every input.
+#[rustfmt::skip] // a row is a line
+pub const INPUT: &[Opt] = &[
+    Opt::refused(
+        "--input-fmt-option",
+        Takes::Values,
+        "changes how the input is decoded",
+        "leave it out: the format is told by content, and everything is decoded",
+    ),
+    Opt::harmless("--verbosity", Takes::Value, "messages alone"),
+];
+
+/// The format of the input, as a few commands have it.
+#[rustfmt::skip] // a row is a line
+pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "the format is told by content")];
+
+#[rustfmt::skip] // a row is a line
+pub const REFERENCE: &[Opt] = &[Opt::native("--reference", Takes::Value, "--reference")];
+
+#[rustfmt::skip] // a row is a line
+pub const THREADS: &[Opt] = &[Opt::built("-@ --threads", Takes::Value, "-@ N+1: additional threads, and one")];
+
+/// Options of an output of records.
+#[rustfmt::skip] // a row is a line
+pub const OUTPUT: &[Opt] = &[
+    Opt::built("-O --output-fmt", Takes::Value, "-O, in lower case; level=, version=, no_ref and profiles of its options"),
+    Opt::built("--output-fmt-option", Takes::Values, "level=, version=, no_ref and profiles: -l and -O"),
+];
+
+#[rustfmt::skip] // a row is a line
+pub const WRITE_INDEX: &[Opt] =
+    &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or as FILE##idx##INDEX says; without it --no-index")];
+
+#[rustfmt::skip] // a row is a line
+pub const NO_PG: &[Opt] = &[Opt::native("--no-PG", Takes::Nothing, "--no-PG")];
+
+/// The one input of a command: standard input where none is given, if `or_stdin`.
+pub fn one_input(given: &Given, or_stdin: bool) -> Result<&str> {
+    match &given.operands[..] {
+        [] if or_stdin => Ok("-"),
+        [] => Err(given.refuse("there is no input")),
+        [input] => Ok(input),
+        [_, more, ..] => Err(given.refuse(&format!("there is one input; what is {more}?"))),
+    }
+}

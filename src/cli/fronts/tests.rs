@@ -1,0 +1,220 @@
+//! What lines become, and that no option of a tool is missing.
+
+use std::collections::BTreeSet;
+
+use readmill_record::Result;
+
+use super::TOOLS;
+use super::tool::{Command, Front, Make};
+
+/// Names of the options in the help of each tool, of which `./dev parity --regenerate fronts` makes a file.
+const OPTIONS: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracles/fronts/options.txt"));
+
+fn front(line: &str) -> Result<Front> {
+    let mut words = line.split(' ').map(str::to_string);
+    let name = words.next().unwrap_or_default();
+    let tool = TOOLS.iter().find(|tool| tool.name == name).expect("a tool");
+    tool.front(words.collect())
+}
+
+/// The native line of a line, or what is said instead.
+fn native(line: &str) -> String {
+    match front(line) {
+        Ok(Front::Native(words, _)) => {
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        }
+        Ok(Front::Answer(text)) => text,
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn every_option_of_a_help_is_in_its_table() {
+    let mut commands = 0;
+    for line in OPTIONS.lines().filter(|line| !line.starts_with('#')) {
+        let (name, options) = line.split_once(": ").expect("a name and its options");
+        let (tool, command) = name.split_once(' ').expect("a tool and its command");
+        let tool = TOOLS.iter().find(|it| it.name == tool).expect("a tool with a front");
+        let found = tool.commands.iter().find(|it| it.name == command);
+        let found = found.unwrap_or_else(|| panic!("{name} has no table"));
+        commands += 1;
+        if matches!(found.make, Make::Refused(..)) {
+            continue;
+        }
+        let known = names(found);
+        let missing: Vec<&str> = options.split(' ').filter(|option| !known.contains(option)).collect();
+        assert!(missing.is_empty(), "{name} lacks {missing:?}");
+    }
+    assert_eq!(commands, TOOLS.iter().map(|tool| tool.commands.len()).sum::<usize>());
+}
+
+fn names(command: &Command) -> BTreeSet<&'static str> {
+    command.options.iter().flat_map(|group| group.iter()).flat_map(|option| option.names()).collect()
+}
+
+#[test]
+fn no_name_stands_twice_in_a_table() {
+    for command in TOOLS.iter().flat_map(|tool| tool.commands) {
+        let all =
+            command.options.iter().flat_map(|group| group.iter()).flat_map(|option| option.names());
+        assert_eq!(all.count(), names(command).len(), "{}", command.name);
+    }
+}
+
+#[test]
+fn lines_of_samtools_become_native_ones() {
+    for (line, wanted) in [
+        ("samtools sort", "readmill sort -@ 1 -o - -l 6 --no-index -"),
+        (
+            "samtools sort -@0 -l1 -nuo x.bam in.bam",
+            "readmill sort -n -@ 1 -o x.bam -l 0 --no-index in.bam",
+        ),
+        (
+            "samtools sort --thr 3 -m 1G in.bam",
+            "readmill sort -@ 4 -m 4096M -o - -l 6 --no-index in.bam",
+        ),
+        ("samtools sort -m 10M -o a b", "readmill sort -@ 1 -m 512M -o a -O bam -l 6 --no-index b"),
+        ("samtools sort -n -N a.bam", "readmill sort -N -@ 1 -o - -l 6 --no-index a.bam"),
+        ("samtools sort -T d/pre -O SAM a.bam", "readmill sort -@ 1 -T d -o - -O sam --no-index a.bam"),
+        (
+            "samtools sort --write-index -o x.bam##idx##x.bam.bai a.bam",
+            "readmill sort -@ 1 -o x.bam -l 6 --write-index=bai a.bam",
+        ),
+        (
+            "samtools sort --output-fmt cram,version=3.0,no_ref a.bam",
+            "readmill sort -@ 1 -o - -O cram,version=3.0,no-ref --no-index a.bam",
+        ),
+        (
+            "samtools merge -f o.bam a.bam b.bam",
+            "readmill merge -@ 1 -o o.bam -l 6 --no-index a.bam b.bam",
+        ),
+        ("samtools merge -1 -o o.bam a.bam", "readmill merge -@ 1 -o o.bam -l 1 --no-index a.bam"),
+        ("samtools fixmate -m - -", "readmill filter --fix-mates samtools -@ 1 -o - -l 6 --no-index -"),
+        (
+            "samtools markdup -r --as-picard a.bam o.bam",
+            "readmill markdup --remove-duplicates --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        ("samtools fastq -T RX,BX -s s.fq", "readmill fastq --grouped --tags RX,BX -s s.fq -@ 1 -"),
+        ("samtools flagstat -@ 7 a.bam", "readmill flagstat -@ 8 a.bam"),
+        ("samtools idxstats -X a.bam a.bai", "readmill idxstats -@ 1 a.bam"),
+        ("samtools stats -F 0 a.bam", "readmill stats -@ 1 a.bam"),
+        ("samtools sort -- -x.bam", "readmill sort -@ 1 -o - -l 6 --no-index -- -x.bam"),
+    ] {
+        assert_eq!(native(line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn lines_of_view_and_index_become_native_ones() {
+    for (line, wanted) in [
+        (
+            "samtools view -bS -@ 2 -q 20 -o x.bam a.sam chr1",
+            "readmill view -b -q 20 -@ 3 -o x.bam a.sam chr1",
+        ),
+        ("samtools view -c -F 4 a.bam", "readmill view -c -F 4 -@ 1 a.bam"),
+        ("samtools index -c a.bam", "readmill index -c -@ 1 a.bam"),
+    ] {
+        assert_eq!(native(line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn lines_of_picard_and_gatk_become_native_ones() {
+    for (line, wanted) in [
+        (
+            "picard -Xmx2g SortSam I=a.bam O=o.bam SO=coordinate CREATE_INDEX=TRUE",
+            "readmill sort -m 2048M --sort coordinate -o o.bam -l 5 a.bam",
+        ),
+        (
+            "picard SortSam -I a.bam --OUTPUT o.sam -SO queryname --QUIET --COMPRESSION_LEVEL null",
+            "readmill sort --sort queryname --quiet -o o.sam --no-index a.bam",
+        ),
+        (
+            "picard MarkDuplicates I=a.bam I=b.bam O=o.bam M=m ASSUME_SORTED=true CLEAR_DT=false READ_NAME_REGEX=null",
+            "readmill markdup --metrics m --keep-dt --read-names null --duplicate-mode coordinate --sort coordinate \
+             -o o.bam -l 5 --no-index a.bam b.bam",
+        ),
+        (
+            "picard AddOrReplaceReadGroups I=a.bam O=/dev/stdout LB=l PL=p PU=u SM=s",
+            r"readmill filter --read-group @RG\tID:1\tLB:l\tPL:p\tSM:s\tPU:u -o - -l 5 --no-index a.bam",
+        ),
+        (
+            "gatk --java-options -Xmx4g BaseRecalibrator -I a.bam -R r.fa --known-sites k.vcf -O t -L chr1",
+            "readmill bqsr table -m 4096M --allow-empty --reference r.fa --known-sites k.vcf -o t --intervals chr1 a.bam",
+        ),
+        (
+            "gatk ApplyBQSR -I a.bam -bqsr t -O o.bam -R r.fa",
+            "readmill bqsr apply --bqsr-table t --gatk-drop-malformed --reference r.fa -o o.bam -l 2 a.bam",
+        ),
+        ("gatk GatherBQSRReports -I a -I b -O c", "readmill bqsr gather -o c a b"),
+        (
+            "gatk MarkDuplicatesSpark -I a.bam -O o.bam -M m -- --spark-master local[8]",
+            "readmill prep --sort coordinate --mark-duplicates --metrics m -@ 8 -o o.bam -l 2 a.bam",
+        ),
+    ] {
+        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(native(line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn lines_of_elprep_and_bwa_become_native_ones() {
+    for (line, wanted) in [
+        (
+            "elprep filter a.bam o.bam --filter-mapping-quality=20 -mark-duplicates --sorting-order queryname --timed",
+            "readmill prep --min-mapq 20 --mark-duplicates --duplicate-mode coordinate --sort lexicographic -o o.bam \
+             --no-index a.bam",
+        ),
+        (
+            "bwa mem -t4 -k 17 -YM r.fa 1.fq 2.fq",
+            "readmill align --as-given -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
+        ),
+        (
+            "bwa-mem2 mem -p -K 1000 -o o.sam r.fa 1.fq 2.fq",
+            "readmill align --as-given --interleaved -@ 1 -K 1000 -o o.sam -O sam r.fa 1.fq",
+        ),
+        ("bwa index -a bwtsw -p x r.fa", "readmill index -o x r.fa"),
+    ] {
+        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(native(line), wanted, "{line}");
+    }
+}
+
+#[test]
+fn what_is_not_taken_is_refused_by_name_with_the_way() {
+    for (line, words) in [
+        ("samtools markdup a.bam o.bam", ["--as-picard", "readmill markdup"]),
+        ("samtools sort -I r.fa a.bam", ["-I", "minimisers"]),
+        ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),
+        ("samtools sort --no a.bam", ["--no-PG", ""]),
+        ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
+        ("samtools stats a.bam chr1", ["chr1", "readmill view"]),
+        ("samtools bam2fq a.bam", ["bam2fq", "fastq"]),
+        ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
+        ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
+        ("picard RevertSam I=a O=b", ["RevertSam", "readmill fastq"]),
+        ("gatk ApplyBQSR -I a -O b -bqsr c --read-filter X", ["--read-filter", "readmill filter"]),
+        ("gatk BaseRecalibrator -I a -O b -R c", ["--known-sites", ""]),
+        ("elprep filter a b --haplotypecaller c", ["--haplotypecaller", "variants"]),
+        ("elprep split a b", ["split", "readmill prep"]),
+        ("bwa mem -x ont2d r.fa 1.fq", ["-x ont2d", "-A"]),
+    ] {
+        let said = native(line);
+        if words[0] == "--no-PG" {
+            assert!(said.contains("--no-PG"), "{said}");
+            continue;
+        }
+        assert!(said.starts_with("error: "), "{line}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn an_index_gets_the_name_that_picard_gives_it() {
+    let line = "picard SortSam I=a.bam O=d/o.bam SO=coordinate CREATE_INDEX=true";
+    let Ok(Front::Native(_, after)) = front(line) else { panic!("a native line") };
+    assert_eq!(after.names(), Some(("d/o.bam.bai".into(), "d/o.bai".into())));
+}

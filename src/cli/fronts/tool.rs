@@ -1,0 +1,215 @@
+//! A tool of others and its subcommands: how its command line becomes a native one, and its help.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use readmill::console::log;
+use readmill_record::{Error, Result};
+
+use super::super::hints::quoted;
+use super::grammar::{Does, Given, Grammar, Opt};
+use super::line::Line;
+
+/// A tool whose command lines are taken.
+pub struct Tool {
+    /// Its name, as it is typed.
+    pub name: &'static str,
+    /// Other names of it.
+    pub aliases: &'static [&'static str],
+    /// The version whose command line this is.
+    pub version: &'static str,
+    pub commands: &'static [Command],
+    /// Takes away what stands in front of the subcommand.
+    pub before: fn(&mut Vec<String>) -> Result<Before>,
+}
+
+/// What stood in front of the subcommand.
+#[derive(Default)]
+pub struct Before {
+    /// Words for the native line.
+    pub words: Vec<String>,
+    /// The compression level of BAM files, if the tool's launcher sets one.
+    pub level: Option<String>,
+}
+
+/// A subcommand of a tool.
+pub struct Command {
+    pub name: &'static str,
+    pub grammar: Grammar,
+    /// Its options, in groups.
+    pub options: &'static [&'static [Opt]],
+    pub make: Make,
+}
+
+/// How a native line is made.
+pub enum Make {
+    /// By this function.
+    Line(fn(&Given) -> Result<Line>),
+    /// Not at all: why, and what to type instead.
+    Refused(&'static str, &'static str),
+}
+
+/// The option that every front has in addition.
+const EXPLAIN: &str = "--explain";
+
+/// The variable of the environment that says the same.
+const EXPLAIN_VARIABLE: &str = "READMILL_EXPLAIN";
+
+/// What a command line of another tool became.
+pub enum Front {
+    /// A native command line.
+    Native(Vec<OsString>, After),
+    /// An answer for standard output: help, or a version.
+    Answer(String),
+}
+
+/// What happens when the native command line has run.
+#[derive(Default)]
+pub struct After(Option<(PathBuf, PathBuf)>);
+
+impl After {
+    /// The index that gets another name: its name before and after.
+    #[cfg(test)]
+    pub fn names(&self) -> Option<(PathBuf, PathBuf)> {
+        self.0.clone()
+    }
+
+    /// Gives the index the name that the tool gives it.
+    pub fn finish(&self) -> Result<()> {
+        let Some((from, to)) = self.0.as_ref().filter(|(from, _)| from.exists()) else { return Ok(()) };
+        std::fs::rename(from, to).map_err(|error| {
+            Error::io(format!("{} cannot be called {}", from.display(), to.display()), &error)
+        })
+    }
+}
+
+impl Tool {
+    /// What a command line becomes: the words behind the tool's name.
+    pub fn front(&self, mut words: Vec<String>) -> Result<Front> {
+        let asked = words.iter().position(|word| word == EXPLAIN);
+        if let Some(at) = asked {
+            words.remove(at);
+        }
+        let typed = words.iter().fold(self.name.to_string(), |line, word| line + " " + &quoted(word));
+        let before = (self.before)(&mut words)?;
+        let Some(name) = words.first().cloned() else { return Ok(Front::Answer(self.help())) };
+        if ["--version", "-v", "version"].contains(&name.as_str()) {
+            let own = env!("CARGO_PKG_VERSION");
+            return Ok(Front::Answer(format!(
+                "readmill {own} (in place of {} {})\n",
+                self.name, self.version
+            )));
+        }
+        if ["--help", "-h", "help", "--list"].contains(&name.as_str()) {
+            return Ok(Front::Answer(self.help()));
+        }
+        let command = self.commands.iter().find(|command| command.name == name);
+        let command = command.ok_or_else(|| self.unknown(&name))?;
+        let words = words.split_off(1);
+        if words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"] {
+            return Ok(Front::Answer(command.help(self.name)));
+        }
+        let line = command.line(self.name, words, &before)?;
+        let is_asked = asked.is_some() || std::env::var_os(EXPLAIN_VARIABLE).is_some_and(|it| it != "0");
+        if is_asked {
+            log(&format!("readmill: {typed}"));
+            log(&format!("readmill: is: {}", line.shown()));
+        }
+        let words = std::iter::once("readmill".to_string()).chain(line.words);
+        Ok(Front::Native(words.map(OsString::from).collect(), After(line.renamed)))
+    }
+
+    /// The subcommands, one a line.
+    fn help(&self) -> String {
+        let row = |command: &Command| match command.make {
+            Make::Line(_) => format!("  {}\n", command.name),
+            Make::Refused(_, way) => format!("  {}: not taken; {way}\n", command.name),
+        };
+        let rows: String = self.commands.iter().map(row).collect();
+        format!(
+            "readmill {name} COMMAND …: command lines of {name} {}, done by readmill\n\n{rows}\n\
+             readmill {name} COMMAND --help lists the options; {EXPLAIN} says what a line becomes.\n",
+            self.version,
+            name = self.name,
+        )
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        let taken = self.commands.iter().filter(|it| matches!(it.make, Make::Line(_)));
+        let names: Vec<&str> = taken.map(|command| command.name).collect();
+        Error::usage(format!("{} {name} is not taken", self.name)).hint(format!(
+            "of {}, readmill takes {}; see readmill --help",
+            self.name,
+            names.join(", ")
+        ))
+    }
+}
+
+impl Command {
+    /// The native line of these words.
+    pub fn line(&self, tool: &str, words: Vec<String>, before: &Before) -> Result<Line> {
+        let name = format!("{tool} {}", self.name);
+        let make = match self.make {
+            Make::Line(make) => make,
+            Make::Refused(why, way) => {
+                return Err(Error::usage(format!("{name} is not taken: {why}")).hint(way));
+            }
+        };
+        let given = Given::parse(&name, self.grammar, self.options, words)?;
+        let mut line = make(&given)?;
+        if let Some(level) = &before.level
+            && !given.has("--COMPRESSION_LEVEL")
+            && let Some(at) = line.words.iter().position(|word| word == "-l")
+            && let Some(value) = line.words.get_mut(at + 1)
+        {
+            value.clone_from(level);
+        }
+        // (Words in front come behind the name of the native command, which may have two words.)
+        let at = if line.words.first().is_some_and(|word| word == "bqsr") { 2 } else { 1 };
+        line.words.splice(at..at, before.words.iter().cloned());
+        Ok(line)
+    }
+
+    /// The options and what becomes of them, one a line.
+    fn help(&self, tool: &str) -> String {
+        let mut text =
+            format!("{tool} {}, done by readmill. Each option, and what becomes of it:\n\n", self.name);
+        if let Make::Refused(why, way) = self.make {
+            text += &format!("It is not taken: {why}\n{way}\n");
+            return text;
+        }
+        for option in self.options.iter().flat_map(|group| group.iter()) {
+            text += &format!("  {}: {}\n", option.names.replace(' ', ", "), option.becomes());
+        }
+        text
+    }
+}
+
+impl Opt {
+    /// What becomes of it, in words.
+    pub fn becomes(&self) -> String {
+        let way = |way: &str| if way.is_empty() { String::new() } else { format!("; {way}") };
+        match self.does {
+            Does::Words(words) => words.to_string(),
+            Does::WordsIfFalse(words) => format!("{words} if false"),
+            Does::Built(how) => how.to_string(),
+            Does::Harmless(why) => format!("changes no result: {why}"),
+            Does::Only(values, what, instead) => {
+                format!("{} alone: else it {what}{}", values.join(", "), way(instead))
+            }
+            Does::Refused(what, instead) => format!("refused: it {what}{}", way(instead)),
+        }
+    }
+}
+
+impl Line {
+    /// As it may be typed.
+    fn shown(&self) -> String {
+        let line =
+            self.words.iter().fold("readmill".to_string(), |line, word| line + " " + &quoted(word));
+        match &self.renamed {
+            Some((from, to)) => format!("{line} && mv {} {}", from.display(), to.display()),
+            None => line,
+        }
+    }
+}

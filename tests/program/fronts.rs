@@ -1,0 +1,94 @@
+//! Command lines of other tools, from the program's name to the files that are there in the end.
+
+use std::process::Command;
+
+use crate::support::{self, TestDir, arg, readmill};
+
+const READS: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n\
+                     b\t0\t1\t50\t60\t4M\t*\t0\t0\tACGT\tIIII\n\
+                     a\t0\t1\t10\t60\t4M\t*\t0\t0\tACGT\tIIII\n";
+
+/// Names of the reads in SAM text.
+fn names(text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(text);
+    let records = text.lines().filter(|line| !line.starts_with('@'));
+    records.map(|line| line.split('\t').next().unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn a_link_called_as_a_tool_is_that_tool() {
+    let dir = TestDir::new();
+    let input = dir.file("in.sam", READS);
+    let link = dir.path("samtools");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_readmill"), &link).expect("a link");
+    let mut command = Command::new(&link);
+    let run = support::finish(command.args(["sort", "-O", "SAM", "-@", "1", "--explain"]).arg(&input));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(names(&run.stdout), ["a", "b"]);
+    assert!(run.stderr.contains("readmill sort -@ 2 -o - -O sam --no-index "), "{}", run.stderr);
+}
+
+#[test]
+fn the_index_of_picard_is_called_after_the_output_without_its_end() {
+    let dir = TestDir::new();
+    let input = dir.file("in.sam", READS);
+    let words = [format!("I={}", arg(&input)), format!("O={}", arg(&dir.path("out.bam")))];
+    let sort = ["picard", "SortSam", "SO=coordinate", "CREATE_INDEX=true", "QUIET=true"];
+    let run = readmill(sort.iter().map(|word| word.to_string()).chain(words.clone()));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(dir.names(), ["in.sam", "out.bai", "out.bam"]);
+    let sort = ["picard", "SortSam", "SO=coordinate", "QUIET=true"];
+    let other = TestDir::new();
+    let words = [words[0].clone(), format!("O={}", arg(&other.path("out.bam")))];
+    let run = readmill(sort.iter().map(|word| word.to_string()).chain(words));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(other.names(), ["out.bam"]);
+}
+
+#[test]
+fn what_is_refused_is_said_and_nothing_is_written() {
+    let dir = TestDir::new();
+    let (input, output) = (arg(&dir.file("in.sam", READS)), arg(&dir.path("out.bam")));
+    for (words, said) in [
+        (vec!["samtools", "markdup", &input, &output], "--as-picard"),
+        (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
+        (vec!["picard", "RevertSam", "I=x", "O=y"], "readmill fastq"),
+        (vec!["gatk", "HaplotypeCaller"], "BaseRecalibrator"),
+        (vec!["elprep", "filter", &input], "2 files"),
+        (vec!["bwa", "aln"], "mem"),
+    ] {
+        let run = readmill(&words);
+        assert_eq!(run.code, Some(1), "{words:?} {}", run.stderr);
+        assert!(run.stderr.contains(said), "{words:?} {}", run.stderr);
+        assert_eq!(dir.names(), ["in.sam"]);
+    }
+}
+
+#[test]
+fn samtools_merge_overwrites_when_it_is_told_to() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.sam", READS));
+    let output = arg(&dir.file("out.sam", "there"));
+    let run = readmill(["samtools", "merge", &output, &input]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("-f"), "{}", run.stderr);
+    let run = readmill(["samtools", "merge", "-f", &output, &input]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let text = std::fs::read(dir.path("out.sam")).expect("the output");
+    assert_eq!(names(&text), ["a", "b"]);
+}
+
+#[test]
+fn help_and_versions_are_answers() {
+    for (words, said) in [
+        (vec!["samtools"], "addreplacerg"),
+        (vec!["samtools", "--version"], "in place of samtools 1.24"),
+        (vec!["picard", "SortSam", "--help"], "--SORT_ORDER"),
+        (vec!["gatk", "--list"], "ApplyBQSR"),
+    ] {
+        let run = readmill(&words);
+        assert_eq!(run.code, Some(0), "{words:?} {}", run.stderr);
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert!(text.contains(said), "{words:?} {text}");
+    }
+}

@@ -1,0 +1,113 @@
+//! The files that the command lines name.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use readmill_peers::Peers;
+use readmill_simulate::{Profile, Sample};
+
+use crate::commands::SampleDir;
+use crate::gatk::Gatk;
+use crate::outputs::Printed;
+use crate::samples;
+
+/// Seed of the second sample.
+const OTHER: u64 = 9;
+
+/// Makes reads in several orders, a reference with its indexes, known sites, tables and lists.
+pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
+    let write = |name: &str, text: &[u8]| {
+        fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
+    };
+    let second = samples::of_libraries(1, pairs / 2 + OTHER);
+    second.make(dir)?;
+    renamed(dir)?;
+    let sample = samples::of_libraries(2, pairs);
+    sample.make(dir)?;
+    sample.known(dir)?.context("a simulated sample has a reference")?;
+    fs::rename(dir.path("ref.fasta"), dir.path("ref.fa"))?;
+    for words in [
+        "faidx ref.fa",
+        "dict -o ref.dict ref.fa",
+        "view -h --no-PG -o in.sam in.bam",
+        "sort --no-PG -o sorted.bam in.bam",
+        "sort --no-PG -o other.bam in2.bam",
+        "sort --no-PG -n -o named.bam in.bam",
+        "sort --no-PG -n -o named2.bam in2.bam",
+        "fixmate --no-PG -m named.bam fixed.bam",
+        "index sorted.bam",
+        "index other.bam",
+    ] {
+        dir.newest(words)?;
+    }
+    for words in [
+        "sort --sort queryname in.bam -o byname.bam",
+        "sort --sort queryname in2.bam -o byname2.bam",
+        "prep sorted.bam --sort coordinate --mark-duplicates -o marked.bam",
+        "bqsr table marked.bam --reference ref.fa --known-sites known.vcf -o recal.table",
+        "bqsr table other.bam --reference ref.fa --known-sites known.vcf -o recal2.table",
+    ] {
+        dir.readmill(words)?;
+    }
+    Gatk::find(peers)?.each(dir, &["IndexFeatureFile -I known.vcf".to_string()])?;
+    let dictionary = fs::read_to_string(dir.path("ref.dict"))?;
+    let (first, sequences) = dictionary.split_once('\n').context("a dictionary has a first line")?;
+    let reversed: Vec<&str> = sequences.lines().rev().collect();
+    write("reversed.dict", format!("{first}\n{}\n", reversed.join("\n")).as_bytes())?;
+    write("regions.bed", regions(dir)?.as_bytes())?;
+    write("list.txt", b"../sorted.bam\n../other.bam\n")?;
+    write("list.list", b"../sorted.bam\n../other.bam\n")?;
+    write("arguments.txt", b"# a remark\n--INPUT ../in.bam\n--SORT_ORDER coordinate\n")?;
+    write("there.bam", b"")?;
+    let reads = Sample::new(Profile::small().with_pairs(pairs / 2));
+    let (mut fasta, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new());
+    reads.write_fasta(&mut fasta)?;
+    reads.write_fastq(&mut one, &mut two)?;
+    write("genome.fa", &fasta)?;
+    let (one, two) = (commented(&one)?, commented(&two)?);
+    write("inter.fq", interleaved(&one, &two).as_bytes())?;
+    write("r1.fq", one.as_bytes())?;
+    write("r2.fq", two.as_bytes())?;
+    dir.readmill("index genome.fa")?;
+    dir.peer(&peers.bwa()?, "index genome.fa")?;
+    Ok(())
+}
+
+/// Makes `in2.bam` of `in.bam`: reads with names that the other sample does not have.
+fn renamed(dir: &SampleDir<'_>) -> Result<()> {
+    let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
+    let line =
+        |line: &str| if line.starts_with('@') { format!("{line}\n") } else { format!("X{line}\n") };
+    fs::write(dir.path("in2.sam"), text.lines().map(line).collect::<String>())?;
+    dir.newest("view --no-PG -b -o in2.bam in2.sam").map(drop)
+}
+
+/// Half of the first contig, and the middle of the second.
+fn regions(dir: &SampleDir<'_>) -> Result<String> {
+    let index = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
+    let contig = |line: &str| {
+        let field = |tag: &str| line.split('\t').find_map(|it| it.strip_prefix(tag)).map(str::to_owned);
+        Some((field("SN:")?, field("LN:")?.parse::<u64>().ok()?))
+    };
+    let contigs: Vec<(String, u64)> =
+        index.lines().filter(|line| line.starts_with("@SQ")).filter_map(contig).collect();
+    let region = |(name, length): &(String, u64)| format!("{name}\t{}\t{}\n", length / 4, length / 2);
+    Ok(contigs.iter().take(2).map(region).collect())
+}
+
+/// FASTQ whose names have a field of SAM behind them.
+fn commented(fastq: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(fastq).context("FASTQ is text")?;
+    let line = |(number, line): (usize, &str)| match number % 4 {
+        0 => format!("{} BC:Z:ACGT\n", line.split(' ').next().unwrap_or_default()),
+        _ => format!("{line}\n"),
+    };
+    Ok(text.lines().enumerate().map(line).collect())
+}
+
+/// Both reads of each pair, one after the other.
+fn interleaved(one: &str, two: &str) -> String {
+    let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
+    let pairs = one.chunks(4).zip(two.chunks(4));
+    pairs.flat_map(|(one, two)| one.iter().chain(two)).map(|line| format!("{line}\n")).collect()
+}

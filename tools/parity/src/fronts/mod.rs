@@ -1,0 +1,255 @@
+//! Runs command lines of other tools through the tool itself and through readmill's front of it, and compares what
+//! they write: records, reports, FASTQ, which files there are, and whether both end well.
+
+mod inputs;
+mod written;
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use readmill_peers::{Peers, Tool};
+
+use crate::commands::SampleDir;
+use crate::ledger::{FULL_RUN, Ledger};
+
+/// The command lines, with what is expected of each.
+const LINES: &str = include_str!("lines.txt");
+
+/// Options of Java for small files.
+const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
+
+/// Subcommands that wait for a native command: its name, and a word of its help once it does what is needed.
+const WAITING: [(&str, &str, &str); 11] = [
+    ("samtools view", "view", "Usage"),
+    ("samtools index", "index", "CRAM"),
+    ("samtools collate", "collate", "Usage"),
+    ("samtools quickcheck", "quickcheck", "Usage"),
+    ("samtools depth", "depth", "Usage"),
+    ("samtools coverage", "coverage", "Usage"),
+    ("samtools cat", "cat", "Usage"),
+    ("samtools addreplacerg", "addreplacerg", "Usage"),
+    ("picard BuildBamIndex", "index", "CRAM"),
+    ("picard CreateSequenceDictionary", "dict", "Usage"),
+    ("picard ViewSam", "view", "Usage"),
+];
+
+/// What is expected of a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// Both do the same.
+    Same,
+    /// Both fail.
+    Failure,
+    /// The front refuses it, and names a way.
+    Refusal,
+}
+
+/// A command line of another tool.
+struct ForeignLine {
+    text: &'static str,
+    expected: Expected,
+    is_quick: bool,
+    words: Vec<String>,
+}
+
+impl ForeignLine {
+    fn parse(line: &'static str) -> Option<Self> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return None;
+        }
+        let (is_quick, line) = line.strip_prefix("* ").map_or((false, line), |rest| (true, rest));
+        let (expected, text) = match line.split_once(' ') {
+            Some(("!", rest)) => (Expected::Failure, rest),
+            Some(("-", rest)) => (Expected::Refusal, rest),
+            _ => (Expected::Same, line),
+        };
+        Some(ForeignLine { text, expected, is_quick, words: split(text) })
+    }
+
+    fn tool(&self) -> &str {
+        &self.words[0]
+    }
+
+    /// The native command that it waits for.
+    fn waits_for(&self, dir: &SampleDir<'_>) -> Result<Option<&'static str>> {
+        let waiting = WAITING.iter().find(|(foreign, ..)| self.text.starts_with(foreign));
+        let Some((_, native, word)) = waiting else { return Ok(None) };
+        let help = dir.readmill_command(&format!("{native} --help")).output()?;
+        let is_there = help.status.success() && String::from_utf8_lossy(&help.stdout).contains(word);
+        Ok((!is_there).then_some(*native))
+    }
+}
+
+/// Splits a line into words, as a shell does with quotes.
+fn split(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (' ', None) => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The tools beside samtools and Picard.
+struct OtherTools {
+    gatk: Tool,
+    bwa: Tool,
+    /// Those that only full runs have.
+    full: Option<(Tool, Tool)>,
+}
+
+/// Compares all lines; in a quick run those that are marked for it, and the refusals.
+pub fn compare(
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    pairs: u64,
+    full: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.title("fronts", "command lines of other tools");
+    inputs::make(dir, peers, pairs)?;
+    let full_tools = if full { Some((peers.elprep()?, peers.bwa_mem2()?)) } else { None };
+    let others = OtherTools { gatk: peers.gatk()?, bwa: peers.bwa()?, full: full_tools };
+    if let Some((_, bwa_mem2)) = &others.full {
+        dir.peer(bwa_mem2, "index genome.fa")?;
+    } else {
+        ledger.left_out("fronts: elPrep, bwa-mem2, and most lines of Java", FULL_RUN);
+    }
+    let mut waiting = Vec::new();
+    for line in LINES.lines().filter_map(ForeignLine::parse) {
+        if !full && line.expected == Expected::Same && !line.is_quick {
+            continue;
+        }
+        if !full && line.expected == Expected::Failure && !["samtools", "bwa"].contains(&line.tool()) {
+            continue;
+        }
+        if let Some(native) = line.waits_for(dir)? {
+            waiting.push(native);
+            continue;
+        }
+        ledger.check(&format!("front: {}", line.text), || line.check(dir, &others));
+    }
+    waiting.sort_unstable();
+    waiting.dedup();
+    for native in waiting {
+        ledger.left_out(&format!("fronts: lines that become readmill {native}"), "it is not built yet");
+    }
+    Ok(())
+}
+
+impl ForeignLine {
+    fn check(&self, dir: &SampleDir<'_>, others: &OtherTools) -> Result<String> {
+        let ours = self.run(&dir.below("ours")?, None)?;
+        if self.expected == Expected::Refusal {
+            ensure!(ours.code == Some(1), "ended with {:?}: {}", ours.code, ours.said);
+            let hint = ours.said.lines().rev().find_map(|line| line.split_once("; "));
+            return Ok(hint.context("no way is named")?.1.to_owned());
+        }
+        let theirs = self.run(&dir.below("theirs")?, Some(others))?;
+        match (self.expected, ours.is_well(), theirs.is_well()) {
+            (Expected::Failure, false, false) => Ok("both fail".to_owned()),
+            (Expected::Same, true, true) => written::same(dir, self.text, self.tool()),
+            _ => bail!(
+                "readmill ended with {:?}, the tool with {:?}: {} {}",
+                ours.code,
+                theirs.code,
+                last(&ours.said),
+                last(&theirs.said)
+            ),
+        }
+    }
+
+    /// Runs the line in an empty directory: by the tool, or by the front.
+    fn run(&self, dir: &SampleDir<'_>, tools: Option<&OtherTools>) -> Result<Ended> {
+        let mut words = self.words.clone();
+        let mut redirected = |mark: &str| {
+            let at = words.iter().position(|word| word == mark)?;
+            words.remove(at);
+            Some(words.remove(at))
+        };
+        let (from, to) = (redirected("<"), redirected(">"));
+        let mut command = match tools {
+            None => {
+                let mut command = dir.readmill_command("");
+                command.args(&words);
+                command
+            }
+            Some(tools) => tools.command(dir, &words)?,
+        };
+        command.stdin(match from {
+            Some(name) => Stdio::from(File::open(dir.path(&name))?),
+            None => Stdio::null(),
+        });
+        command.stdout(File::create(dir.path(to.as_deref().unwrap_or(written::STDOUT)))?);
+        let output = command.stderr(Stdio::piped()).spawn()?.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(Ended { code: output.status.code(), said })
+    }
+}
+
+/// How a program ended.
+struct Ended {
+    code: Option<i32>,
+    said: String,
+}
+
+impl Ended {
+    fn is_well(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+fn last(said: &str) -> &str {
+    said.trim_end().lines().last().unwrap_or_default()
+}
+
+impl OtherTools {
+    /// The real tool, with the words behind its name. What belongs to a launcher of Java is left out.
+    fn command(&self, dir: &SampleDir<'_>, words: &[String]) -> Result<Command> {
+        let (tool, words) = words.split_first().context("no tool")?;
+        let mut words = words.to_vec();
+        if let Some(at) = words.iter().position(|word| word == "--java-options") {
+            words.drain(at..at + 2);
+        }
+        words.retain(|word| !word.starts_with("-Xmx"));
+        let full = || self.full.as_ref().context("a tool of full runs");
+        let mut command = match tool.as_str() {
+            "samtools" => dir.newest_command(""),
+            "picard" => dir.picard_command(""),
+            "gatk" => dir.peer_command(&self.gatk, ""),
+            "bwa" => dir.peer_command(&self.bwa, ""),
+            "elprep" => dir.peer_command(&full()?.0, ""),
+            "bwa-mem2" => dir.peer_command(&full()?.1, ""),
+            _ => bail!("no tool {tool}"),
+        };
+        command.args(words).env("JAVA_TOOL_OPTIONS", JAVA);
+        Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_eighty_lines_and_more_that_are_compared() {
+        let lines: Vec<ForeignLine> = LINES.lines().filter_map(ForeignLine::parse).collect();
+        let compared = lines.iter().filter(|line| line.expected != Expected::Refusal).count();
+        assert!(compared >= 80, "{compared}");
+    }
+
+    #[test]
+    fn words_are_split_as_a_shell_does() {
+        assert_eq!(split(r#"a "b c" d'e f' """#), ["a", "b c", "de f", ""]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Compares the files that a tool and its front have written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::outputs::{Printed, tags_in_order, without_marks};
+
+/// The file of standard output, if a line does not name one.
+pub const STDOUT: &str = "stdout";
+
+/// Ends of indexes, which other parts compare.
+const INDEXES: [&str; 3] = [".bai", ".csi", ".crai"];
+
+/// Compares what is in the directories `ours` and `theirs`; returns what was equal.
+pub fn same(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
+    let (ours, theirs) = (files(dir, "ours", tool)?, files(dir, "theirs", tool)?);
+    ensure!(ours == theirs, "files: {ours:?}, and the tool has {theirs:?}");
+    let mut figures = Vec::new();
+    for file in &ours {
+        if INDEXES.iter().any(|end| file.ends_with(end)) {
+            continue;
+        }
+        let figure = match is_of_records(dir, file)? {
+            true => same_records(dir, file, line, tool),
+            false => same_text(dir, file),
+        };
+        figures.push(figure.with_context(|| file.clone())?);
+    }
+    Ok(figures.join(", "))
+}
+
+/// The files of a directory. What a tool prints beside its files does not count, nor do its logs.
+fn files(dir: &SampleDir<'_>, below: &str, tool: &str) -> Result<BTreeSet<String>> {
+    let mut files = BTreeSet::new();
+    for entry in fs::read_dir(dir.path(below))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_message = name == STDOUT && (entry.metadata()?.len() == 0 || tool == "gatk");
+        if entry.metadata()?.is_file() && !is_message {
+            files.insert(name);
+        }
+    }
+    Ok(files)
+}
+
+fn is_of_records(dir: &SampleDir<'_>, file: &str) -> Result<bool> {
+    let named = [".bam", ".sam", ".cram"].iter().any(|end| file.ends_with(end));
+    Ok(named && fs::metadata(dir.path(&format!("theirs/{file}")))?.len() > 0)
+}
+
+/// Compares contigs, read groups and records; ties of an order may lie otherwise, where the order is not samtools'.
+fn same_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Result<String> {
+    // samtools merge renames read groups by chance unless -c is given (row 20 of docs/parity.md).
+    let has_groups = !line.starts_with("samtools merge") || line.contains(" -c ");
+    // elPrep decides ties otherwise, and keeps marks of the input (row 163).
+    let has_marks = tool != "elprep";
+    let read = |below: &str| lines(dir, &format!("{below}/{file}"), has_groups, has_marks);
+    let (ours, theirs) = (read("ours")?, read("theirs")?);
+    ensure!(ours.header == theirs.header, "headers: {:?}, {:?}", ours.header, theirs.header);
+    let number = ours.records.len();
+    if ours.records == theirs.records {
+        return Ok(format!("{number} records"));
+    }
+    let differing = ours.records.iter().zip(&theirs.records).find(|(one, other)| one != other);
+    let shown = || format!("{number} and {} records; {differing:?}", theirs.records.len());
+    ensure!(tool != "samtools" && !tool.starts_with("bwa"), "{}", shown());
+    ensure!(counted(&ours.records) == counted(&theirs.records), "{}", shown());
+    if tool == "elprep" {
+        return Ok(format!("{number} records, in another order")); // it keeps none
+    }
+    let keys = |records: &[String], columns: &[usize]| -> Vec<String> {
+        let key = |record: &String| {
+            let fields: Vec<&str> = record.split('\t').collect();
+            columns
+                .iter()
+                .map(|&at| fields.get(at).copied().unwrap_or_default())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        records.iter().map(key).collect()
+    };
+    let is_order = |columns: &[usize]| keys(&ours.records, columns) == keys(&theirs.records, columns);
+    ensure!(is_order(&[2, 3]) || is_order(&[0]), "another order: {}", shown());
+    Ok(format!("{number} records, ties otherwise"))
+}
+
+/// What is compared of a file of records.
+struct RecordLines {
+    header: BTreeSet<String>,
+    records: Vec<String>,
+}
+
+fn lines(dir: &SampleDir<'_>, file: &str, has_groups: bool, has_marks: bool) -> Result<RecordLines> {
+    let mut found = RecordLines { header: BTreeSet::new(), records: Vec::new() };
+    let mut printed = Printed::newest(dir, &format!("view -h --no-PG --reference ref.fa {file}"))?;
+    let mut line = Vec::new();
+    while printed.line(&mut line)? {
+        if line.starts_with(b"@") && line.get(3) == Some(&b'\t') {
+            let text = String::from_utf8_lossy(&line).into_owned();
+            let mut fields: Vec<&str> = text.split('\t').collect();
+            match fields[0] {
+                "@SQ" => fields.retain(|it| ["SN:", "LN:"].iter().any(|tag| it.starts_with(tag))),
+                "@RG" if has_groups => {}
+                _ => continue,
+            }
+            fields.sort_unstable();
+            found.header.insert(fields.join("\t"));
+            continue;
+        }
+        tags_in_order(&mut line);
+        if !has_marks {
+            without_marks(&mut line);
+        }
+        let record = String::from_utf8_lossy(&line).into_owned();
+        let fields = record.split('\t').filter(|field| has_groups || !field.starts_with("RG:Z:"));
+        found.records.push(fields.collect::<Vec<_>>().join("\t"));
+    }
+    Ok(found)
+}
+
+fn counted(records: &[String]) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    records.iter().for_each(|record| *counts.entry(record.as_str()).or_default() += 1);
+    counts
+}
+
+/// Compares text but for remarks, and for rows of `samtools stats` that readmill does not have (row 93).
+fn same_text(dir: &SampleDir<'_>, file: &str) -> Result<String> {
+    let read = |below: &str| -> Result<Vec<String>> {
+        let path = dir.path(&format!("{below}/{file}"));
+        let bytes = match file.ends_with(".gz") {
+            true => Command::new("gzip").arg("-dc").arg(path).output()?.stdout,
+            false => fs::read(path)?,
+        };
+        let text = String::from_utf8(bytes).context("no text")?;
+        let left_out = ["#", "@PG\t", "COV\t", "GCD\t"];
+        let kept = text.lines().filter(|line| !left_out.iter().any(|start| line.starts_with(start)));
+        Ok(kept.map(str::to_owned).collect())
+    };
+    let (ours, theirs) = (read("ours")?, read("theirs")?);
+    let differing = ours.iter().zip(&theirs).find(|(one, other)| one != other);
+    ensure!(ours == theirs, "{} and {} lines; {differing:?}", ours.len(), theirs.len());
+    Ok(format!("{} lines", ours.len()))
+}
