@@ -111,8 +111,10 @@ pub fn main() -> ExitCode {
 
 /// Parses a command line.
 fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, clap::Error> {
-    let command =
-        help::complete(Cli::command()).version(clap::builder::Str::from(&*version::text().leak()));
+    // Programs read --version, people -V.
+    let command = help::complete(Cli::command())
+        .version(clap::builder::Str::from(&*version::text().leak()))
+        .long_version(env!("CARGO_PKG_VERSION"));
     let matches = command.clone().try_get_matches_from(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command.clone()))
 }
