@@ -1,8 +1,8 @@
-//! What `--version` says: the version, and what this build and this processor have.
+//! What `-V` says: the version, and what this build and this processor have. (`--version` is the version alone.)
 
 use readmill_format::bgzf::Codec;
 
-/// The text of `--version` behind the program's name. Its first line is the version alone.
+/// The text of `-V` behind the program's name. Its first line is the version alone.
 pub fn text() -> String {
     let commit = option_env!("READMILL_COMMIT").unwrap_or("unknown");
     let aligners: &[&str] = &[

@@ -19,7 +19,7 @@ fn request_is_refused(args: &str, words: &[&str]) {
 fn flags_that_do_not_exist_or_make_no_sense() {
     request_is_refused("sort IN -o OUT.bam --no-such-flag", &["--no-such-flag"]);
     request_is_refused("no-such-command IN", &["no-such-command"]);
-    request_is_refused("sort IN -o OUT.bam -@ 0", &["0"]);
+    request_is_refused("sort IN -o OUT.bam -@ -1", &["-1"]);
     request_is_refused("sort IN -o OUT.bam -@ many", &["many"]);
     request_is_refused("sort IN -o OUT.bam -l 13", &["13"]);
     request_is_refused("sort IN -o OUT.bam -u -l 3", &["--uncompressed"]);
@@ -31,7 +31,7 @@ fn flags_that_do_not_exist_or_make_no_sense() {
     request_is_refused("sort IN -t toolong -o OUT.bam", &["toolong"]);
     request_is_refused("prep IN -o OUT.bam --sort", &["--sort"]);
     request_is_refused("prep IN -o OUT.bam --sort sideways", &["sideways"]);
-    request_is_refused("sort -o OUT.bam", &["required"]);
+    request_is_refused("split -o OUT", &["required"]);
 }
 
 #[test]
