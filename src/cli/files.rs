@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use readmill::Plan;
 use readmill::console::{Console, log};
 use readmill::files::cat::{CatOptions, cat};
 use readmill::files::dict::{DictOptions, dict};
@@ -52,15 +53,15 @@ pub enum FileCommand {
 }
 
 impl FileCommand {
-    /// Carries the command out.
-    pub fn run(&self) -> Result<ExitCode> {
+    /// Carries the command out; `process` carries out a plan.
+    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         let done = match self {
             FileCommand::Index(it) => it.run(),
             FileCommand::Faidx(it) => it.run(),
             FileCommand::Dict(it) => it.run(),
             FileCommand::Quickcheck(it) => return it.run(),
             FileCommand::Head(it) => it.run(),
-            FileCommand::Collate(it) => return super::process(&it.plan()?),
+            FileCommand::Collate(it) => return process(&it.plan()?),
             FileCommand::Cat(it) => it.run(),
             FileCommand::Reheader(it) => it.run(),
             FileCommand::Addreplacerg(_) => Err(left_out(
@@ -269,7 +270,7 @@ pub struct CollateArgs {
 }
 
 impl CollateArgs {
-    fn plan(&self) -> Result<readmill::Plan> {
+    fn plan(&self) -> Result<Plan> {
         let steps = Steps { sort: Some(Order::Lexicographic), ..Steps::default() };
         self.io.plan(plan::Command::Sort, steps)
     }

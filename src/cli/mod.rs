@@ -188,7 +188,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
     match command {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => process(&it.plan()?),
-        Command::Files(it) => it.run(),
+        Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
         Command::Merge(it) => resume(it.resume(), &it.plan(plan::Command::Merge)?, arguments),

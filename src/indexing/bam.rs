@@ -10,7 +10,7 @@ use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::{BlockReader, Chunk};
 use readmill_record::{Error, Limit, Result};
 
-use super::{INDEX, IndexOptions, Made, Workshop};
+use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 use crate::files::read_header;
 
 /// A record may take this part of the memory.

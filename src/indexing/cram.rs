@@ -7,7 +7,7 @@ use readmill_cram::{Cache, Crai, Reader, References, Setup, SliceScanner};
 use readmill_engine::map_ordered;
 use readmill_record::{Error, Limit, Result};
 
-use super::{INDEX, IndexOptions, Made, Workshop};
+use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 
 /// A container may take this part of the memory, its records included.
 const CONTAINER_PARTS: u64 = 2;

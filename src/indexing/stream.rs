@@ -7,7 +7,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater, VirtualOffsets};
 use readmill_format::tabix::Indexer;
 use readmill_record::{Error, Result};
 
-use super::{INDEX, IndexOptions, Made, Workshop};
+use super::workshop::{INDEX, IndexOptions, Made, Workshop};
 
 /// Makes the index of `file` by `indexer`.
 pub fn make(

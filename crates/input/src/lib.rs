@@ -3,6 +3,7 @@
 //! The content decides the format, never the name. [`Source::claim`] is serial and cheap; an [`Opener`] (one for
 //! each thread) turns claimed chunks into records.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod claim;

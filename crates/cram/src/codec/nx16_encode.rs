@@ -3,14 +3,12 @@
 
 mod orders;
 
-use orders::{Symbol, cost};
+pub use orders::Encoder;
+use orders::{BITS, cost};
 
 use super::alphabet::{Alphabet, normalise_to};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
-
-/// Bits of the sum of frequencies of order 0, and the most of order 1.
-const BITS: u32 = 12;
 
 /// From so many bytes on 32 states pay, which decoders take at once: they are 112 bytes more.
 const MANY: usize = 1 << 16;
@@ -23,24 +21,6 @@ const LEAST: usize = 16;
 
 /// Most symbols that are packed.
 const MOST_PACKED: usize = 16;
-
-/// Encodes bytes, and keeps its memory.
-#[derive(Default)]
-pub struct Encoder {
-    /// Whether time counts more than the last bytes.
-    quick: bool,
-    dense: Vec<u8>,
-    coded: Vec<u16>,
-    counts: Vec<u32>,
-    /// The counts of pairs of the bytes as they are, while others are estimated.
-    plain_counts: Vec<u32>,
-    frequencies: Vec<u16>,
-    other_frequencies: Vec<u16>,
-    symbols: Vec<Symbol>,
-    packed: Vec<u8>,
-    literals: Vec<u8>,
-    lengths: Vec<u8>,
-}
 
 /// What the counts of some bytes say.
 struct Estimate {

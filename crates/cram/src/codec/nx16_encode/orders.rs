@@ -1,8 +1,10 @@
-//! rANS Nx16 of order 0 and 1: counts, frequencies, tables and states.
+//! rANS Nx16 of order 0 and 1: the memory of the encoder, its counts, frequencies, tables and states.
 
-use super::{BITS, Encoder};
 use crate::codec::alphabet::{Alphabet, normalise_to, put_symbols};
 use crate::num::put_uint7;
+
+/// Bits of the sum of frequencies of order 0, and the most of order 1.
+pub(super) const BITS: u32 = 12;
 
 /// The smallest value of a state.
 const LOW: u32 = 1 << 15;
@@ -12,6 +14,24 @@ const FEW_BITS: u32 = 10;
 
 /// What fewer bits may cost: one part in so many.
 const FEW_BITS_COST: f64 = 400.0;
+
+/// Encodes bytes, and keeps its memory.
+#[derive(Default)]
+pub struct Encoder {
+    /// Whether time counts more than the last bytes.
+    pub(super) quick: bool,
+    pub(super) dense: Vec<u8>,
+    pub(super) coded: Vec<u16>,
+    pub(super) counts: Vec<u32>,
+    /// The counts of pairs of the bytes as they are, while others are estimated.
+    pub(super) plain_counts: Vec<u32>,
+    pub(super) frequencies: Vec<u16>,
+    pub(super) other_frequencies: Vec<u16>,
+    pub(super) symbols: Vec<Symbol>,
+    pub(super) packed: Vec<u8>,
+    pub(super) literals: Vec<u8>,
+    pub(super) lengths: Vec<u8>,
+}
 
 impl Encoder {
     /// Appends the states and tables of `bytes`, of which there are some. With `bits`, their pairs are counted already.
