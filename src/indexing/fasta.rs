@@ -32,10 +32,8 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Vec<Pat
     Ok(names)
 }
 
-/// Bases in a line.
-const LINE: usize = 60;
-
-/// Writes the sequences of regions, such as `chr1:1-2000`, as `samtools faidx` does.
+/// Writes the sequences of regions, such as `chr1:1-2000`, as `samtools faidx` does, in lines of `width` bases; else in lines as
+/// long as those of the FASTA.
 ///
 /// # Errors
 /// A region is not in the FASTA; or reading or writing fails.
@@ -46,9 +44,9 @@ pub fn sequences(
     out: &mut dyn Write,
 ) -> Result<()> {
     let failed = |e: &std::io::Error| Error::io("the sequences cannot be written", e);
-    let width = width.unwrap_or(LINE);
     for text in regions {
         let (number, start, end) = region(reference, text)?;
+        let width = width.unwrap_or(reference.line_bases(number));
         writeln!(out, ">{text}").map_err(|e| failed(&e))?;
         let mut column = 0;
         reference.text(number, start, end, |mut bases| {

@@ -1,6 +1,6 @@
 //! Drops reads with few bases, as their CIGAR counts them.
 
-use readmill_record::{RecordRef, Result, Step};
+use readmill_record::{RecordRef, Result, Step, cigar};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -11,7 +11,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "min-query-length",
         Value::U32,
         "N",
-        "Drop reads whose CIGAR takes fewer bases of the read, soft clips included",
+        "Drop reads whose CIGAR takes fewer bases of the read, clips included",
     )
     .samtools(&["min-qlen"])],
     parse: |given, filters| {
@@ -49,7 +49,9 @@ impl Criterion for MinQueryLength {
 
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        Ok(record.cigar().query_length() >= i64::from(self.least))
+        let clipped = record.cigar().ops().filter(|&(op, _)| op == cigar::HARD_CLIP);
+        let clipped: i64 = clipped.map(|(_, n)| i64::from(n)).sum();
+        Ok(record.cigar().query_length() + clipped >= i64::from(self.least))
     }
 }
 
@@ -59,14 +61,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn soft_clips_count_and_deletions_do_not() {
+    fn clips_count_and_deletions_do_not() {
         let header = header("@SQ SN:c LN:1000");
         let reads = [
             "a 0 c 7 60 4M * 0 0 ACGT IIII",
             "b 0 c 7 60 1S3M * 0 0 ACGT IIII",
             "c 0 c 7 60 3M5D * 0 0 ACG III",
+            "e 0 c 7 60 2M2H * 0 0 AC II",
             "d 4 * 0 0 * * 0 0 ACGT IIII",
         ];
-        assert_eq!(kept(&mut MinQueryLength { least: 4 }.step(), &header, &reads), "a b");
+        assert_eq!(kept(&mut MinQueryLength { least: 4 }.step(), &header, &reads), "a b e");
     }
 }

@@ -20,7 +20,8 @@ const LOOK_BACK: u64 = 1 << 18;
 /// Blocks that must follow each other for the first of them to be one.
 const BLOCKS: usize = 6;
 
-/// Returns where the first record starts; `None` if the file is not BAM, or its header does not fit into the memory.
+/// Returns where the first record starts; `None` if the file is not BAM, has no records, or its header does not fit into the
+/// memory.
 pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut blocks = window(file, 0, ledger);
     while blocks.bytes().len() < 4 && blocks.more()? {}
@@ -34,6 +35,11 @@ pub fn start(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>>
         }
     }
     let (_, taken) = outline.parse(blocks.bytes(), ledger)?;
+    while taken == blocks.bytes().len() {
+        if !blocks.more()? {
+            return Ok(None); // there are no records
+        }
+    }
     Ok(Some(position(&blocks, taken)))
 }
 

@@ -24,7 +24,7 @@ pub fn compare(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
     }
     ledger.check("index: SAM by bgzip, byte for byte", || {
         reads(dir, files, |dir| {
-            dir.newest("view --no-PG -O sam.gz -o in.sam.gz in.sam")?;
+            dir.newest("view --no-PG -h -O sam.gz -o in.sam.gz in.sam")?;
             both(dir, "-c", "in.sam.gz")
         })
     });

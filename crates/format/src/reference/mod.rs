@@ -96,6 +96,11 @@ impl Reference {
         self.0.sequences.iter().map(|it| (&it.name[..], it.length))
     }
 
+    /// Bases in a full line of the contig of this number.
+    pub fn line_bases(&self, contig: u32) -> usize {
+        self.0.sequences.get(contig as usize).map_or(0, |it| it.bases as usize)
+    }
+
     /// Notes about the opening for the user, as sentences.
     pub fn notes(&self) -> &[String] {
         &self.0.notes
