@@ -68,7 +68,7 @@ mod tests {
             let symbol = RansSymbol::new(start, frequency, BITS, (1 << 19) * frequency);
             for part in [1, 2, 1000, 4095, 1 << 15, (1 << 19) - 1] {
                 for state in [part * frequency, part * frequency + frequency - 1] {
-                    let expected = (state / frequency << BITS) + state % frequency + start;
+                    let expected = ((state / frequency) << BITS) + state % frequency + start;
                     assert_eq!(symbol.step(state), expected, "{state} at {frequency}");
                 }
             }
