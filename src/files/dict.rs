@@ -21,6 +21,8 @@ pub struct DictOptions {
     pub no_header: bool,
     /// Whether to write other names of contigs, with and without `chr`.
     pub aliases: bool,
+    /// Whether @HD and the usual UR are those of Picard's CreateSequenceDictionary.
+    pub as_picard: bool,
 }
 
 /// Bytes that are read at once.
@@ -46,10 +48,13 @@ pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Le
     let mut input = text::open(&source, ledger)?;
     let uri = options.uri.clone().or_else(|| {
         let whole = path.canonicalize().ok().filter(|_| !is_stdin)?;
-        Some(format!("file://{}", whole.display()))
+        let scheme = if options.as_picard { "file:" } else { "file://" };
+        Some(format!("{scheme}{}", whole.display()))
     });
     if !options.no_header {
-        out.put(b"@HD\tVN:1.0\tSO:unsorted\n")?;
+        let line: &[u8] =
+            if options.as_picard { b"@HD\tVN:1.6\n" } else { b"@HD\tVN:1.0\tSO:unsorted\n" };
+        out.put(line)?;
     }
     let mut bytes = vec![0; PIECE];
     let (mut contig, mut name): (Option<Contig>, Option<Vec<u8>>) = (None, None);

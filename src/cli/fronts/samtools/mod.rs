@@ -1,8 +1,10 @@
 //! The front of samtools.
 
+mod read_groups;
 mod records;
 mod reports;
 mod shared;
+mod view;
 
 use super::tool::{Before, Command, Tool};
 
@@ -16,13 +18,13 @@ pub const TOOL: Tool = Tool {
 
 const COMMANDS: &[Command] = &[
     records::SORT,
-    records::VIEW,
+    view::VIEW,
     records::MARKDUP,
     records::FIXMATE,
     records::MERGE,
     records::COLLATE,
     records::CAT,
-    records::ADDREPLACERG,
+    read_groups::ADDREPLACERG,
     reports::INDEX,
     reports::FLAGSTAT,
     reports::STATS,
