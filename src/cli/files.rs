@@ -113,7 +113,7 @@ fn records_output(path: Option<&PathBuf>) -> Result<FileOutput> {
 #[derive(Args)]
 #[command(
     after_help = "The lines are those of samtools dict; with --as-picard those of Picard's CreateSequenceDictionary, whose @HD has \
-VN:1.6 and no SO, and whose UR begins with file:/ instead of file:///.
+VN:1.6 and no SO, and whose UR is the path as it was given.
 
   readmill dict ref.fa -o ref.dict"
 )]

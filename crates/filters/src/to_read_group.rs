@@ -107,7 +107,9 @@ impl ToReadGroup {
             Some(old) if old.text() != line.text() => {
                 let id = String::from_utf8_lossy(&id);
                 return Err(Error::usage(format!("the header has another read group {id} already"))
-                    .hint(format!("give another ID, or use the one that is there: --orphans-to-read-group {id}")));
+                    .hint(format!(
+                        "give another ID, or use the one that is there: --orphans-to-read-group {id}"
+                    )));
             }
             Some(_) => {}
             None => {

@@ -1,5 +1,6 @@
 //! The front of samtools.
 
+mod files;
 mod read_groups;
 mod records;
 mod reports;
@@ -30,7 +31,12 @@ const COMMANDS: &[Command] = &[
     reports::STATS,
     reports::IDXSTATS,
     reports::FASTQ,
+    reports::BAM2FQ,
     reports::QUICKCHECK,
+    files::FAIDX,
+    files::DICT,
+    files::HEAD,
+    files::REHEADER,
     reports::DEPTH,
     reports::COVERAGE,
 ];

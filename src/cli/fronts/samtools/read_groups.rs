@@ -73,9 +73,9 @@ fn ids(header: &Header) -> impl Iterator<Item = String> {
 /// The ID of a read group that the header must have, as far as it can be read here.
 fn known(given: &Given, header: Option<&Header>, id: &str) -> Result<String> {
     match header {
-        Some(header) if !ids(header).any(|own| own == id) => {
-            Err(given.refuse(&format!("the header has no read group {id}")).hint("give a whole @RG line by -r"))
-        }
+        Some(header) if !ids(header).any(|own| own == id) => Err(given
+            .refuse(&format!("the header has no read group {id}"))
+            .hint("give a whole @RG line by -r")),
         _ => Ok(id.to_string()),
     }
 }
@@ -83,7 +83,9 @@ fn known(given: &Given, header: Option<&Header>, id: &str) -> Result<String> {
 /// The first read group of the header.
 fn first(given: &Given, header: Option<&Header>) -> Result<String> {
     let Some(header) = header else {
-        return Err(given.refuse("which read group?").hint("give -r or -R: the header of a pipe is not looked at before"));
+        return Err(given
+            .refuse("which read group?")
+            .hint("give -r or -R: the header of a pipe is not looked at before"));
     };
     ids(header).next().ok_or_else(|| {
         given.refuse("the header has no read group, and none is given").hint("give an @RG line by -r")

@@ -53,7 +53,9 @@ fn sort(given: &Given) -> Result<Line> {
     if let Some(each) = given.value("-m") {
         let size = parse_size(each).map_err(|why| given.refuse(&format!("-m {each}: {why}")))?;
         if size < LEAST_OF_A_THREAD {
-            return Err(given.refuse(&format!("-m {each} is less than 1 MiB, the least that samtools takes")));
+            return Err(
+                given.refuse(&format!("-m {each} is less than 1 MiB, the least that samtools takes"))
+            );
         }
         let all = size.saturating_mul(threads.parse().unwrap_or(1)).max(LEAST_SORT_MEMORY);
         line.flag("-m", Some(&format!("{}M", all >> 20)));

@@ -25,8 +25,11 @@ fn index(given: &Given) -> Result<Line> {
     line.flag("-@", Some(&threads_in_all(given)?));
     let (inputs, output) = match &given.operands[..] {
         [] => return Err(given.refuse("there is no input")),
-        [_, second] if !given.has("-M") && headers::header(second).is_ok_and(|header| header.is_some()) => {
-            return Err(given.refuse(&format!("{second} is a file of reads, and would be overwritten by the index"))
+        [_, second]
+            if !given.has("-M") && headers::header(second).is_ok_and(|header| header.is_some()) =>
+        {
+            return Err(given
+                .refuse(&format!("{second} is a file of reads, and would be overwritten by the index"))
                 .hint("say -M for several inputs"));
         }
         all if given.has("-M") => (all, None),
@@ -35,8 +38,11 @@ fn index(given: &Given) -> Result<Line> {
         _ => return Err(given.refuse("there is one input and one index; say -M for several inputs")),
     };
     if let Some(path) = inputs.iter().find(|path| is_fasta(path)) {
-        return Err(given.refuse(&format!("{path} is FASTA, and this indexes files of reads"))
-            .hint(format!("readmill faidx {path} writes {path}.fai; readmill index {path} the index of the aligner")));
+        return Err(given.refuse(&format!("{path} is FASTA, and this indexes files of reads")).hint(
+            format!(
+                "readmill faidx {path} writes {path}.fai; readmill index {path} the index of the aligner"
+            ),
+        ));
     }
     line.flag("-o", given.value("-o").or(output));
     line.operands(inputs.iter().map(String::as_str));
@@ -132,6 +138,10 @@ fn stats(given: &Given) -> Result<Line> {
 
 pub const FASTQ: Command =
     command("fastq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
+
+/// The older name of fastq.
+pub const BAM2FQ: Command =
+    command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
 
 const FILTERED: &str = "readmill filter FILTERS IN -o - | readmill fastq -";
 const NO_INDEX_READS: &str =

@@ -3,7 +3,9 @@
 use readmill_record::{Flags, Result};
 
 use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, OutputStyle, SAMTOOLS_LEVEL, format_of_name, index_words, threads_in_all};
+use super::super::line::{
+    Line, OutputStyle, SAMTOOLS_LEVEL, format_of_name, index_words, threads_in_all,
+};
 use super::super::tool::Command;
 use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, WRITE_INDEX, command};
 
@@ -78,7 +80,10 @@ fn view(given: &Given) -> Result<Line> {
     line.flag("-@", Some(&threads_in_all(given)?));
     // (-b, -C, -u and -1 ask for the header, too, which shows where --output-fmt makes text of it.)
     let is_binary = style.format.is_some() && given.last_of(&["-b", "-C", "-u", "-1"]).is_some();
-    if given.last_of(&["-h", "--no-header"]).map_or(is_binary && !given.has("-H") && !given.has("-c"), |at| at == 0) {
+    if given
+        .last_of(&["-h", "--no-header"])
+        .map_or(is_binary && !given.has("-H") && !given.has("-c"), |at| at == 0)
+    {
         line.add(["-h"]);
     }
     line.flag("-o", given.value("-o").map(|_| output));
@@ -134,8 +139,22 @@ fn filters(given: &Given) -> Vec<String> {
 /// The same filters as an expression of the reads that they drop, which go to another file.
 fn moved(given: &Given, rest: &str, format: &str) -> Result<Vec<String>> {
     let may_stand = [
-        "-b", "-C", "-1", "-u", "-h", "--no-header", "-o", "-U", "-S", "-T", "--no-PG", "-O", "--output-fmt-option",
-        "-@", "--verbosity", "--input-fmt",
+        "-b",
+        "-C",
+        "-1",
+        "-u",
+        "-h",
+        "--no-header",
+        "-o",
+        "-U",
+        "-S",
+        "-T",
+        "--no-PG",
+        "-O",
+        "--output-fmt-option",
+        "-@",
+        "--verbosity",
+        "--input-fmt",
     ];
     let known = |name: &&str| {
         let of = |names: &[&str]| names.iter().any(|own| given.is_name_of(own, name));
@@ -150,7 +169,9 @@ fn moved(given: &Given, rest: &str, format: &str) -> Result<Vec<String>> {
         return Err(given.refuse(&format!("-U is not supported beside the region {region}")).hint(way));
     }
     if format == "sam" || format_of_name(rest) != Some(format) {
-        let what = format!("-U is supported for BAM and CRAM whose names tell the format; {rest} would be {format}");
+        let what = format!(
+            "-U is supported for BAM and CRAM whose names tell the format; {rest} would be {format}"
+        );
         return Err(given.refuse(&what).hint(way));
     }
     let mut dropped = Vec::new();
@@ -188,7 +209,9 @@ fn sampled(given: &Given) -> Result<Vec<String>> {
         if number > 0.0 && number < 1.0 {
             words.extend(["--subsample", fraction].map(str::to_string));
             let seed = given.value("--subsample-seed").filter(|&seed| seed != "auto");
-            words.extend(seed.into_iter().flat_map(|seed| ["--subsample-seed", seed]).map(str::to_string));
+            words.extend(
+                seed.into_iter().flat_map(|seed| ["--subsample-seed", seed]).map(str::to_string),
+            );
         }
     }
     let keeps_all = |text: &&str| {

@@ -153,7 +153,8 @@ fn same_text(dir: &SampleDir<'_>, file: &str) -> Result<String> {
         let text = String::from_utf8(bytes).context("no text")?;
         let left_out = ["#", "@PG\t", "COV\t", "GCD\t"];
         let kept = text.lines().filter(|line| !left_out.iter().any(|start| line.starts_with(start)));
-        Ok(kept.map(str::to_owned).collect())
+        // (A path in a dictionary names the directory in which the tool runs.)
+        Ok(kept.map(|line| line.replace("/ours/../", "/theirs/../")).collect())
     };
     let (ours, theirs) = (read("ours")?, read("theirs")?);
     let differing = ours.iter().zip(&theirs).find(|(one, other)| one != other);
