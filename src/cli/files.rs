@@ -66,7 +66,7 @@ impl FileCommand {
             FileCommand::Reheader(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
             FileCommand::Addreplacerg(_) => Err(left_out(
                 "addreplacerg",
-                "readmill filter IN --read-group 'ID:g1 SM:s1' -o OUT puts all reads into one read group, which replaces all others",
+                "readmill samtools addreplacerg takes its options; readmill filter has --read-group, --to-read-group and --orphans-to-read-group",
             )),
             FileCommand::Depth(_) => {
                 Err(left_out("depth", "samtools depth reads the files of readmill"))
@@ -125,8 +125,8 @@ fn records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput
 /// Flags of the dictionary.
 #[derive(Args)]
 #[command(
-    after_help = "The lines are those of samtools dict. Picard's CreateSequenceDictionary writes the same SN, LN and M5; its \
-@HD has VN:1.6 and no SO, and its UR begins with file:/ instead of file:///.
+    after_help = "The lines are those of samtools dict; with --as-picard those of Picard's CreateSequenceDictionary, whose @HD has \
+VN:1.6 and no SO, and whose UR is the path as it was given.
 
   readmill dict ref.fa -o ref.dict"
 )]
@@ -152,6 +152,9 @@ pub struct DictArgs {
     /// Write other names of each contig (AN): with chr, or without it
     #[arg(short = 'A', long, alias = "alternative-name")]
     alias: bool,
+    /// Write @HD and UR as Picard's CreateSequenceDictionary does
+    #[arg(long)]
+    as_picard: bool,
     /// Print only errors
     #[arg(short, long)]
     quiet: bool,
@@ -167,6 +170,7 @@ impl DictArgs {
             uri: self.uri.clone(),
             no_header: self.no_header,
             aliases: self.alias,
+            as_picard: self.as_picard,
         };
         let output = FileOutput::open(self.output.as_deref(), &[&self.reference])?;
         dict(&self.reference, &options, output, ledger)
