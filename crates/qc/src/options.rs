@@ -41,7 +41,7 @@ impl Program {
     pub const DEFAULT: &[Program] = Self::ALL.split_at(5).0;
 
     /// Picard's name of it.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             CollectAlignmentSummaryMetrics => "CollectAlignmentSummaryMetrics",
             CollectBaseDistributionByCycle => "CollectBaseDistributionByCycle",
