@@ -134,14 +134,19 @@ impl QcOptions {
     /// The metrics of these programs, in files whose names begin with `prefix`.
     pub fn request(&self, prefix: &Path, programs: &[Option<Program>]) -> Result<QcRequest> {
         if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
-            return Err(Error::usage("quality metrics are several files, and need the beginning of their names")
-                .hint("give a prefix such as out/sample"));
+            return Err(Error::usage(
+                "quality metrics are several files, and need the beginning of their names",
+            )
+            .hint("give a prefix such as out/sample"));
         }
         let default = Options::default();
         let one_or = |given: Option<i32>, default: i32| given.unwrap_or(default);
         let options = Options {
             programs: chosen(programs),
-            metric_accumulation_level: or(&self.metric_accumulation_level, default.metric_accumulation_level),
+            metric_accumulation_level: or(
+                &self.metric_accumulation_level,
+                default.metric_accumulation_level,
+            ),
             adapter_sequence: or(&self.adapter_sequence, default.adapter_sequence),
             max_insert_size: one_or(self.max_insert_size, default.max_insert_size),
             expected_pair_orientations: or(
@@ -165,7 +170,11 @@ impl QcOptions {
 /// The programs that are asked for, each once.
 fn chosen(programs: &[Option<Program>]) -> Vec<Program> {
     let is_chosen = |program: &Program| programs.iter().any(|it| it.is_none_or(|it| it == *program));
-    if programs.is_empty() { Program::DEFAULT.to_vec() } else { Program::ALL.into_iter().filter(is_chosen).collect() }
+    if programs.is_empty() {
+        Program::DEFAULT.to_vec()
+    } else {
+        Program::ALL.into_iter().filter(is_chosen).collect()
+    }
 }
 
 /// What is given, or the default if nothing is.

@@ -41,7 +41,12 @@ impl TallyArgs {
 }
 
 /// A plan that does nothing but these tallies.
-fn nothing_but(name: &'static str, inputs: Vec<PathBuf>, tallies: Tallies, resources: Resources) -> Plan {
+fn nothing_but(
+    name: &'static str,
+    inputs: Vec<PathBuf>,
+    tallies: Tallies,
+    resources: Resources,
+) -> Plan {
     Plan {
         command: plan::Command::Tally(name),
         inputs,

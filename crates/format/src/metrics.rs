@@ -208,7 +208,8 @@ mod tests {
             label: label.as_bytes().to_vec(),
             bins: bins.to_vec(),
         };
-        let columns = [column("a", &[(1, 2.0), (3, 0.5)]), column("none", &[]), column("b", &[(2, 7.0)])];
+        let columns =
+            [column("a", &[(1, 2.0), (3, 0.5)]), column("none", &[]), column("b", &[(2, 7.0)])];
         let mut text = Vec::new();
         put_histograms(&mut text, "java.lang.Integer", "KEY", &columns);
         let wanted = "## HISTOGRAM\tjava.lang.Integer\nKEY\ta\tb\n1\t2\t0\n2\t0\t7\n3\t0.5\t0\n";

@@ -29,7 +29,8 @@ impl Adapters {
     pub fn new<S: AsRef<str>>(sequences: &[S]) -> Self {
         let mut by_first = Vec::new();
         for sequence in sequences {
-            let codes: Vec<u8> = sequence.as_ref().bytes().map(|base| CODES[usize::from(base)]).collect();
+            let codes: Vec<u8> =
+                sequence.as_ref().bytes().map(|base| CODES[usize::from(base)]).collect();
             for piece in codes.windows(LENGTH) {
                 if piece.iter().filter(|&&code| code == 15).count() <= 1 {
                     by_first.push(pack(piece.iter().copied()));
@@ -107,7 +108,10 @@ mod tests {
         ] {
             assert_eq!(adapters.begin(&codes(read), false), is_adapter, "{read}");
         }
-        assert!(adapters.begin(&codes("AAAACGAGCTCTTCCGATCT"), true), "the strand of the machine is compared");
+        assert!(
+            adapters.begin(&codes("AAAACGAGCTCTTCCGATCT"), true),
+            "the strand of the machine is compared"
+        );
         assert!(!Adapters::new::<&str>(&[]).begin(&codes("AGATCGGAAGAGCTCG"), false));
     }
 }

@@ -97,8 +97,10 @@ impl Bins {
     /// The standard deviation of a sample; NaN for less than two.
     pub fn standard_deviation(&self) -> f64 {
         let mean = self.mean();
-        let square = |&(key, count): &(i64, u64)| count as f64 * ((key as f64 - mean) * (key as f64 - mean));
-        (self.0.iter().map(square).fold(0.0, |sum, more| sum + more) / (self.count() as f64 - 1.0)).sqrt()
+        let square =
+            |&(key, count): &(i64, u64)| count as f64 * ((key as f64 - mean) * (key as f64 - mean));
+        (self.0.iter().map(square).fold(0.0, |sum, more| sum + more) / (self.count() as f64 - 1.0))
+            .sqrt()
     }
 
     /// The median; 0 if nothing was counted.
@@ -149,7 +151,11 @@ impl Bins {
 
 /// Returns the median of numbers in ascending order, each with its count.
 fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
-    let (low, high) = if count.is_multiple_of(2) { (count / 2, count / 2 + 1) } else { (count.div_ceil(2), count.div_ceil(2)) };
+    let (low, high) = if count.is_multiple_of(2) {
+        (count / 2, count / 2 + 1)
+    } else {
+        (count.div_ceil(2), count.div_ceil(2))
+    };
     let (mut seen, mut at_low) = (0, None);
     for (key, n) in bins {
         seen += n;

@@ -156,7 +156,8 @@ mod tests {
         assert_eq!((levels.groups, group("a"), group("b"), group("c"), group("z")), (4, 1, 2, 3, 0));
         let shown: Vec<String> = (levels.units.iter())
             .map(|unit| {
-                let names = unit.names().map(|name| String::from_utf8_lossy(name.unwrap_or(b"-")).into_owned());
+                let names =
+                    unit.names().map(|name| String::from_utf8_lossy(name.unwrap_or(b"-")).into_owned());
                 format!("{} {:?} {}", names.join(","), unit.groups, unit.is_found)
             })
             .collect();

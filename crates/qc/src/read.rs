@@ -49,7 +49,8 @@ impl<'a> ReadFields<'a> {
                 b"SA" => fields.has_supplementary = true,
                 b"XN" => fields.is_noise = field.integer() == Some(1),
                 tag if *tag == tag::OQ && field.kind == b'Z' && !field.value.is_empty() => {
-                    fields.original_quals = Some(field.value).filter(|text| text.iter().all(|c| (33..127).contains(c)));
+                    fields.original_quals =
+                        Some(field.value).filter(|text| text.iter().all(|c| (33..127).contains(c)));
                 }
                 _ => {}
             }

@@ -36,7 +36,12 @@ impl Room {
 
     /// Makes a list at least `needed` long, and at most as long as a power of two or `most`. The charge is twice what it grows by: lists of
     /// two threads exist while they are added.
-    pub fn lengthen<T: Clone + Default>(&self, list: &mut Vec<T>, needed: usize, most: usize) -> Result<()> {
+    pub fn lengthen<T: Clone + Default>(
+        &self,
+        list: &mut Vec<T>,
+        needed: usize,
+        most: usize,
+    ) -> Result<()> {
         if list.len() >= needed {
             return Ok(());
         }

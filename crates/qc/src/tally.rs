@@ -47,7 +47,8 @@ impl QcTally {
         memory: u64,
     ) -> Result<Self> {
         let reference = reference.filter(|_| options.has(Program::CollectAlignmentSummaryMetrics));
-        let reference = reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
+        let reference =
+            reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
         let room = THREAD_BYTES * (threads + 1) + memory / PART;
         let pages = reference.as_ref().map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
         Ok(QcTally {

@@ -21,6 +21,7 @@ mod ledger;
 mod orders;
 mod outputs;
 mod pipeline;
+mod qc;
 mod random;
 mod random_cases;
 mod regenerate;
@@ -114,6 +115,8 @@ enum ParityPart {
     /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
     #[value(name = "reports", alias = "beside")]
     Reports,
+    /// Quality metrics, beside Picard CollectMultipleMetrics
+    Qc,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
     /// Aligned reads, beside bwa mem and minibwa, and the indexes, beside bwa-mem2 and minibwa
@@ -234,6 +237,9 @@ fn small(
     if args.has(ParityPart::Reports) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
         reports::compare(&dir("reports")?, pairs, ledger)?;
+    }
+    if args.has(ParityPart::Qc) {
+        qc::compare(&dir("qc")?, args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 }), ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

@@ -40,7 +40,8 @@ impl EndAlignments {
                 0 | 7 | 8 => {
                     let left = read.bases.len().saturating_sub(base);
                     if let Ok(at) = u32::try_from(at) {
-                        let on_contig = contig.map_or(usize::MAX, |(_, length)| length.saturating_sub(at) as usize);
+                        let on_contig =
+                            contig.map_or(usize::MAX, |(_, length)| length.saturating_sub(at) as usize);
                         let block = Block { base, at, length: n.min(left).min(on_contig) };
                         let contig = contig.map(|(number, _)| number);
                         mismatches += self.add_block(read, &block, contig, context, pages)?;

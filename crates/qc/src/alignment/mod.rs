@@ -79,7 +79,12 @@ pub(crate) struct Context<'a> {
 impl Alignments {
     /// Counts a read.
     #[inline]
-    pub fn add(&mut self, read: &Read<'_>, context: &Context<'_>, pages: &mut ReferencePages) -> Result<()> {
+    pub fn add(
+        &mut self,
+        read: &Read<'_>,
+        context: &Context<'_>,
+        pages: &mut ReferencePages,
+    ) -> Result<()> {
         let end = match (read.flags.is_paired(), read.flags.is_first()) {
             (true, true) => FIRST,
             (true, false) => SECOND,

@@ -107,7 +107,11 @@ impl EndAlignments {
     fn bad(&self) -> u64 {
         let reads = self.of(Of::Reads) as f64;
         let is_bad = |&&n: &&u64| n > 0 && n as f64 / reads >= BAD;
-        if self.of(Of::PassingReads) == 0 { 0 } else { self.bad_cycles.iter().filter(is_bad).count() as u64 }
+        if self.of(Of::PassingReads) == 0 {
+            0
+        } else {
+            self.bad_cycles.iter().filter(is_bad).count() as u64
+        }
     }
 
     fn row(&self, category: &str, unit: &Unit, bad_cycles: u64) -> Row {
