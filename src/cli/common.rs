@@ -438,7 +438,7 @@ pub struct SamePassFlags {
     #[command(flatten)]
     tallies: TallyFlags,
     #[command(flatten)]
-    qc: SamePassQc,
+    qc: Box<SamePassQc>,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
     #[arg(long)]
     verify: bool,

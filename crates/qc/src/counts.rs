@@ -169,6 +169,20 @@ fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
     0.0
 }
 
+/// Returns how many pairs of bytes meet a condition; quickly, because sums of a few bytes fit into a byte.
+#[inline]
+pub(crate) fn count_pairs(a: &[u8], b: &[u8], meets: impl Fn(u8, u8) -> bool) -> u64 {
+    let count =
+        |a: &[u8], b: &[u8]| a.iter().zip(b).fold(0_u8, |sum, (&a, &b)| sum + u8::from(meets(a, b)));
+    a.chunks(255).zip(b.chunks(255)).map(|(a, b)| u64::from(count(a, b))).sum()
+}
+
+/// Returns how many bytes meet a condition.
+#[inline]
+pub(crate) fn count_bytes(bytes: &[u8], meets: impl Fn(u8) -> bool) -> u64 {
+    count_pairs(bytes, bytes, |byte, _| meets(byte))
+}
+
 /// Divides as Picard does: by 0 is 0.
 pub(crate) fn divide(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a / b }

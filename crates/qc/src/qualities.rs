@@ -15,31 +15,43 @@ pub(crate) struct Qualities {
     original: ByQuality,
 }
 
-/// Numbers of bases by quality.
+/// Numbers of bases by quality. Neighbours in a read, whose qualities are often equal, are counted in different lists: adding
+/// to one number again and again would wait for the sum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ByQuality(Vec<u64>);
 
+/// The number of these lists.
+const LISTS: usize = 4;
+
 impl Default for ByQuality {
     fn default() -> Self {
-        ByQuality(vec![0; 256])
+        ByQuality(vec![0; LISTS * 256])
     }
 }
 
 impl ByQuality {
-    /// Counts qualities of called bases, or of all if `no_calls` are counted, too.
+    /// Counts qualities, above `offset`, of called bases, or of all if `no_calls` are counted, too.
     #[inline]
-    fn add(&mut self, quals: impl Iterator<Item = u8> + Clone, bases: &[u8], no_calls: bool) {
-        let Ok(counts) = <&mut [u64; 256]>::try_from(&mut self.0[..]) else { return };
-        quals.clone().for_each(|qual| counts[usize::from(qual)] += 1);
+    fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], no_calls: bool) {
+        let Ok(counts) = <&mut [u64; LISTS * 256]>::try_from(&mut self.0[..]) else { return };
+        let place = |list: usize, qual: u8| list * 256 + usize::from(qual.wrapping_sub(offset));
+        let (each, rest) = quals.as_chunks::<LISTS>();
+        for quals in each {
+            quals.iter().enumerate().for_each(|(list, &qual)| counts[place(list, qual)] += 1);
+        }
+        rest.iter().for_each(|&qual| counts[place(0, qual)] += 1);
         if !no_calls && bases.contains(&N) {
-            let called = quals.zip(bases).filter(|(_, base)| **base == N);
-            called.for_each(|(qual, _)| counts[usize::from(qual)] -= 1);
+            let uncalled = quals.iter().zip(bases).enumerate().filter(|(_, (_, base))| **base == N);
+            for (i, (&qual, _)) in uncalled {
+                let list = if i < each.len() * LISTS { i % LISTS } else { 0 };
+                counts[place(list, qual)] -= 1;
+            }
         }
     }
 
     fn column(&self, label: &str) -> HistogramColumn {
-        let counts = (0..).zip(&self.0).take(MOST).filter(|&(_, &count)| count > 0);
-        let bins = counts.map(|(qual, &count)| (qual, count as f64)).collect();
+        let sum = |qual: usize| self.0.iter().skip(qual).step_by(256).sum::<u64>() as f64;
+        let bins = (0..MOST).map(|qual| (qual as i64, sum(qual))).filter(|&(_, n)| n > 0.0).collect();
         HistogramColumn { label: label.as_bytes().to_vec(), bins }
     }
 }
@@ -48,11 +60,11 @@ impl Qualities {
     /// Counts a read.
     #[inline]
     pub fn add(&mut self, read: &Read<'_>, no_calls: bool) {
-        self.quals.add(read.quals.iter().copied(), read.bases, no_calls);
+        self.quals.add(read.quals, 0, read.bases, no_calls);
         if let Some(original) = read.fields.original_quals {
             // Picard goes through OQ as far as there are qualities.
-            let original = original.iter().take(read.quals.len()).map(|c| c - 33);
-            self.original.add(original, read.bases, no_calls);
+            let original = &original[..original.len().min(read.quals.len())];
+            self.original.add(original, 33, read.bases, no_calls);
         }
     }
 

@@ -3,6 +3,7 @@
 use readmill_format::metrics::{self, Row};
 use serde::{Deserialize, Serialize};
 
+use crate::counts::count_bytes;
 use crate::options::Options;
 use crate::read::Read;
 
@@ -71,10 +72,11 @@ impl QualityYield {
 
 impl Yield {
     fn add(&mut self, quals: &[u8], offset: u8) {
-        let at_least = |least: u8| quals.iter().filter(|&&qual| qual >= least + offset).count() as u64;
+        let at_least = |least: u8| count_bytes(quals, |qual| qual >= least + offset);
         self.q20 += at_least(20);
         self.q30 += at_least(30);
-        let sum: u64 = quals.iter().map(|&qual| u64::from(qual)).sum();
+        let few = |quals: &[u8]| u64::from(quals.iter().map(|&qual| u32::from(qual)).sum::<u32>());
+        let sum: u64 = quals.chunks(1 << 16).map(few).sum();
         self.sum += sum - u64::from(offset) * quals.len() as u64;
     }
 

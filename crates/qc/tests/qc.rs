@@ -86,11 +86,17 @@ fn the_files_are_those_of_picard() {
         ),
         (
             Program::MeanQualityByCycle,
-            &["\nCYCLE\tMEAN_QUALITY\tMEAN_ORIGINAL_QUALITY\n1\t35\t20\n", "\n6\t26.666667\t20\n", "\n30\t40\t0\n\n"],
+            &[
+                "\nCYCLE\tMEAN_QUALITY\tMEAN_ORIGINAL_QUALITY\n1\t35\t20\n",
+                "\n6\t26.666667\t20\n",
+                "\n30\t40\t0\n\n",
+            ],
         ),
         (
             Program::QualityScoreDistribution,
-            &["\n\n\n## HISTOGRAM\tjava.lang.Byte\nQUALITY\tCOUNT_OF_Q\tCOUNT_OF_OQ\n20\t15\t9\n40\t46\t0\n\n"],
+            &[
+                "\n\n\n## HISTOGRAM\tjava.lang.Byte\nQUALITY\tCOUNT_OF_Q\tCOUNT_OF_OQ\n20\t15\t9\n40\t46\t0\n\n",
+            ],
         ),
         (Program::CollectQualityYieldMetrics, &["\n7\t6\t8\t62\t60\t62\t60\t37\t35\t99\t95\n\n\n"]),
     ] {

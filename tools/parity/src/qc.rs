@@ -232,7 +232,8 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
         };
         let (cigar, bases) = aligned(&contigs[contig_of[read]], at as usize - 1, random);
         let cigar = if unmapped { "*".to_owned() } else { cigar };
-        let bases = if unmapped && number % 2 == 0 { ADAPTER[..bases.len()].to_owned() } else { bases };
+        let bases =
+            if unmapped && number.is_multiple_of(2) { ADAPTER[..bases.len()].to_owned() } else { bases };
         let mate = if other { ["c1", "c2"][contig_of[1 - read]] } else { "=" };
         let size = match (flags[read] & 0xd, other, read) {
             (1, false, 0) => size as i64,
@@ -244,7 +245,7 @@ fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut S
         let mut fields = group.to_owned();
         let extra = ["\tMQ:i:10", "\tMQ:i:40", "\tSA:Z:c1,1,+,20M,60,0;", "\tXN:i:1", "", ""];
         fields += extra[random.below(6) as usize];
-        if number % 5 == 0 {
+        if number.is_multiple_of(5) {
             let _ = write!(fields, "\tOQ:Z:{}", quals(bases.len(), random));
         }
         let quals = quals(bases.len(), random);

@@ -3,6 +3,7 @@
 use readmill_record::Result;
 
 use super::{Context, EndAlignments, HIGH_QUALITY, Of};
+use crate::counts::{count_bytes, count_pairs};
 use crate::read::{N, Read};
 use crate::reference::ReferencePages;
 
@@ -77,8 +78,8 @@ impl EndAlignments {
         if read.record.mapq() >= HIGH_QUALITY {
             self.count(Of::HighQualityBases, length as u64);
             let quals = read.quals.get(base..base + length).unwrap_or_default();
-            let good = quals.iter().filter(|&&qual| (HIGH_QUALITY..128).contains(&qual)).count();
-            self.count(Of::HighQualityQ20Bases, good as u64);
+            let good = count_bytes(quals, |qual| (HIGH_QUALITY..128).contains(&qual));
+            self.count(Of::HighQualityQ20Bases, good);
         }
         let mut all = 0;
         for (number, bases) in bases.chunks(AT_ONCE).enumerate() {
@@ -90,8 +91,8 @@ impl EndAlignments {
                 }
                 _ => bases,
             };
-            let mismatches = bases.iter().zip(codes).filter(|(base, code)| base != code).count();
-            all += mismatches as u64;
+            let mismatches = count_pairs(bases, codes, |base, code| base != code);
+            all += mismatches;
             if mismatches == 0 && !bases.contains(&N) {
                 continue;
             }
