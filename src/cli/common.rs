@@ -20,6 +20,7 @@ use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
 
 use super::hints::{self, named_format};
+use super::qc_flags::SamePassQc;
 
 /// Where reads come from.
 #[derive(Args)]
@@ -318,8 +319,8 @@ impl OutputFlags {
 
     /// Whether files are written beside the output.
     pub fn writes_others(&self) -> bool {
-        let SamePassFlags { tallies, verify: _, copy_to, move_to } = &self.beside;
-        !(tallies.0.is_empty() && copy_to.is_empty() && move_to.is_empty())
+        let SamePassFlags { tallies, qc, verify: _, copy_to, move_to } = &self.beside;
+        !(tallies.0.is_empty() && qc.is_empty() && copy_to.is_empty() && move_to.is_empty())
     }
 
     /// Whether all messages are asked for.
@@ -354,7 +355,7 @@ impl OutputFlags {
             aligning: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
-            tallies: self.beside.tallies(),
+            tallies: self.beside.tallies()?,
             resources,
         })
     }
@@ -458,6 +459,8 @@ impl ResourceFlags {
 pub struct SamePassFlags {
     #[command(flatten)]
     tallies: TallyFlags,
+    #[command(flatten)]
+    qc: Box<SamePassQc>,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
     #[arg(long)]
     verify: bool,
@@ -524,8 +527,9 @@ fn parse_sample(text: &str) -> std::result::Result<String, String> {
 }
 
 impl SamePassFlags {
-    pub fn tallies(&self) -> Tallies {
-        Tallies { files: self.tallies.0.clone(), verify: self.verify, ..Tallies::default() }
+    pub fn tallies(&self) -> Result<Tallies> {
+        let (files, qc) = (self.tallies.0.clone(), self.qc.request()?);
+        Ok(Tallies { files, qc, verify: self.verify, ..Tallies::default() })
     }
 
     /// The files of selected reads.

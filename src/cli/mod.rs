@@ -16,6 +16,7 @@ mod hints;
 mod index;
 mod markdup;
 mod prep;
+mod qc_flags;
 mod recalibration;
 mod shard;
 mod sort;
@@ -80,6 +81,8 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    /// Picard's quality metrics
+    Qc(tally::QcArgs),
     /// Checksums of reads that do not depend on their order
     Checksum(tally::ChecksumArgs),
     /// Say how far two files agree
@@ -194,6 +197,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Qc(it) => process(&it.plan()?),
         Command::Checksum(it) => process(&it.plan()?),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),

@@ -1,16 +1,18 @@
-//! Subcommands that only tally reads: flagstat, idxstats, stats, checksum.
+//! Subcommands that only tally reads: flagstat, idxstats, stats, quality metrics, checksum.
 
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
-use readmill::plan::{self, Destination, Steps, Tallies};
+use readmill::plan::{self, Destination, Resources, Steps, Tallies, one_of};
 use readmill_filters::tally::{TALLIES, TallySpec, checksum};
+use readmill_qc::Program;
 use readmill_record::Result;
 
 use super::common::{InputFlags, ResourceFlags};
 use super::hints;
+use super::qc_flags::{PROGRAMS, QcOptions};
 
 /// Flags of the input and the file of the tally.
 #[derive(Args)]
@@ -34,16 +36,26 @@ impl TallyArgs {
         if self.output.is_none() {
             hints::check_last(&inputs)?;
         }
-        Ok(Plan {
-            command: plan::Command::Tally(name),
-            inputs,
-            regions: None,
-            aligning: None,
-            steps: Steps::default(),
-            destination: Destination::Nowhere,
-            tallies,
-            resources: self.resources.resources(&self.output())?,
-        })
+        Ok(nothing_but(name, inputs, tallies, self.resources.resources(&self.output())?))
+    }
+}
+
+/// A plan that does nothing but these tallies.
+fn nothing_but(
+    name: &'static str,
+    inputs: Vec<PathBuf>,
+    tallies: Tallies,
+    resources: Resources,
+) -> Plan {
+    Plan {
+        command: plan::Command::Tally(name),
+        inputs,
+        regions: None,
+        aligning: None,
+        steps: Steps::default(),
+        destination: Destination::Nowhere,
+        tallies,
+        resources,
     }
 }
 
@@ -95,6 +107,45 @@ impl FromArgMatches for TallyCommand {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+/// Flags of quality metrics.
+#[derive(Args)]
+#[command(after_help = "\
+The files are named as those of Picard CollectMultipleMetrics, and equal to them below the first lines: \
+PREFIX.alignment_summary_metrics, PREFIX.insert_size_metrics and so on. No charts are made. Mismatches are counted if \
+there is a --reference:
+
+  readmill qc in.bam -o in --reference ref.fa")]
+pub struct QcArgs {
+    #[command(flatten)]
+    input: InputFlags,
+    /// Beginning of the names of the files
+    #[arg(short, long, value_name = "PREFIX")]
+    output: PathBuf,
+    /// Programs of Picard whose metrics are written, or all [default: those of CollectMultipleMetrics]
+    #[arg(
+        long,
+        value_name = "LIST",
+        alias = "PROGRAM",
+        value_delimiter = ',',
+        ignore_case = true,
+        value_parser = one_of(PROGRAMS)
+    )]
+    metrics: Vec<Option<Program>>,
+    #[command(flatten)]
+    options: QcOptions,
+    #[command(flatten)]
+    resources: ResourceFlags,
+}
+
+impl QcArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        let request = self.options.request(&self.output, &self.metrics)?;
+        let tallies = Tallies { qc: Some(request), ..Tallies::default() };
+        let resources = self.resources.resources(&self.output)?;
+        Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
     }
 }
 

@@ -7,12 +7,13 @@ use readmill_bqsr as bqsr;
 use readmill_filters::tally::{Report, RunNames};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::{DuplicationMetrics, Libraries};
+use readmill_qc::Program;
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
 use crate::outputs::index_names;
-use crate::plan::{Output, Plan};
+use crate::plan::{Output, Plan, QcRequest};
 
 /// A kind of report file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum ReportFile {
     After,
     /// The result of the tally of this name.
     Tally(&'static str),
+    /// The metrics of a program of Picard.
+    Qc(Program),
 }
 
 /// The open report files; a name that cannot be written is reported before the run.
@@ -70,14 +73,14 @@ impl ReportFiles {
         target.sync()
     }
 
-    /// Writes the result of a tally.
-    pub fn write_tally(&mut self, plan: &Plan, name: &'static str, report: &Report) -> Result<()> {
+    /// Writes the result of a tally to its files.
+    pub fn write_tally(&mut self, plan: &Plan, files: &[ReportFile], report: &Report) -> Result<()> {
         let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
         let in_place_of = |tool: &str| self.in_place_of(tool, plan);
-        let text =
-            report.text(&RunNames { file: &file, in_place_of: &in_place_of, started: VERSION })?;
-        self.write(ReportFile::Tally(name), &text)
+        let names = RunNames { file: &file, in_place_of: &in_place_of, started: VERSION };
+        let texts = report.texts(&names)?;
+        files.iter().zip(texts).try_for_each(|(file, text)| self.write(*file, &text))
     }
 
     /// Returns a command line that begins like one of Picard, because report tools read the sample from it.
@@ -139,13 +142,17 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     ];
     let tallies = plan.tallies.files.iter();
     let tallies = tallies.map(|(spec, path)| (ReportFile::Tally(spec.name), path.as_path()));
-    all.into_iter().filter_map(|(what, path)| Some((what, path?))).chain(tallies).collect()
+    let metrics = plan.tallies.qc.iter().flat_map(QcRequest::files);
+    let metrics = metrics.map(|(program, path)| (ReportFile::Qc(program), path));
+    let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
+    named.chain(tallies).chain(metrics).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
 pub fn check(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
     let is_named = paths(plan).iter().any(|(what, _)| metrics.contains(what))
+        || plan.tallies.qc.is_some()
         || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
     if plan.tallies.sample.is_some() && !is_named {
         let what = "--sample names the sample in metrics, and none are written";

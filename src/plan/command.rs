@@ -60,6 +60,9 @@ impl Command {
 
     /// Whether reads always keep the order of the input.
     pub(super) fn keeps_order(self) -> bool {
-        matches!(self, Command::BqsrApply | Command::Split | Command::Filter | Command::View)
+        matches!(
+            self,
+            Command::BqsrApply | Command::Split | Command::Filter | Command::View | Command::Tally(_)
+        )
     }
 }

@@ -132,8 +132,8 @@ pub(crate) fn with_state<T>(
     }
     steps.extend(early);
     late.extend(added_late);
-    let tallies =
-        RunTallies::new(plan, inputs.header(), &header, &[&steps, &after_duplicates, &late], others);
+    let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
+    let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
     let state = RunState { plan, memory, console, header, steps, after_duplicates, late, lone, tallies };
     let result = execute(state, inputs);
     console.done();

@@ -8,7 +8,7 @@ use readmill_markdup::{DuplicateCounts, Mode};
 use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
-use crate::plan::{Destination, Plan};
+use crate::plan::{Destination, Plan, QcRequest};
 use crate::process::console::{Console, log};
 use crate::process::limit;
 use crate::run::memory::{self, Memory};
@@ -76,6 +76,7 @@ fn shown_output(plan: &Plan) -> String {
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = request.and_then(|request| request.table.as_ref());
     let tally = plan.tallies.files.first().map(|(_, path)| path.as_path());
+    let tally = tally.or_else(|| plan.tallies.qc.as_ref().map(QcRequest::prefix));
     match &plan.destination {
         Destination::Main(output, _) if output.is_in_parts() => {
             format!("{} in {} parts", output.path.display(), output.parts)

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use readmill_filters::tally::{Checksum, Columns, Report, TallyContext, TallySpec};
+use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
+use readmill_qc::{QcTally, QcTotal};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
 
-use crate::outputs::report_files::ReportFiles;
+use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::pipeline::batch_pipeline::DynTallies;
-use crate::plan::Plan;
+use crate::plan::{Plan, Resources};
 use crate::process::console::Console;
+use crate::run::memory::Memory;
 
 /// A point of the pipeline where tallies see the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +32,16 @@ pub enum Tap {
 #[derive(Default)]
 pub struct RunTallies {
     /// Those whose result is a file.
-    reports: Vec<(&'static TallySpec, Report)>,
+    reports: Vec<RunReport>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
+}
+
+/// A tally whose result is written, and its files.
+struct RunReport {
+    tap: Tap,
+    files: Vec<ReportFile>,
+    report: Report,
 }
 
 impl RunTallies {
@@ -44,18 +53,26 @@ impl RunTallies {
         header: &Header,
         steps: &[&[Box<dyn Step>]],
         others: Vec<Arc<dyn DynTally>>,
-    ) -> Self {
+        memory: &Memory,
+    ) -> Result<Self> {
         let wanted = &plan.tallies;
         let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
         let context = TallyContext { header, sorted };
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
-        RunTallies {
-            reports: wanted.files.iter().map(|(spec, _)| (*spec, (spec.make)(&context))).collect(),
+        let mut reports = Vec::new();
+        for (spec, _) in &wanted.files {
+            let tap = if spec.of_input { Tap::Input } else { Tap::MainOutput };
+            let files = vec![ReportFile::Tally(spec.name)];
+            reports.push(RunReport { tap, files, report: (spec.make)(&context) });
+        }
+        reports.extend(quality(plan, header, memory)?);
+        Ok(RunTallies {
+            reports,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
-        }
+        })
     }
 
     /// Returns the tallies at this point.
@@ -70,11 +87,7 @@ impl RunTallies {
                 Tap::MainOutput => {}
             }
         }
-        for (spec, report) in &self.reports {
-            if tap == if spec.of_input { Tap::Input } else { Tap::MainOutput } {
-                tallies.push(&*report.tally);
-            }
-        }
+        tallies.extend(self.reports.iter().filter(|it| it.tap == tap).map(|it| &*it.report.tally));
         if tap == Tap::MainOutput {
             tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));
         }
@@ -97,7 +110,7 @@ impl RunTallies {
     /// All tallies, in an order that the plan decides.
     fn all(&self) -> impl Iterator<Item = &dyn DynTally> {
         let verifying = self.verify.iter().flatten().map(|it| it as &dyn DynTally);
-        self.reports.iter().map(|(_, report)| &*report.tally).chain(verifying)
+        self.reports.iter().map(|it| &*it.report.tally).chain(verifying)
     }
 
     /// Returns all totals so far, to be added to those of another run of the same plan.
@@ -113,7 +126,7 @@ impl RunTallies {
     /// Writes the files that the plan asks for.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         let mut reports = self.reports.iter();
-        reports.try_for_each(|(spec, report)| files.write_tally(plan, spec.name, report))
+        reports.try_for_each(|it| files.write_tally(plan, &it.files, &it.report))
     }
 
     /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
@@ -134,6 +147,18 @@ impl RunTallies {
         ));
         Ok(())
     }
+}
+
+/// Returns the tally of the quality metrics that the plan asks for.
+fn quality(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<RunReport>> {
+    let Some(request) = &plan.tallies.qc else { return Ok(None) };
+    let Resources { reference, memory: all, .. } = &plan.resources;
+    let reference = reference.as_ref().map(|fasta| fasta.open(&memory.ledger)).transpose()?;
+    let threads = memory.crew.threads as u64;
+    let tally = QcTally::new(request.options.clone(), header, reference, threads, *all)?;
+    let texts = |total: QcTotal, names: &RunNames<'_>| total.texts(names.in_place_of, names.started);
+    let files = request.files().map(|(program, _)| ReportFile::Qc(program)).collect();
+    Ok(Some(RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) }))
 }
 
 /// Fails if reads differ after `what` in more than it may change.

@@ -241,6 +241,7 @@ impl Job {
 fn request(plan: &Plan, words: &[String]) -> String {
     let Plan { command, inputs, regions: _, aligning: _, steps, destination, tallies, resources } = plan;
     let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
+    let qc = tallies.qc.iter().map(|it| format!(" {it:?}")).collect::<String>();
     let said = format!(
         "{} {command:?} {inputs:?} {steps:?} {destination:?} {files:?} {} {:?} {:?} {}",
         plan.command_line(),
@@ -249,7 +250,7 @@ fn request(plan: &Plan, words: &[String]) -> String {
         resources.reference,
         resources.allow_missing_eof,
     );
-    let said = said + &side_files(plan, words);
+    let said = said + &qc + &side_files(plan, words);
     format!("{:032x}", xxh3_128(said.as_bytes()))
 }
 

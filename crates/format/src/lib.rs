@@ -9,6 +9,7 @@ pub mod fastq;
 pub mod features;
 pub mod file_slice;
 pub mod intervals;
+pub mod metrics;
 pub mod reference;
 pub mod region;
 pub mod sam;

@@ -58,7 +58,8 @@ fn molecules_and_duplicate_sets_are_those_of_one_run() {
 fn reports_and_checks_are_those_of_one_run() {
     let text = samples::text(1500, 900, 16);
     let inputs = [("x.bam", samples::in_blocks(&text, 9000))];
-    let reports = "--flagstat out/f --idxstats out/i --stats out/s --checksum out/c --verify";
+    let reports = "--flagstat out/f --idxstats out/i --stats out/s --checksum out/c --verify \
+                   --qc out/q --qc-metrics all --metric-accumulation-level all_reads,read_group";
     for flags in ["--sort coordinate --mark-duplicates", "--sort natural --min-mapq 10"] {
         let command = format!("prep in/x.bam -o out/x.bam -l 1 {flags} {reports}");
         same(&inputs, &command, &["--shards 5 --ranges 3", "--shards 1"]);

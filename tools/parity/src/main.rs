@@ -22,6 +22,7 @@ mod ledger;
 mod orders;
 mod outputs;
 mod pipeline;
+mod qc;
 mod random;
 mod random_cases;
 mod regenerate;
@@ -115,6 +116,8 @@ enum ParityPart {
     /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
     #[value(name = "reports", alias = "beside")]
     Reports,
+    /// Quality metrics, beside Picard CollectMultipleMetrics
+    Qc,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
     /// CRAM in both versions and all profiles, beside samtools and htsjdk
@@ -246,6 +249,9 @@ fn small(
         let pairs = args.pairs.unwrap_or(if args.quick { 3_000 } else { 50_000 });
         let (root, inputs) = (root.join("cram"), (pairs, number(10, 150)));
         cram::compare(commands, &commands.reading_cram_3_1(peers)?, &root, inputs, ledger)?;
+    }
+    if args.has(ParityPart::Qc) {
+        qc::compare(&dir("qc")?, args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 }), ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

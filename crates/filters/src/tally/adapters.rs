@@ -1,8 +1,8 @@
 //! Counts the adapter bases of reads, as Picard MarkIlluminaAdapters (3.4.0) does.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
+use readmill_format::metrics::{self, HistogramColumn};
 use readmill_record::{Batch, Result, Tally, tag};
 
 use super::spec::{Report, TallySpec};
@@ -13,7 +13,7 @@ pub const SPEC: TallySpec = TallySpec {
     names_sample: true,
     ..TallySpec::new("adapters", |_| {
         Report::new(AdapterBases, |counts, names| {
-            counts.to_text(&(names.in_place_of)("MarkIlluminaAdapters"), names.started).into_bytes()
+            counts.to_text(&(names.in_place_of)("MarkIlluminaAdapters"), names.started)
         })
     })
 };
@@ -27,20 +27,13 @@ pub struct AdapterCounts(pub BTreeMap<i64, u64>);
 
 impl AdapterCounts {
     /// Formats Picard's metrics file, with the command line, and the date when it `started`, in any form.
-    pub fn to_text(&self, command_line: &str, started: &str) -> String {
-        let mut text = String::new();
-        for comment in [command_line.to_owned(), format!("Started on: {started}")] {
-            let comment = comment.replace(['\n', '\r'], " ");
-            let _ = writeln!(text, "## htsjdk.samtools.metrics.StringHeader\n# {comment}");
-        }
-        text.push_str("\n\n");
-        if !self.0.is_empty() {
-            text.push_str("## HISTOGRAM\tjava.lang.Integer\nclipped_bases\tread_count\n");
-            for (bases, reads) in &self.0 {
-                let _ = writeln!(text, "{bases}\t{reads}");
-            }
-        }
-        text.push('\n');
+    pub fn to_text(&self, command_line: &str, started: &str) -> Vec<u8> {
+        let mut text = metrics::comments(command_line, started);
+        text.extend_from_slice(b"\n\n");
+        let bins = self.0.iter().map(|(&bases, &reads)| (bases, reads as f64)).collect();
+        let column = HistogramColumn { label: b"read_count".to_vec(), bins };
+        metrics::put_histograms(&mut text, "java.lang.Integer", "clipped_bases", &[column]);
+        text.push(b'\n');
         text
     }
 }
@@ -80,6 +73,6 @@ mod tests {
         let counts = AdapterCounts([(6, 2), (31, 1)].into());
         let wanted = "## htsjdk.samtools.metrics.StringHeader\n# a b\n## htsjdk.samtools.metrics.StringHeader\n\
 # Started on: now\n\n\n## HISTOGRAM\tjava.lang.Integer\nclipped_bases\tread_count\n6\t2\n31\t1\n\n";
-        assert_eq!(counts.to_text("a\nb", "now"), wanted);
+        assert_eq!(String::from_utf8_lossy(&counts.to_text("a\nb", "now")), wanted);
     }
 }

@@ -60,28 +60,36 @@ pub struct RunNames<'a> {
     pub started: &'a str,
 }
 
-/// A tally of a run, and the text that its result becomes.
+/// A tally of a run, and the texts that its result becomes: one for each of its files.
 pub struct Report {
     /// The tally.
     pub tally: Arc<dyn DynTally>,
-    text: Box<MakeText>,
+    texts: Box<MakeTexts>,
 }
 
-type MakeText = dyn Fn(&RunNames<'_>) -> Result<Vec<u8>> + Send + Sync;
+type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<Vec<u8>>> + Send + Sync;
 
 impl Report {
     /// A tally whose result `text` formats.
     pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
-        let tally = Arc::new(SharedTally::new(tally));
-        let counted = Arc::clone(&tally);
-        Report { tally, text: Box::new(move |names| Ok(text(counted.total()?, names))) }
+        Report::of_files(tally, move |total, names| vec![text(total, names)])
     }
 
-    /// Returns the text once the run is over, and resets the tally.
+    /// A tally whose result `texts` formats, as one text for each file.
+    pub fn of_files<T: Tally + 'static>(
+        tally: T,
+        texts: impl Fn(T::Total, &RunNames<'_>) -> Vec<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
+        let tally = Arc::new(SharedTally::new(tally));
+        let counted = Arc::clone(&tally);
+        Report { tally, texts: Box::new(move |names| Ok(texts(counted.total()?, names))) }
+    }
+
+    /// Returns the texts once the run is over, and resets the tally.
     ///
     /// # Errors
     /// If the counts have no result.
-    pub fn text(&self, names: &RunNames<'_>) -> Result<Vec<u8>> {
-        (self.text)(names)
+    pub fn texts(&self, names: &RunNames<'_>) -> Result<Vec<Vec<u8>>> {
+        (self.texts)(names)
     }
 }

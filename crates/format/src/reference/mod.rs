@@ -187,6 +187,11 @@ impl Reference {
         Window::new(Arc::clone(&self.0), &window::CODES)
     }
 
+    /// A reader for one thread that returns codes of BAM's alphabet: 0 for what is no letter of it.
+    pub fn codes(&self) -> Window {
+        Window::new(Arc::clone(&self.0), &window::SEQ_CODES)
+    }
+
     /// A reader for one thread that returns upper-case letters instead of codes.
     pub fn letters(&self) -> Window {
         Window::new(Arc::clone(&self.0), &window::LETTERS)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{Charge, Error, Ledger, Result};
+use readmill_record::{Charge, Error, Ledger, Result, bases};
 
 use super::bytes::{FastaReader, Layout};
 use super::index::FaiEntry;
@@ -40,6 +40,19 @@ pub(super) static LETTERS: [u8; 256] = {
         i += 1;
     }
     letters
+};
+
+/// The code of a byte of FASTA in BAM's alphabet (`.` is N); 0 for a byte that is no letter of it.
+pub(super) static SEQ_CODES: [u8; 256] = {
+    let mut codes = [0; 256];
+    let mut i = 1;
+    while i < 16 {
+        codes[bases::LETTERS[i] as usize] = i as u8;
+        codes[bases::LETTERS[i].to_ascii_lowercase() as usize] = i as u8;
+        i += 1;
+    }
+    codes[b'.' as usize] = 15;
+    codes
 };
 
 /// The remedy if files belong to different references.

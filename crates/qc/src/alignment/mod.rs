@@ -1,0 +1,223 @@
+//! CollectAlignmentSummaryMetrics: how many reads are aligned, and how well.
+//!
+//! First reads, second reads and reads without a mate are counted apart; pairs are the sum of the first two.
+
+mod compare;
+mod table;
+
+use readmill_record::Result;
+use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
+use serde::{Deserialize, Serialize};
+
+use crate::adapters::Adapters;
+use crate::counts::{Counts, add_each};
+use crate::cycles::MOST_CYCLES;
+use crate::options::Options;
+use crate::read::{N, Read};
+use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::room::Room;
+
+/// The mapping quality from which on an alignment is one of high quality, and the same for a base.
+const HIGH_QUALITY: u8 = 20;
+
+/// Numbers of one kind of reads, by what is counted.
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Reads,
+    PassingReads,
+    NoiseReads,
+    AlignedReads,
+    AlignedBases,
+    HighQualityReads,
+    HighQualityBases,
+    HighQualityQ20Bases,
+    Mismatches,
+    HighQualityMismatches,
+    Indels,
+    AlignedInPairs,
+    ImproperPairs,
+    Forward,
+    Chimeras,
+    PossibleChimeras,
+    AdapterReads,
+    SoftClipped,
+    HardClipped,
+    ThreePrimeClipped,
+    ThreePrimeClippedReads,
+}
+
+const NUMBERS: usize = Of::ThreePrimeClippedReads as usize + 1;
+
+/// The counts of all kinds of reads: first, second, and without a mate.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Alignments([EndAlignments; 3]);
+
+const FIRST: usize = 0;
+const SECOND: usize = 1;
+const UNPAIRED: usize = 2;
+
+/// The counts of one kind of reads.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct EndAlignments {
+    numbers: [u64; NUMBERS],
+    lengths: Counts,
+    aligned_lengths: Counts,
+    /// Reads by their mismatches, of alignments of high quality; other alignments have none.
+    mismatches: Counts,
+    /// Reads that have no base, or another one than the reference, by cycle.
+    bad_cycles: Vec<u64>,
+}
+
+/// What alignments are compared with.
+pub(crate) struct Context<'a> {
+    pub options: &'a Options,
+    pub adapters: &'a Adapters,
+    pub reference: Option<&'a ReferenceContigs>,
+    pub room: &'a Room,
+}
+
+impl Alignments {
+    /// Counts a read.
+    #[inline]
+    pub fn add(
+        &mut self,
+        read: &Read<'_>,
+        context: &Context<'_>,
+        pages: &mut ReferencePages,
+    ) -> Result<()> {
+        let end = match (read.flags.is_paired(), read.flags.is_first()) {
+            (true, true) => FIRST,
+            (true, false) => SECOND,
+            (false, _) => UNPAIRED,
+        };
+        self.0[end].add(read, context, pages)
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, from: &Alignments) {
+        self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
+    }
+}
+
+impl EndAlignments {
+    fn count(&mut self, of: Of, n: u64) {
+        self.numbers[of as usize] += n;
+    }
+
+    fn add(&mut self, read: &Read<'_>, context: &Context<'_>, pages: &mut ReferencePages) -> Result<()> {
+        let flags = read.flags;
+        self.count(Of::Reads, 1);
+        if !flags.is_qc_fail() {
+            self.add_passing(read, context)?;
+            if !flags.is_unmapped() {
+                return self.add_bases(read, context, pages);
+            }
+        }
+        self.add_no_calls(read, context.room)
+    }
+
+    /// Counts a read that passes quality controls.
+    fn add_passing(&mut self, read: &Read<'_>, context: &Context<'_>) -> Result<()> {
+        let flags = read.flags;
+        self.count(Of::PassingReads, 1);
+        self.count(Of::NoiseReads, u64::from(read.fields.is_noise));
+        let (mut aligned, mut hard) = (0_u64, 0);
+        for (op, n) in read.record.cigar().ops() {
+            match op {
+                0 | 1 | 7 | 8 => aligned += u64::from(n),
+                HARD_CLIP => hard += u64::from(n),
+                _ => {}
+            }
+        }
+        self.lengths.add(read.bases.len() as u32, context.room)?;
+        self.aligned_lengths.add(u32::try_from(aligned).unwrap_or(u32::MAX), context.room)?;
+        self.count(Of::HardClipped, hard);
+        let is_candidate = flags.is_unmapped() || read.record.mapq() == 0;
+        let reverse = !flags.is_unmapped() && flags.is_reverse();
+        if is_candidate && context.adapters.begin(read.bases, reverse) {
+            self.count(Of::AdapterReads, 1);
+        }
+        if !flags.is_unmapped() {
+            self.add_aligned(read, context.options);
+        }
+        Ok(())
+    }
+
+    /// Counts an aligned read that passes quality controls.
+    fn add_aligned(&mut self, read: &Read<'_>, options: &Options) {
+        let (flags, record) = (read.flags, read.record);
+        let cigar = record.cigar();
+        let soft = cigar.ops().filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| u64::from(n)).sum();
+        self.count(Of::SoftClipped, soft);
+        let three_prime = if soft == 0 {
+            0
+        } else if flags.is_reverse() {
+            clipped_after_aligned(cigar.ops().rev())
+        } else {
+            clipped_after_aligned(cigar.ops())
+        };
+        self.count(Of::ThreePrimeClipped, three_prime);
+        self.count(Of::ThreePrimeClippedReads, u64::from(three_prime > 0));
+        self.count(Of::AlignedReads, 1);
+        self.count(Of::ImproperPairs, u64::from(flags.is_paired() && !flags.is_proper()));
+        self.count(Of::Forward, u64::from(!flags.is_reverse()));
+        let sure = record.mapq() >= HIGH_QUALITY;
+        if read.is_mapped_pair() {
+            self.count(Of::AlignedInPairs, 1);
+            let mate = read.fields.mate_mapq;
+            if mate.is_none_or(|mate| mate >= i64::from(HIGH_QUALITY) && sure) {
+                self.count(Of::PossibleChimeras, 1);
+                self.count(Of::Chimeras, u64::from(is_chimeric(read, options)));
+            }
+        } else if sure {
+            self.count(Of::PossibleChimeras, 1);
+            self.count(Of::Chimeras, u64::from(read.fields.has_supplementary));
+        }
+    }
+
+    /// Counts N of a read that is not aligned, or fails quality controls.
+    fn add_no_calls(&mut self, read: &Read<'_>, room: &Room) -> Result<()> {
+        if !read.bases.contains(&N) {
+            return Ok(());
+        }
+        for (i, _) in read.bases.iter().enumerate().filter(|(_, base)| **base == N) {
+            self.add_bad_cycle(read, i, room)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a bad base. As Picard does, `i` is counted from the start of the aligned block, not of the read.
+    fn add_bad_cycle(&mut self, read: &Read<'_>, i: usize, room: &Room) -> Result<()> {
+        let cycle = if read.flags.is_reverse() { read.bases.len() - i } else { i + 1 };
+        if cycle > MOST_CYCLES {
+            return Ok(());
+        }
+        if self.bad_cycles.len() < cycle {
+            room.lengthen(&mut self.bad_cycles, cycle, MOST_CYCLES)?;
+        }
+        self.bad_cycles[cycle - 1] += 1;
+        Ok(())
+    }
+
+    fn merge(&mut self, from: &EndAlignments) {
+        self.numbers.iter_mut().zip(from.numbers).for_each(|(into, from)| *into += from);
+        self.lengths.merge(&from.lengths);
+        self.aligned_lengths.merge(&from.aligned_lengths);
+        self.mismatches.merge(&from.mismatches);
+        add_each(&mut self.bad_cycles, &from.bad_cycles);
+    }
+}
+
+/// Soft-clipped bases after the first operator that is no clip.
+fn clipped_after_aligned(ops: impl Iterator<Item = (u32, u32)>) -> u64 {
+    let after = ops.skip_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
+    after.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| u64::from(n)).sum()
+}
+
+/// Whether a mapped pair is too far apart, on two contigs, or not in an expected orientation.
+fn is_chimeric(read: &Read<'_>, options: &Options) -> bool {
+    // Java's abs of the least number is that number.
+    read.record.tlen().wrapping_abs() > options.max_insert_size
+        || read.fields.has_supplementary
+        || read.orientation().is_none_or(|it| !options.expected_pair_orientations.contains(&it))
+}

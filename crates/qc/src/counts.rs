@@ -1,0 +1,219 @@
+//! Numbers of reads by a number such as a length, and the statistics that Picard makes of them.
+
+use std::collections::BTreeMap;
+
+use readmill_record::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::room::Room;
+
+/// Keys below this have a place in a list, which grows to what is needed; others are in a map.
+const DENSE: usize = 1 << 14;
+
+/// The bytes of a key in the map, with the bins that are made of it in the end.
+const MAPPED: u64 = 96;
+
+/// How often each number was counted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    dense: Vec<u64>,
+    mapped: BTreeMap<u32, u64>,
+}
+
+impl Counts {
+    /// Counts `key` once.
+    #[inline]
+    pub fn add(&mut self, key: u32, room: &Room) -> Result<()> {
+        match self.dense.get_mut(key as usize) {
+            Some(count) => *count += 1,
+            None => self.add_new(key, room)?,
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn add_new(&mut self, key: u32, room: &Room) -> Result<()> {
+        if (key as usize) < DENSE {
+            room.lengthen(&mut self.dense, key as usize + 1, DENSE)?;
+            self.dense[key as usize] += 1;
+            return Ok(());
+        }
+        if let Some(count) = self.mapped.get_mut(&key) {
+            *count += 1;
+            return Ok(());
+        }
+        room.take(MAPPED)?;
+        self.mapped.insert(key, 1);
+        Ok(())
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, from: &Counts) {
+        add_each(&mut self.dense, &from.dense);
+        from.mapped.iter().for_each(|(&key, &count)| *self.mapped.entry(key).or_default() += count);
+    }
+
+    /// Returns the counts by ascending keys.
+    pub fn bins(&self) -> Bins {
+        let dense = (0..).zip(&self.dense).filter(|&(_, &count)| count > 0);
+        let mapped = self.mapped.iter().map(|(&key, count)| (i64::from(key), count));
+        Bins(dense.chain(mapped).map(|(key, &count)| (key, count)).collect())
+    }
+}
+
+/// Adds the numbers of a list to those of another, which becomes as long.
+pub(crate) fn add_each(into: &mut Vec<u64>, from: &[u64]) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
+}
+
+/// Counts by ascending keys: htsjdk's histogram. Its statistics are sums of doubles in the same order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bins(pub Vec<(i64, u64)>);
+
+impl Bins {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sum of counts.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The sum of all that was counted.
+    pub fn sum(&self) -> f64 {
+        self.0.iter().map(|&(key, count)| count as f64 * key as f64).sum()
+    }
+
+    /// The mean; NaN if nothing was counted.
+    pub fn mean(&self) -> f64 {
+        self.sum() / self.count() as f64
+    }
+
+    /// The standard deviation of a sample; NaN for less than two.
+    pub fn standard_deviation(&self) -> f64 {
+        let mean = self.mean();
+        let square =
+            |&(key, count): &(i64, u64)| count as f64 * ((key as f64 - mean) * (key as f64 - mean));
+        (self.0.iter().map(square).fold(0.0, |sum, more| sum + more) / (self.count() as f64 - 1.0))
+            .sqrt()
+    }
+
+    /// The median; 0 if nothing was counted.
+    pub fn median(&self) -> f64 {
+        median(self.0.iter().map(|&(key, count)| (key as f64, count)), self.count())
+    }
+
+    /// The median distance from the median; 0 if nothing was counted.
+    pub fn median_absolute_deviation(&self) -> f64 {
+        let middle = self.median();
+        let mut distances: Vec<(f64, u64)> =
+            self.0.iter().map(|&(key, count)| ((key as f64 - middle).abs(), count)).collect();
+        distances.sort_by(|a, b| a.0.total_cmp(&b.0));
+        median(distances.into_iter(), self.count())
+    }
+
+    /// The first of the keys with the largest count; 0 if nothing was counted.
+    pub fn mode(&self) -> f64 {
+        let mut most = (0, 0);
+        for &(key, count) in &self.0 {
+            if count > most.1 {
+                most = (key, count);
+            }
+        }
+        most.0 as f64
+    }
+
+    /// The least key; 0 if there is none.
+    pub fn min(&self) -> i64 {
+        self.0.first().map_or(0, |bin| bin.0)
+    }
+
+    /// The greatest key; 0 if there is none.
+    pub fn max(&self) -> i64 {
+        self.0.last().map_or(0, |bin| bin.0)
+    }
+
+    /// Removes keys above `width`.
+    pub fn trim(&mut self, width: i64) {
+        self.0.truncate(self.0.partition_point(|&(key, _)| key <= width));
+    }
+
+    /// The bins as numbers of a histogram.
+    pub fn numbers(&self) -> Vec<(i64, f64)> {
+        self.0.iter().map(|&(key, count)| (key, count as f64)).collect()
+    }
+}
+
+/// Returns the median of numbers in ascending order, each with its count.
+fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
+    let (low, high) = if count.is_multiple_of(2) {
+        (count / 2, count / 2 + 1)
+    } else {
+        (count.div_ceil(2), count.div_ceil(2))
+    };
+    let (mut seen, mut at_low) = (0, None);
+    for (key, n) in bins {
+        seen += n;
+        if at_low.is_none() && seen >= low {
+            at_low = Some(key);
+        }
+        if seen >= high {
+            return (at_low.unwrap_or(key) + key) / 2.0;
+        }
+    }
+    0.0
+}
+
+/// Returns how many pairs of bytes meet a condition; quickly, because sums of a few bytes fit into a byte.
+#[inline]
+pub(crate) fn count_pairs(a: &[u8], b: &[u8], meets: impl Fn(u8, u8) -> bool) -> u64 {
+    let count =
+        |a: &[u8], b: &[u8]| a.iter().zip(b).fold(0_u8, |sum, (&a, &b)| sum + u8::from(meets(a, b)));
+    a.chunks(255).zip(b.chunks(255)).map(|(a, b)| u64::from(count(a, b))).sum()
+}
+
+/// Returns how many bytes meet a condition.
+#[inline]
+pub(crate) fn count_bytes(bytes: &[u8], meets: impl Fn(u8) -> bool) -> u64 {
+    count_pairs(bytes, bytes, |byte, _| meets(byte))
+}
+
+/// Divides as Picard does: by 0 is 0.
+pub(crate) fn divide(a: f64, b: f64) -> f64 {
+    if b == 0.0 { 0.0 } else { a / b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_those_of_a_small_sample() {
+        let bins = Bins(vec![(1, 2), (4, 1), (10, 1)]);
+        assert_eq!((bins.count(), bins.sum(), bins.mean()), (4, 16.0, 4.0));
+        assert_eq!((bins.median(), bins.median_absolute_deviation()), (2.5, 1.5));
+        assert_eq!((bins.mode(), bins.min(), bins.max()), (1.0, 1, 10));
+        assert_eq!(bins.standard_deviation(), (54.0_f64 / 3.0).sqrt());
+        assert_eq!(Bins(vec![(7, 1)]).median(), 7.0);
+        assert!(Bins(vec![(7, 1)]).standard_deviation().is_nan());
+        assert_eq!(Bins::default().median(), 0.0);
+    }
+
+    #[test]
+    fn far_keys_are_counted_while_there_is_room() {
+        let (mut counts, room) = (Counts::default(), Room::of(1 << 20));
+        for key in [3, 3, 500_000, 500_000, 70_000] {
+            counts.add(key, &room).unwrap();
+        }
+        let mut twice = counts.clone();
+        twice.merge(&counts);
+        assert_eq!(twice.bins().0, [(3, 4), (70_000, 2), (500_000, 4)]);
+        let error = (1 << 20..1 << 21).try_for_each(|key| counts.add(key, &room)).unwrap_err();
+        assert!(error.to_string().contains("raise -m"), "{error}");
+    }
+}

@@ -1,0 +1,145 @@
+//! CollectInsertSizeMetrics: distances between the ends of pairs, by orientation.
+
+use readmill_format::metrics::{self, HistogramColumn, Row};
+use readmill_record::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::counts::{Bins, Counts};
+use crate::levels::Unit;
+use crate::options::Options;
+use crate::read::{Orientation, Read};
+use crate::room::Room;
+
+/// Columns of the table.
+const COLUMNS: [&str; 23] = [
+    "MEDIAN_INSERT_SIZE",
+    "MODE_INSERT_SIZE",
+    "MEDIAN_ABSOLUTE_DEVIATION",
+    "MIN_INSERT_SIZE",
+    "MAX_INSERT_SIZE",
+    "MEAN_INSERT_SIZE",
+    "STANDARD_DEVIATION",
+    "READ_PAIRS",
+    "PAIR_ORIENTATION",
+    "WIDTH_OF_10_PERCENT",
+    "WIDTH_OF_20_PERCENT",
+    "WIDTH_OF_30_PERCENT",
+    "WIDTH_OF_40_PERCENT",
+    "WIDTH_OF_50_PERCENT",
+    "WIDTH_OF_60_PERCENT",
+    "WIDTH_OF_70_PERCENT",
+    "WIDTH_OF_80_PERCENT",
+    "WIDTH_OF_90_PERCENT",
+    "WIDTH_OF_95_PERCENT",
+    "WIDTH_OF_99_PERCENT",
+    "SAMPLE",
+    "LIBRARY",
+    "READ_GROUP",
+];
+
+/// Shares of pairs whose width around the median is a column.
+const SHARES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/// Pairs by insert size, for each orientation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct InsertSizes([Counts; 3]);
+
+impl InsertSizes {
+    /// Counts a pair by its second read. A pair on two contigs has no size, whatever TLEN says.
+    #[inline]
+    pub fn add(&mut self, read: &Read<'_>, options: &Options, room: &Room) -> Result<()> {
+        let size = read.record.tlen().unsigned_abs();
+        let is_left_out = !read.is_mapped_pair()
+            || read.flags.is_first()
+            || (read.flags.is_duplicate() && !options.include_duplicates)
+            || size == 0
+            || size > i32::MAX.unsigned_abs();
+        if is_left_out {
+            return Ok(());
+        }
+        match read.orientation() {
+            Some(orientation) => self.0[orientation as usize].add(size, room),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds other counts.
+    pub fn merge(&mut self, from: &InsertSizes) {
+        self.0.iter_mut().zip(&from.0).for_each(|(into, from)| into.merge(from));
+    }
+
+    /// The file, from the units and their counts.
+    pub fn put(text: &mut Vec<u8>, units: &[(&Unit, InsertSizes)], options: &Options) {
+        let (mut rows, mut columns) = (Vec::new(), Vec::new());
+        for (unit, sizes) in units {
+            let all: Vec<Bins> = sizes.0.iter().map(Counts::bins).collect();
+            let total: u64 = all.iter().map(Bins::count).sum();
+            for ((_, name), mut bins) in Orientation::NAMED.into_iter().zip(all) {
+                let enough = total as f64 * f64::from(options.minimum_pct);
+                if total == 0 || (bins.count() as f64) < enough {
+                    continue;
+                }
+                rows.push(row(unit, name, &mut bins, options));
+                let label = [unit.label(), b".", name.to_lowercase().as_bytes(), b"_count"].concat();
+                columns.push(HistogramColumn { label, bins: bins.numbers() });
+            }
+        }
+        metrics::put_table(text, "picard.analysis.InsertSizeMetrics", &COLUMNS, &rows);
+        text.push(b'\n');
+        metrics::put_histograms(text, "java.lang.Integer", "insert_size", &columns);
+    }
+}
+
+/// Makes the row of one orientation, and trims its bins to the width of the histogram.
+fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &Options) -> Row {
+    let (median, deviation, count) = (bins.median(), bins.median_absolute_deviation(), bins.count());
+    let mut row = Row::default();
+    row.decimal(median).decimal(bins.mode()).decimal(deviation);
+    row.number(bins.min()).number(bins.max());
+    let widths = widths(bins, median);
+    let calculated = (median + options.deviations * deviation) as i32;
+    let calculated = options.min_histogram_width.map_or(calculated, |least| calculated.max(least));
+    bins.trim(options.histogram_width.unwrap_or(calculated).into());
+    let [mean, sd] = if bins.is_empty() { [0.0; 2] } else { [bins.mean(), bins.standard_deviation()] };
+    row.decimal(mean).decimal(sd).number(count).text(orientation.as_bytes());
+    widths.into_iter().for_each(|width| _ = row.number(width));
+    unit.names().into_iter().for_each(|name| _ = row.optional(name));
+    row
+}
+
+/// Returns the least odd width around the median that has each of the shares. A width grows by one size on both sides at a
+/// time; that of a median between two sizes starts with the lower one.
+fn widths(bins: &Bins, median: f64) -> [i32; SHARES.len()] {
+    let (middle, total) = (median as i64, bins.count() as f64);
+    let mut steps: Vec<(u64, u64)> =
+        bins.0.iter().map(|&(key, count)| (key.abs_diff(middle), count)).collect();
+    steps.sort_unstable();
+    let mut widths = [0; SHARES.len()];
+    let (mut covered, mut at) = (0, 0);
+    while let Some(&(step, _)) = steps.get(at) {
+        while let Some(&(_, count)) = steps.get(at).filter(|next| next.0 == step) {
+            covered += count;
+            at += 1;
+        }
+        let width = i32::try_from(2 * step).unwrap_or(i32::MAX).wrapping_add(1);
+        for (share, into) in SHARES.into_iter().zip(&mut widths) {
+            if *into == 0 && covered as f64 / total >= share {
+                *into = width;
+            }
+        }
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_grow_from_the_median() {
+        let bins = Bins(vec![(10, 1), (12, 4), (13, 4), (20, 1)]);
+        assert_eq!(bins.median(), 12.5);
+        assert_eq!(widths(&bins, 12.5), [1, 1, 1, 1, 3, 3, 3, 3, 5, 17, 17]);
+        assert_eq!(widths(&Bins::default(), 0.0), [0; 11]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Quality metrics of reads in the files of Picard (3.4.0), counted in one walk over each record.
+//!
+//! | subject | module |
+//! |---|---|
+//! | the programs and their options | [`options`] |
+//! | all counts of a run, and its files | [`tally`] |
+//! | a record as all collectors see it | `read` |
+//! | all reads, samples, libraries, read groups | [`levels`] |
+//! | CollectAlignmentSummaryMetrics | `alignment`, `adapters`, `reference` |
+//! | CollectInsertSizeMetrics | `insert_size` |
+//! | MeanQualityByCycle, CollectBaseDistributionByCycle | `cycles` |
+//! | QualityScoreDistribution, CollectQualityYieldMetrics | `qualities`, `quality_yield` |
+//! | numbers by key, and the memory of all counts | `counts`, `room` |
+//!
+//! Secondary and supplementary records are not counted anywhere, as in Picard. Counts are integers; means and shares are
+//! computed once, of their sums.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod adapters;
+mod alignment;
+mod counts;
+mod cycles;
+mod insert_size;
+pub mod levels;
+pub mod options;
+mod qualities;
+mod quality_yield;
+mod read;
+mod reference;
+mod room;
+pub mod tally;
+
+pub use levels::Level;
+pub use options::{Options, Program};
+pub use read::Orientation;
+pub use tally::{QcTally, QcTotal};

@@ -1,0 +1,127 @@
+//! The metrics that are wanted, and Picard's options of them.
+
+use crate::adapters::DEFAULT_ADAPTERS;
+use crate::levels::Level;
+use crate::read::Orientation;
+
+/// A program of Picard whose files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    /// Alignments, mismatches and lengths of reads.
+    CollectAlignmentSummaryMetrics,
+    /// Bases by cycle.
+    CollectBaseDistributionByCycle,
+    /// Insert sizes of pairs.
+    CollectInsertSizeMetrics,
+    /// Mean qualities by cycle.
+    MeanQualityByCycle,
+    /// Bases by quality.
+    QualityScoreDistribution,
+    /// Reads and bases of good quality.
+    CollectQualityYieldMetrics,
+}
+
+use Program::{
+    CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectInsertSizeMetrics,
+    CollectQualityYieldMetrics, MeanQualityByCycle, QualityScoreDistribution,
+};
+
+impl Program {
+    /// All programs.
+    pub const ALL: [Program; 6] = [
+        CollectAlignmentSummaryMetrics,
+        CollectBaseDistributionByCycle,
+        CollectInsertSizeMetrics,
+        MeanQualityByCycle,
+        QualityScoreDistribution,
+        CollectQualityYieldMetrics,
+    ];
+
+    /// Those that CollectMultipleMetrics runs if it is not told otherwise.
+    pub const DEFAULT: &[Program] = Self::ALL.split_at(5).0;
+
+    /// Picard's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CollectAlignmentSummaryMetrics => "CollectAlignmentSummaryMetrics",
+            CollectBaseDistributionByCycle => "CollectBaseDistributionByCycle",
+            CollectInsertSizeMetrics => "CollectInsertSizeMetrics",
+            MeanQualityByCycle => "MeanQualityByCycle",
+            QualityScoreDistribution => "QualityScoreDistribution",
+            CollectQualityYieldMetrics => "CollectQualityYieldMetrics",
+        }
+    }
+
+    /// What CollectMultipleMetrics appends to the name of its output.
+    pub fn ending(self) -> &'static str {
+        match self {
+            CollectAlignmentSummaryMetrics => ".alignment_summary_metrics",
+            CollectBaseDistributionByCycle => ".base_distribution_by_cycle_metrics",
+            CollectInsertSizeMetrics => ".insert_size_metrics",
+            MeanQualityByCycle => ".quality_by_cycle_metrics",
+            QualityScoreDistribution => ".quality_distribution_metrics",
+            CollectQualityYieldMetrics => ".quality_yield_metrics",
+        }
+    }
+}
+
+/// Picard's options, by their names in lower case. Those of one name count for all programs that have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The levels at which alignments and insert sizes are summed up.
+    pub metric_accumulation_level: Vec<Level>,
+    /// Sequences of which reads may be adapters.
+    pub adapter_sequence: Vec<String>,
+    /// Pairs of larger inserts are chimeras.
+    pub max_insert_size: i32,
+    /// Pairs of other orientations are chimeras.
+    pub expected_pair_orientations: Vec<Orientation>,
+    /// The share of pairs that an orientation needs to have a row.
+    pub minimum_pct: f32,
+    /// The largest insert size in the histogram, the mean and the standard deviation.
+    pub histogram_width: Option<i32>,
+    /// The least such size, if it is calculated.
+    pub min_histogram_width: Option<i32>,
+    /// It is calculated as the median and so many times the median absolute deviation.
+    pub deviations: f64,
+    /// Whether insert sizes of duplicates are counted.
+    pub include_duplicates: bool,
+    /// Whether qualities and bases by cycle are those of aligned reads only.
+    pub aligned_reads_only: bool,
+    /// Whether they are those of reads only that pass quality controls.
+    pub pf_reads_only: bool,
+    /// Whether the distribution of qualities counts N.
+    pub include_no_calls: bool,
+    /// Whether the quality yield goes by OQ, where there is one.
+    pub use_original_qualities: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            programs: Program::DEFAULT.to_vec(),
+            metric_accumulation_level: vec![Level::AllReads],
+            adapter_sequence: DEFAULT_ADAPTERS.map(str::to_owned).to_vec(),
+            max_insert_size: 100_000,
+            expected_pair_orientations: vec![Orientation::Fr],
+            minimum_pct: 0.05,
+            histogram_width: None,
+            min_histogram_width: None,
+            deviations: 10.0,
+            include_duplicates: false,
+            aligned_reads_only: false,
+            pf_reads_only: false,
+            include_no_calls: false,
+            use_original_qualities: true,
+        }
+    }
+}
+
+impl Options {
+    /// Whether the program is wanted.
+    pub fn has(&self, program: Program) -> bool {
+        self.programs.contains(&program)
+    }
+}

@@ -1,0 +1,92 @@
+//! CollectQualityYieldMetrics: reads, bases, and how good they are.
+
+use readmill_format::metrics::{self, Row};
+use serde::{Deserialize, Serialize};
+
+use crate::counts::count_bytes;
+use crate::options::Options;
+use crate::read::Read;
+
+/// Columns of the table.
+const COLUMNS: [&str; 11] = [
+    "TOTAL_READS",
+    "PF_READS",
+    "READ_LENGTH",
+    "TOTAL_BASES",
+    "PF_BASES",
+    "Q20_BASES",
+    "PF_Q20_BASES",
+    "Q30_BASES",
+    "PF_Q30_BASES",
+    "Q20_EQUIVALENT_YIELD",
+    "PF_Q20_EQUIVALENT_YIELD",
+];
+
+/// Numbers of reads that fail quality controls, and of those that pass them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct QualityYield([Yield; 2]);
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Yield {
+    reads: u64,
+    bases: u64,
+    q20: u64,
+    q30: u64,
+    sum: u64,
+}
+
+impl QualityYield {
+    /// Counts a read by its original qualities, if it has any and they are wanted.
+    #[inline]
+    pub fn add(&mut self, read: &Read<'_>, options: &Options) {
+        let counts = &mut self.0[usize::from(!read.flags.is_qc_fail())];
+        counts.reads += 1;
+        counts.bases += read.bases.len() as u64;
+        match read.fields.original_quals.filter(|_| options.use_original_qualities) {
+            Some(original) => counts.add(original, 33),
+            None => counts.add(read.quals, 0),
+        }
+    }
+
+    /// Adds other numbers.
+    pub fn merge(&mut self, from: &QualityYield) {
+        for (into, from) in self.0.iter_mut().zip(&from.0) {
+            *into = into.plus(from);
+        }
+    }
+
+    /// The table.
+    pub fn put(&self, text: &mut Vec<u8>) {
+        let [failing, passing] = &self.0;
+        let all = failing.plus(passing);
+        let mut row = Row::default();
+        row.number(all.reads).number(passing.reads);
+        row.number(all.bases.checked_div(all.reads).unwrap_or(0) as i32);
+        row.number(all.bases).number(passing.bases).number(all.q20).number(passing.q20);
+        row.number(all.q30).number(passing.q30).number(all.sum / 20).number(passing.sum / 20);
+        let class = "picard.analysis.CollectQualityYieldMetrics$QualityYieldMetrics";
+        metrics::put_table(text, class, &COLUMNS, &[row]);
+        text.push(b'\n');
+    }
+}
+
+impl Yield {
+    fn add(&mut self, quals: &[u8], offset: u8) {
+        let at_least = |least: u8| count_bytes(quals, |qual| qual >= least + offset);
+        self.q20 += at_least(20);
+        self.q30 += at_least(30);
+        let few = |quals: &[u8]| u64::from(quals.iter().map(|&qual| u32::from(qual)).sum::<u32>());
+        let sum: u64 = quals.chunks(1 << 16).map(few).sum();
+        self.sum += sum - u64::from(offset) * quals.len() as u64;
+    }
+
+    fn plus(&self, other: &Yield) -> Yield {
+        Yield {
+            reads: self.reads + other.reads,
+            bases: self.bases + other.bases,
+            q20: self.q20 + other.q20,
+            q30: self.q30 + other.q30,
+            sum: self.sum + other.sum,
+        }
+    }
+}

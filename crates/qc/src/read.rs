@@ -1,0 +1,123 @@
+//! A record as all collectors see it: bases as codes, qualities, and the optional fields that are counted, each looked at
+//! once.
+
+use readmill_record::{Flags, RecordRef, tag};
+
+/// The code of N.
+pub(crate) const N: u8 = 15;
+
+/// The two codes of each byte of SEQ.
+static CODE_PAIRS: [[u8; 2]; 256] = {
+    let (mut pairs, mut i) = ([[0; 2]; 256], 0);
+    while i < 256 {
+        pairs[i] = [(i >> 4) as u8, (i & 15) as u8];
+        i += 1;
+    }
+    pairs
+};
+
+/// A primary record, prepared.
+pub(crate) struct Read<'a> {
+    pub record: RecordRef<'a>,
+    pub flags: Flags,
+    /// The codes of its bases, one in each byte.
+    pub bases: &'a [u8],
+    /// Its qualities; empty if absent.
+    pub quals: &'a [u8],
+    pub fields: ReadFields<'a>,
+}
+
+/// The optional fields that collectors use.
+#[derive(Default)]
+pub(crate) struct ReadFields<'a> {
+    pub read_group: Option<&'a [u8]>,
+    pub mate_mapq: Option<i64>,
+    pub has_supplementary: bool,
+    /// Whether XN, Picard's mark of noise, is 1.
+    pub is_noise: bool,
+    /// OQ as text.
+    pub original_quals: Option<&'a [u8]>,
+}
+
+impl<'a> ReadFields<'a> {
+    fn of(record: RecordRef<'a>) -> Self {
+        let mut fields = ReadFields::default();
+        for field in record.fields() {
+            match &field.tag {
+                b"RG" if field.kind == b'Z' => fields.read_group = Some(field.value),
+                b"MQ" => fields.mate_mapq = field.integer(),
+                b"SA" => fields.has_supplementary = true,
+                b"XN" => fields.is_noise = field.integer() == Some(1),
+                tag if *tag == tag::OQ && field.kind == b'Z' && !field.value.is_empty() => {
+                    fields.original_quals =
+                        Some(field.value).filter(|text| text.iter().all(|c| (33..127).contains(c)));
+                }
+                _ => {}
+            }
+        }
+        fields
+    }
+}
+
+impl<'a> Read<'a> {
+    /// Prepares a record; its bases become codes in `codes`.
+    pub fn new(record: RecordRef<'a>, codes: &'a mut Vec<u8>) -> Self {
+        let (packed, length) = (record.seq(), record.l_seq());
+        codes.resize(2 * packed.len(), 0);
+        for (pair, byte) in codes.chunks_exact_mut(2).zip(packed) {
+            pair.copy_from_slice(&CODE_PAIRS[usize::from(*byte)]);
+        }
+        let quals = record.qual();
+        let quals = if quals.first() == Some(&0xff) { &[] } else { quals };
+        let (flags, fields) = (record.flags(), ReadFields::of(record));
+        Read { record, flags, bases: &codes[..length], quals, fields }
+    }
+
+    /// Whether it is the second read of its pair.
+    pub fn is_second(&self) -> bool {
+        self.flags.is_paired() && self.flags.is_last()
+    }
+
+    /// Whether it and its mate are mapped.
+    pub fn is_mapped_pair(&self) -> bool {
+        self.flags.0 & (Flags::PAIRED | Flags::UNMAPPED | Flags::MATE_UNMAPPED) == Flags::PAIRED
+    }
+
+    /// The orientation of a mapped pair; `None` if the mates are on different contigs.
+    pub fn orientation(&self) -> Option<Orientation> {
+        let record = self.record;
+        if record.ref_id() != record.next_ref_id() {
+            return None;
+        }
+        let reverse = self.flags.is_reverse();
+        if reverse == self.flags.is_mate_reverse() {
+            return Some(Orientation::Tandem);
+        }
+        let (forward, backward) = if reverse {
+            let end = i64::from(record.pos()) + record.cigar().reference_length();
+            (i64::from(record.next_pos()) + 1, end)
+        } else {
+            // Java adds numbers of 32 bits here.
+            let start = record.pos() + 1;
+            (i64::from(start), i64::from(start.wrapping_add(record.tlen())))
+        };
+        Some(if forward < backward { Orientation::Fr } else { Orientation::Rf })
+    }
+}
+
+/// How the reads of a pair point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orientation {
+    /// At each other.
+    Fr,
+    /// Away from each other.
+    Rf,
+    /// In the same direction.
+    Tandem,
+}
+
+impl Orientation {
+    /// Each orientation with Picard's name of it.
+    pub const NAMED: [(Orientation, &'static str); 3] =
+        [(Orientation::Fr, "FR"), (Orientation::Rf, "RF"), (Orientation::Tandem, "TANDEM")];
+}

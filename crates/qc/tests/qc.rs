@@ -1,0 +1,118 @@
+//! A few reads by hand, whose metrics are those of Picard 3.4.0.
+
+#![allow(clippy::unwrap_used)]
+
+use readmill_format::sam::LineParser;
+use readmill_qc::{Level, Options, Program, QcTally};
+use readmill_record::{Batch, DynTally, Header, SharedTally, Stamp};
+
+const HEADER: &[u8] = b"@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
+
+/// Two pairs, one with a supplementary record, an adapter, a read that fails quality controls, and a read without bases.
+const READS: [&str; 8] = [
+    "p 99 c1 11 60 10M = 91 90 ACGTACGTAC IIIII55555 RG:Z:a",
+    "q 163 c1 21 60 8M2S = 51 -40 ACGTNCGTAC IIIIIIIIII OQ:Z:5555555555",
+    "q 83 c1 51 60 2S8M = 21 40 ACGTACGTAC 5555555555",
+    "p 147 c1 91 60 4M2I4M = 11 -90 ACGTACGTAC IIIIIIIIII RG:Z:a",
+    "p 2195 c1 95 60 4M6H = 11 0 ACGT IIII RG:Z:a",
+    "u 4 * 0 0 * * 0 0 AGATCGGAAGAGCTCGTATG IIIIIIIIIIIIIIIIIIII",
+    "v 516 * 0 0 * * 0 0 AC II",
+    "w 4 * 0 0 * * 0 0 * *",
+];
+
+fn batch(header: &Header, lines: &[&str]) -> Batch {
+    let (mut parser, mut batch) = (LineParser::new(header), Batch::default());
+    for line in lines {
+        let mut raw = Vec::new();
+        parser.parse(line.replace(' ', "\t").as_bytes(), &mut raw).unwrap();
+        batch.push(&raw, Stamp::default()).unwrap();
+    }
+    batch
+}
+
+fn tally(header: &Header) -> SharedTally<QcTally> {
+    let options = Options {
+        programs: Program::ALL.to_vec(),
+        metric_accumulation_level: vec![Level::AllReads, Level::Library],
+        ..Options::default()
+    };
+    SharedTally::new(QcTally::new(options, header, None, 1, 64 << 20).unwrap())
+}
+
+fn observe(tally: &SharedTally<QcTally>, header: &Header, lines: &[&str]) {
+    let mut worker = tally.worker();
+    worker.observe(&batch(header, lines)).unwrap();
+    worker.merge();
+}
+
+fn texts(tally: &SharedTally<QcTally>) -> Vec<String> {
+    let texts = tally.total().unwrap().texts(&|program| format!("{program} x"), "now");
+    texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect()
+}
+
+#[test]
+fn the_files_are_those_of_picard() {
+    let header = Header::parse(HEADER).unwrap();
+    let tally = tally(&header);
+    observe(&tally, &header, &READS);
+    let texts = texts(&tally);
+    for (program, lines) in [
+        (
+            Program::CollectAlignmentSummaryMetrics,
+            &[
+                "## htsjdk.samtools.metrics.StringHeader\n# CollectAlignmentSummaryMetrics x\n",
+                "\nPAIR\t4\t4\t1\t0\t4\t1\t34\t4\t34\t34\t0\t0\t0\t0.029412\t10\t0\t10\t0\t10\t10\t9\t4\t1\t0\t0\t0\t0.5\t\
+                 0.25\t0\t0.1\t0\t2\t\t\t\n",
+                "\nFIRST_OF_PAIR\t1\t1\t1\t0\t1\t1\t10\t1\t10\t10\t0\t0\t0\t0\t10\t?\t10\t0\t10\t10\t10\t1\t1\t0\t0\t0\t1\t0\t0\t\
+                 0\t0\t0\ts\tl\t\n",
+                "\nUNPAIRED\t3\t2\t0.666667\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t10\t14.142136\t10\t10\t0\t20\t0\t0\t0\t0\t0\t0\t0\t\
+                 0\t0.5\t0\t0\t0\tunknown\tunknown\t\n",
+                "\n\n## HISTOGRAM\tjava.lang.Integer\nREAD_LENGTH\tPAIRED_TOTAL_LENGTH_COUNT\tPAIRED_ALIGNED_LENGTH_COUNT\t\
+                 UNPAIRED_TOTAL_LENGTH_COUNT\tUNPAIRED_ALIGNED_LENGTH_COUNT\n0\t0\t0\t1\t2\n8\t0\t2\t0\t0\n10\t4\t2\t0\t0\n\
+                 20\t0\t0\t1\t0\n\n",
+            ][..],
+        ),
+        (
+            Program::CollectBaseDistributionByCycle,
+            &["\n1\t3\t33.333333\t0\t33.333333\t33.333333\t0\n", "\n2\t25\t0\t50\t0\t0\t50\n"],
+        ),
+        (
+            Program::CollectInsertSizeMetrics,
+            &[
+                "\n40\t40\t0\t40\t40\t40\t?\t1\tRF\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\tunknown\tunknown\t\n",
+                "\ninsert_size\tAll_Reads.fr_count\tAll_Reads.rf_count\tl.fr_count\tunknown.rf_count\n\
+                 40\t0\t1\t0\t1\n90\t1\t0\t1\t0\n\n",
+            ],
+        ),
+        (
+            Program::MeanQualityByCycle,
+            &[
+                "\nCYCLE\tMEAN_QUALITY\tMEAN_ORIGINAL_QUALITY\n1\t35\t20\n",
+                "\n6\t26.666667\t20\n",
+                "\n30\t40\t0\n\n",
+            ],
+        ),
+        (
+            Program::QualityScoreDistribution,
+            &[
+                "\n\n\n## HISTOGRAM\tjava.lang.Byte\nQUALITY\tCOUNT_OF_Q\tCOUNT_OF_OQ\n20\t15\t9\n40\t46\t0\n\n",
+            ],
+        ),
+        (Program::CollectQualityYieldMetrics, &["\n7\t6\t8\t62\t60\t62\t60\t37\t35\t99\t95\n\n\n"]),
+    ] {
+        let text = &texts[Program::ALL.iter().position(|it| *it == program).unwrap()];
+        lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
+    }
+}
+
+#[test]
+fn parts_of_the_reads_sum_up_to_the_same_files() {
+    let header = Header::parse(HEADER).unwrap();
+    let whole = tally(&header);
+    observe(&whole, &header, &READS);
+    let (first, second) = (tally(&header), tally(&header));
+    READS[..3].iter().for_each(|line| observe(&first, &header, &[line]));
+    observe(&second, &header, &READS[3..]);
+    second.add(&first.save().unwrap()).unwrap();
+    assert_eq!(texts(&second), texts(&whole));
+}

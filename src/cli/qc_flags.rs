@@ -1,0 +1,201 @@
+//! Flags of Picard's quality metrics, with Picard's names of them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use readmill::plan::{Choice, QcRequest, one_of};
+use readmill_qc::{Level, Options, Orientation, Program};
+use readmill_record::{Error, Result};
+
+/// The programs, and the word for all of them.
+pub const PROGRAMS: &[Choice<Option<Program>>] = &{
+    const ALL: Choice<Option<Program>> = Choice { value: None, name: "all", aliases: &[], help: "" };
+    let (mut choices, mut i) = ([ALL; Program::ALL.len() + 1], 0);
+    while i < Program::ALL.len() {
+        let program = Program::ALL[i];
+        choices[i] = Choice { value: Some(program), name: program.name(), aliases: &[], help: "" };
+        i += 1;
+    }
+    choices
+};
+
+const LEVELS: &[Choice<Level>] = &[
+    Choice { value: Level::AllReads, name: "ALL_READS", aliases: &["all-reads"], help: "" },
+    Choice { value: Level::Sample, name: "SAMPLE", aliases: &[], help: "" },
+    Choice { value: Level::Library, name: "LIBRARY", aliases: &[], help: "" },
+    Choice { value: Level::ReadGroup, name: "READ_GROUP", aliases: &["read-group"], help: "" },
+];
+
+const ORIENTATIONS: &[Choice<Orientation>] = &[
+    Choice { value: Orientation::Fr, name: "FR", aliases: &[], help: "" },
+    Choice { value: Orientation::Rf, name: "RF", aliases: &[], help: "" },
+    Choice { value: Orientation::Tandem, name: "TANDEM", aliases: &[], help: "" },
+];
+
+/// Quality metrics in the same pass.
+#[derive(Args)]
+pub struct SamePassQc {
+    /// Write Picard's quality metrics of the output, in files that are named PREFIX.alignment_summary_metrics and so on
+    #[arg(long, value_name = "PREFIX")]
+    qc: Option<PathBuf>,
+    /// Programs of Picard whose metrics are written, or all [default: those of CollectMultipleMetrics]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        requires = "qc",
+        ignore_case = true,
+        value_parser = one_of(PROGRAMS)
+    )]
+    qc_metrics: Vec<Option<Program>>,
+    #[command(flatten)]
+    options: QcOptions,
+}
+
+impl SamePassQc {
+    /// Whether no metrics are asked for.
+    pub fn is_empty(&self) -> bool {
+        self.qc.is_none()
+    }
+
+    /// The metrics that are asked for.
+    pub fn request(&self) -> Result<Option<QcRequest>> {
+        match &self.qc {
+            Some(prefix) => self.options.request(prefix, &self.qc_metrics).map(Some),
+            None if self.options != QcOptions::default() => {
+                let what = "there are options of quality metrics, and none are written";
+                Err(Error::usage(what).hint("add --qc PREFIX, or leave the options out"))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+/// Picard's options. What is not given is Picard's default.
+#[derive(Args, Debug, Default, PartialEq)]
+#[command(next_help_heading = "Quality metrics")]
+pub struct QcOptions {
+    /// Levels of alignments and insert sizes [default: ALL_READS]
+    #[arg(
+        long,
+        alias = "METRIC_ACCUMULATION_LEVEL",
+        value_name = "LIST",
+        value_delimiter = ',',
+        ignore_case = true,
+        value_parser = one_of(LEVELS)
+    )]
+    metric_accumulation_level: Vec<Level>,
+    /// Adapters, in place of Illumina's
+    #[arg(long, alias = "ADAPTER_SEQUENCE", value_name = "LIST", value_delimiter = ',', value_parser = parse_adapter)]
+    adapter_sequence: Vec<String>,
+    /// Pairs of larger inserts are chimeras [default: 100000]
+    #[arg(long, alias = "MAX_INSERT_SIZE", value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    max_insert_size: Option<i32>,
+    /// Pairs of other orientations are chimeras [default: FR]
+    #[arg(
+        long,
+        alias = "EXPECTED_PAIR_ORIENTATIONS",
+        value_name = "LIST",
+        value_delimiter = ',',
+        ignore_case = true,
+        value_parser = one_of(ORIENTATIONS)
+    )]
+    expected_pair_orientations: Vec<Orientation>,
+    /// Share of pairs that an orientation needs to have a row of insert sizes, up to 0.5 [default: 0.05]
+    #[arg(long, alias = "MINIMUM_PCT", value_name = "SHARE", value_parser = parse_share)]
+    minimum_pct: Option<f32>,
+    /// Largest insert size of the histogram, the mean and the standard deviation [default: calculated]
+    #[arg(long, alias = "HISTOGRAM_WIDTH", value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    histogram_width: Option<i32>,
+    /// Least such size, if it is calculated
+    #[arg(long, alias = "MIN_HISTOGRAM_WIDTH", value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    min_histogram_width: Option<i32>,
+    /// It is the median and so many times the median absolute deviation [default: 10]
+    #[arg(long, alias = "DEVIATIONS", value_name = "X", value_parser = parse_deviations)]
+    deviations: Option<f64>,
+    /// Count insert sizes of duplicates, too
+    #[arg(long, alias = "INCLUDE_DUPLICATES")]
+    include_duplicates: bool,
+    /// Qualities and bases by cycle of aligned reads only
+    #[arg(long, alias = "ALIGNED_READS_ONLY")]
+    aligned_reads_only: bool,
+    /// Qualities and bases by cycle of reads only that pass quality controls
+    #[arg(long, alias = "PF_READS_ONLY")]
+    pf_reads_only: bool,
+    /// Count N in the distribution of qualities, too
+    #[arg(long, alias = "INCLUDE_NO_CALLS")]
+    include_no_calls: bool,
+    /// Take the quality yield from QUAL even where there is OQ
+    #[arg(long)]
+    ignore_original_qualities: bool,
+}
+
+impl QcOptions {
+    /// The metrics of these programs, in files whose names begin with `prefix`.
+    pub fn request(&self, prefix: &Path, programs: &[Option<Program>]) -> Result<QcRequest> {
+        if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
+            return Err(Error::usage(
+                "quality metrics are several files, and need the beginning of their names",
+            )
+            .hint("give a prefix such as out/sample"));
+        }
+        let default = Options::default();
+        let one_or = |given: Option<i32>, default: i32| given.unwrap_or(default);
+        let options = Options {
+            programs: chosen(programs),
+            metric_accumulation_level: or(
+                &self.metric_accumulation_level,
+                default.metric_accumulation_level,
+            ),
+            adapter_sequence: or(&self.adapter_sequence, default.adapter_sequence),
+            max_insert_size: one_or(self.max_insert_size, default.max_insert_size),
+            expected_pair_orientations: or(
+                &self.expected_pair_orientations,
+                default.expected_pair_orientations,
+            ),
+            minimum_pct: self.minimum_pct.unwrap_or(default.minimum_pct),
+            histogram_width: self.histogram_width,
+            min_histogram_width: self.min_histogram_width,
+            deviations: self.deviations.unwrap_or(default.deviations),
+            include_duplicates: self.include_duplicates,
+            aligned_reads_only: self.aligned_reads_only,
+            pf_reads_only: self.pf_reads_only,
+            include_no_calls: self.include_no_calls,
+            use_original_qualities: !self.ignore_original_qualities,
+        };
+        Ok(QcRequest::new(prefix, options))
+    }
+}
+
+/// The programs that are asked for, each once.
+fn chosen(programs: &[Option<Program>]) -> Vec<Program> {
+    let is_chosen = |program: &Program| programs.iter().any(|it| it.is_none_or(|it| it == *program));
+    if programs.is_empty() {
+        Program::DEFAULT.to_vec()
+    } else {
+        Program::ALL.into_iter().filter(is_chosen).collect()
+    }
+}
+
+/// What is given, or the default if nothing is.
+fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
+    if given.is_empty() { default } else { given.to_vec() }
+}
+
+fn parse_adapter(text: &str) -> std::result::Result<String, String> {
+    let is_base = |c: char| "ACGTNRYKMSWBDHV".contains(c.to_ascii_uppercase());
+    if text.is_empty() || !text.chars().all(is_base) {
+        return Err("an adapter is a sequence of bases".into());
+    }
+    Ok(text.to_owned())
+}
+
+fn parse_share(text: &str) -> std::result::Result<f32, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=0.5).contains(share));
+    share.ok_or_else(|| "it must be between 0 and 0.5, so that not all orientations are left out".into())
+}
+
+fn parse_deviations(text: &str) -> std::result::Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number.filter(|number| number.is_finite()).ok_or_else(|| "it is no number".into())
+}

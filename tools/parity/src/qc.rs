@@ -1,0 +1,287 @@
+//! Compares quality metrics with Picard CollectMultipleMetrics: every file, byte for byte below its comments.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::random::SeededRandom;
+use crate::samples;
+
+/// The files of all programs, by their endings.
+const ENDINGS: [&str; 6] = [
+    "alignment_summary_metrics",
+    "base_distribution_by_cycle_metrics",
+    "insert_size_metrics",
+    "quality_by_cycle_metrics",
+    "quality_distribution_metrics",
+    "quality_yield_metrics",
+];
+
+/// Options of readmill, and the same options of Picard.
+const OPTIONS: [(&str, &str); 4] = [
+    ("", ""),
+    (
+        "--metric-accumulation-level all_reads,sample,library,read_group",
+        "METRIC_ACCUMULATION_LEVEL=ALL_READS METRIC_ACCUMULATION_LEVEL=SAMPLE \
+         METRIC_ACCUMULATION_LEVEL=LIBRARY METRIC_ACCUMULATION_LEVEL=READ_GROUP",
+    ),
+    (
+        "--minimum-pct 0.01 --histogram-width 220 --include-duplicates --max-insert-size 200 \
+         --expected-pair-orientations fr,rf --pf-reads-only --include-no-calls",
+        "EXTRA_ARGUMENT=CollectInsertSizeMetrics::MINIMUM_PCT=0.01 \
+         EXTRA_ARGUMENT=CollectInsertSizeMetrics::HISTOGRAM_WIDTH=220 \
+         EXTRA_ARGUMENT=CollectInsertSizeMetrics::INCLUDE_DUPLICATES=true \
+         EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::MAX_INSERT_SIZE=200 \
+         EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::EXPECTED_PAIR_ORIENTATIONS=RF \
+         EXTRA_ARGUMENT=MeanQualityByCycle::PF_READS_ONLY=true \
+         EXTRA_ARGUMENT=QualityScoreDistribution::PF_READS_ONLY=true \
+         EXTRA_ARGUMENT=QualityScoreDistribution::INCLUDE_NO_CALLS=true \
+         EXTRA_ARGUMENT=CollectBaseDistributionByCycle::PF_READS_ONLY=true",
+    ),
+    (
+        "--minimum-pct 0 --deviations 2 --min-histogram-width 20 --aligned-reads-only \
+         --adapter-sequence ACGTACGTACGTACGTACGT --ignore-original-qualities",
+        "EXTRA_ARGUMENT=CollectInsertSizeMetrics::MINIMUM_PCT=0 \
+         EXTRA_ARGUMENT=CollectInsertSizeMetrics::DEVIATIONS=2 \
+         EXTRA_ARGUMENT=CollectInsertSizeMetrics::MIN_HISTOGRAM_WIDTH=20 \
+         EXTRA_ARGUMENT=MeanQualityByCycle::ALIGNED_READS_ONLY=true \
+         EXTRA_ARGUMENT=QualityScoreDistribution::ALIGNED_READS_ONLY=true \
+         EXTRA_ARGUMENT=CollectBaseDistributionByCycle::ALIGNED_READS_ONLY=true \
+         EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::ADAPTER_SEQUENCE=null \
+         EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::ADAPTER_SEQUENCE=ACGTACGTACGTACGTACGT \
+         EXTRA_ARGUMENT=CollectQualityYieldMetrics::USE_ORIGINAL_QUALITIES=false",
+    ),
+];
+
+/// Compares on a simulated sample with all kinds of templates, on random reads beside their reference, and on a file
+/// without records.
+pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    ledger.title("qc", "quality metrics, beside Picard CollectMultipleMetrics");
+    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.make(dir)?;
+    let OddReads { fasta, sam } = odd_reads(pairs.min(3_000));
+    fs::write(dir.path("odd.fa"), fasta)?;
+    fs::write(dir.path("odd.sam"), &sam)?;
+    let header = sam.lines().filter(|line| line.starts_with('@'));
+    fs::write(dir.path("empty.sam"), header.map(|line| format!("{line}\n")).collect::<String>())?;
+    for words in [
+        "faidx odd.fa",
+        "dict odd.fa -o odd.dict",
+        "sort --no-PG -o odd.bam odd.sam",
+        "view --no-PG -b -o empty.bam empty.sam",
+    ] {
+        dir.newest(words)?;
+    }
+    for (input, reference) in
+        [("in.bam", ""), ("odd.bam", "odd.fa"), ("odd.bam", ""), ("empty.bam", "odd.fa")]
+    {
+        for (ours, theirs) in OPTIONS {
+            let beside = if reference.is_empty() { "" } else { ", with its reference" };
+            ledger.check(&format!("{input}{beside}: all files {ours}"), || {
+                same_files(dir, input, reference, ours, theirs)
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Runs both programs; returns how many files are equal.
+fn same_files(
+    dir: &SampleDir<'_>,
+    input: &str,
+    reference: &str,
+    ours: &str,
+    theirs: &str,
+) -> Result<String> {
+    for ending in ENDINGS {
+        for program in ["ours", "theirs"] {
+            let _ = fs::remove_file(dir.path(&format!("{program}.{ending}")));
+        }
+    }
+    let given = if reference.is_empty() { String::new() } else { format!("--reference {reference}") };
+    dir.readmill(&format!(
+        "prep {input} -o out.bam --sort coordinate --mark-duplicates --qc ours --qc-metrics all {given} {ours}"
+    ))?;
+    let given = if reference.is_empty() { String::new() } else { format!("R={reference}") };
+    let mut picard = dir.picard_command(&format!(
+        "CollectMultipleMetrics I=out.bam O=theirs PROGRAM=CollectQualityYieldMetrics QUIET=true \
+         VERBOSITY=ERROR VALIDATION_STRINGENCY=SILENT {given} {theirs}"
+    ));
+    picard.env("PATH", path_with_r(dir)?);
+    dir.finish(picard)?;
+    let (mut same, mut lines) = (0, 0);
+    for ending in ENDINGS {
+        let text = fs::read_to_string(dir.path(&format!("ours.{ending}")))?;
+        let own = below_comments(&text);
+        let path = dir.path(&format!("theirs.{ending}"));
+        if !path.exists() {
+            ensure!(own.trim().is_empty(), "{ending}: Picard writes none");
+            continue;
+        }
+        let text = fs::read_to_string(path)?;
+        for (our, their) in own.lines().zip(below_comments(&text).lines()) {
+            ensure!(our == their, "{ending}: {our:?}, theirs {their:?}");
+        }
+        ensure!(own == below_comments(&text), "{ending}: another number of lines");
+        same += 1;
+        lines += own.lines().count();
+    }
+    Ok(format!("{same} files, {lines} lines"))
+}
+
+/// The text after the comments.
+fn below_comments(text: &str) -> &str {
+    text.find("\n\n").map_or("", |end| &text[end..])
+}
+
+/// The search path, with an R that draws nothing: Picard wants one for its charts.
+fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
+    let bin = dir.path("bin");
+    fs::create_dir_all(&bin)?;
+    let script = bin.join("Rscript");
+    fs::write(&script, "#!/bin/sh\nexit 0\n")?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    Ok(format!("{}:{}", bin.display(), std::env::var("PATH")?))
+}
+
+/// Random reads, and the reference to which they are aligned.
+struct OddReads {
+    fasta: String,
+    sam: String,
+}
+
+const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:9000\n@SQ\tSN:c2\tLN:3000\n@RG\tID:a\tSM:s1\tLB:l1\tPU:p1\n\
+@RG\tID:b\tSM:s1\tLB:l2\tPU:p2\n@RG\tID:c\tSM:s2\tPL:x\n@RG\tID:d\tLB:l1\tPU:p9\n";
+
+/// An adapter of Illumina.
+const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG";
+
+/// Reads of all orientations, with clips, gaps, N, adapters, original qualities, duplicates, secondary and supplementary
+/// records, mates on other contigs or unmapped, and read groups that lack fields or are not in the header.
+fn odd_reads(pairs: u64) -> OddReads {
+    let mut random = SeededRandom::new(11);
+    let mut contig = |length: usize, letters: &[u8]| -> String {
+        (0..length).map(|_| char::from(letters[random.below(letters.len() as u64) as usize])).collect()
+    };
+    let contigs = [contig(9000, b"ACGT"), contig(3000, b"acgtacgtacgtn")];
+    let mut fasta = String::new();
+    for (name, bases) in ["c1", "c2"].into_iter().zip(&contigs) {
+        let _ = writeln!(fasta, ">{name}");
+        for line in bases.as_bytes().chunks(70) {
+            let _ = writeln!(fasta, "{}", String::from_utf8_lossy(line));
+        }
+    }
+    let mut sam = HEADER.to_owned();
+    for number in 0..pairs {
+        put_pair(&mut sam, number, &contigs, &mut random);
+    }
+    for number in 0..40 {
+        let (bases, length) = [(&ADAPTER[3..43], 40), ("A", 1), ("*", 0)][random.below(3) as usize];
+        let flags = [4, 0x4d, 0x8d, 0x204][random.below(4) as usize];
+        let quals = if length == 0 || random.below(3) == 0 {
+            "*".to_owned()
+        } else {
+            quals(length, &mut random)
+        };
+        let _ = writeln!(sam, "u{number}\t{flags}\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{quals}");
+    }
+    OddReads { fasta, sam }
+}
+
+/// Appends a pair, and now and then a secondary or supplementary record of its first read.
+fn put_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut SeededRandom) {
+    let mut one_in = |n: u64| random.below(n) == 0;
+    let (mut flags, mut other) = ([0x63, 0x93], false);
+    if one_in(20) {
+        flags = [0x43, 0x83];
+    } else if one_in(20) {
+        flags = [0x53, 0xa3];
+    } else if one_in(20) {
+        (flags, other) = ([0x61, 0x91], true);
+    } else if one_in(20) {
+        flags = [0x69, 0x85];
+    } else if one_in(25) {
+        flags = [0x10, 0x200];
+    }
+    if one_in(10) {
+        flags = flags.map(|flags| flags | 0x200);
+    }
+    let more = if one_in(20) {
+        0x100
+    } else if one_in(20) {
+        0x800
+    } else {
+        0
+    };
+    let contig = random.below(2) as usize;
+    let size = if random.below(20) == 0 { 200 + random.below(2_000) } else { 200 + random.below(100) };
+    let start = 1 + random.below(contigs[contig].len() as u64 - size - 100);
+    let group = ["RG:Z:a", "RG:Z:b", "RG:Z:c", "RG:Z:d", "RG:Z:no", "XX:i:1"][random.below(6) as usize];
+    let starts = [start, start + size - 50];
+    let contig_of = [contig, if other { 1 - contig } else { contig }];
+    for read in 0..2 {
+        let unmapped = flags[read] & 4 != 0;
+        let at = if unmapped {
+            starts[0]
+        } else {
+            starts[read].min(2_800).max(if other { 1 } else { starts[read] })
+        };
+        let (cigar, bases) = aligned(&contigs[contig_of[read]], at as usize - 1, random);
+        let cigar = if unmapped { "*".to_owned() } else { cigar };
+        let bases =
+            if unmapped && number.is_multiple_of(2) { ADAPTER[..bases.len()].to_owned() } else { bases };
+        let mate = if other { ["c1", "c2"][contig_of[1 - read]] } else { "=" };
+        let size = match (flags[read] & 0xd, other, read) {
+            (1, false, 0) => size as i64,
+            (1, false, 1) => -(size as i64),
+            _ => 0,
+        };
+        let (mate, next) = if flags[read] & 1 == 0 { ("*", 0) } else { (mate, starts[1 - read]) };
+        let mapq = [0, 3, 19, 20, 60, 255][random.below(6) as usize];
+        let mut fields = group.to_owned();
+        let extra = ["\tMQ:i:10", "\tMQ:i:40", "\tSA:Z:c1,1,+,20M,60,0;", "\tXN:i:1", "", ""];
+        fields += extra[random.below(6) as usize];
+        if number.is_multiple_of(5) {
+            let _ = write!(fields, "\tOQ:Z:{}", quals(bases.len(), random));
+        }
+        let quals = quals(bases.len(), random);
+        let name = ["c1", "c2"][contig_of[if unmapped { 0 } else { read }]];
+        for flags in [Some(flags[read]), Some(flags[read] | more).filter(|_| more > 0 && read == 0)] {
+            let Some(flags) = flags else { continue };
+            let _ = writeln!(
+                sam,
+                "r{number}\t{flags}\t{name}\t{at}\t{mapq}\t{cigar}\t{mate}\t{next}\t{size}\t{bases}\t{quals}\t{fields}"
+            );
+        }
+    }
+}
+
+/// A CIGAR, and bases like those of the contig from `at` on.
+fn aligned(contig: &str, at: usize, random: &mut SeededRandom) -> (String, String) {
+    let length = [36, 50, 50, 60][random.below(4) as usize];
+    let a = 5 + random.below(length as u64 - 15) as usize;
+    let cigar = match random.below(12) {
+        0 => format!("{a}S{}M", length - a),
+        1 => format!("{a}M{}S", length - a),
+        2 => format!("{a}M3I{}M", length - a - 3),
+        3 => format!("3H{a}M2D{}M5H", length - a),
+        4 => format!("{a}M20N{}M", length - a),
+        _ => format!("{length}M"),
+    };
+    let likely = contig.bytes().skip(at).chain(std::iter::repeat(b'A')).take(length);
+    let bases = likely.map(|base| match random.below(50) {
+        0 => 'N',
+        1 => 'G',
+        _ => char::from(base.to_ascii_uppercase()),
+    });
+    (cigar, bases.collect())
+}
+
+fn quals(length: usize, random: &mut SeededRandom) -> String {
+    let qual = |_| char::from(33 + [2, 11, 19, 20, 29, 30, 37, 40][random.below(8) as usize]);
+    (0..length).map(qual).collect()
+}
