@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use readmill_engine::Progress;
 
 use crate::plan::Verbosity;
@@ -46,10 +46,45 @@ fn message(line: &str) -> serde_json::Value {
     serde_json::json!({ "time": now(), "level": level, "message": text })
 }
 
+/// The time to the end of a run, for people.
+fn in_words(left: Duration) -> String {
+    format!("about {} to the end", HumanDuration(left))
+}
+
 /// Seconds since 1970, to milliseconds.
 fn now() -> f64 {
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     time.as_millis() as f64 / 1e3
+}
+
+/// The stages of a run with their shares of its time, in any unit. They are estimates.
+pub type Shares = Vec<(&'static str, f64)>;
+
+/// The time that a run has still to go, as a stage of it knows it.
+#[derive(Clone, Copy)]
+struct Outlook {
+    began: Instant,
+    /// Shares of the stages before this one, of this one, and of all.
+    before: f64,
+    own: f64,
+    all: f64,
+}
+
+impl Outlook {
+    /// Returns the outlook in the stage `name` of a run; `None` if the run does not announce that stage.
+    fn of(began: Instant, shares: &Shares, name: &str) -> Option<Self> {
+        let at = shares.iter().position(|(stage, _)| *stage == name)?;
+        let sum = |stages: &[(&str, f64)]| stages.iter().map(|(_, share)| share).sum();
+        Some(Outlook { began, before: sum(&shares[..at]), own: shares[at].1, all: sum(shares) })
+    }
+
+    /// Estimates the time to the end of the run when `done` of `total` of the stage is done; `None` at the very start.
+    fn left(&self, done: u64, total: u64) -> Option<Duration> {
+        let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
+        let share = (self.before + self.own * part) / self.all;
+        let seconds = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
+        (share > 0.01).then(|| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
+    }
 }
 
 /// Writes messages and progress for the user.
@@ -59,6 +94,9 @@ pub struct Console {
     progress: Progress,
     /// The stage, and when a line about it was last logged; `None` if progress is not logged.
     logged: Option<Mutex<(&'static str, Instant)>>,
+    began: Instant,
+    shares: Mutex<Shares>,
+    outlook: Mutex<Option<Outlook>>,
 }
 
 impl Console {
@@ -74,7 +112,15 @@ impl Console {
             bar: ProgressBar::with_draw_target(None, target),
             progress: Progress::new(),
             logged: wanted_in_log.then(|| Mutex::new(("", Instant::now()))),
+            began: Instant::now(),
+            shares: Mutex::default(),
+            outlook: Mutex::default(),
         }
+    }
+
+    /// Announces the stages of the run: from now on, the time left is that to the end of the run, not of the stage.
+    pub fn announce(&self, shares: Shares) {
+        *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
 
     /// Writes a line, unless quiet.
@@ -101,12 +147,22 @@ impl Console {
         } else {
             "{human_pos}/{human_len} reads"
         };
-        let template = match total {
-            Some(_) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{eta}} left"),
-            None => "{msg:>8} {bytes} {bytes_per_sec}".to_string(),
+        let shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let outlook = Outlook::of(self.began, &shares, name);
+        drop(shares);
+        *self.outlook.lock().unwrap_or_else(PoisonError::into_inner) = outlook;
+        let template = match (total, outlook) {
+            (Some(_), Some(_)) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{left}}"),
+            (Some(_), None) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{eta}} left"),
+            (None, _) => "{msg:>8} {bytes} {bytes_per_sec}".to_string(),
         };
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            self.bar.set_style(style);
+            let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let left = outlook.and_then(|it| it.left(state.pos(), state.len().unwrap_or(0)));
+                let text = left.map(in_words).unwrap_or_default();
+                let _ = out.write_str(&text); // a String takes everything
+            };
+            self.bar.set_style(style.with_key("left", left));
         }
         self.bar.reset();
         self.bar.set_length(total.unwrap_or(0));
@@ -127,16 +183,21 @@ impl Console {
         if logged.1.elapsed() >= LOG_INTERVAL {
             logged.1 = Instant::now();
             let (stage, done) = (logged.0, self.progress.done());
+            let outlook = *self.outlook.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = outlook.and_then(|it| it.left(done, self.progress.total()?));
             if AS_JSON.load(Relaxed) {
                 let total = self.progress.total();
                 let progress = serde_json::json!({
                     "time": now(), "level": "progress", "stage": stage, "done": done, "total": total,
+                    "left": left.map(|left| left.as_secs()),
                 });
                 return self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{progress}")));
             }
             match self.progress.total() {
                 Some(total) if total > 0 => {
-                    self.say(&format!("readmill: {stage} {} %", done.saturating_mul(100) / total));
+                    let left = left.map_or(String::new(), |left| format!(", {}", in_words(left)));
+                    let percent = done.saturating_mul(100) / total;
+                    self.say(&format!("readmill: {stage} {percent} %{left}"));
                 }
                 _ => self.say(&format!("readmill: {stage} {done}")),
             }
@@ -146,5 +207,23 @@ impl Console {
     /// Removes the progress display.
     pub fn done(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_run() {
+        let began = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
+        let shares: Shares = vec![("reading", 30.0), ("marking", 10.0), ("writing", 60.0)];
+        let reading = Outlook::of(began, &shares, "reading").unwrap();
+        assert_eq!(reading.left(0, 100), None);
+        assert_eq!(reading.left(50, 100).unwrap().as_secs(), 170); // 15 of 100 parts in 30 s
+        let writing = Outlook::of(began, &shares, "writing").unwrap();
+        assert_eq!(writing.left(0, 100).unwrap().as_secs(), 45); // 40 of 100 parts in 30 s
+        assert_eq!(writing.left(100, 100).unwrap().as_secs(), 0);
+        assert!(Outlook::of(began, &shares, "known sites").is_none());
     }
 }

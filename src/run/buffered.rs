@@ -60,6 +60,9 @@ impl RunState<'_> {
         };
         self.check_forecast(&mut inputs, &context, duplicate_ends.as_ref(), &sink)?;
         let stated = duplicates::stated(&inputs);
+        let leaves_early = self.may_leave_early(&sink)
+            && inputs.list().iter().all(|it| it.header.claims_coordinate_order());
+        self.console.announce(forecast::shares(self.plan, leaves_early));
         let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
 
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
