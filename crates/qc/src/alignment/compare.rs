@@ -10,6 +10,9 @@ use crate::reference::ReferencePages;
 /// Bases that are compared at once: no more than a page of the reference.
 const AT_ONCE: usize = 1 << 12;
 
+/// Bases that are looked at one by one if any of them differs.
+const LANES: usize = 32;
+
 /// An aligned block: bases of the read beside bases of the reference.
 struct Block {
     /// Where it starts in the read, and on the contig.
@@ -91,14 +94,16 @@ impl EndAlignments {
                 }
                 _ => bases,
             };
-            let mismatches = count_pairs(bases, codes, |base, code| base != code);
-            all += mismatches;
-            if mismatches == 0 && !bases.contains(&N) {
-                continue;
-            }
-            for (i, (base, code)) in bases.iter().zip(codes).enumerate() {
-                if base != code || *base == N {
-                    self.add_bad_cycle(read, first + i, context.room)?;
+            let pieces = bases.chunks(LANES).zip(codes.chunks(LANES)).zip((first..).step_by(LANES));
+            for ((bases, codes), first) in pieces {
+                if count_pairs(bases, codes, |base, code| (base != code) | (base == N)) == 0 {
+                    continue;
+                }
+                for (i, (base, code)) in (first..).zip(bases.iter().zip(codes)) {
+                    all += u64::from(base != code);
+                    if base != code || *base == N {
+                        self.add_bad_cycle(read, i, context.room)?;
+                    }
                 }
             }
         }
