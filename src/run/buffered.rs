@@ -60,9 +60,6 @@ impl RunState<'_> {
         };
         self.check_forecast(&mut inputs, &context, duplicate_ends.as_ref(), &sink)?;
         let stated = duplicates::stated(&inputs);
-        let leaves_early = self.may_leave_early(&sink)
-            && inputs.list().iter().all(|it| it.header.claims_coordinate_order());
-        self.console.announce(forecast::shares(self.plan, leaves_early));
         let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
 
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
@@ -180,7 +177,7 @@ impl RunState<'_> {
         }
     }
 
-    /// Logs the forecast of the run, if asked for, and refuses a run that the disk cannot hold.
+    /// Announces the stages, logs the forecast of the run, if asked for, and refuses a run that the disk cannot hold.
     fn check_forecast(
         &self,
         inputs: &mut Inputs,
@@ -189,9 +186,10 @@ impl RunState<'_> {
         sink: &Sink,
     ) -> Result<()> {
         let explain = self.plan.resources.explain;
-        let Some(expected) =
-            forecast::forecast(inputs, context, duplicate_ends, self.may_leave_early(sink))?
-        else {
+        let early = self.may_leave_early(sink);
+        let sorted = inputs.list().iter().all(|input| input.header.claims_coordinate_order());
+        self.console.announce(forecast::shares(self.plan, early && sorted));
+        let Some(expected) = forecast::forecast(inputs, context, duplicate_ends, early)? else {
             if explain {
                 log("  the size of the input is unknown, and so is what will be spilled");
             }
