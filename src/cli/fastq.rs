@@ -69,6 +69,9 @@ pub struct FastqArgs {
     /// Reads of one name stand together, whatever the header says
     #[arg(long)]
     grouped: bool,
+    /// Stop at paired reads: the input must be single-end
+    #[arg(long, conflicts_with_all = ["first", "last"])]
+    single_end: bool,
     /// The tags of samtools fastq, the directory of other commands: neither is meant for certain
     #[arg(short = 'T', value_name = "TAGS", hide = true)]
     t: Vec<String>,
@@ -154,6 +157,7 @@ impl FastqArgs {
             style,
             level: self.level,
             grouped: self.grouped,
+            single_end: self.single_end,
         };
         Ok(Plan {
             command: Command::Fastq,

@@ -36,7 +36,7 @@ use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
 
-use fronts::{After, Front};
+use fronts::{Front, FrontFiles};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 #[derive(Parser)]
@@ -99,11 +99,11 @@ pub fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
-    let (arguments, after) = match fronts::front(&given) {
-        Ok(Some(Front::Native(arguments, after))) => (arguments, after),
+    let (arguments, files) = match fronts::front(&given) {
+        Ok(Some(Front::Native(arguments, files))) => (arguments, files),
         Ok(Some(Front::Answer(text))) => return answer(&text),
         Ok(None) => match hints::arguments(given) {
-            Ok(arguments) => (arguments, After::default()),
+            Ok(arguments) => (arguments, FrontFiles::default()),
             Err(error) => return fail(&error),
         },
         Err(error) => return fail(&error),
@@ -119,8 +119,8 @@ pub fn main() -> ExitCode {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
-    let done = dispatch(cli.command, &arguments);
-    let code = match done.and_then(|code| after.finish().map(|()| code)) {
+    let done = files.prepare().and_then(|()| dispatch(cli.command, &arguments));
+    let code = match done.and_then(|code| files.finish().map(|()| code)) {
         Ok(code) => code,
         Err(error) => fail(&error),
     };

@@ -57,9 +57,12 @@ impl Memory {
 pub fn lines(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     use std::os::unix::ffi::OsStrExt;
     let (mut reader, mut names) = (LineReader::open(list, ledger)?, Vec::new());
+    let mut charge = ledger.empty("names of files");
     while reader.advance()? {
         let name = reader.line().trim_ascii();
         if !name.is_empty() {
+            // (A list that grows has its old and its new place at once.)
+            charge.grow((name.len() + 3 * size_of::<PathBuf>()) as u64)?;
             names.push(std::ffi::OsStr::from_bytes(name).into());
         }
     }

@@ -133,6 +133,7 @@ fn fastq<'a>(
         places: [other, first, last].map(Some),
         singles: wanted.singles.is_some().then_some(singles),
         exclude: wanted.exclude,
+        single_end: wanted.single_end,
     };
     let opened = files.len();
     let open: OpenExtra<'a> = Box::new(move |number| {

@@ -75,6 +75,10 @@ fn by_template(
     batch: &mut Batch,
     counts: &mut Segments,
 ) -> Result<RoutedRecords> {
+    for (stamp, record) in batch.records() {
+        let checked = by_segment.check(record);
+        checked.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
+    }
     let (begins, mut places, mut outcome) = (route::templates(batch), Vec::new(), Ok(()));
     let all: &Batch = batch;
     let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));

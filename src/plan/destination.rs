@@ -60,6 +60,8 @@ pub struct Fastq {
     pub level: Option<u8>,
     /// Take the reads of a template to stand together, whatever the header says.
     pub grouped: bool,
+    /// Stop at paired reads.
+    pub single_end: bool,
 }
 
 impl Fastq {

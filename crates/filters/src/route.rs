@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use readmill_record::{Batch, Flags, Header, RecordRef, Result};
+use readmill_record::{Batch, Error, Flags, Header, RecordRef, Result};
 
 /// Routes reads to outputs.
 pub trait Route: Send + Sync {
@@ -157,6 +157,8 @@ pub struct BySegment {
     pub singles: Option<usize>,
     /// Records with any of these flags are dropped.
     pub exclude: u16,
+    /// Paired reads are an error.
+    pub single_end: bool,
 }
 
 /// Counts of routed templates.
@@ -171,6 +173,21 @@ pub struct Segments {
 }
 
 impl BySegment {
+    /// Refuses a paired read where the input has to be single-end.
+    ///
+    /// # Errors
+    /// The read is paired, and not dropped by its flags.
+    pub fn check(&self, record: RecordRef<'_>) -> Result<()> {
+        let flags = record.flags();
+        if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
+            return Err(Error::input("the read is paired, and single-end reads are expected").hint(
+                "write both ends: to two files by -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one without \
+                 --single-end (Picard: INTERLEAVE=true)",
+            ));
+        }
+        Ok(())
+    }
+
     /// Calls the function with each read of a template and its output. Of several records of one end the
     /// first primary one is used, else the first, so both ends are written equally often.
     pub fn route<'b>(

@@ -75,11 +75,11 @@ fn mem(given: &Given) -> Result<Line> {
     let mut line = Line::new("align --as-given");
     line.add(given.native_words());
     let threads = given.value("-t").unwrap_or("1").trim();
-    let number: u64 = threads
+    let number: u16 = threads
         .parse()
         .map_err(|_| given.refuse(&format!("-t {threads} is not a number of threads")))?;
     line.flag("-@", Some(&number.max(1).to_string()));
-    let bases = (number.max(1) * BASES_PER_THREAD).to_string();
+    let bases = (u64::from(number.max(1)) * BASES_PER_THREAD).to_string();
     line.flag("-K", Some(given.value("-K").unwrap_or(&bases)));
     let mut letters = Vec::new();
     for option in LETTERS {

@@ -38,7 +38,7 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - An option that could change a result is obeyed or refused, never ignored. A refusal names the native way, where there is one.
 - Threads: `samtools -@ N` are N threads and one; without it there is one, as in samtools. `bwa -t` is the total. Picard and
   GATK have no such option: readmill takes what the process may use.
-- Memory: `samtools sort -m` counts for each thread, and becomes their sum. `-Xmx`, of 1 GiB and more, becomes `-m`.
+- Memory: `samtools sort -m` counts for each thread, and becomes their sum. `-Xmx`, of 1 GiB and more, becomes `-m` (`--memory` of view; adding up tables has none).
 - Compression: level 6 for samtools, 5 for Picard, 2 for GATK (its launcher sets it), unless the line says another.
 - Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
@@ -102,7 +102,7 @@ fn page() -> String {
     for (tool, command) in commands() {
         text += &format!("\n## {tool} {}\n\n", command.name);
         if let Make::Refused(why, way) = command.make {
-            text += &format!("Not taken, with any option: {}. Instead: {}.\n", cell(why), cell(way));
+            text += &format!("Not supported, with any option: {}. Instead: {}.\n", cell(why), cell(way));
             continue;
         }
         text += "| option | what becomes of it |\n|---|---|\n";

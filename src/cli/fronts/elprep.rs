@@ -56,7 +56,7 @@ const STEPS: &[Opt] = &[
     Opt::native("--clean-sam", Takes::Nothing, "--clean-sam"),
     Opt::built("--reference", Takes::Value, "--reference; for X.elfasta the FASTA file beside it"),
     Opt::native("--quantize-levels", Takes::Value, "--quantize-quals"),
-    Opt::native("--sqq", Takes::Value, "--static-quantized-quals"),
+    Opt::built("--sqq", Takes::Value, "--static-quantized-quals, one by one"),
     Opt::native("--max-cycle", Takes::Value, "--maximum-cycle-value"),
     Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites the VCF or BED file beside it"),
     Opt::refused("--haplotypecaller", Takes::Value, "calls variants", NO_CALLER),
@@ -106,6 +106,10 @@ fn filter(given: &Given) -> Result<Line> {
                 ))
                 .hint("readmill takes keep, coordinate and queryname"));
         }
+    }
+    let levels = given.value("--sqq").map_or("", |list| list.trim_matches(['[', ']']));
+    for level in levels.split(',').map(str::trim).filter(|level| !level.is_empty()) {
+        line.flag("--static-quantized-quals", Some(level));
     }
     if let Some(table) = given.value("--bqsr") {
         line.add(["--bqsr", "--bqsr-table", table]);

@@ -1,7 +1,9 @@
 //! The options of other tools: what each takes and does, and the three grammars in which they are written.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
 
+use readmill::files::{self, Memory};
 use readmill_record::{Error, Result};
 
 /// An option of another tool: a row of its table.
@@ -120,6 +122,8 @@ pub enum Grammar {
 pub struct Given {
     /// The name of the tool and the command, for messages.
     pub command: String,
+    /// Bytes of memory that the line may take, as far as is known before it is read.
+    pub memory: u64,
     options: Vec<(&'static Opt, String)>,
     /// What is no option.
     pub operands: Vec<String>,
@@ -152,8 +156,10 @@ impl Given {
         grammar: Grammar,
         options: &[&'static [Opt]],
         words: Vec<String>,
+        memory: u64,
     ) -> Result<Self> {
-        let given = Given { command: command.to_string(), options: Vec::new(), operands: Vec::new() };
+        let command_name = command.to_string();
+        let given = Given { command: command_name, memory, options: Vec::new(), operands: Vec::new() };
         let words = Words { left: words.into(), command: command.to_string() };
         let table: Vec<&'static Opt> = options.iter().flat_map(|group| group.iter()).collect();
         let given = match grammar {
@@ -219,6 +225,7 @@ impl Given {
     }
 
     fn barclay(mut self, table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Self> {
+        let mut files_read = HashSet::new();
         while let Some(word) = words.left.pop_front() {
             let name = word.trim_start_matches('-');
             let (name, joined) = match word.split_once('=') {
@@ -245,7 +252,11 @@ impl Given {
                 (_, None) => words.value(&word)?,
             };
             if option.has("--arguments_file") {
-                let more = read_lines(&value)?;
+                // (A file that names itself counts once, as in Picard.)
+                if !files_read.insert(value.clone()) {
+                    continue;
+                }
+                let more = self.read_lines(&value)?;
                 for word in more.iter().flat_map(|line| line.split_whitespace()).rev() {
                     words.left.push_front(word.to_string());
                 }
@@ -254,7 +265,8 @@ impl Given {
             let is_again = self.options.iter().any(|(own, _)| std::ptr::eq(*own, option));
             match option.takes {
                 Takes::Files if value.ends_with(".list") || value.ends_with(".args") => {
-                    self.options.extend(read_lines(&value)?.into_iter().map(|line| (option, line)));
+                    let lines = self.read_lines(&value)?;
+                    self.options.extend(lines.into_iter().map(|line| (option, line)));
                 }
                 Takes::Files | Takes::Values => self.options.push((option, value)),
                 _ if is_again => {
@@ -299,8 +311,17 @@ impl Given {
             let found = table.iter().find(|option| option.has(&full));
             let option = *found.ok_or_else(|| words.unknown(&word))?;
             match (option.takes, joined) {
-                (Takes::Nothing, Some(value)) if truth(&value) == Some(false) => {}
-                (Takes::Nothing, _) => self.options.push((option, String::new())),
+                (Takes::Nothing, Some(value)) => match truth_of_go(&value) {
+                    Some(true) => self.options.push((option, String::new())),
+                    Some(false) => self.options.retain(|(own, _)| !std::ptr::eq(*own, option)),
+                    None => {
+                        return Err(Error::usage(format!(
+                            "{} {full}={value}: neither true nor false",
+                            words.command
+                        )));
+                    }
+                },
+                (Takes::Nothing, None) => self.options.push((option, String::new())),
                 (_, Some(value)) => self.options.push((option, value)),
                 (_, None) => {
                     let value = words.value(&full)?;
@@ -397,6 +418,21 @@ impl Given {
         words
     }
 
+    /// The lines of a file of arguments or names, without remarks and empty lines.
+    pub fn read_lines(&self, path: &str) -> Result<Vec<String>> {
+        let memory = Memory::of(self.memory)?;
+        let mut lines = Vec::new();
+        for line in files::lines(Path::new(path), &memory.ledger)? {
+            let line = line.into_os_string().into_string().map_err(|line| {
+                self.refuse(&format!("{path} has a line that is not UTF-8: {}", line.display()))
+            })?;
+            if !line.starts_with('#') {
+                lines.push(line);
+            }
+        }
+        Ok(lines)
+    }
+
     /// A refusal that names the command.
     pub fn refuse(&self, what: &str) -> Error {
         Error::usage(format!("{}: {what}", self.command))
@@ -441,10 +477,11 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// The lines of a file of arguments, without remarks and empty lines.
-pub fn read_lines(path: &str) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::io(format!("{path} cannot be read"), &error))?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(lines.map(str::to_string).collect())
+/// Reads a truth as Go's `strconv.ParseBool` does.
+fn truth_of_go(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
 }

@@ -1,35 +1,43 @@
 //! What headers of inputs say, where a tool decides by them.
 
-use std::fs::File;
 use std::path::Path;
 
-use readmill_input::{OpenOptions, Source};
-use readmill_record::{Error, Header, Ledger, Limit, Result};
+use readmill::files::{Memory, head};
+use readmill_record::{Header, Result};
 
-/// Bytes that a header may take.
-const MOST: Limit = Limit::of(1 << 30);
+use super::grammar::Given;
 
-/// The header of a regular file; `None` for pipes, which can be read once.
-pub fn header(path: &str) -> Result<Option<Header>> {
+/// The header of a regular file, within the memory of the line; `None` for pipes, which can be read once.
+pub fn header(given: &Given, path: &str) -> Result<Option<Header>> {
     let path = Path::new(path);
     if !path.is_file() {
         return Ok(None);
     }
-    let file = File::open(path)
-        .map_err(|error| Error::io(format!("{} cannot be read", path.display()), &error))?;
-    let rules = OpenOptions {
-        allow_missing_eof: true,
-        most: MOST,
-        ledger: Ledger::unlimited(),
-        ..OpenOptions::default()
-    };
-    let source = Source::open(Box::new(file), &rules).map_err(|error| error.file(path))?;
-    Ok(Some(source.header().clone()))
+    let memory = Memory::of(given.memory)?;
+    head::header(path, &memory.ledger).map(Some)
+}
+
+/// The header of a file that must be regular, since a tool decides by its header.
+pub fn needed_header(given: &Given, path: &str) -> Result<Header> {
+    header(given, path)?.ok_or_else(|| {
+        let what = match path {
+            "-" | "/dev/stdin" => "standard input cannot be read".to_string(),
+            _ if Path::new(path).exists() => format!("{path} cannot be a pipe"),
+            _ => format!("there is no file {path}"),
+        };
+        given
+            .refuse(&format!("{what}: the header decides what is done, and is read first"))
+            .hint("write the reads to a file, and give its name")
+    })
 }
 
 /// The order that a file's header states: `SO` of `@HD`.
-pub fn order(path: &str) -> Result<Option<String>> {
-    let header = header(path)?;
-    let order = header.as_ref().and_then(|header| header.lines_of(b"HD").next()?.get(b"SO"));
-    Ok(order.map(|order| String::from_utf8_lossy(order).into_owned()))
+pub fn order(given: &Given, path: &str) -> Result<Option<String>> {
+    Ok(header(given, path)?.as_ref().and_then(order_of))
+}
+
+/// The order that a header states.
+pub fn order_of(header: &Header) -> Option<String> {
+    let order = header.lines_of(b"HD").next()?.get(b"SO")?;
+    Some(String::from_utf8_lossy(order).into_owned())
 }

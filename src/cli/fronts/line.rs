@@ -1,5 +1,6 @@
 //! The native line that a front writes.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
@@ -13,12 +14,14 @@ pub struct Line {
     pub words: Vec<String>,
     /// An index that gets another name in the end, if it was written.
     pub renamed: Option<(PathBuf, PathBuf)>,
+    /// Directories for temporary files that are made first, as the tool does.
+    pub directories: Vec<PathBuf>,
 }
 
 impl Line {
     /// A line that begins with these words.
     pub fn new(words: &str) -> Self {
-        Line { words: words.split(' ').map(str::to_string).collect(), renamed: None }
+        Line { words: words.split(' ').map(str::to_string).collect(), ..Line::default() }
     }
 
     /// Adds words.
@@ -33,6 +36,19 @@ impl Line {
             self.add([flag, value]);
         }
         self
+    }
+
+    /// Gives the native command this memory, behind its name. Commands that add up tables have no such flag, and
+    /// `view -m` is something else.
+    pub fn insert_memory(&mut self, bytes: u64) {
+        let names: Vec<&str> = self.words.iter().take(2).map(String::as_str).collect();
+        let (at, flag) = match names[..] {
+            ["bqsr", "gather" | "plot-data"] => return,
+            ["bqsr", _] => (2, "-m"),
+            ["view", ..] => (1, "--memory"),
+            _ => (1, "-m"),
+        };
+        self.words.splice(at..at, [flag.to_string(), format!("{}M", bytes >> 20)]);
     }
 
     /// Adds operands; those that look like flags come behind `--`.
@@ -180,6 +196,14 @@ pub fn htsjdk_output(line: &mut Line, output: &str, level: &str, is_indexed: boo
     } else if named == Some("cram") {
         line.add(["--write-index"]);
     }
+}
+
+/// The flag that allows inputs to be one file, where two are.
+pub fn same_input_words(inputs: &[&str]) -> Option<&'static str> {
+    let mut seen = HashSet::new();
+    let mut is_again =
+        |path: &Path| !seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_path_buf()));
+    inputs.iter().any(|path| is_again(Path::new(path))).then_some("--allow-same-input")
 }
 
 /// Total threads for so many additional ones.

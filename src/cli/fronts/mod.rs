@@ -11,6 +11,8 @@ mod gatk;
 mod grammar;
 mod headers;
 mod line;
+#[cfg(test)]
+mod parsed;
 mod picard;
 mod samtools;
 #[cfg(test)]
@@ -23,7 +25,7 @@ use std::path::Path;
 use readmill_record::{Error, Result};
 
 use tool::Tool;
-pub use tool::{After, Front};
+pub use tool::{Front, FrontFiles};
 
 const TOOLS: &[&Tool] =
     &[&samtools::TOOL, &picard::TOOL, &gatk::TOOL, &elprep::TOOL, &bwa::TOOL, &bwa::TOOL2];

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use readmill_record::Result;
 
-use super::TOOLS;
+use super::grammar::{Given, Grammar};
 use super::tool::{Command, Front, Make};
+use super::{TOOLS, parsed};
 
 /// Names of the options in the help of each tool, of which `./dev parity --regenerate fronts` makes a file.
 const OPTIONS: &str =
@@ -76,6 +77,22 @@ fn lines_of_samtools_become_native_ones() {
         ),
         ("samtools sort -m 10M -o a b", "readmill sort -@ 1 -m 512M -o a -O bam -l 6 --no-index b"),
         ("samtools sort -n -N a.bam", "readmill sort -N -@ 1 -o - -l 6 --no-index a.bam"),
+        ("samtools sort -n -M a.bam", "readmill sort -M -@ 1 -o - -l 6 --no-index a.bam"),
+        ("samtools sort -M -n a.bam", "readmill sort -n -@ 1 -o - -l 6 --no-index a.bam"),
+        (
+            "samtools sort -M -t RX --template-coordinate a.bam",
+            "readmill sort -t RX -@ 1 -o - -l 6 --no-index a.bam",
+        ),
+        (
+            "samtools merge -o o.bam a.bam a.bam",
+            "readmill merge -@ 1 -o o.bam -l 6 --no-index --allow-same-input a.bam a.bam",
+        ),
+        ("samtools fastq -1 1.fq a.bam", "readmill fastq --grouped -1 1.fq -2 - -@ 1 a.bam"),
+        (
+            "samtools fastq -1 1.fq -o o.fq -2 2.fq -n -N a.bam",
+            "readmill fastq --grouped -1 o.fq -2 2.fq -N -@ 1 a.bam",
+        ),
+        ("samtools fastq -T  a.bam", "readmill fastq --grouped --tags * -@ 1 a.bam"),
         ("samtools sort -T d/pre -O SAM a.bam", "readmill sort -@ 1 -T d -o - -O sam --no-index a.bam"),
         (
             "samtools sort --write-index -o x.bam##idx##x.bam.bai a.bam",
@@ -95,13 +112,14 @@ fn lines_of_samtools_become_native_ones() {
             "samtools markdup -r --as-picard a.bam o.bam",
             "readmill markdup --remove-duplicates --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),
-        ("samtools fastq -T RX,BX -s s.fq", "readmill fastq --grouped --tags RX,BX -s s.fq -@ 1 -"),
+        ("samtools fastq -T RX,BX -s s.fq", "readmill fastq --grouped -s s.fq --tags RX,BX -@ 1 -"),
         ("samtools flagstat -@ 7 a.bam", "readmill flagstat -@ 8 a.bam"),
         ("samtools idxstats -X a.bam a.bai", "readmill idxstats -@ 1 a.bam"),
         ("samtools stats -F 0 a.bam", "readmill stats -@ 1 a.bam"),
         ("samtools sort -- -x.bam", "readmill sort -@ 1 -o - -l 6 --no-index -- -x.bam"),
     ] {
         assert_eq!(native(line), wanted, "{line}");
+        assert_eq!(parsed::refusal(wanted), None, "{line}");
     }
 }
 
@@ -140,6 +158,7 @@ fn lines_of_view_and_index_become_native_ones() {
         ("samtools index -c a.bam", "readmill index -c -@ 1 a.bam"),
     ] {
         assert_eq!(native(line), wanted, "{line}");
+        assert_eq!(parsed::refusal(wanted), None, "{line}");
     }
 }
 
@@ -171,6 +190,20 @@ fn lines_of_picard_and_gatk_become_native_ones() {
             "gatk ApplyBQSR -I a.bam -bqsr t -O o.bam -R r.fa",
             "readmill bqsr apply --bqsr-table t --gatk-drop-malformed --reference r.fa -o o.bam -l 2 a.bam",
         ),
+        (
+            "picard SamToFastq I=a.bam F=o.fq",
+            "readmill fastq -N --single-end -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
+        ),
+        (
+            "picard SamToFastq I=a.bam F=o.fq INTERLEAVE=true",
+            "readmill fastq -N -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
+        ),
+        ("picard -Xmx2g ViewSam I=a.bam", "readmill view --memory 2048M --no-PG -h a.bam"),
+        (
+            "picard -Xmx2g CreateSequenceDictionary R=r.fa O=o.dict",
+            "readmill dict -m 2048M --as-picard -o o.dict r.fa",
+        ),
+        ("gatk --java-options -Xmx2g GatherBQSRReports -I a -O c", "readmill bqsr gather -o c a"),
         ("gatk GatherBQSRReports -I a -I b -O c", "readmill bqsr gather -o c a b"),
         (
             "gatk MarkDuplicatesSpark -I a.bam -O o.bam -M m -- --spark-master local[8]",
@@ -179,6 +212,7 @@ fn lines_of_picard_and_gatk_become_native_ones() {
     ] {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
+        assert_eq!(parsed::refusal(&wanted), None, "{line}");
     }
 }
 
@@ -189,6 +223,11 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
             "elprep filter a.bam o.bam --filter-mapping-quality=20 -mark-duplicates --sorting-order queryname --timed",
             "readmill prep --min-mapq 20 --mark-duplicates --duplicate-mode coordinate --sort lexicographic -o o.bam \
              --no-index a.bam",
+        ),
+        (
+            "elprep filter a.bam o.bam --mark-duplicates=true --clean-sam=0 --mark-duplicates=F --sqq [10,20,30] --bqsr t",
+            "readmill prep --static-quantized-quals 10 --static-quantized-quals 20 --static-quantized-quals 30 \
+             --bqsr --bqsr-table t -o o.bam --no-index a.bam",
         ),
         (
             "bwa mem -t4 -k 17 -YM r.fa 1.fq 2.fq",
@@ -202,6 +241,7 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
     ] {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
+        assert_eq!(parsed::refusal(&wanted), None, "{line}");
     }
 }
 
@@ -232,6 +272,18 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("gatk BaseRecalibrator -I a -O b -R c", ["--known-sites", ""]),
         ("elprep filter a b --haplotypecaller c", ["--haplotypecaller", "variants"]),
         ("elprep split a b", ["split", "readmill prep"]),
+        ("elprep filter a b --mark-duplicates=yes", ["--mark-duplicates=yes", "true nor false"]),
+        ("bwa mem -t 9999999999999999 r.fa 1.fq", ["9999999999999999", "number of threads"]),
+        ("samtools view --subsample 1.5 a.bam", ["1.5", "from 0 to 1"]),
+        ("samtools view -s 1.5 --subsample 0.5 a.bam", ["-s", "--subsample"]),
+        ("picard ReorderSam I=/dev/stdin O=b SD=c.dict", ["standard input", "to a file"]),
+        ("picard FixMateInformation I=/dev/stdin O=b", ["standard input", "to a file"]),
+        ("picard SamToFastq I=a F=b F2=c INTERLEAVE=true", ["INTERLEAVE", "SECOND_END_FASTQ"]),
+        ("picard SamToFastq I=a F=b FU=c", ["UNPAIRED_FASTQ", "SECOND_END_FASTQ"]),
+        (
+            r"picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s DS=C:\temp",
+            [r"C:\temp", "backslash"],
+        ),
         ("bwa mem -x ont2d r.fa 1.fq", ["-x ont2d", "-A"]),
     ] {
         let said = native(line);
@@ -250,5 +302,79 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
 fn an_index_gets_the_name_that_picard_gives_it() {
     let line = "picard SortSam I=a.bam O=d/o.bam SO=coordinate CREATE_INDEX=true";
     let Ok(Front::Native(_, after)) = front(line) else { panic!("a native line") };
-    assert_eq!(after.names(), Some(("d/o.bam.bai".into(), "d/o.bai".into())));
+    assert_eq!(after.renamed, Some(("d/o.bam.bai".into(), "d/o.bai".into())));
+}
+
+#[test]
+fn a_picard_dictionary_is_not_overwritten_and_no_directory_is_made_for_a_refused_line() {
+    let dir = tempfile::tempdir().expect("it works");
+    let [dict, temporary] = ["o.dict", "t"].map(|name| dir.path().join(name));
+    std::fs::write(&dict, "before").expect("it works");
+    let said = native(&format!("picard CreateSequenceDictionary R=r.fa O={}", dict.display()));
+    assert!(said.contains("exists already"), "{said}");
+    let line = |rest: &str| format!("picard SortSam I=a.bam TMP_DIR={} {rest}", temporary.display());
+    assert!(native(&line("SO=coordinate")).contains("needs --OUTPUT"));
+    let Ok(Front::Native(_, files)) = front(&line("SO=coordinate O=o.bam")) else { panic!("a line") };
+    assert!(!temporary.exists());
+    files.prepare().expect("it works");
+    assert!(temporary.is_dir());
+}
+
+#[test]
+fn a_file_of_arguments_that_names_itself_is_read_once() {
+    let dir = tempfile::tempdir().expect("it works");
+    let path = dir.path().join("arguments");
+    let own = format!("--arguments_file {}", path.display());
+    std::fs::write(&path, format!("# all\n-I a.bam -O o.bam\n{own}\n-SO queryname\n"))
+        .expect("it works");
+    assert_eq!(
+        native(&format!("picard SortSam {own}")),
+        "readmill sort --sort queryname -o o.bam -l 5 --no-index a.bam"
+    );
+}
+
+#[test]
+fn memory_of_the_line_limits_headers_and_lists() {
+    let dir = tempfile::tempdir().expect("it works");
+    let [reads, list] = ["a.sam", "list"].map(|name| dir.path().join(name));
+    let contig = |n: usize| format!("@SQ\tSN:contig{n}\tLN:1000\n");
+    std::fs::write(&reads, (0..200_000).map(contig).collect::<String>()).expect("it works");
+    std::fs::write(&list, "x\n".repeat(1 << 20)).expect("it works");
+    let given = |memory| Given::parse("x", Grammar::Getopt, &[], Vec::new(), memory).expect("it works");
+    let (small, large) = (given(32 << 20), given(1 << 30));
+    let path = |path: &std::path::Path| path.display().to_string();
+    assert!(super::headers::header(&small, &path(&reads)).is_err());
+    assert!(super::headers::header(&large, &path(&reads)).expect("it works").is_some());
+    assert!(small.read_lines(&path(&list)).is_err());
+    assert_eq!(large.read_lines(&path(&list)).expect("it works").len(), 1 << 20);
+}
+
+#[test]
+fn a_list_of_regions_is_refused_where_a_file_of_features_is_taken() {
+    let dir = tempfile::tempdir().expect("it works");
+    for (name, text, is_taken) in [
+        ("a.list", "chr1\n", false),
+        ("b.intervals", "@SQ\tSN:c\tLN:9\n", true),
+        ("c.bed", "c\t0\t1\n", true),
+    ] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).expect("it works");
+        let said = native(&format!("gatk ApplyBQSR -I a -O b -bqsr t -L {}", path.display()));
+        assert_eq!(!said.contains("a list of regions"), is_taken, "{said}");
+    }
+}
+
+#[test]
+fn version_behind_a_command_prints_the_version() {
+    for line in ["picard SortSam --version", "gatk ApplyBQSR --version"] {
+        assert!(native(line).starts_with("readmill "), "{line}: {}", native(line));
+    }
+}
+
+#[test]
+fn the_shown_line_quotes_names_of_files() {
+    let files = ["a b.bam.bai", "a b.bai"].map(std::path::PathBuf::from);
+    let [from, to] = files;
+    let line = super::line::Line { renamed: Some((from, to)), ..super::line::Line::new("sort") };
+    assert_eq!(line.shown(), "readmill sort && mv 'a b.bam.bai' 'a b.bai'");
 }

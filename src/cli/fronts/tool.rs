@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use readmill::console::log;
+use readmill::limit;
 use readmill_record::{Error, Result};
 
+use super::super::common::environment_memory;
 use super::super::hints::quoted;
 use super::grammar::{Does, Given, Grammar, Opt};
 use super::line::Line;
@@ -26,8 +28,8 @@ pub struct Tool {
 /// What stood in front of the subcommand.
 #[derive(Default)]
 pub struct Before {
-    /// Words for the native line.
-    pub words: Vec<String>,
+    /// Bytes of memory.
+    pub memory: Option<u64>,
     /// The compression level of BAM files, if the tool's launcher sets one.
     pub level: Option<String>,
 }
@@ -58,25 +60,35 @@ const EXPLAIN_VARIABLE: &str = "READMILL_EXPLAIN";
 /// What a command line of another tool became.
 pub enum Front {
     /// A native command line.
-    Native(Vec<OsString>, After),
+    Native(Vec<OsString>, FrontFiles),
     /// An answer for standard output: help, or a version.
     Answer(String),
 }
 
-/// What happens when the native command line has run.
+/// Files that a front makes or renames beside the native command line.
 #[derive(Default)]
-pub struct After(Option<(PathBuf, PathBuf)>);
-
-impl After {
+pub struct FrontFiles {
     /// The index that gets another name: its name before and after.
-    #[cfg(test)]
-    pub fn names(&self) -> Option<(PathBuf, PathBuf)> {
-        self.0.clone()
+    pub renamed: Option<(PathBuf, PathBuf)>,
+    /// Directories for temporary files.
+    pub directories: Vec<PathBuf>,
+}
+
+impl FrontFiles {
+    /// Makes the directories, once the native command line has been accepted.
+    pub fn prepare(&self) -> Result<()> {
+        for directory in &self.directories {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Error::io(format!("the directory {} cannot be made", directory.display()), &error)
+            })?;
+        }
+        Ok(())
     }
 
     /// Gives the index the name that the tool gives it.
     pub fn finish(&self) -> Result<()> {
-        let Some((from, to)) = self.0.as_ref().filter(|(from, _)| from.exists()) else { return Ok(()) };
+        let existing = self.renamed.as_ref().filter(|(from, _)| from.exists());
+        let Some((from, to)) = existing else { return Ok(()) };
         std::fs::rename(from, to).map_err(|error| {
             Error::io(format!("{} cannot be called {}", from.display(), to.display()), &error)
         })
@@ -94,11 +106,7 @@ impl Tool {
         let before = (self.before)(&mut words)?;
         let Some(name) = words.first().cloned() else { return Ok(Front::Answer(self.help())) };
         if ["--version", "-v", "version"].contains(&name.as_str()) {
-            let own = env!("CARGO_PKG_VERSION");
-            return Ok(Front::Answer(format!(
-                "readmill {own} (in place of {} {})\n",
-                self.name, self.version
-            )));
+            return Ok(Front::Answer(self.version_text()));
         }
         if ["--help", "-h", "help", "--list"].contains(&name.as_str()) {
             return Ok(Front::Answer(self.help()));
@@ -109,6 +117,10 @@ impl Tool {
         if words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"] {
             return Ok(Front::Answer(command.help(self.name)));
         }
+        let has_version = matches!(command.grammar, Grammar::Barclay { .. });
+        if has_version && words.iter().any(|word| word == "--version") {
+            return Ok(Front::Answer(self.version_text()));
+        }
         let line = command.line(self.name, words, &before)?;
         let is_asked = asked.is_some() || std::env::var_os(EXPLAIN_VARIABLE).is_some_and(|it| it != "0");
         if is_asked {
@@ -116,14 +128,20 @@ impl Tool {
             log(&format!("readmill: is: {}", line.shown()));
         }
         let words = std::iter::once("readmill".to_string()).chain(line.words);
-        Ok(Front::Native(words.map(OsString::from).collect(), After(line.renamed)))
+        let files = FrontFiles { renamed: line.renamed, directories: line.directories };
+        Ok(Front::Native(words.map(OsString::from).collect(), files))
+    }
+
+    fn version_text(&self) -> String {
+        let own = env!("CARGO_PKG_VERSION");
+        format!("readmill {own} (in place of {} {})\n", self.name, self.version)
     }
 
     /// The subcommands, one a line.
     fn help(&self) -> String {
         let row = |command: &Command| match command.make {
             Make::Line(_) => format!("  {}\n", command.name),
-            Make::Refused(_, way) => format!("  {}: not taken; {way}\n", command.name),
+            Make::Refused(_, way) => format!("  {}: not supported; {way}\n", command.name),
         };
         let rows: String = self.commands.iter().map(row).collect();
         format!(
@@ -137,7 +155,7 @@ impl Tool {
     fn unknown(&self, name: &str) -> Error {
         let taken = self.commands.iter().filter(|it| matches!(it.make, Make::Line(_)));
         let names: Vec<&str> = taken.map(|command| command.name).collect();
-        Error::usage(format!("{} {name} is not taken", self.name)).hint(format!(
+        Error::usage(format!("{} {name} is not supported", self.name)).hint(format!(
             "of {}, readmill takes {}; see readmill --help",
             self.name,
             names.join(", ")
@@ -152,10 +170,14 @@ impl Command {
         let make = match self.make {
             Make::Line(make) => make,
             Make::Refused(why, way) => {
-                return Err(Error::usage(format!("{name} is not taken: {why}")).hint(way));
+                return Err(Error::usage(format!("{name} is not supported: {why}")).hint(way));
             }
         };
-        let given = Given::parse(&name, self.grammar, self.options, words)?;
+        let memory = match before.memory {
+            Some(bytes) => bytes,
+            None => environment_memory()?.unwrap_or_else(limit::default_limit),
+        };
+        let given = Given::parse(&name, self.grammar, self.options, words, memory)?;
         let mut line = make(&given)?;
         if let Some(level) = &before.level
             && !given.has("--COMPRESSION_LEVEL")
@@ -164,9 +186,9 @@ impl Command {
         {
             value.clone_from(level);
         }
-        // (Words in front come behind the name of the native command, which may have two words.)
-        let at = if line.words.first().is_some_and(|word| word == "bqsr") { 2 } else { 1 };
-        line.words.splice(at..at, before.words.iter().cloned());
+        if let Some(bytes) = before.memory {
+            line.insert_memory(bytes);
+        }
         Ok(line)
     }
 
@@ -175,7 +197,7 @@ impl Command {
         let mut text =
             format!("{tool} {}, done by readmill. Each option, and what becomes of it:\n\n", self.name);
         if let Make::Refused(why, way) = self.make {
-            text += &format!("It is not taken: {why}\n{way}\n");
+            text += &format!("It is not supported: {why}\n{way}\n");
             return text;
         }
         for option in self.options.iter().flat_map(|group| group.iter()) {
@@ -204,11 +226,18 @@ impl Opt {
 
 impl Line {
     /// As it may be typed.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         let line =
             self.words.iter().fold("readmill".to_string(), |line, word| line + " " + &quoted(word));
+        let made = self.directories.iter().filter(|directory| !directory.exists());
+        let line = made.fold(line, |line, directory| {
+            format!("mkdir -p {} && {line}", quoted(&directory.to_string_lossy()))
+        });
         match &self.renamed {
-            Some((from, to)) => format!("{line} && mv {} {}", from.display(), to.display()),
+            Some((from, to)) => {
+                let [from, to] = [from, to].map(|path| quoted(&path.to_string_lossy()));
+                format!("{line} && mv {from} {to}")
+            }
             None => line,
         }
     }

@@ -1,6 +1,9 @@
 //! BaseRecalibrator, ApplyBQSR, GatherBQSRReports and AnalyzeCovariates.
 
-use readmill_record::Result;
+use std::fs::File;
+use std::io::Read;
+
+use readmill_record::{Error, Result};
 
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, htsjdk_output, standard_stream};
@@ -75,7 +78,7 @@ const APPLY: &[Opt] = &[
     Opt::native("--global-qscore-prior", Takes::Value, "--global-qscore-prior"),
     Opt::only("-ixp --interval-exclusion-padding", Takes::Value, &["0"], "widens excluded intervals", ""),
     Opt::only("-ip --interval-padding", Takes::Value, &["0"], "widens intervals", "bedtools slop, before"),
-    Opt::built("-L --intervals", Takes::Values, "prep --overlap, of one file; a region is refused"),
+    Opt::built("-L --intervals", Takes::Values, "prep --overlap, of one file; a region, or a list of regions, is refused"),
     Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
     Opt::native("--quantize-quals", Takes::Value, "--quantize-quals"),
     Opt::native("-R --reference", Takes::Value, "--reference"),
@@ -94,6 +97,11 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
             line.flag("--bqsr-table", Some(table));
             line
         }
+        [file] if is_list_of_regions(file)? => {
+            return Err(given
+                .refuse(&format!("-L {file} is not supported: it is a list of regions"))
+                .hint("give the regions as BED or as a Picard interval list"));
+        }
         [file] if std::path::Path::new(file).is_file() => {
             let mut line = Line::new("prep");
             line.flag("--bqsr-apply", Some(table)).flag("--overlap", Some(file));
@@ -105,12 +113,28 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
             ));
         }
     };
+    if given.has("--round-down-quantized") && !given.has("--static-quantized-quals") {
+        return Err(given.refuse("--round-down-quantized needs --static-quantized-quals"));
+    }
     line.add(["--gatk-drop-malformed"]).add(given.native_words());
     common(&mut line, given);
     let is_indexed = given.value("--create-output-bam-index") != Some("false");
     htsjdk_output(&mut line, output, LEVEL, is_indexed);
     line.operands(given.all("--input").map(standard_stream));
     Ok(line)
+}
+
+/// Whether a file has a region in each line, as its name says; Picard's interval lists begin with a header.
+fn is_list_of_regions(path: &str) -> Result<bool> {
+    let is_named = [".list", ".intervals"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
+    if !is_named || !std::path::Path::new(path).is_file() {
+        return Ok(false);
+    }
+    let mut first = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(1).read_to_end(&mut first))
+        .map_err(|error| Error::io(format!("{path} cannot be read"), &error))?;
+    Ok(first != b"@")
 }
 
 pub const GATHER_BQSR_REPORTS: Command = command("GatherBQSRReports", &[GATHER, COMMON], |given| {

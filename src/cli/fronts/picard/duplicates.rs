@@ -29,10 +29,10 @@ const OPTIONS: &[Opt] = &[
     Opt::harmless("-MAX_SEQS --MAX_SEQUENCES_FOR_DISK_READ_ENDS_MAP", Takes::Value, "Picard ignores it, too"),
     Opt::native("--MOLECULAR_IDENTIFIER_TAG", Takes::Value, "--molecular-identifier-tag"),
     Opt::native("--OPTICAL_DUPLICATE_PIXEL_DISTANCE", Takes::Value, "--optical-distance"),
-    Opt::refused("-PG_COMMAND --PROGRAM_GROUP_COMMAND_LINE", Takes::Value, "sets CL of @PG", "@PG tells the plan of readmill"),
-    Opt::refused("-PG_NAME --PROGRAM_GROUP_NAME", Takes::Value, "sets PN of @PG", "@PG tells the plan of readmill"),
-    Opt::refused("-PG_VERSION --PROGRAM_GROUP_VERSION", Takes::Value, "sets VN of @PG", "@PG tells the plan of readmill"),
-    Opt::refused("-PG --PROGRAM_RECORD_ID", Takes::Value, "sets ID of @PG", "@PG tells the plan of readmill"),
+    Opt::refused("-PG_COMMAND --PROGRAM_GROUP_COMMAND_LINE", Takes::Value, "sets CL of @PG", "@PG records readmill's own steps"),
+    Opt::refused("-PG_NAME --PROGRAM_GROUP_NAME", Takes::Value, "sets PN of @PG", "@PG records readmill's own steps"),
+    Opt::refused("-PG_VERSION --PROGRAM_GROUP_VERSION", Takes::Value, "sets VN of @PG", "@PG records readmill's own steps"),
+    Opt::refused("-PG --PROGRAM_RECORD_ID", Takes::Value, "sets ID of @PG", "@PG records readmill's own steps"),
     Opt::native("--READ_NAME_REGEX", Takes::Value, "--read-names"),
     Opt::native("--READ_ONE_BARCODE_TAG", Takes::Value, "--read-one-barcode-tag"),
     Opt::native("--READ_TWO_BARCODE_TAG", Takes::Value, "--read-two-barcode-tag"),
@@ -63,12 +63,17 @@ fn mark_duplicates(given: &Given) -> Result<Line> {
     let mut line = Line::new("markdup");
     line.add(given.native_words());
     given.needed("--METRICS_FILE")?;
+    for name in ["--DUPLEX_UMI", "--MOLECULAR_IDENTIFIER_TAG"] {
+        if given.has(name) && !given.has("--BARCODE_TAG") {
+            return Err(given.refuse(&format!("{name} is not supported without BARCODE_TAG")));
+        }
+    }
     let inputs: Vec<&str> = given.all("--INPUT").collect();
     let first = inputs.first().ok_or_else(|| given.refuse("there is no INPUT"))?;
     let assumed = match given.value("--ASSUME_SORT_ORDER") {
         Some(order) => Some(order.to_string()),
         None if given.has("--ASSUME_SORTED") => Some("coordinate".to_string()),
-        None => headers::order(first)?,
+        None => headers::order(given, first)?,
     };
     let (mode, order) = match assumed.as_deref() {
         Some("coordinate") => ("coordinate", "coordinate"),
@@ -85,7 +90,7 @@ fn mark_duplicates(given: &Given) -> Result<Line> {
     if inputs.len() > 1 && order != "none" {
         line.flag("--sort", Some(order));
     }
-    common(&mut line, given, given.needed("--OUTPUT")?)?;
+    common(&mut line, given, given.needed("--OUTPUT")?);
     line.operands(inputs);
     Ok(line)
 }

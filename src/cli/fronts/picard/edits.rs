@@ -53,6 +53,11 @@ fn add_or_replace_read_groups(given: &Given) -> Result<Line> {
         let name = format!("--RG{field}");
         let usual = (field == "ID").then_some("1");
         if let Some(value) = given.value(&name).or(usual) {
+            if value.contains("\\t") {
+                return Err(given
+                    .refuse(&format!("RG{field} {value} is not supported: readmill reads \\t as a tab"))
+                    .hint("write it without a backslash before t"));
+            }
             group += &format!("\\t{field}:{value}");
         }
     }
@@ -82,19 +87,16 @@ const REORDER: &[Opt] = &[
 fn reorder_sam(given: &Given) -> Result<Line> {
     let (input, dictionary) = (given.needed("--INPUT")?, given.needed("--SEQUENCE_DICTIONARY")?);
     let dictionary = dictionary_of(dictionary);
-    let lacks_any = match (headers::header(input)?, headers::header(&dictionary)?) {
-        (Some(header), Some(new)) => {
-            let lacking = header.references().iter().find(|old| new.reference_id(&old.name).is_none());
-            lacking.map(|contig| String::from_utf8_lossy(&contig.name).into_owned())
-        }
-        _ => None,
-    };
-    if let Some(name) = lacks_any.filter(|_| !given.has("--ALLOW_INCOMPLETE_DICT_CONCORDANCE")) {
+    let header = headers::needed_header(given, input)?;
+    let new = headers::needed_header(given, &dictionary)?;
+    let lacking = header.references().iter().find(|old| new.reference_id(&old.name).is_none());
+    let lacking = lacking.map(|contig| String::from_utf8_lossy(&contig.name).into_owned());
+    if let Some(name) = lacking.filter(|_| !given.has("--ALLOW_INCOMPLETE_DICT_CONCORDANCE")) {
         return Err(given
             .refuse(&format!("the new dictionary has no contig {name}"))
             .hint("drop its reads by ALLOW_INCOMPLETE_DICT_CONCORDANCE=true"));
     }
-    let is_sorted = headers::order(input)?.is_some_and(|order| order == "coordinate");
+    let is_sorted = headers::order_of(&header).is_some_and(|order| order == "coordinate");
     let mut line = Line::new(if is_sorted { "prep --sort coordinate" } else { "filter" });
     line.flag("--sequence-dictionary", Some(&dictionary)).add(given.native_words());
     one_input(&mut line, given)?;
@@ -137,7 +139,7 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
             .refuse("without OUTPUT the input would be overwritten")
             .hint("give another name by OUTPUT"));
     }
-    let order_of = headers::order(input)?;
+    let order_of = headers::order_of(&headers::needed_header(given, input)?);
     if order_of.as_deref() == Some("coordinate") {
         return Err(given.refuse("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),

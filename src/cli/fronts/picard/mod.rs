@@ -52,7 +52,7 @@ pub fn of_java(options: &[String]) -> Before {
     let mut before = Before::default();
     for option in options {
         if let Some(size) = option.strip_prefix("-Xmx") {
-            before.words = memory(size);
+            before.memory = memory(size);
         }
         if let Some(level) = option.strip_prefix("-Dsamjdk.compression_level=") {
             before.level = Some(level.to_string());
@@ -62,10 +62,7 @@ pub fn of_java(options: &[String]) -> Before {
 }
 
 /// Java's heap as the memory of the process; small ones are left to the default.
-fn memory(size: &str) -> Vec<String> {
+fn memory(size: &str) -> Option<u64> {
     const LEAST: u64 = 1 << 30;
-    match parse_size(&size.to_ascii_uppercase()) {
-        Ok(bytes) if bytes >= LEAST => vec!["-m".to_string(), format!("{}M", bytes >> 20)],
-        _ => Vec::new(),
-    }
+    parse_size(&size.to_ascii_uppercase()).ok().filter(|&bytes| bytes >= LEAST)
 }

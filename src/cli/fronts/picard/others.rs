@@ -46,10 +46,10 @@ const PER_GROUP: &str = "readmill split IN --by read-group -o PREFIX, then readm
 #[rustfmt::skip] // a row is a line
 const FASTQ: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("-F --FASTQ", Takes::Value, "-1, or -o"),
+    Opt::built("-F --FASTQ", Takes::Value, "-1; -o without SECOND_END_FASTQ"),
     Opt::built("-F2 --SECOND_END_FASTQ", Takes::Value, "-2"),
     Opt::built("-FU --UNPAIRED_FASTQ", Takes::Value, "-0 and -s; without it FASTQ"),
-    Opt::built("-INTER --INTERLEAVE", Takes::Truth, "-o FASTQ"),
+    Opt::built("-INTER --INTERLEAVE", Takes::Truth, "-o FASTQ; --single-end without it and SECOND_END_FASTQ"),
     Opt::built("-NON_PF --INCLUDE_NON_PF_READS", Takes::Truth, "-F 0x900; without it -F 0xb00"),
     Opt::refused("--INCLUDE_NON_PRIMARY_ALIGNMENTS", Takes::Truth, "writes secondary alignments", ""),
     Opt::only("-RC --RE_REVERSE", Takes::Truth, &["true"], "writes reads as they are aligned", "readmill fastq turns them as they were sequenced"),
@@ -71,18 +71,27 @@ fn sam_to_fastq(given: &Given) -> Result<Line> {
     let mut line = Line::new("fastq -N");
     line.add(given.native_words());
     let first = given.needed("--FASTQ")?;
-    let singles = given.value("--UNPAIRED_FASTQ").unwrap_or(first);
-    match given.value("--SECOND_END_FASTQ") {
-        Some(second) => line.add(["-1", first, "-2", second]),
-        None => line.add(["-o", first]),
+    let (second, unpaired) = (given.value("--SECOND_END_FASTQ"), given.value("--UNPAIRED_FASTQ"));
+    match (second, given.has("--INTERLEAVE")) {
+        (Some(_), true) => {
+            return Err(given.refuse("INTERLEAVE=true and SECOND_END_FASTQ exclude each other"));
+        }
+        (Some(second), false) => line.add(["-1", first, "-2", second]),
+        (None, true) => line.add(["-o", first]),
+        // (Picard stops at paired reads.)
+        (None, false) => line.add(["--single-end", "-o", first]),
     };
+    if second.is_none() && unpaired.is_some() {
+        return Err(given.refuse("UNPAIRED_FASTQ needs SECOND_END_FASTQ"));
+    }
+    let singles = unpaired.unwrap_or(first);
     line.add(["-0", singles, "-s", singles]);
     let dropped = if given.has("--INCLUDE_NON_PF_READS") { "0x900" } else { "0xb00" };
     line.add(["-F", dropped]);
     if let Some(level) = given.value("--COMPRESSION_LEVEL") {
         line.add(["-c", level]);
     }
-    temporary(&mut line, given)?;
+    temporary(&mut line, given);
     line.operands([standard_stream(given.needed("--INPUT")?)]);
     Ok(line)
 }
@@ -125,6 +134,11 @@ fn create_sequence_dictionary(given: &Given) -> Result<Line> {
     let stem = Path::new(reference.strip_suffix(".gz").unwrap_or(reference));
     let own = || stem.with_extension("dict").display().to_string();
     let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
+    if Path::new(&output).is_file() {
+        return Err(given
+            .refuse(&format!("{output} exists already, and is not overwritten"))
+            .hint("remove it, or give another name by OUTPUT"));
+    }
     let mut line = Line::new("dict --as-picard");
     line.add(given.native_words()).flag("-o", Some(&output)).operands([reference]);
     Ok(line)

@@ -1,6 +1,6 @@
 //! Options that all tools of Picard have, and how their output is named.
 
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
 use super::super::grammar::{Given, Grammar, Opt, Takes};
 use super::super::line::{Line, htsjdk_output, standard_stream};
@@ -58,27 +58,23 @@ pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "wr
 pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];
 
 /// The words that every tool has, and the output.
-pub fn common(line: &mut Line, given: &Given, output: &str) -> Result<()> {
-    temporary(line, given)?;
+pub fn common(line: &mut Line, given: &Given, output: &str) {
+    temporary(line, given);
     let level = given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL);
     htsjdk_output(line, output, level, given.has("--CREATE_INDEX"));
-    Ok(())
 }
 
 /// The directories for temporary files, which Picard makes.
-pub fn temporary(line: &mut Line, given: &Given) -> Result<()> {
+pub fn temporary(line: &mut Line, given: &Given) {
     for directory in given.all("--TMP_DIR") {
-        std::fs::create_dir_all(directory)
-            .map_err(|error| Error::io(format!("{directory} cannot be made"), &error))?;
-        line.flag("--temp-dir", Some(directory));
+        line.flag("--temp-dir", Some(directory)).directories.push(directory.into());
     }
-    Ok(())
 }
 
 /// The one input and the output of a tool.
 pub fn one_input(line: &mut Line, given: &Given) -> Result<()> {
     let (input, output) = (given.needed("--INPUT")?, given.needed("--OUTPUT")?);
-    common(line, given, output)?;
+    common(line, given, output);
     line.operands([standard_stream(input)]);
     Ok(())
 }

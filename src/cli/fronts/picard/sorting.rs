@@ -3,7 +3,7 @@
 use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::Line;
+use super::super::line::{Line, same_input_words};
 use super::super::tool::Command;
 use super::shared::{COMMON, MD5, REFERENCE, command, common, one_input, order};
 
@@ -47,7 +47,8 @@ fn merge_sam_files(given: &Given) -> Result<Line> {
     let order = order(given, given.value("--SORT_ORDER").unwrap_or("coordinate"))?;
     line.add([order]).add(given.native_words());
     given.needed("--INPUT")?;
-    common(&mut line, given, given.needed("--OUTPUT")?)?;
-    line.operands(given.all("--INPUT"));
+    common(&mut line, given, given.needed("--OUTPUT")?);
+    let inputs: Vec<&str> = given.all("--INPUT").collect();
+    line.add(same_input_words(&inputs)).operands(inputs);
     Ok(line)
 }

@@ -2,7 +2,7 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes, read_lines};
+use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::Line;
 use super::super::tool::Command;
 use super::shared::{INPUT, THREADS, command, one_input};
@@ -36,10 +36,15 @@ fn faidx(given: &Given) -> Result<Line> {
     line.add(given.native_words());
     let mut regions: Vec<String> = regions.to_vec();
     if let Some(list) = given.value("-r") {
-        regions.extend(read_lines(list)?);
+        regions.extend(given.read_lines(list)?);
     }
     if regions.is_empty() && (given.has("-o") || given.has("-n")) {
         return Err(given.refuse("-o and -n are for sequences, and no region is given"));
+    }
+    if given.has("--fai-idx") && !regions.is_empty() {
+        return Err(given
+            .refuse("--fai-idx is not supported beside regions")
+            .hint("leave it out: the index REF.fai is read"));
     }
     line.operands(std::iter::once(reference).chain(&regions).map(String::as_str));
     Ok(line)

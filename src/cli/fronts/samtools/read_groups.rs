@@ -28,7 +28,7 @@ const OPTIONS: &[Opt] = &[
 
 fn addreplacerg(given: &Given) -> Result<Line> {
     let input = one_input(given, false)?;
-    let header = headers::header(standard_stream(input))?;
+    let header = headers::header(given, standard_stream(input))?;
     let are_orphans = match given.value("-m") {
         None | Some("overwrite_all") => false,
         Some("orphan_only") => true,

@@ -5,8 +5,8 @@ use std::path::Path;
 use readmill::plan::parse_size;
 use readmill_record::{Error, Result};
 
-use super::super::grammar::{Given, Opt, Takes, read_lines};
-use super::super::line::{Line, samtools_output, standard_stream, threads_in_all};
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::line::{Line, same_input_words, samtools_output, standard_stream, threads_in_all};
 use super::super::tool::Command;
 use super::shared::{
     INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
@@ -29,25 +29,23 @@ const SORT_OPTIONS: &[Opt] = &[
     Opt::built("-l", Takes::Value, "-l; 6 without it"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::built("-m", Takes::Value, "-m SIZE × threads, 512M at least"),
-    Opt::native("-M", Takes::Nothing, "-M"),
+    Opt::built("-M", Takes::Nothing, "-M; of it, -n and -N the last counts"),
     Opt::refused("-R", Takes::Nothing, "keeps reads of -M as they are", "leave it out: -M may reverse-complement unplaced reads"),
     Opt::only("-K", Takes::Value, &["20"], "sets the size of the k-mers of -M", "readmill sort -M takes 20"),
     Opt::refused("-I", Takes::Value, "orders minimisers by a reference", "readmill sort -M orders them by value"),
     Opt::only("-w", Takes::Value, &["100"], "belongs to -I", ""),
     Opt::refused("-H", Takes::Nothing, "squashes homopolymers in minimisers", ""),
-    Opt::native("-n", Takes::Nothing, "-n"),
-    Opt::native("-N", Takes::Nothing, "-N"),
-    Opt::native("-t", Takes::Value, "-t"),
+    Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
+    Opt::built("-N", Takes::Nothing, "-N"),
+    Opt::built("-t", Takes::Value, "-t"),
     Opt::built("-o", Takes::Value, "-o"),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
-    Opt::native("--template-coordinate", Takes::Nothing, "--template-coordinate"),
+    Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
 ];
 
 fn sort(given: &Given) -> Result<Line> {
     let mut line = Line::new("sort");
-    // (samtools lets -N win over -n.)
-    let both = given.has("-n") && given.has("-N");
-    line.add(given.native_words().into_iter().filter(|word| !(both && word == "-n")));
+    line.add(order(given)).add(given.native_words());
     let threads = threads_in_all(given)?;
     line.flag("-@", Some(&threads));
     if let Some(each) = given.value("-m") {
@@ -65,6 +63,21 @@ fn sort(given: &Given) -> Result<Line> {
     samtools_output(&mut line, given, given.value("-o").unwrap_or("-"), given.value("-O"), level)?;
     line.operands([one_input(given, true)?]);
     Ok(line)
+}
+
+/// The words of the order. samtools takes the tag first, then the order of templates, then the last of -n, -N and -M,
+/// and -N rather than -n.
+fn order(given: &Given) -> Vec<&str> {
+    let by_name = match given.last_of(&["-n", "-N", "-M"]) {
+        Some(2) => Some("-M"),
+        Some(_) => Some(if given.has("-N") { "-N" } else { "-n" }),
+        None => None,
+    };
+    match given.value("-t") {
+        Some(tag) => ["-t", tag].into_iter().chain(by_name.filter(|&flag| flag != "-M")).collect(),
+        None if given.has("--template-coordinate") => vec!["--template-coordinate"],
+        None => by_name.into_iter().collect(),
+    }
 }
 
 /// The directory of a prefix of temporary files.
@@ -122,7 +135,7 @@ fn markdup(given: &Given) -> Result<Line> {
     if !given.has("--as-picard") {
         let mode = if given.has("-S") { "template" } else { "coordinate" };
         let remove = if given.has("-r") { " --remove-duplicates" } else { "" };
-        let what = "is not taken: it has rules of its own (no libraries, no reads that failed quality control), \
+        let what = "is not supported: it has rules of its own (no libraries, no reads that failed quality control), \
                     and readmill marks by Picard's";
         return Err(Error::usage(format!("{} {what}", given.command)).hint(format!(
             "if Picard's rules are meant, add --as-picard, or type: readmill markdup {input} -o {output} \
@@ -182,9 +195,9 @@ pub const MERGE: Command = command(
 
 #[rustfmt::skip] // a row is a line
 const MERGE_OPTIONS: &[Opt] = &[
-    Opt::native("-n", Takes::Nothing, "-n"),
-    Opt::native("-N", Takes::Nothing, "-N"),
-    Opt::native("-t", Takes::Value, "-t"),
+    Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
+    Opt::built("-N", Takes::Nothing, "-N"),
+    Opt::built("-t", Takes::Value, "-t"),
     Opt::refused("-r", Takes::Nothing, "puts reads into read groups by file name", "readmill filter --read-group, file by file"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::built("-f", Takes::Nothing, "overwrites the output, which is refused without it"),
@@ -199,12 +212,12 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("-b", Takes::Value, "its lines are inputs"),
     Opt::refused("-X", Takes::Nothing, "names indexes", "no index is read"),
     Opt::refused("-L", Takes::Value, "merges regions alone", "readmill filter -L BED a.bam b.bam -o OUT"),
-    Opt::native("--template-coordinate", Takes::Nothing, "--template-coordinate"),
+    Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
 ];
 
 fn merge(given: &Given) -> Result<Line> {
     let mut line = Line::new("merge");
-    line.add(given.native_words());
+    line.add(order(given)).add(given.native_words());
     let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
     let (output, named) = match (given.value("-o"), &operands[..]) {
         (Some(output), named) => (output, named),
@@ -216,7 +229,7 @@ fn merge(given: &Given) -> Result<Line> {
     }
     let mut inputs: Vec<String> = Vec::new();
     for list in given.all("-b") {
-        inputs.extend(read_lines(list)?);
+        inputs.extend(given.read_lines(list)?);
     }
     inputs.extend(named.iter().map(|input| input.to_string()));
     if inputs.is_empty() {
@@ -229,7 +242,8 @@ fn merge(given: &Given) -> Result<Line> {
         level => level,
     };
     samtools_output(&mut line, given, output, given.value("-O"), level)?;
-    line.operands(inputs.iter().map(String::as_str));
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    line.add(same_input_words(&inputs)).operands(inputs);
     Ok(line)
 }
 

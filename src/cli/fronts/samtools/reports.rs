@@ -26,7 +26,8 @@ fn index(given: &Given) -> Result<Line> {
     let (inputs, output) = match &given.operands[..] {
         [] => return Err(given.refuse("there is no input")),
         [_, second]
-            if !given.has("-M") && headers::header(second).is_ok_and(|header| header.is_some()) =>
+            if !given.has("-M")
+                && headers::header(given, second).is_ok_and(|header| header.is_some()) =>
         {
             return Err(given
                 .refuse(&format!("{second} is a file of reads, and would be overwritten by the index"))
@@ -35,7 +36,11 @@ fn index(given: &Given) -> Result<Line> {
         all if given.has("-M") => (all, None),
         [_] => (&given.operands[..], None),
         [_, index] => (&given.operands[..1], Some(index.as_str())),
-        _ => return Err(given.refuse("there is one input and one index; say -M for several inputs")),
+        _ => {
+            return Err(given.refuse(
+                "unexpected third file: give one input and one index, or -M and several inputs",
+            ));
+        }
     };
     if let Some(path) = inputs.iter().find(|path| is_fasta(path)) {
         return Err(given.refuse(&format!("{path} is FASTA, and this indexes files of reads")).hint(
@@ -113,7 +118,7 @@ const STATS_OPTIONS: &[Opt] = &[
     Opt::refused("-P --split-prefix", Takes::Value, "belongs to -S", ""),
     Opt::only("-q --trim-quality", Takes::Value, &["0"], "counts bases that bwa would trim", NO_SUCH_ROWS),
     Opt::refused("-r --ref-seq", Takes::Value, "adds mismatches by cycle, and GC by the reference", NO_SUCH_ROWS),
-    Opt::harmless("-s --sam", Takes::Nothing, "the format is told by content"),
+    Opt::harmless("-s --sam", Takes::Nothing, "the format is detected from the content"),
     Opt::refused("-S --split", Takes::Value, "writes a report for each value of a field", "readmill split --by read-group, then readmill stats"),
     Opt::refused("-t --target-regions", Takes::Value, "counts regions alone", "readmill filter -L BED IN -o - | readmill stats -"),
     Opt::refused("-x --sparse", Takes::Nothing, "leaves out rows IS without inserts", ""),
@@ -126,7 +131,7 @@ const STATS_OPTIONS: &[Opt] = &[
 fn stats(given: &Given) -> Result<Line> {
     if let [_, region, ..] = &given.operands[..] {
         return Err(given
-            .refuse(&format!("regions are not taken: {region}"))
+            .refuse(&format!("regions are not supported: {region}"))
             .hint("readmill view -u IN REGION | readmill stats -"));
     }
     let mut line = Line::new("stats");
@@ -150,16 +155,16 @@ const NO_INDEX_READS: &str =
 #[rustfmt::skip] // a row is a line
 const FASTQ_OPTIONS: &[Opt] = &[
     Opt::native("-0", Takes::Value, "-0"),
-    Opt::native("-1", Takes::Value, "-1"),
-    Opt::native("-2", Takes::Value, "-2"),
-    Opt::native("-o", Takes::Value, "-o"),
+    Opt::built("-1", Takes::Value, "-1; of it and -o the last counts"),
+    Opt::built("-2", Takes::Value, "-2; of it and -o the last counts"),
+    Opt::built("-o", Takes::Value, "-o; -1 and -2"),
     Opt::refused("-d --tag", Takes::Values, "keeps reads with a field", FILTERED),
     Opt::refused("-D --tag-file", Takes::Values, "keeps reads whose field is in a file", FILTERED),
     Opt::only("-f --require-flags", Takes::Value, &["0"], "keeps some reads alone", FILTERED),
     Opt::native("-F --excl-flags --exclude-flags", Takes::Value, "-F"),
     Opt::only("--rf --incl-flags --include-flags", Takes::Value, &["0"], "keeps some reads alone", FILTERED),
     Opt::only("-G", Takes::Value, &["0"], "drops some reads", FILTERED),
-    Opt::native("-n", Takes::Nothing, "-n"),
+    Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
     Opt::native("-N", Takes::Nothing, "-N"),
     Opt::refused("--no-sc", Takes::Nothing, "cuts soft clips off", ""),
     Opt::harmless("--sc-aux", Takes::Value, "it belongs to --no-sc"),
@@ -167,7 +172,7 @@ const FASTQ_OPTIONS: &[Opt] = &[
     Opt::native("-O", Takes::Nothing, "-O"),
     Opt::native("-s", Takes::Value, "-s"),
     Opt::native("-t", Takes::Nothing, "-t"),
-    Opt::native("-T", Takes::Value, "--tags"),
+    Opt::built("-T", Takes::Value, "--tags; all without a name"),
     Opt::native("-v", Takes::Value, "--default-quality"),
     Opt::refused("-i", Takes::Nothing, "adds Casava's fields to names", NO_INDEX_READS),
     Opt::refused("-U --UMI", Takes::Nothing, "adds UMIs to names", "-T RX writes them behind names"),
@@ -182,10 +187,29 @@ const FASTQ_OPTIONS: &[Opt] = &[
 
 fn fastq(given: &Given) -> Result<Line> {
     let mut line = Line::new("fastq --grouped");
-    line.add(given.native_words());
+    line.add(ends(given)).add(given.native_words());
+    if given.has("-n") && !given.has("-N") {
+        line.add(["-n"]);
+    }
+    line.flag("--tags", given.value("-T").map(|tags| if tags.is_empty() { "*" } else { tags }));
     line.flag("-@", Some(&threads_in_all(given)?));
     line.operands([one_input(given, true)?]);
     Ok(line)
+}
+
+/// The files of both ends. samtools takes -o for -1 and -2, of which the last counts; an end without a file goes to
+/// standard output.
+fn ends(given: &Given) -> Vec<&str> {
+    let file_of = |end: &'static str| given.last_of(&[end, "-o"]).map(|at| [end, "-o"][at]);
+    match [file_of("-1"), file_of("-2")] {
+        [None, None] => Vec::new(),
+        [Some("-o"), Some("-o")] => given.value("-o").map_or_else(Vec::new, |file| vec!["-o", file]),
+        [first, last] => {
+            let file =
+                |name: Option<&'static str>| name.and_then(|name| given.value(name)).unwrap_or("-");
+            vec!["-1", file(first), "-2", file(last)]
+        }
+    }
 }
 
 pub const QUICKCHECK: Command = command("quickcheck", &[QUICKCHECK_OPTIONS], quickcheck);

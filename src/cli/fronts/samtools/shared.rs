@@ -26,7 +26,7 @@ pub const INPUT: &[Opt] = &[
         "--input-fmt-option",
         Takes::Values,
         "changes how the input is decoded",
-        "leave it out: the format is told by content, and everything is decoded",
+        "leave it out: the format is detected from the content, and everything is decoded",
     ),
     MESSAGES[0],
 ];
@@ -37,7 +37,7 @@ pub const MESSAGES: &[Opt] = &[Opt::harmless("--verbosity", Takes::Value, "messa
 
 /// The format of the input, as a few commands have it.
 #[rustfmt::skip] // a row is a line
-pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "the format is told by content")];
+pub const INPUT_FORMAT: &[Opt] = &[Opt::harmless("--input-fmt", Takes::Value, "the format is detected from the content")];
 
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("--reference", Takes::Value, "--reference")];
@@ -65,6 +65,6 @@ pub fn one_input(given: &Given, or_stdin: bool) -> Result<&str> {
         [] if or_stdin => Ok("-"),
         [] => Err(given.refuse("there is no input")),
         [input] => Ok(input),
-        [_, more, ..] => Err(given.refuse(&format!("there is one input; what is {more}?"))),
+        [_, more, ..] => Err(given.refuse(&format!("unexpected argument {more}"))),
     }
 }

@@ -57,7 +57,7 @@ const OPTIONS: &[Opt] = &[
     Opt::native("--keep-tag", Takes::Values, "--keep-tag"),
     Opt::refused("-B --remove-B", Takes::Nothing, "joins CIGAR operators B", NO_WAY),
     Opt::only("-z --sanitize", Takes::Value, &["off", "0"], "repairs records", "readmill filter --fix-mates samtools repairs them, too"),
-    Opt::harmless("-S", Takes::Nothing, "the format is told by content"),
+    Opt::harmless("-S", Takes::Nothing, "the format is detected from the content"),
     Opt::native("-T --reference", Takes::Value, "--reference"),
     Opt::built("-? --help", Takes::Nothing, "this table"),
 ];
@@ -65,6 +65,9 @@ const OPTIONS: &[Opt] = &[
 fn view(given: &Given) -> Result<Line> {
     let mut line = Line::new("view");
     line.add(given.native_words());
+    if given.has("-H") && given.has("-c") {
+        return Err(given.refuse("-H and -c exclude each other here"));
+    }
     let output = given.value("-o").unwrap_or("-");
     let (output, index) = match output.split_once("##idx##") {
         Some((output, index)) => (output, Some(index)),
@@ -199,6 +202,9 @@ fn bits(given: &Given, name: &str) -> Result<Option<u16>> {
 
 /// The flags of a sample of the templates.
 fn sampled(given: &Given) -> Result<Vec<String>> {
+    if given.has("-s") && (given.has("--subsample") || given.has("--subsample-seed")) {
+        return Err(given.refuse("-s and --subsample exclude each other here"));
+    }
     let mut words = Vec::new();
     if let Some(fraction) = given.value("--subsample") {
         let wrong = || given.refuse(&format!("--subsample {fraction}: not a number from 0 to 1"));

@@ -1,0 +1,188 @@
+//! Tests that the native command line accepts what fronts write.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::ErrorKind;
+
+use super::TOOLS;
+use super::grammar::{Does, Opt, Takes};
+use super::tool::{Command, Front, Make, Tool};
+
+/// Lines that each command needs beside an option; `IN` is a file of reads, `DICT` a dictionary.
+const LINES: &[(&str, &str)] = &[
+    ("samtools markdup", "--as-picard IN o.bam"),
+    ("samtools fixmate", "IN o.bam"),
+    ("samtools merge", "-f o.bam IN IN"),
+    ("samtools collate", "IN x"),
+    ("samtools addreplacerg", "-r ID:g IN"),
+    ("samtools faidx", "r.fa chr1"),
+    ("samtools reheader", "h.sam IN"),
+    ("picard SortSam", "-I IN -O o.bam -SO coordinate"),
+    ("picard MarkDuplicates", "-I IN -O o.bam -M m"),
+    ("picard MergeSamFiles", "-I IN -I IN -O o.bam"),
+    ("picard AddOrReplaceReadGroups", "-I IN -O o.bam -LB l -PL p -PU u -SM s"),
+    ("picard ReorderSam", "-I IN -O o.bam -SD DICT"),
+    ("picard CleanSam", "-I IN -O o.bam"),
+    ("picard FixMateInformation", "-I IN -O o.bam"),
+    ("picard SetNmMdAndUqTags", "-I IN -O o.bam -R r.fa"),
+    ("picard SamToFastq", "-I IN -F 1.fq"),
+    ("picard BuildBamIndex", "-I IN"),
+    ("picard CreateSequenceDictionary", "-R r.fa"),
+    ("picard ViewSam", "-I IN"),
+    ("gatk BaseRecalibrator", "-I IN -O t -R r.fa --known-sites k.vcf"),
+    ("gatk ApplyBQSR", "-I IN -O o.bam -bqsr t"),
+    ("gatk GatherBQSRReports", "-I a -O o"),
+    ("gatk AnalyzeCovariates", "-bqsr t -csv o"),
+    ("gatk MarkDuplicates", "-I IN -O o.bam -M m"),
+    ("gatk SortSam", "-I IN -O o.bam -SO coordinate"),
+    ("gatk MarkDuplicatesSpark", "-I IN -O o.bam"),
+    ("elprep filter", "IN o.bam"),
+    ("elprep sfm", "IN o.bam"),
+    ("bwa mem", "r.fa 1.fq"),
+    ("bwa index", "r.fa"),
+    ("bwa-mem2 mem", "r.fa 1.fq"),
+    ("bwa-mem2 index", "r.fa"),
+];
+
+/// Values, of which one is good for each option.
+const VALUES: &[&str] = &[
+    "1",
+    "20",
+    "0.5",
+    "RX",
+    "coordinate",
+    "bam",
+    "SUM_OF_BASE_QUALITIES",
+    "All",
+    r"@RG\tID:g\tSM:s",
+    "mapq>1",
+    "null",
+];
+
+/// What the native command line has against a line, if anything.
+pub fn refusal(line: &str) -> Option<String> {
+    // (Words of tests have no blanks, but for the options of the aligner.)
+    let line = line.replace("--bwa=-k 17 -Y -M", "--bwa=-k17");
+    let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+    super::super::parse(&words).err().map(|error| error.to_string())
+}
+
+/// A command of a tool, and files that its lines name.
+struct Case<'a> {
+    tool: &'static Tool,
+    command: &'static Command,
+    reads: &'a str,
+    dictionary: &'a str,
+}
+
+impl Case<'_> {
+    fn words(&self, option: Option<(&Opt, &str)>) -> Vec<String> {
+        let name = format!("{} {}", self.tool.name, self.command.name);
+        let rest = LINES.iter().find(|(own, _)| *own == name).map_or("IN", |(_, rest)| rest);
+        let rest = rest.replace("IN", self.reads).replace("DICT", self.dictionary);
+        let mut words: Vec<String> = match self.tool.name {
+            "picard" => vec!["-Xmx2g".into()],
+            "gatk" => vec!["--java-options".into(), "-Xmx2g".into()],
+            _ => Vec::new(),
+        };
+        words.push(self.command.name.to_string());
+        words.extend(rest.split(' ').map(str::to_string));
+        if let Some((option, value)) = option {
+            words.push(option.names().last().unwrap_or_default().to_string());
+            words.extend((option.takes != Takes::Nothing).then(|| value.to_string()));
+        }
+        words
+    }
+
+    /// What is wrong with the line of an option, if any value has something else wrong than the value itself, or none is good.
+    fn fault(&self, option: Option<(&Opt, &str)>) -> Result<bool, String> {
+        let words = self.words(option);
+        let typed = words.join(" ");
+        let native = match self.tool.front(words) {
+            Ok(Front::Native(words, _)) => words,
+            Ok(Front::Answer(_)) | Err(_) => return Ok(true), // the front itself says what is wrong
+        };
+        match super::super::parse(&native) {
+            Ok(_) => Ok(true),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(format!("{} {typed}: {native:?}: {error}", self.tool.name)),
+        }
+    }
+
+    fn check(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        match self.fault(None) {
+            Ok(true) => {}
+            Ok(false) => faults.push(format!("{} {}: a value", self.tool.name, self.command.name)),
+            Err(fault) => faults.push(fault),
+        }
+        let takes_effect = |option: &&Opt| {
+            !matches!(option.does, Does::Harmless(_) | Does::Refused(..) | Does::Only(..))
+        };
+        for option in self.command.options.iter().flat_map(|group| group.iter()).filter(takes_effect) {
+            let values = match option.takes {
+                Takes::Nothing => &[""][..],
+                Takes::Truth => &["true", "false"],
+                _ => VALUES,
+            };
+            let is_truth = option.takes == Takes::Truth;
+            let mut is_any_good = false;
+            for value in values {
+                match self.fault(Some((option, value))) {
+                    Ok(is_good) => is_any_good |= is_good,
+                    Err(fault) => faults.push(fault),
+                }
+                if is_any_good && !is_truth {
+                    break;
+                }
+            }
+            if !is_any_good {
+                let name = self.command.name;
+                faults.push(format!("{} {name} {}: no value is good", self.tool.name, option.names));
+            }
+        }
+        faults
+    }
+}
+
+/// Files that lines name: reads, and a dictionary.
+fn files(directory: &Path) -> [String; 2] {
+    ["in.sam", "in.dict"].map(|name| {
+        let path = directory.join(name);
+        std::fs::write(&path, "@HD\tVN:1.6\tSO:queryname\n@SQ\tSN:chr1\tLN:1000\n").expect("a file");
+        path.display().to_string()
+    })
+}
+
+#[test]
+fn the_native_command_line_takes_what_each_option_becomes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [reads, dictionary] = files(directory.path());
+    let mut faults = Vec::new();
+    for tool in TOOLS.iter().copied() {
+        for command in tool.commands.iter().filter(|command| matches!(command.make, Make::Line(_))) {
+            faults.extend(Case { tool, command, reads: &reads, dictionary: &dictionary }.check());
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A base line that the front refuses would hide every option behind it.
+#[test]
+fn the_front_takes_the_line_of_each_command() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [reads, dictionary] = files(directory.path());
+    for tool in TOOLS.iter().copied() {
+        for command in tool.commands.iter().filter(|command| matches!(command.make, Make::Line(_))) {
+            let words = Case { tool, command, reads: &reads, dictionary: &dictionary }.words(None);
+            let typed = words.join(" ");
+            let made = tool.front(words);
+            assert!(matches!(made, Ok(Front::Native(..))), "{} {typed}: {:?}", tool.name, made.err());
+        }
+    }
+}
