@@ -78,13 +78,19 @@ impl SliceScanner {
             return Err(damaged("a slice does not begin with its header"));
         }
         block.inflate(&mut self.codecs, &mut self.head)?;
-        let mut own = ByteCursor(&self.head);
-        Ok(SliceHead {
-            contig: own.itf8()?,
-            start: own.itf8()?,
-            span: own.itf8()?,
-            records: own.count()?,
-        })
+        SliceHead::parse(&self.head)
+    }
+}
+
+impl SliceHead {
+    /// Reads the first numbers of a slice header.
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        let mut bytes = ByteCursor(bytes);
+        let (contig, start, span) = (bytes.itf8()?, bytes.itf8()?, bytes.itf8()?);
+        if contig >= 0 && span < 0 {
+            return Err(damaged("a slice covers a negative number of bases"));
+        }
+        Ok(SliceHead { contig, start, span, records: bytes.count()? })
     }
 }
 
@@ -123,4 +129,24 @@ fn several(
         last = start;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::put_itf8;
+
+    /// Guards against a former defect: such a slice was left out of the index.
+    #[test]
+    fn a_slice_of_a_negative_span_is_damaged() {
+        let head = |contig, span| {
+            let mut bytes = Vec::new();
+            [contig, 1, span, 2].iter().for_each(|&n| put_itf8(&mut bytes, n));
+            SliceHead::parse(&bytes)
+        };
+        assert_eq!(head(0, i32::MAX).unwrap().span, i32::MAX);
+        let error = head(0, i32::MIN).err().unwrap().to_string();
+        assert!(error.contains("a slice covers a negative number of bases"), "{error}");
+        assert!(head(SEVERAL, -1).is_ok());
+    }
 }

@@ -297,6 +297,20 @@ fn what_cram_cannot_hold_is_refused() {
     assert!(error.to_string().contains("without a position"), "{error}");
 }
 
+/// The header of a slice has 32 bits for the bases that its reads span.
+#[test]
+fn a_read_that_ends_beyond_the_last_base_is_refused_and_not_written_so_that_nobody_can_read_it() {
+    let far = |n: usize| {
+        let (cigar, seq) = (format!("5M{}{n}M", "268435455N".repeat(8)), "A".repeat(5 + n));
+        format!("far\t0\tone\t1\t60\t{cigar}\t*\t0\t0\t{seq}\t*")
+    };
+    // 5 + 8 * 268,435,455 + 2 is 2,147,483,647.
+    let last = vec![far(2)];
+    assert_eq!(decode(&encode(&batch(&last), None).unwrap(), None), (last, None));
+    let error = encode(&batch(&[far(3)]), None).unwrap_err().to_string();
+    assert!(error.contains("ends beyond base 2,147,483,647") && error.contains("far"), "{error}");
+}
+
 #[test]
 fn reads_without_bases_keep_their_cigar() {
     let cigars = ["5M", "7S5M", "5M9I2S", "1S4M1I", "1000S5M", "3H300000S5M2D1I4P1M"];

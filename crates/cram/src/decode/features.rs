@@ -291,6 +291,9 @@ fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
+/// The most bases of one operator in BAM, which has 28 bits for them.
+const MOST_OF_OPERATOR: i64 = (1 << 28) - 1;
+
 impl Building<'_> {
     /// Continues with operator `op` over `n` bases.
     pub fn operate(&mut self, op: u32, n: i64) {
@@ -303,9 +306,10 @@ impl Building<'_> {
 
     /// Ends the current operator.
     pub fn close(&mut self) {
-        if self.op_length > 0 {
-            self.cigar.push((self.op_length as u32) << 4 | self.op);
-            self.op_length = 0;
+        while self.op_length > 0 {
+            let n = self.op_length.min(MOST_OF_OPERATOR);
+            self.cigar.push((n as u32) << 4 | self.op);
+            self.op_length -= n;
         }
     }
 

@@ -43,6 +43,9 @@ pub struct RecordEncoder {
 /// FLAG has 12 bits in CRAM.
 const FLAG_BITS: u16 = 0xfff;
 
+/// The last base that a slice can reach.
+const LAST_BASE: i64 = i32::MAX as i64;
+
 impl RecordEncoder {
     /// Writes the records of a container of `contig` into `columns`, with positions as differences if `delta`.
     pub fn write<'a>(
@@ -62,7 +65,11 @@ impl RecordEncoder {
         for (number, &record) in list.iter().enumerate() {
             let cram = self.cram_flags(record, number);
             let length = bases.as_ref().map(|bases| bases.references().length(record.ref_id()));
-            found.note(record, self.seen[number].end.min(length.unwrap_or(i64::MAX)));
+            let end = self.seen[number].end.min(length.unwrap_or(i64::MAX));
+            if end > LAST_BASE {
+                return Err(cannot_hold("a read that ends beyond base 2,147,483,647", record));
+            }
+            found.note(record, end);
             columns.of(Series::Bf).number(i32::from(record.flags().0 & FLAG_BITS));
             columns.of(Series::Cf).number(cram);
             if contig == -2 {
