@@ -116,7 +116,7 @@ impl CraiIndex {
 
     /// The bytes of the slices that may hold reads of a region.
     pub fn bytes(&self, part: Option<&Part>) -> u64 {
-        self.of(part).map(|(slice, _)| slice.bytes).sum()
+        self.of(part).fold(0, |sum, (slice, _)| slice.bytes.saturating_add(sum))
     }
 }
 

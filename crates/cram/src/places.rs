@@ -44,7 +44,7 @@ impl SliceScanner {
     /// The container is damaged, or its reads are not in coordinate order.
     pub fn entries(&mut self, container: &Container) -> Result<Vec<Entry>> {
         let landmarks = &container.header.landmarks;
-        let mut reads: Option<Vec<Place>> = None;
+        let mut reads: Option<Vec<ReadPlace>> = None;
         let (mut out, mut before) = (Vec::new(), 0);
         for (number, &landmark) in landmarks.iter().enumerate() {
             let next =
@@ -88,10 +88,10 @@ impl SliceScanner {
 }
 
 /// Contig, first and last base (1-based) of a read.
-type Place = (i32, i64, i64);
+type ReadPlace = (i32, i64, i64);
 
 /// The places of the reads of a container.
-fn places(batch: &Batch) -> Result<Vec<Place>> {
+fn places(batch: &Batch) -> Result<Vec<ReadPlace>> {
     let mut out = Vec::with_capacity(batch.len());
     for (_, record) in batch.records() {
         RecordRef::check(record.raw(), i32::MAX).map_err(damaged)?;
@@ -102,7 +102,11 @@ fn places(batch: &Batch) -> Result<Vec<Place>> {
 }
 
 /// The entries of a slice of several contigs.
-fn several(places: impl Iterator<Item = Place>, slice: (u64, u64), out: &mut Vec<Entry>) -> Result<()> {
+fn several(
+    places: impl Iterator<Item = ReadPlace>,
+    slice: (u64, u64),
+    out: &mut Vec<Entry>,
+) -> Result<()> {
     let (from, mut last) = (out.len(), 0);
     for (contig, start, end) in places {
         match out[from..].last_mut().filter(|entry| entry.contig == contig) {

@@ -58,7 +58,7 @@ pub struct BgzfRegions {
     allow_missing_eof: bool,
 }
 
-/// What is under way.
+/// The reader does one of these next.
 enum Step {
     /// The next region is to be begun.
     Between,
@@ -143,6 +143,10 @@ impl BgzfRegions {
 
     /// Takes the next records; `None` behind the last region.
     pub fn claim(&mut self, mut reuse: Chunk) -> Result<Option<Claim>> {
+        if self.out.capacity() == 0 {
+            std::mem::swap(&mut self.out, &mut reuse.compressed);
+            self.out.clear();
+        }
         loop {
             let passing = matches!(self.step, Step::Pass(..));
             if self.out.len() >= FULL || passing && !self.out.is_empty() {
@@ -159,6 +163,9 @@ impl BgzfRegions {
                 },
                 Step::Scan(scan) => self.step = self.scan(scan)?,
                 Step::Pass(mut blocks, then) => {
+                    if reuse.compressed.capacity() == 0 {
+                        std::mem::swap(&mut self.out, &mut reuse.compressed);
+                    }
                     if blocks.next_chunk(&mut reuse)? {
                         self.step = Step::Pass(blocks, then);
                         return Ok(Some(Claim::Blocks(reuse)));

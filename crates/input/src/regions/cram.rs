@@ -18,7 +18,7 @@ const CONTAINERS: &str = "containers of regions";
 
 /// A container to read, and the number of the selection of its reads.
 #[derive(Clone, Copy)]
-struct Job {
+struct ContainerRead {
     place: Place,
     selection: u32,
 }
@@ -27,7 +27,7 @@ struct Job {
 pub struct CramRegions {
     file: Arc<File>,
     reader: Reader,
-    jobs: std::vec::IntoIter<Job>,
+    reads: std::vec::IntoIter<ContainerRead>,
     selections: Vec<Arc<Selection>>,
     bytes: u64,
     _regions: Regions,
@@ -50,7 +50,7 @@ impl CramRegions {
         let contigs = header.references().len();
         let index = CraiIndex::open(input.index, meta.len(), contigs, &options.ledger)?;
         let mut charge = options.ledger.empty(CONTAINERS);
-        let (mut jobs, mut selections) = (Vec::new(), Vec::new());
+        let (mut reads, mut selections) = (Vec::new(), Vec::new());
         let n_ref = header.n_ref();
         let places = |region: &Region| match region {
             Region::Part(part) => index.containers(Some(part)),
@@ -58,9 +58,9 @@ impl CramRegions {
         };
         for region in &regions.list {
             let places = places(region);
-            make_room(&mut jobs, places.len(), &mut charge)?;
+            make_room(&mut reads, places.len(), &mut charge)?;
             let selection = if regions.each_once { 0 } else { selections.len() as u32 };
-            jobs.extend(places.into_iter().map(|place| Job { place, selection }));
+            reads.extend(places.into_iter().map(|place| ContainerRead { place, selection }));
             if !regions.each_once {
                 let parts = match region {
                     Region::Part(part) => vec![*part],
@@ -72,8 +72,8 @@ impl CramRegions {
             }
         }
         if regions.each_once {
-            jobs.sort_by_key(|job| job.place);
-            jobs.dedup_by_key(|job| job.place.offset);
+            reads.sort_by_key(|read| read.place);
+            reads.dedup_by_key(|read| read.place.offset);
             let mut parts = Vec::new();
             make_room(&mut parts, regions.list.len(), &mut charge)?;
             parts.extend(regions.parts().copied());
@@ -84,8 +84,16 @@ impl CramRegions {
             Region::Part(part) => index.bytes(Some(part)),
             Region::Unplaced | Region::All => index.bytes(None),
         });
-        let (jobs, file) = (jobs.into_iter(), Arc::clone(&input.file));
-        Ok(Ok(CramRegions { file, reader, jobs, selections, bytes, _regions: regions, _charge: charge }))
+        let (reads, file) = (reads.into_iter(), Arc::clone(&input.file));
+        Ok(Ok(CramRegions {
+            file,
+            reader,
+            reads,
+            selections,
+            bytes,
+            _regions: regions,
+            _charge: charge,
+        }))
     }
 
     /// About how many bytes of the file are read.
@@ -100,7 +108,7 @@ impl CramRegions {
 
     /// Takes the next container, reusing the memory of `reuse`; `None` behind the last one.
     pub fn claim(&mut self, reuse: Vec<u8>) -> Result<Option<Claim>> {
-        let Some(Job { place, selection }) = self.jobs.next() else { return Ok(None) };
+        let Some(ContainerRead { place, selection }) = self.reads.next() else { return Ok(None) };
         let Place { offset, contig } = place;
         self.reader.go_to(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);
         let container = self.reader.claim(reuse).map_err(|error| error.offset(offset))?;

@@ -29,7 +29,7 @@ pub struct IndexBuilder {
     unplaced: u64,
     last: u64,
     unsorted: bool,
-    /// What a TBI, or a CSI of text, says of its columns and names.
+    /// The auxiliary bytes of a TBI, or of a CSI of text: which columns hold the place, and the names of the contigs.
     meta: Vec<u8>,
 }
 
