@@ -84,6 +84,21 @@ pub struct OutputFlags {
     resources: ResourceFlags,
 }
 
+/// The memory of commands that need little.
+#[derive(Args)]
+pub struct MemoryFlag {
+    /// Memory of the whole process in all, such as 512M [default: 2G at most]
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, env = "READMILL_MEMORY")]
+    memory: Option<u64>,
+}
+
+impl MemoryFlag {
+    /// The bytes.
+    pub fn bytes(&self) -> u64 {
+        self.memory.unwrap_or_else(limit::default_limit)
+    }
+}
+
 /// Flags of threads, memory and other resources.
 #[derive(Args)]
 #[command(next_help_heading = "Resources")]
@@ -200,6 +215,13 @@ const INDEX_FORMATS: &[Choice<IndexFormat>] = &[
 ];
 
 /// A size, or `auto` for the default.
+/// The memory that the environment gives to commands whose `-m` has other values, too.
+pub fn environment_memory() -> Result<Option<u64>> {
+    let Some(text) = std::env::var_os("READMILL_MEMORY") else { return Ok(None) };
+    let wrong = |what: String| Error::usage(format!("READMILL_MEMORY: {what}"));
+    parse_memory(&text.to_string_lossy()).map(Some).map_err(wrong)
+}
+
 pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
     if text == "auto" {
         return Ok(limit::default_limit());

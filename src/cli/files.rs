@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -11,16 +11,15 @@ use readmill::console::{Console, log};
 use readmill::files::cat::{CatOptions, cat};
 use readmill::files::dict::{DictOptions, dict};
 use readmill::files::head::{HeadOptions, head};
-use readmill::files::quickcheck::{Fault, quickcheck};
+use readmill::files::quickcheck::quickcheck;
 use readmill::files::reheader::{ReheaderOptions, reheader};
-use readmill::files::{FileOutput, lines};
-use readmill::limit;
+use readmill::files::{FileOutput, Memory, lines};
 use readmill::plan::{self, Steps, Verbosity};
 use readmill_format::reference::Fasta;
-use readmill_record::{Error, Ledger, Result};
+use readmill_record::{Error, ErrorKind, Ledger, Result};
 use readmill_sort::Order;
 
-use super::common::Io;
+use super::common::{Io, MemoryFlag};
 use super::index::{FaidxArgs, IndexArgs};
 
 /// The commands.
@@ -32,13 +31,13 @@ pub enum FileCommand {
     Faidx(FaidxArgs),
     /// Write the sequence dictionary of a FASTA
     Dict(DictArgs),
-    /// Say whether files are complete, by their ends
+    /// Check that files are complete, by their ends
     Quickcheck(QuickcheckArgs),
     /// Print the header, and the first records
     Head(HeadArgs),
-    /// Put reads of one name together
+    /// Group reads by name
     Collate(Box<CollateArgs>),
-    /// BAM files one after the other, without compressing them again
+    /// Join BAM files, without compressing them again
     Cat(CatArgs),
     /// Give a file another header, without compressing it again
     Reheader(ReheaderArgs),
@@ -55,18 +54,19 @@ pub enum FileCommand {
 impl FileCommand {
     /// Carries the command out; `process` carries out a plan.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
-        let done = match self {
-            FileCommand::Index(it) => it.run(),
-            FileCommand::Faidx(it) => it.run(),
-            FileCommand::Dict(it) => it.run(),
-            FileCommand::Quickcheck(it) => return it.run(),
-            FileCommand::Head(it) => it.run(),
-            FileCommand::Collate(it) => return process(&it.plan()?),
-            FileCommand::Cat(it) => it.run(),
-            FileCommand::Reheader(it) => it.run(),
+        let success = |()| ExitCode::SUCCESS;
+        match self {
+            FileCommand::Index(it) => it.run().map(success),
+            FileCommand::Collate(it) => process(&it.plan()?),
+            FileCommand::Faidx(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
+            FileCommand::Dict(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
+            FileCommand::Quickcheck(it) => audited(&it.memory, |ledger| it.run(ledger)),
+            FileCommand::Head(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
+            FileCommand::Cat(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
+            FileCommand::Reheader(it) => audited(&it.memory, |ledger| it.run(ledger).map(success)),
             FileCommand::Addreplacerg(_) => Err(left_out(
                 "addreplacerg",
-                "readmill filter IN --read-group 'ID:g1 SM:s1' -o OUT puts all reads into one read group, which replaces all others",
+                "readmill samtools addreplacerg takes its options; readmill filter has --read-group, --to-read-group and --orphans-to-read-group",
             )),
             FileCommand::Depth(_) => {
                 Err(left_out("depth", "samtools depth reads the files of readmill"))
@@ -77,9 +77,22 @@ impl FileCommand {
             FileCommand::Bedcov(_) => {
                 Err(left_out("bedcov", "samtools bedcov reads the files of readmill"))
             }
-        };
-        done.map(|()| ExitCode::SUCCESS)
+        }
     }
+}
+
+/// Runs a command. A debug build checks that it kept to its memory.
+fn audited(memory: &MemoryFlag, work: impl FnOnce(&Ledger) -> Result<ExitCode>) -> Result<ExitCode> {
+    let divided = Memory::of(memory.bytes())?;
+    #[cfg(debug_assertions)]
+    let audit = readmill::audit::begin();
+    let done = work(&divided.ledger);
+    #[cfg(debug_assertions)]
+    {
+        drop(audit);
+        readmill::audit::check(memory.bytes())?;
+    }
+    done
 }
 
 /// A command of samtools that readmill does not have.
@@ -99,9 +112,9 @@ fn console(is_quiet: bool) -> Console {
     Console::new(if is_quiet { Verbosity::Quiet } else { Verbosity::Normal })
 }
 
-/// Opens an output of BAM or CRAM, which is no terminal.
-fn records_output(path: Option<&PathBuf>) -> Result<FileOutput> {
-    let output = FileOutput::open(path.map(PathBuf::as_path))?;
+/// Opens an output of BAM or CRAM, which is no terminal; `inputs` will be read.
+fn records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
+    let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {
         return Err(Error::usage("BAM and CRAM are not written to a terminal")
             .hint("give a file by -o, or pipe it on"));
@@ -112,8 +125,8 @@ fn records_output(path: Option<&PathBuf>) -> Result<FileOutput> {
 /// Flags of the dictionary.
 #[derive(Args)]
 #[command(
-    after_help = "The lines are those of samtools dict. Picard's CreateSequenceDictionary writes the same SN, LN and M5; its \
-@HD has VN:1.6 and no SO, and its UR begins with file:/ instead of file:///.
+    after_help = "The lines are those of samtools dict; with --as-picard those of Picard's CreateSequenceDictionary, whose @HD has \
+VN:1.6 and no SO, and whose UR is the path as it was given.
 
   readmill dict ref.fa -o ref.dict"
 )]
@@ -139,22 +152,28 @@ pub struct DictArgs {
     /// Write other names of each contig (AN): with chr, or without it
     #[arg(short = 'A', long, alias = "alternative-name")]
     alias: bool,
-    /// Say nothing but errors
+    /// Write @HD and UR as Picard's CreateSequenceDictionary does
+    #[arg(long)]
+    as_picard: bool,
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    memory: MemoryFlag,
 }
 
 impl DictArgs {
-    fn run(&self) -> Result<()> {
+    fn run(&self, ledger: &Ledger) -> Result<()> {
         let options = DictOptions {
             assembly: self.assembly.clone(),
             species: self.species.clone(),
             uri: self.uri.clone(),
             no_header: self.no_header,
             aliases: self.alias,
+            as_picard: self.as_picard,
         };
-        let ledger = Ledger::of(limit::default_limit());
-        dict(&self.reference, &options, FileOutput::open(self.output.as_deref())?, &ledger)
+        let output = FileOutput::open(self.output.as_deref(), &[&self.reference])?;
+        dict(&self.reference, &options, output, ledger)
     }
 }
 
@@ -182,27 +201,29 @@ pub struct QuickcheckArgs {
     /// Accept headers without reference sequences, as files of reads that are not aligned have them
     #[arg(short, long)]
     unmapped: bool,
+    #[command(flatten)]
+    memory: MemoryFlag,
 }
 
 impl QuickcheckArgs {
-    fn run(&self) -> Result<ExitCode> {
+    fn run(&self, ledger: &Ledger) -> Result<ExitCode> {
         let (mut is_bad, mut is_unreadable) = (false, false);
         let mut bad = String::new();
         for file in &self.files {
-            let faults = quickcheck(file, self.unmapped);
+            let faults = quickcheck(file, self.unmapped, ledger);
             if !faults.is_empty() {
                 bad += &format!("{}\n", file.display());
             }
-            for (fault, why) in faults {
+            for fault in faults {
                 is_bad = true;
-                is_unreadable |= fault == Fault::Unreadable;
+                is_unreadable |= fault.kind == ErrorKind::Io;
                 if !self.quiet {
-                    log(&format!("readmill: {}: {why}", file.display()));
+                    log(&format!("readmill: error: {fault}"));
                 }
             }
         }
         if self.verbose > 0 {
-            let mut out = FileOutput::open(None)?;
+            let mut out = FileOutput::open(None, &[])?;
             out.put(bad.as_bytes())?;
             out.finish()?;
         }
@@ -234,13 +255,15 @@ pub struct HeadArgs {
     /// The reference, where CRAM needs it
     #[arg(short = 'T', long, value_name = "FASTA")]
     reference: Option<PathBuf>,
+    #[command(flatten)]
+    memory: MemoryFlag,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 }
 
 impl HeadArgs {
-    fn run(&self) -> Result<()> {
+    fn run(&self, ledger: &Ledger) -> Result<()> {
         if self.file.is_none() && std::io::stdin().is_terminal() {
             return Err(Error::usage("there is no input").hint("give a SAM, BAM or CRAM file"));
         }
@@ -248,10 +271,9 @@ impl HeadArgs {
             headers: self.headers,
             records: self.records,
             reference: self.reference.as_deref().map(Fasta::new),
-            memory: limit::default_limit(),
         };
-        let mut out = FileOutput::open(None)?;
-        head(&self.file.clone().unwrap_or_else(|| "-".into()), &options, &mut out)?;
+        let mut out = FileOutput::open(None, &[])?;
+        head(&self.file.clone().unwrap_or_else(|| "-".into()), &options, &mut out, ledger)?;
         out.finish()
     }
 }
@@ -304,18 +326,19 @@ pub struct CatArgs {
     /// Accept files that lack their EOF block
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    memory: MemoryFlag,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help)]
     help: Option<bool>,
 }
 
 impl CatArgs {
-    fn run(&self) -> Result<()> {
-        let memory = limit::default_limit();
-        let listed = self.list.as_ref().map(|list| lines(list, &Ledger::of(memory))).transpose()?;
+    fn run(&self, ledger: &Ledger) -> Result<()> {
+        let listed = self.list.as_ref().map(|list| lines(list, ledger)).transpose()?;
         let inputs: Vec<PathBuf> =
             listed.into_iter().flatten().chain(self.files.iter().cloned()).collect();
         if inputs.is_empty() {
@@ -326,9 +349,10 @@ impl CatArgs {
             header: self.header.clone(),
             program: (!self.no_pg).then(|| "readmill cat".to_string()),
             allow_missing_eof: self.allow_missing_eof,
-            memory,
         };
-        cat(&options, records_output(self.output.as_ref())?, &console(self.quiet))
+        let read = options.inputs.iter().chain(&self.list).chain(&self.header);
+        let read: Vec<&Path> = read.map(PathBuf::as_path).collect();
+        cat(&options, records_output(self.output.as_ref(), &read)?, &console(self.quiet), ledger)
     }
 }
 
@@ -357,9 +381,11 @@ pub struct ReheaderArgs {
     /// Accept a file that lacks its end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    memory: MemoryFlag,
     #[arg(short, long, value_name = "CMD", hide = true)]
     command: Option<OsString>,
     #[arg(short, long, hide = true)]
@@ -367,7 +393,7 @@ pub struct ReheaderArgs {
 }
 
 impl ReheaderArgs {
-    fn run(&self) -> Result<()> {
+    fn run(&self, ledger: &Ledger) -> Result<()> {
         if self.command.is_some() {
             return Err(Error::usage("reheader has no -c").hint(
                 "change the header first: readmill head FILE | CMD > new.sam; readmill reheader new.sam FILE",
@@ -385,8 +411,8 @@ impl ReheaderArgs {
             input,
             program: (!self.no_pg).then(|| "readmill reheader".to_string()),
             allow_missing_eof: self.allow_missing_eof,
-            memory: limit::default_limit(),
         };
-        reheader(&options, records_output(self.output.as_ref())?, &console(self.quiet))
+        let output = records_output(self.output.as_ref(), &[&options.header, &options.input])?;
+        reheader(&options, output, &console(self.quiet), ledger)
     }
 }

@@ -10,6 +10,20 @@ use readmill_record::{Error, Result};
 /// Longer lists of inputs are not repeated.
 const MOST_SHOWN: usize = 8;
 
+/// Whether messages shall be JSON: asked for here or by the environment, before the command line is parsed, so that what is wrong
+/// with it is said in this form, too.
+pub fn wants_json(args: &[OsString]) -> bool {
+    let flag = "--log-format";
+    let given = args.iter().enumerate().rev().find_map(|(at, arg)| match arg.to_str()? {
+        arg if arg == flag => args.get(at + 1)?.to_str(),
+        arg => arg.strip_prefix(flag)?.strip_prefix('='),
+    });
+    match given {
+        Some(form) => form.eq_ignore_ascii_case("json"),
+        None => std::env::var("READMILL_LOG_FORMAT").is_ok_and(|form| form.eq_ignore_ascii_case("json")),
+    }
+}
+
 /// The arguments of this process, as they count. Beside other arguments, `-h` asks samtools view for the header, which filter always
 /// writes, and gives samtools merge and split a header, which readmill does not take: neither asks for help.
 pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
@@ -37,9 +51,8 @@ pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
 const NAMES: &[(&str, &str)] = &[
     ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
     ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
-    ("bwa", "readmill align REF R1.fq R2.fq does what bwa mem does"),
-    ("fixmate", "readmill prep --fix-mates in.bam -o out.bam"),
-    ("FixMateInformation", "readmill prep --fix-mates in.bam -o out.bam"),
+    ("fixmate", "readmill prep in.bam -o out.bam --fix-mates"),
+    ("FixMateInformation", "readmill prep in.bam -o out.bam --fix-mates"),
     ("rmdup", "readmill markdup --remove-duplicates in.bam -o out.bam"),
     ("dedup", "readmill markdup in.bam -o out.bam"),
     ("MarkDuplicates", "readmill markdup in.bam -o out.bam --metrics FILE"),
@@ -60,9 +73,9 @@ const NAMES: &[(&str, &str)] = &[
     ("--nthreads", "-@ N is the number of threads in all"),
     ("--sorting-order", "--sort ORDER sorts"),
     ("--mark-optical-duplicates", "--metrics FILE counts optical duplicates, too"),
-    ("--TMP_DIR", "-T DIR is where readmill spills"),
-    ("--tmp-dir", "-T DIR is where readmill spills"),
-    ("--tmpdir", "-T DIR is where readmill spills"),
+    ("--TMP_DIR", "--temp-dir DIR is where readmill spills"),
+    ("--tmp-dir", "--temp-dir DIR is where readmill spills"),
+    ("--tmpdir", "--temp-dir DIR is where readmill spills"),
     ("--CREATE_INDEX", "--write-index writes an index; sorted BAM gets one by itself"),
     ("--create-output-bam-index", "--write-index writes an index; sorted BAM gets one by itself"),
     ("--SORT_ORDER", "--sort ORDER sorts"),

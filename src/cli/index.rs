@@ -21,6 +21,7 @@ use readmill_record::{Error, Ledger, Result};
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::align::KernelName;
+use super::common::{MemoryFlag, environment_memory};
 
 /// Flags of making an index.
 #[derive(Args)]
@@ -55,8 +56,8 @@ pub struct IndexArgs {
     /// What the text is, where its lines do not tell: vcf, bed or gff
     #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESETS))]
     preset: Option<Preset>,
-    /// Threads in all, not in addition [default: what this process may use]
-    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
+    #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS")]
     threads: Option<u16>,
     /// Accept a file that lacks its end-of-file marker
     #[arg(long)]
@@ -72,7 +73,7 @@ pub struct IndexArgs {
     /// All files are indexed, with or without this flag of samtools
     #[arg(short = 'M', hide = true)]
     several: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -106,16 +107,27 @@ impl IndexArgs {
             return Err(Error::usage("-o names one index, and there are several files")
                 .hint("leave -o out, or index each file by a command of its own"));
         }
-        self.files.iter().try_for_each(|file| match indexing::content(file, self.preset)? {
+        let one = |file: &PathBuf| match indexing::content(file, self.preset)? {
             Content::Fasta => self.fasta(file),
             content => self.file(file, &content),
-        })
+        };
+        // A file that cannot be indexed does not keep the others from being indexed. The last error is returned.
+        let mut failed: Option<Error> = None;
+        for file in &self.files {
+            if let Err(error) = one(file)
+                && let Some(before) = failed.replace(error)
+            {
+                log(&format!("readmill: error: {before}"));
+            }
+        }
+        failed.map_or(Ok(()), Err)
     }
 
-    fn memory(&self) -> Option<u64> {
+    /// The memory asked for, here or by the environment.
+    fn memory(&self) -> Result<Option<u64>> {
         match self.memory {
-            Some(Amount::Memory(bytes)) => Some(bytes),
-            _ => None,
+            Some(Amount::Memory(bytes)) => Ok(Some(bytes)),
+            _ => environment_memory(),
         }
     }
 
@@ -137,13 +149,13 @@ impl IndexArgs {
             (_, true) => Some(IndexFormat::Csi),
             _ => None,
         };
-        let memory = self.memory().unwrap_or_else(limit::default_limit);
+        let memory = self.memory()?.unwrap_or_else(limit::default_limit);
         let options = IndexOptions {
             kind,
             min_shift: self.min_shift(),
             output: self.output.clone(),
             preset: self.preset,
-            threads: self.threads.map_or_else(plan::threads, usize::from),
+            threads: self.threads.map_or_else(plan::threads, |threads| usize::from(threads).max(1)),
             memory,
             allow_missing_eof: self.allow_missing_eof,
         };
@@ -164,7 +176,7 @@ impl IndexArgs {
         if !reference.is_file() {
             return Ok(()); // a pipe, which the aligner has read
         }
-        let ledger = Ledger::of(self.memory().unwrap_or_else(limit::default_limit));
+        let ledger = Ledger::of(self.memory()?.unwrap_or_else(limit::default_limit));
         match indexing::faidx(reference, None, &ledger) {
             Ok(files) => files.iter().for_each(|file| self.say(&format!("wrote {}", file.display()))),
             Err(error) if cfg!(any(feature = "bwa", feature = "minibwa")) => {
@@ -215,7 +227,7 @@ impl IndexArgs {
     #[cfg(feature = "bwa")]
     fn bwa(&self, reference: &Path, prefix: &Path) -> Result<()> {
         use readmill_align::bwa::{IndexOptions, build_index, unfinished};
-        let options = IndexOptions { memory: self.memory(), unpacked: self.unpacked };
+        let options = IndexOptions { memory: self.memory()?, unpacked: self.unpacked };
         complete_or_gone(prefix, &unfinished(prefix), |report| {
             build_index(reference, prefix, options, &mut |stage| {
                 self.tell(stage);
@@ -231,8 +243,9 @@ impl IndexArgs {
         if self.unpacked {
             return Err(Error::usage("--unpacked is for --kernel bwa"));
         }
+        let memory = self.memory()?;
         complete_or_gone(prefix, &unfinished(prefix), |report| {
-            build_index(reference, prefix, self.memory(), &mut |stage| {
+            build_index(reference, prefix, memory, &mut |stage| {
                 self.tell(stage);
                 report(stage);
             })
@@ -288,24 +301,25 @@ pub struct FaidxArgs {
     /// The name of the index to write [default: REF.fai]
     #[arg(long, value_name = "FILE", conflicts_with = "regions")]
     fai_idx: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    pub memory: MemoryFlag,
 }
 
 impl FaidxArgs {
-    pub fn run(&self) -> Result<()> {
-        let ledger = Ledger::of(limit::default_limit());
+    pub fn run(&self, ledger: &Ledger) -> Result<()> {
         if self.regions.is_empty() {
-            let files = indexing::faidx(&self.reference, self.fai_idx.as_deref(), &ledger)?;
+            let files = indexing::faidx(&self.reference, self.fai_idx.as_deref(), ledger)?;
             if !self.quiet {
                 files.iter().for_each(|file| log(&format!("readmill: wrote {}", file.display())));
             }
             return Ok(());
         }
-        let reference =
-            Reference::open(&self.reference, &ledger).map_err(|e| e.file(&self.reference))?;
-        let mut out = FileOutput::open(self.output.as_deref())?;
+        let reference = Reference::open(&self.reference, ledger).map_err(|e| e.file(&self.reference))?;
+        let [fasta, fai, gzi] = &indexing::files_of(&self.reference);
+        let mut out = FileOutput::open(self.output.as_deref(), &[fasta, fai, gzi])?;
         indexing::sequences(&reference, &self.regions, self.length, &mut out)?;
         out.finish()
     }

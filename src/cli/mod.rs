@@ -94,6 +94,8 @@ enum Command {
 /// Runs the command line; the exit code is 0 only when everything is complete.
 pub fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
+    let is_json = hints::wants_json(&given);
+    write_json(is_json);
     let (arguments, after) = match fronts::front(&given) {
         Ok(Some(Front::Native(arguments, after))) => (arguments, after),
         Ok(Some(Front::Answer(text))) => return answer(&text),
@@ -103,17 +105,9 @@ pub fn main() -> ExitCode {
         },
         Err(error) => return fail(&error),
     };
-    // What goes wrong before the flags are known is said in this form, too.
-    let form = std::env::var("READMILL_LOG_FORMAT");
-    write_json(form.is_ok_and(|form| form.eq_ignore_ascii_case("json")));
     let cli = match parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            hints::of_other_tools(&error).iter().for_each(|hint| log(&format!("  tip: {hint}")));
-            // clap's own code for misuse is 2, which here means bad input
-            return ExitCode::from(u8::from(error.use_stderr()));
-        }
+        Err(error) => return refuse(&error, is_json),
     };
     allocator::configure(cli.command.heaps());
     // Where no file is left, a signal may end the process as it does by itself.
@@ -251,9 +245,29 @@ fn plain(error: &clap::Error) -> String {
     text.trim().trim_start_matches("error: ").to_string()
 }
 
+/// Prints the help or the version that was asked for, or says what is wrong with the command line. clap's own exit code for
+/// misuse is 2, which here means bad input.
+fn refuse(error: &clap::Error, is_json: bool) -> ExitCode {
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        return match printed {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&Error::io("standard output cannot be written", &error)),
+        };
+    }
+    if is_json {
+        log(&format!("readmill: error: {}", plain(error)));
+    } else {
+        let _ = error.print(); // there is nobody to tell if this fails
+    }
+    hints::of_other_tools(error).iter().for_each(|hint| log(&format!("  tip: {hint}")));
+    ExitCode::from(1)
+}
+
 /// Writes an answer to standard output.
 fn answer(text: &str) -> ExitCode {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    let mut output = std::io::stdout();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&Error::io("standard output cannot be written", &error)),
     }

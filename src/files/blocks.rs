@@ -53,7 +53,7 @@ impl BamBlocks {
         let mut start = 0;
         for block in &self.chunk.blocks {
             let end = start + block.inflated as usize;
-            if end > self.taken {
+            if end > self.taken.max(start) {
                 let member = &self.chunk.compressed[block.start as usize..][..block.size as usize];
                 match self.taken.checked_sub(start).filter(|&header| header > 0) {
                     Some(header) => out.put(&packed(&bytes[start + header..end]))?,
@@ -114,8 +114,12 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// It is too long, or cannot be written.
-pub fn write_header(header: &Header, out: &mut FileOutput) -> Result<()> {
-    let mut bytes = Vec::new();
+pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
+    let text: usize = header.lines().iter().map(|line| line.text().len() + 1).sum();
+    let contigs: usize = header.references().iter().map(|contig| contig.name.len() + 9).sum();
+    let bytes = (text + contigs) as u64;
+    let _charge = ledger.charge("headers", 2 * bytes)?; // as they are, and compressed
+    let mut bytes = Vec::with_capacity(bytes as usize + 64);
     bam_header::write(header, &mut bytes)?;
     out.put(&packed(&bytes))
 }

@@ -18,24 +18,21 @@ pub struct CatOptions {
     pub program: Option<String>,
     /// Accept files without their end-of-file marker.
     pub allow_missing_eof: bool,
-    /// Memory of the process.
-    pub memory: u64,
 }
 
 /// Joins BAM files. Their contigs must be equal.
 ///
 /// # Errors
 /// A file is not BAM, or has other contigs; or reading or writing fails.
-pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console) -> Result<()> {
-    let ledger = Ledger::of(options.memory);
+pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger: &Ledger) -> Result<()> {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
     console.stage("joining", Some(options.inputs.iter().map(size).sum()), true);
     let mut header: Option<Header> =
-        options.header.as_ref().map(|path| head::header(path, &ledger)).transpose()?;
+        options.header.as_ref().map(|path| head::header(path, ledger)).transpose()?;
     let given = header.is_some();
     let mut first: Option<&Path> = None;
     for path in &options.inputs {
-        let input = BamBlocks::open(path, options.allow_missing_eof, &ledger).map_err(not_bam)?;
+        let input = BamBlocks::open(path, options.allow_missing_eof, ledger).map_err(not_bam)?;
         let common = header.get_or_insert_with(|| input.header.clone());
         check_contigs(&input.header, common, !given)
             .map_err(|e| e.file(path).hint("files of different contigs are joined by readmill merge"))?;
@@ -46,13 +43,13 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console) -> Resu
         }
         if first.is_none() {
             first = Some(path);
-            write_header(&with_program(common, options.program.as_deref())?, &mut out)?;
+            write_header(&with_program(common, options.program.as_deref())?, &mut out, ledger)?;
         }
         input.copy(&mut out, |bytes| console.advance(bytes))?;
     }
     write_end(&mut out)?;
     console.done();
-    out.finish()
+    out.finish_reads(console)
 }
 
 /// The error for a file that is not BAM.

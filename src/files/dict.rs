@@ -21,6 +21,8 @@ pub struct DictOptions {
     pub no_header: bool,
     /// Whether to write other names of contigs, with and without `chr`.
     pub aliases: bool,
+    /// Whether @HD and the usual UR are those of Picard's CreateSequenceDictionary.
+    pub as_picard: bool,
 }
 
 /// Bytes that are read at once.
@@ -44,12 +46,16 @@ pub fn dict(path: &Path, options: &DictOptions, mut out: FileOutput, ledger: &Le
     let is_stdin = path.as_os_str() == "-";
     let source = if is_stdin { PathBuf::from("/dev/stdin") } else { path.to_path_buf() };
     let mut input = text::open(&source, ledger)?;
-    let uri = options.uri.clone().or_else(|| {
-        let whole = path.canonicalize().ok().filter(|_| !is_stdin)?;
-        Some(format!("file://{}", whole.display()))
-    });
+    let own_uri = || match (is_stdin, options.as_picard) {
+        (true, _) => None,
+        (false, true) => std::env::current_dir().ok().map(|here| uri_of(&here.join(path))),
+        (false, false) => path.canonicalize().ok().map(|whole| format!("file://{}", whole.display())),
+    };
+    let uri = options.uri.clone().or_else(own_uri);
     if !options.no_header {
-        out.put(b"@HD\tVN:1.0\tSO:unsorted\n")?;
+        let line: &[u8] =
+            if options.as_picard { b"@HD\tVN:1.6\n" } else { b"@HD\tVN:1.0\tSO:unsorted\n" };
+        out.put(line)?;
     }
     let mut bytes = vec![0; PIECE];
     let (mut contig, mut name): (Option<Contig>, Option<Vec<u8>>) = (None, None);
@@ -132,6 +138,17 @@ fn write(
     out.put(b"\n")
 }
 
+/// The URI of an absolute path as Java writes it: `.` and `..` stay, and bytes beyond those of a URI are encoded.
+fn uri_of(path: &Path) -> String {
+    let letter = |&byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        _ if b"-_.!~*'():@&=+$,;/".contains(&byte) => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    let letters: String = path.as_os_str().as_encoded_bytes().iter().map(letter).collect();
+    format!("file://{letters}")
+}
+
 /// Other names of a contig: with `chr` or without it, and those of the mitochondrion.
 fn aliases(name: &str) -> Vec<String> {
     let other = name.strip_prefix("chr").map_or_else(|| format!("chr{name}"), String::from);
@@ -141,4 +158,15 @@ fn aliases(name: &str) -> Vec<String> {
         _ => &[],
     };
     std::iter::once(other).chain(more.iter().map(ToString::to_string)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_encodes_what_java_encodes() {
+        assert_eq!(uri_of(Path::new("/a/./b/../sp ace+1.fa")), "file:///a/./b/../sp%20ace+1.fa");
+        assert_eq!(uri_of(Path::new("/ä#[x]")), "file:///%C3%A4%23%5Bx%5D");
+    }
 }

@@ -22,8 +22,6 @@ pub struct HeadOptions {
     pub records: u64,
     /// The reference of CRAM.
     pub reference: Option<Fasta>,
-    /// Memory of the process.
-    pub memory: u64,
 }
 
 /// Opens a file of reads; `-` is standard input.
@@ -36,7 +34,7 @@ pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<So
     } else {
         Box::new(File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?)
     };
-    let room = Limit::part_of(ledger.free(), 4, ledger);
+    let room = room(ledger);
     let options = OpenOptions {
         allow_missing_eof: true, // the end is not read
         header_alone: false,
@@ -48,6 +46,11 @@ pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<So
         name: path.file_name().unwrap_or_default().as_encoded_bytes().to_vec(),
     };
     Source::open(input, &options).map_err(|e| e.file(path))
+}
+
+/// The most bytes that a record or a block may have.
+fn room(ledger: &Ledger) -> Limit {
+    Limit::part_of(ledger.free(), 4, ledger)
 }
 
 /// The header of a file of reads.
@@ -62,25 +65,30 @@ pub fn header(path: &Path, ledger: &Ledger) -> Result<Header> {
 ///
 /// # Errors
 /// The file is damaged there, or the output cannot be written.
-pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput) -> Result<()> {
-    let ledger = Ledger::of(options.memory);
-    let mut source = open(path, options.reference.clone(), &ledger)?;
+pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
+    let mut source = open(path, options.reference.clone(), ledger)?;
     let header = source.header().clone();
     let lines = usize::try_from(options.headers.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     for line in header.lines().iter().take(lines) {
         out.put(line.text())?;
         out.put(b"\n")?;
     }
-    records(&mut source, &header, options.records, out).map_err(|e| e.file(path))
+    records(&mut source, &header, options.records, room(ledger), out).map_err(|e| e.file(path))
 }
 
 /// Prints the first `wanted` records.
-fn records(source: &mut Source, header: &Header, wanted: u64, out: &mut FileOutput) -> Result<()> {
+fn records(
+    source: &mut Source,
+    header: &Header,
+    wanted: u64,
+    room: Limit,
+    out: &mut FileOutput,
+) -> Result<()> {
     if wanted == 0 {
         return Ok(());
     }
     let mut opener = Opener::new(header, source.setup().as_ref());
-    let mut linker = ChunkLinker::new(Limit::NONE);
+    let mut linker = ChunkLinker::new(room);
     let (mut left, mut ended, mut text) = (wanted, false, Vec::new());
     while left > 0 && !ended {
         let linked = match source.claim(Chunk::default())? {

@@ -21,10 +21,34 @@ pub mod reheader;
 use std::path::{Path, PathBuf};
 
 use readmill_format::text::LineReader;
-use readmill_record::{Ledger, Result};
+use readmill_record::{Charge, Ledger, Result};
+
+use crate::run::memory::PROGRAM;
 
 pub use blocks::read_header;
 pub use output::FileOutput;
+
+/// Bytes of the buffers of a small command: chunks of blocks, a piece of a file, the output.
+const BUFFERS: u64 = 6 << 20;
+
+/// The memory of a small command, of which the program and the buffers have their shares.
+pub struct Memory {
+    /// The rest is charged here.
+    pub ledger: Ledger,
+    _shares: [Charge; 2],
+}
+
+impl Memory {
+    /// Divides so many bytes.
+    ///
+    /// # Errors
+    /// They are too few.
+    pub fn of(bytes: u64) -> Result<Self> {
+        let ledger = Ledger::of(bytes);
+        let shares = [ledger.charge("program", PROGRAM)?, ledger.charge("buffers", BUFFERS)?];
+        Ok(Memory { ledger, _shares: shares })
+    }
+}
 
 /// The names of files in a list, one a line.
 ///

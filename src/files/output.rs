@@ -5,7 +5,10 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-use crate::outputs::atomic_file::AtomicFile;
+use crate::console::Console;
+use crate::outputs::atomic_file::{AtomicFile, sync_directories};
+use crate::outputs::remove_indexes;
+use crate::outputs::report_files::spare;
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 256 << 10;
@@ -14,18 +17,17 @@ const BUFFER: usize = 256 << 10;
 pub struct FileOutput {
     file: AtomicFile,
     buffer: Vec<u8>,
-    /// Bytes so far.
-    bytes: u64,
 }
 
 impl FileOutput {
-    /// Opens the output; `None` and `-` are standard output.
+    /// Opens the output; `None` and `-` are standard output. `inputs` are all files that will be read.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn open(path: Option<&Path>) -> Result<Self> {
-        let file = AtomicFile::open(path.unwrap_or(Path::new("-")))?;
-        Ok(FileOutput { file, buffer: Vec::with_capacity(BUFFER), bytes: 0 })
+    /// It cannot be written, or would overwrite an input.
+    pub fn open(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
+        let path = path.unwrap_or(Path::new("-"));
+        inputs.iter().try_for_each(|input| spare(input, path))?;
+        Ok(FileOutput { file: AtomicFile::open(path)?, buffer: Vec::with_capacity(BUFFER) })
     }
 
     /// Whether it is a terminal.
@@ -33,17 +35,11 @@ impl FileOutput {
         self.file.is_terminal()
     }
 
-    /// The bytes written so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Writes bytes.
     ///
     /// # Errors
     /// They cannot be written.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.bytes += bytes.len() as u64;
         if self.buffer.len() + bytes.len() > BUFFER {
             self.file.write(&self.buffer)?;
             self.buffer.clear();
@@ -63,6 +59,22 @@ impl FileOutput {
         self.file.write(&self.buffer)?;
         self.file.sync()?;
         self.file.rename()
+    }
+
+    /// Ends an output of reads: it is on disk and has its name, and the indexes of an older file of that name are removed.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish_reads(mut self, console: &Console) -> Result<()> {
+        self.file.write(&self.buffer)?;
+        self.file.sync()?;
+        let older = self.file.name().map(|name| remove_indexes(self.file.path(), name, None));
+        let (removed, notes) = older.unwrap_or_default();
+        // No new file beside an old index, not for a moment, nor after a loss of power.
+        sync_directories(removed.iter().map(std::path::PathBuf::as_path));
+        self.file.rename()?;
+        notes.iter().for_each(|note| console.note(note));
+        Ok(())
     }
 }
 

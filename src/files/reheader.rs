@@ -22,8 +22,6 @@ pub struct ReheaderOptions {
     pub program: Option<String>,
     /// Accept a file without its end-of-file marker.
     pub allow_missing_eof: bool,
-    /// Memory of the process.
-    pub memory: u64,
 }
 
 /// Bytes of a CRAM file that are copied at once.
@@ -33,24 +31,28 @@ const PIECE: usize = 1 << 20;
 ///
 /// # Errors
 /// The reads would lie on other contigs or in other read groups under it; or reading or writing fails.
-pub fn reheader(options: &ReheaderOptions, mut out: FileOutput, console: &Console) -> Result<()> {
-    let ledger = Ledger::of(options.memory);
-    let new = head::header(&options.header, &ledger)?;
+pub fn reheader(
+    options: &ReheaderOptions,
+    mut out: FileOutput,
+    console: &Console,
+    ledger: &Ledger,
+) -> Result<()> {
+    let new = head::header(&options.header, ledger)?;
     let input = &options.input;
     let size = std::fs::metadata(input).ok().map(|meta| meta.len());
     console.stage("copying", size, true);
     let header = with_program(&new, options.program.as_deref())?;
     if is_cram(input)? {
-        of_cram(options, &header, &mut out, console, &ledger).map_err(|e| e.file(input))?;
+        of_cram(options, &header, &mut out, console, ledger).map_err(|e| e.file(input))?;
     } else {
-        let blocks = BamBlocks::open(input, options.allow_missing_eof, &ledger)?;
+        let blocks = BamBlocks::open(input, options.allow_missing_eof, ledger)?;
         check_contigs(&blocks.header, &header, false).map_err(|e| e.file(&options.header))?;
-        write_header(&header, &mut out)?;
+        write_header(&header, &mut out, ledger)?;
         blocks.copy(&mut out, |bytes| console.advance(bytes))?;
         write_end(&mut out)?;
     }
     console.done();
-    out.finish()
+    out.finish_reads(console)
 }
 
 fn is_cram(path: &Path) -> Result<bool> {
@@ -59,6 +61,34 @@ fn is_cram(path: &Path) -> Result<bool> {
     let file = File::open(path).map_err(|e| failed(&e))?;
     file.take(cram::MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| failed(&e))?;
     Ok(start == cram::MAGIC)
+}
+
+/// Refuses a header under which the records of a CRAM file would change their read groups: they have the numbers of these.
+/// Groups may have other names, and there may be more.
+fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
+    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (read_groups(old), read_groups(new));
+    let hint =
+        "in CRAM, a read has the number of its read group: give all read groups, in the same order";
+    if new.len() < old.len() {
+        let what = format!("the new header has {} read groups, and the file {}", new.len(), old.len());
+        return Err(Error::input(what).hint(hint));
+    }
+    for (number, id) in old.iter().enumerate() {
+        if new.iter().position(|other| other == id).is_some_and(|at| at != number) {
+            let what = format!(
+                "read group {} is the {} of the file, and stands elsewhere in the new header",
+                String::from_utf8_lossy(id),
+                number + 1
+            );
+            return Err(Error::input(what).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+/// The names of all read groups.
+fn read_groups(header: &Header) -> Vec<&[u8]> {
+    header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect()
 }
 
 fn of_cram(
@@ -80,13 +110,7 @@ fn of_cram(
         .hint("write it again as CRAM 3: readmill filter FILE -o NEW.cram"));
     }
     check_contigs(old, header, false)?;
-    let groups = |header: &Header| header.lines_of(b"RG").count();
-    if groups(header) < groups(old) {
-        return Err(Error::input(
-            "the new header has fewer read groups, and CRAM tells them by their number",
-        )
-        .hint("give all read groups, in the same order"));
-    }
+    check_read_groups(old, header)?;
     out.put(&cram::header_container(header, version)?)?;
     let mut file = open()?;
     let failed = |e: &std::io::Error| Error::io("reading failed", e);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use readmill_cram::{Cache, Crai, Reader, References, Setup, SliceScanner};
+use readmill_cram::{Cache, CraiBuilder, Reader, References, Setup, SliceScanner};
 use readmill_engine::map_ordered;
 use readmill_record::{Error, Limit, Result};
 
@@ -25,7 +25,7 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
     let setup = Setup::of_places(reader.version(), &header, references)?;
     reader.set_implied_bytes(setup.most_implied_bytes());
     let setup = Arc::new(setup);
-    let (mut crai, mut charge, mut records) = (Crai::default(), ledger.empty(INDEX), 0);
+    let (mut crai, mut charge, mut records) = (CraiBuilder::default(), ledger.empty(INDEX), 0);
     map_ordered(
         *crew,
         || reader.claim(Vec::new()),

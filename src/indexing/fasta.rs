@@ -7,6 +7,12 @@ use readmill_format::reference::{Reference, make_index};
 use readmill_record::{Error, Ledger, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
+use crate::outputs::report_files::spare;
+
+/// A FASTA and its index files.
+pub fn files_of(fasta: &Path) -> [PathBuf; 3] {
+    ["", ".fai", ".gzi"].map(|end| with_suffix(fasta, end))
+}
 
 /// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip. Returns their names.
 ///
@@ -14,6 +20,7 @@ use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 /// The FASTA cannot be read, or cannot be indexed; or an index cannot be written. Then none is.
 pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
+    [path, &with_suffix(path, ".gzi")].into_iter().try_for_each(|read| spare(read, &fai))?;
     let mut target = AtomicFile::open(&fai)?;
     let made = make_index(path, ledger).map_err(|e| e.file(path))?;
     target.write(&made.fai)?;

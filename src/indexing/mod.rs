@@ -18,12 +18,13 @@ use readmill_format::tabix::{BcfIndexer, SamIndexer, TextIndexer};
 use readmill_record::{Error, Result};
 
 pub use content::{Content, content};
-pub use fasta::{faidx, sequences};
+pub use fasta::{faidx, files_of, sequences};
 pub use workshop::IndexOptions;
 
 use crate::console::Console;
-use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
+use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 use crate::outputs::index_names;
+use crate::outputs::report_files::spare;
 use workshop::{MIN_SHIFT, Workshop};
 
 /// An index file that was written.
@@ -48,7 +49,7 @@ pub fn index(
     // The name of the index is known once the header is read. So that an error comes early, its directory is tried here.
     let probe =
         options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
-    check_distinct(path, &probe)?;
+    spare(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
     let workshop = Workshop::new(options, console)?;
     let file = || File::open(path).map_err(|e| Error::io("it cannot be read", &e).file(path));
@@ -94,8 +95,8 @@ pub fn index(
     };
     target.write(&made.bytes)?;
     target.sync()?;
-    remove_stale(path, &name, console);
     target.rename()?;
+    remove_stale(path, &name, console);
     Ok(IndexFile { path: name, records: made.records })
 }
 
@@ -110,14 +111,18 @@ fn usual_suffix(content: &Content, options: &IndexOptions) -> &'static str {
     }
 }
 
-/// Removes indexes of an older file with the same name: readers may prefer them to the new one.
+/// Removes indexes of an older file with the same name, if the new one stands beside the file: readers may prefer them to it.
 fn remove_stale(path: &Path, own: &Path, console: &Console) {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let Some(written) = changed(path) else { return };
-    let names = index_names(path).into_iter().chain([with_suffix(path, ".tbi")]);
-    for stale in names.filter(|name| name != own) {
-        let is_older = changed(&stale).is_some_and(|time| time < written);
-        if is_older && std::fs::remove_file(&stale).is_ok() {
+    let mut names = index_names(path);
+    names.push(with_suffix(path, ".tbi"));
+    if !names.iter().any(|name| name == own) {
+        return;
+    }
+    for stale in names.iter().filter(|name| *name != own) {
+        let is_older = changed(stale).is_some_and(|time| time < written);
+        if is_older && std::fs::remove_file(stale).is_ok() {
             console.note(&format!("removed {}, the index of an older file", stale.display()));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use readmill_cram::{self as cram, Crai, Encoded, EncoderOptions, References, Version};
+use readmill_cram::{self as cram, CraiBuilder, Encoded, EncoderOptions, References, Version};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
@@ -13,7 +13,7 @@ use crate::plan::{CramStyle, Output};
 pub struct CramOutput {
     pub writing: EncoderOptions,
     /// The index, if one is wanted.
-    pub crai: Option<Crai>,
+    pub crai: Option<CraiBuilder>,
     records: u64,
 }
 
@@ -25,7 +25,7 @@ impl CramOutput {
         let version = output.cram.version;
         let mut writing = EncoderOptions::new(header, version, references, level, ledger);
         writing.profile = output.cram.profile;
-        Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
+        Ok(CramOutput { writing, crai: indexed.then(CraiBuilder::default), records: 0 })
     }
 
     /// Fills the record counters of encoded containers, and adds them to the index.
@@ -38,7 +38,7 @@ impl CramOutput {
     }
 
     /// Writes the index of the file at `path` under its temporary name.
-    pub fn write_index(crai: &Crai, path: &Path) -> Result<AtomicFile> {
+    pub fn write_index(crai: &CraiBuilder, path: &Path) -> Result<AtomicFile> {
         let mut target = AtomicFile::open(&with_suffix(path, ".crai"))?;
         target.write(&crai.to_bytes()?)?;
         target.sync()?;

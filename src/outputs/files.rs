@@ -199,6 +199,22 @@ pub fn index_names(bam: &Path) -> Vec<PathBuf> {
     names
 }
 
+/// Removes the indexes of an older file, but `own`: an output is about to get its name, `name`, and it was given as `given`,
+/// which may be a link. Returns their names, and a note for each that no new index replaces.
+pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut removed, mut notes) = (Vec::new(), Vec::new());
+    for stale in index_names(given).into_iter().chain(index_names(name)) {
+        let replaced = own.is_some_and(|own| std::path::absolute(&stale).is_ok_and(|it| it == own));
+        if Some(stale.as_path()) != own && std::fs::remove_file(&stale).is_ok() {
+            if !replaced {
+                notes.push(format!("removed {}, the index of an older file", stale.display()));
+            }
+            removed.push(stale);
+        }
+    }
+    (removed, notes)
+}
+
 /// An output that is complete but for its name.
 pub struct CompleteOutput {
     pub(super) files: OutputFiles,
@@ -227,19 +243,9 @@ impl CompleteOutput {
     /// no signal is [held off](crate::signal::hold_off): the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let CompleteOutput { mut files, index, mut md5, .. } = self;
-        let (mut notes, mut removed) = (Vec::new(), Vec::new());
-        let Some(name) = files.name() else { return Ok(notes) };
-        let own = index.as_ref().map(|(path, _)| path);
-        let beside_link = index_names(files.path()).into_iter();
-        for stale in beside_link.chain(index_names(&name)) {
-            let replaced = std::path::absolute(&stale).ok().as_ref() == own;
-            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() {
-                if !replaced {
-                    notes.push(format!("removed {}, the index of an older file", stale.display()));
-                }
-                removed.push(stale);
-            }
-        }
+        let Some(name) = files.name() else { return Ok(Vec::new()) };
+        let own = index.as_ref().map(|(path, _)| path.as_path());
+        let (mut removed, mut notes) = remove_indexes(files.path(), &name, own);
         if let Some(older) = index.as_ref().and_then(|(_, index)| index.name())
             && std::fs::remove_file(older).is_ok()
         {

@@ -27,5 +27,5 @@ mod sink;
 pub mod staged_parts;
 
 pub use cram_output::complete as complete_header;
-pub use files::{CompleteOutput, index_names};
+pub use files::{CompleteOutput, index_names, remove_indexes};
 pub use sink::{EncodedPart, EncoderSettings, PartEncoder, PartTarget, PartWriter, Sink};

@@ -315,7 +315,7 @@ impl Sink {
         if crai.as_ref().is_some_and(|crai| !crai.is_sorted()) {
             console.note("no index: the header says coordinate, but the records are in another order");
         }
-        let index = match (self.index.take(), self.scheme, crai.filter(cram::Crai::is_sorted)) {
+        let index = match (self.index.take(), self.scheme, crai.filter(cram::CraiBuilder::is_sorted)) {
             (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name)?),
             (_, _, Some(crai)) => {
                 Some((with_suffix(&name, ".crai"), CramOutput::write_index(&crai, &name)?))

@@ -71,10 +71,10 @@ fn names_of_other_tools_lead_to_ours() {
     let folders = folders();
     for (line, tip) in [
         ("mem ref.fa in/x.bam", "readmill align REF R1.fq R2.fq"),
-        ("fixmate in/x.bam out/x.bam", "readmill prep --fix-mates"),
+        ("fixmate in/x.bam out/x.bam", "readmill prep in.bam -o out.bam --fix-mates"),
         ("MarkDuplicates I=in/x.bam", "readmill markdup in.bam -o out.bam --metrics FILE"),
         ("sort --nr-of-threads 4 in/x.bam", "-@ N is the number of threads in all"),
-        ("sort --TMP_DIR=x in/x.bam", "-T DIR is where readmill spills"),
+        ("sort --TMP_DIR=x in/x.bam", "--temp-dir DIR is where readmill spills"),
     ] {
         let ended = run(&folders, &format!("$0 {line}"));
         assert_eq!(ended.status.code(), Some(1), "{line}");
@@ -86,6 +86,30 @@ fn names_of_other_tools_lead_to_ours() {
 fn messages(ended: &Ended) -> Vec<serde_json::Value> {
     let message = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line:?}: {e}"));
     ended.stderr.lines().map(message).collect()
+}
+
+#[test]
+fn a_wrong_command_line_is_a_message_too() {
+    let folders = folders();
+    for line in
+        ["$0 sort --log-format json --bogus", "READMILL_LOG_FORMAT=json $0 samtools view --bogus"]
+    {
+        let ended = run(&folders, line);
+        assert_eq!(ended.status.code(), Some(1), "{line}");
+        let all = messages(&ended);
+        assert!(
+            all[0]["level"] == "error" && all[0]["message"].to_string().contains("bogus"),
+            "{all:?}"
+        );
+    }
+}
+
+#[test]
+fn help_that_cannot_be_printed_is_an_error() {
+    let folders = folders();
+    for line in ["$0 --help", "$0 -V", "$0 picard SortSam --help"] {
+        run(&folders, &format!("{line} > /dev/full")).fails(3, &["standard output cannot be written"]);
+    }
 }
 
 #[test]

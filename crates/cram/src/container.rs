@@ -1,10 +1,7 @@
-//! Containers: their headers, the end-of-file container, the container of the file's header (CRAM specification 3.1,
-//! sections 6 and 7), and the .crai index: a line for each contig of each slice, compressed by gzip (section 12).
+//! Containers: their headers, the end-of-file container, and the container of the file's header (CRAM specification 3.1,
+//! sections 6 and 7).
 
-use std::io::Write;
-
-use readmill_record::{Error, Header, Result};
-use serde::{Deserialize, Serialize};
+use readmill_record::{Header, Result};
 
 use crate::block::{self, ContentType, CramBlock};
 use crate::codec::{Codecs, Method};
@@ -151,64 +148,6 @@ pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>>
     text.drain(..4);
     text.truncate(length);
     Ok(text)
-}
-
-/// The place of a contig's reads in a container of one slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// The contig; -1 for reads without one.
-    pub contig: i32,
-    /// First base (1-based), and the number of bases.
-    pub start: i64,
-    /// Bases of the reference.
-    pub span: i64,
-    /// Where the slice starts behind the container's header, and its bytes.
-    pub slice: (u64, u64),
-}
-
-/// An index under construction.
-#[derive(Default)]
-pub struct Crai {
-    lines: Vec<(Entry, u64)>,
-    unsorted: bool,
-}
-
-impl Crai {
-    /// Adds the entries of a container that starts at `offset`.
-    pub fn add(&mut self, entries: &[Entry], offset: u64) {
-        for &entry in entries {
-            if let Some((last, _)) = self.lines.last() {
-                let place = |entry: &Entry| (entry.contig as u32, entry.start);
-                self.unsorted |= place(&entry) < place(last);
-            }
-            self.lines.push((entry, offset));
-        }
-    }
-
-    /// Bytes of memory in use.
-    pub fn heap_bytes(&self) -> u64 {
-        (self.lines.capacity() * size_of::<(Entry, u64)>()) as u64
-    }
-
-    /// Whether the reads are in order.
-    pub fn is_sorted(&self) -> bool {
-        !self.unsorted
-    }
-
-    /// The bytes of the index file.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        for (Entry { contig, start, span, slice }, offset) in &self.lines {
-            let (at, size) = slice;
-            let line = writeln!(text, "{contig}\t{start}\t{span}\t{offset}\t{at}\t{size}");
-            line.map_err(|e| Error::io("making the index failed", &e))?;
-        }
-        let mut gzip = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
-        let mut bytes = vec![0; gzip.gzip_compress_bound(text.len())];
-        let n = gzip.gzip_compress(&text, &mut bytes);
-        bytes.truncate(n.map_err(|_| Error::bug("the index does not fit its bound"))?);
-        Ok(bytes)
-    }
 }
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ mod tests;
 
 pub use bases::{Cache, References, md5};
 pub use codec::Profile;
-pub use container::{ContainerHeader, Crai, EOF, Entry, ends_well, header_container};
-pub use crai::{CraiIndex, Place};
+pub use container::{ContainerHeader, EOF, ends_well, header_container};
+pub use crai::{CraiBuilder, CraiEntry, CraiIndex};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes, partition_bytes};
 pub use places::SliceScanner;

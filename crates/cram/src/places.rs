@@ -1,4 +1,4 @@
-//! The places of slices, for an index of a file that exists.
+//! Finds the index entries of the slices of a file that exists.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use readmill_record::{Batch, Error, RecordRef, Result};
 
 use crate::block::{ContentType, CramBlock};
 use crate::codec::Codecs;
-use crate::container::Entry;
+use crate::crai::CraiEntry;
 use crate::decode::{Decoder, Setup};
+use crate::encode::ContigRange;
 use crate::num::{ByteCursor, damaged};
 use crate::reader::Container;
 
@@ -42,9 +43,9 @@ impl SliceScanner {
     ///
     /// # Errors
     /// The container is damaged, or its reads are not in coordinate order.
-    pub fn entries(&mut self, container: &Container) -> Result<Vec<Entry>> {
+    pub fn entries(&mut self, container: &Container) -> Result<Vec<CraiEntry>> {
         let landmarks = &container.header.landmarks;
-        let mut reads: Option<Vec<ReadPlace>> = None;
+        let mut reads: Option<Vec<ContigRange>> = None;
         let (mut out, mut before) = (Vec::new(), 0);
         for (number, &landmark) in landmarks.iter().enumerate() {
             let next =
@@ -55,13 +56,13 @@ impl SliceScanner {
                 if reads.is_none() {
                     let mut opened = Opened::reuse(Batch::default());
                     self.decoder.open(container, &mut opened);
-                    reads = Some(places(&opened.into_batch()?)?);
+                    reads = Some(read_ranges(&opened.into_batch()?)?);
                 }
                 let reads = reads.iter().flatten().skip(before).take(head.records);
                 several(reads.copied(), slice, &mut out)?;
             } else {
                 let (start, span) = (i64::from(head.start), i64::from(head.span));
-                out.push(Entry { contig: head.contig, start, span, slice });
+                out.push(CraiEntry { contig: head.contig, start, span, container: 0, slice });
             }
             before += head.records;
         }
@@ -87,28 +88,25 @@ impl SliceScanner {
     }
 }
 
-/// Contig, first and last base (1-based) of a read.
-type ReadPlace = (i32, i64, i64);
-
-/// The places of the reads of a container.
-fn places(batch: &Batch) -> Result<Vec<ReadPlace>> {
+/// Returns the ranges of the reads of a container, each by itself.
+fn read_ranges(batch: &Batch) -> Result<Vec<ContigRange>> {
     let mut out = Vec::with_capacity(batch.len());
     for (_, record) in batch.records() {
         RecordRef::check(record.raw(), i32::MAX).map_err(damaged)?;
         let start = i64::from(record.pos()) + 1;
-        out.push((record.ref_id(), start, record.end().max(start)));
+        out.push(ContigRange { contig: record.ref_id(), start, end: record.end().max(start) });
     }
     Ok(out)
 }
 
 /// The entries of a slice of several contigs.
 fn several(
-    places: impl Iterator<Item = ReadPlace>,
+    ranges: impl Iterator<Item = ContigRange>,
     slice: (u64, u64),
-    out: &mut Vec<Entry>,
+    out: &mut Vec<CraiEntry>,
 ) -> Result<()> {
     let (from, mut last) = (out.len(), 0);
-    for (contig, start, end) in places {
+    for ContigRange { contig, start, end } in ranges {
         match out[from..].last_mut().filter(|entry| entry.contig == contig) {
             Some(_) if start < last => {
                 let what =
@@ -118,7 +116,9 @@ fn several(
                 ));
             }
             Some(entry) => entry.span = entry.span.max(end - entry.start + 1),
-            None => out.push(Entry { contig, start, span: end - start + 1, slice }),
+            None => {
+                out.push(CraiEntry { contig, start, span: end - start + 1, container: 0, slice });
+            }
         }
         last = start;
     }

@@ -42,11 +42,14 @@ pub struct Sizes {
     pub scratch: usize,
     /// The most bytes of the encodings that the compression header describes.
     pub scheme: usize,
+    /// Number of blocks.
+    pub blocks: usize,
 }
 
 impl Sizes {
     /// Adds the memory of a block.
     fn add(&mut self, block: &CramBlock<'_>) {
+        self.blocks += 1;
         self.raw = self.raw.saturating_add(block.raw_size);
         self.scratch = self.scratch.max(block.scratch());
         if block.content == ContentType::CompressionHeader {
@@ -117,8 +120,8 @@ impl Container {
     /// The most bytes in memory while it is decoded, besides its records.
     pub fn working(&self) -> usize {
         let records = self.header.records.saturating_mul(NOTES);
-        let blocks = self.bytes.len() + self.header.blocks * size_of::<ExternalBlock>();
-        let Sizes { raw, scratch, scheme } = self.sizes;
+        let blocks = self.bytes.len() + self.sizes.blocks * size_of::<ExternalBlock>();
+        let Sizes { raw, scratch, scheme, .. } = self.sizes;
         let parts = self.parts().saturating_sub(PARTS);
         [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
     }
@@ -341,8 +344,16 @@ impl Reader {
     fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
         let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
         // (In a container without records, the number of blocks is not always correct.)
-        for _ in 0..if header.records > 0 { header.blocks } else { 0 } {
-            sizes.add(&CramBlock::skip(&mut cursor, self.version)?);
+        if header.records == 0 {
+            return Ok(sizes);
+        }
+        // htsjdk does not count the headers of the container and of its slices.
+        while sizes.blocks < header.blocks || !cursor.0.is_empty() {
+            match CramBlock::skip(&mut cursor, self.version) {
+                Ok(block) => sizes.add(&block),
+                Err(error) if sizes.blocks < header.blocks => return Err(error),
+                Err(_) => break, // nothing points there
+            }
         }
         Ok(sizes)
     }

@@ -41,6 +41,7 @@ pub mod replace_dictionary;
 pub mod replace_read_group;
 pub mod select;
 pub mod subsample;
+pub mod to_read_group;
 pub mod with_tag;
 
 pub use change_flags::ChangeFlags;
@@ -66,6 +67,7 @@ pub use replace_read_group::ReplaceReadGroup;
 pub use select::Select;
 pub use spec::{Filter, FilterSpec, Filters};
 pub use subsample::Subsample;
+pub use to_read_group::ToReadGroup;
 pub use with_tag::WithTag;
 
 /// All filters and edits, in the order in which they are applied, which is that of the help.
@@ -86,6 +88,7 @@ pub const FILTERS: &[&FilterSpec] = &[
     &clean_sam::SPEC,
     &replace_dictionary::SPEC,
     &replace_read_group::SPEC,
+    &to_read_group::SPEC,
     &fix_mates::SPEC,
     &change_flags::SPEC,
     &nm_md_uq::SPEC,

@@ -43,7 +43,7 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
 - `readmill samtools markdup` is refused, since its rules are not Picard's; `--as-picard` marks by Picard's rules.
-- The results are those of the tool, but for the rows 160 to 170 of [parity](parity.md), and others that it lists for the native commands.
+- The results are those of the tool, but for the rows 158 to 170 of [parity](parity.md), and others that it lists for the native commands.
 ";
 
 /// Numbers of options by what becomes of them.

@@ -5,19 +5,20 @@ use std::collections::VecDeque;
 use readmill_record::{Error, Result};
 
 /// An option of another tool: a row of its table.
+#[derive(Clone, Copy)]
 pub struct Opt {
     /// Its names as the tool's help has them, the dashes included, with a space between them.
     pub names: &'static str,
-    /// What follows it.
+    /// The kind of value that the option takes.
     pub takes: Takes,
     /// What becomes of it.
     pub does: Does,
 }
 
-/// What follows an option.
+/// The kind of value that an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing follows.
+    /// No value.
     Nothing,
     /// A value; the last one counts, where the tool allows several.
     Value,
@@ -344,6 +345,22 @@ impl Given {
     /// The last value of an option.
     pub fn value<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next_back()
+    }
+
+    /// The option that comes last among those of these names: the place of its name.
+    pub fn last_of(&self, names: &[&str]) -> Option<usize> {
+        let place = |option: &Opt| names.iter().position(|name| option.has(name));
+        self.options.iter().rev().find_map(|(option, _)| place(option))
+    }
+
+    /// The names of the options that are given, the last of each.
+    pub fn given_names(&self) -> impl Iterator<Item = &'static str> {
+        self.options.iter().filter_map(|(option, _)| option.names().last())
+    }
+
+    /// Whether both are names of one option that is given.
+    pub fn is_name_of(&self, one: &str, other: &str) -> bool {
+        self.options.iter().any(|(option, _)| option.has(one) && option.has(other))
     }
 
     /// Whether a switch is given, or a truth is true.

@@ -53,22 +53,38 @@ pub fn standard_stream(path: &str) -> &str {
     }
 }
 
-/// A format that is asked for, and options of it.
+/// The format of the output that the options of samtools ask for, and its options.
 #[derive(Default)]
-struct Asked {
-    format: Option<String>,
-    style: Vec<String>,
-    level: Option<String>,
+pub struct OutputStyle {
+    /// The format, in lower case.
+    pub format: Option<String>,
+    /// Words behind the format in the native `-O`.
+    pub words: Vec<String>,
+    /// The compression level.
+    pub level: Option<String>,
 }
 
-impl Asked {
+impl OutputStyle {
+    /// Reads the value of `-O` and those of `--output-fmt-option`.
+    pub fn of(given: &Given, format: Option<&str>) -> Result<Self> {
+        let mut style = OutputStyle::default();
+        if let Some(text) = format {
+            let mut words = text.split(',');
+            style.format = words.next().map(str::to_ascii_lowercase);
+            words.try_for_each(|option| style.option(given, option))?;
+        }
+        let mut options = given.all("--output-fmt-option");
+        options.try_for_each(|option| style.option(given, option))?;
+        Ok(style)
+    }
+
     fn option(&mut self, given: &Given, option: &str) -> Result<()> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         match (name, value) {
             ("level", level) => self.level = Some(level.to_string()),
-            ("version", version) => self.style.push(format!("version={version}")),
-            ("no_ref", "" | "1") => self.style.push("no-ref".to_string()),
-            ("fast" | "normal" | "small" | "archive", "" | "1") => self.style.push(name.to_string()),
+            ("version", version) => self.words.push(format!("version={version}")),
+            ("no_ref", "" | "1") => self.words.push("no-ref".to_string()),
+            ("fast" | "normal" | "small" | "archive", "" | "1") => self.words.push(name.to_string()),
             ("no_ref", "0") | ("nthreads", _) => {}
             _ => {
                 return Err(given.refuse(&format!("the format option {option} is not supported")).hint(
@@ -83,7 +99,8 @@ impl Asked {
 /// Which level is written where none is asked for.
 pub const SAMTOOLS_LEVEL: &str = "6";
 
-/// Adds output, format, level and index as samtools takes them. `formats` are values of `-O`, `options` of `--output-fmt-option`.
+/// Adds output, format, level and index as samtools takes them. `format` is the value of
+/// `-O`, `level` what options beside it say.
 pub fn samtools_output(
     line: &mut Line,
     given: &Given,
@@ -91,39 +108,38 @@ pub fn samtools_output(
     format: Option<&str>,
     level: Option<&str>,
 ) -> Result<()> {
-    let mut asked = Asked { level: level.map(str::to_string), ..Asked::default() };
-    if let Some(text) = format {
-        let mut words = text.split(',');
-        asked.format = words.next().map(str::to_ascii_lowercase);
-        words.try_for_each(|option| asked.option(given, option))?;
-    }
-    let options: Vec<&str> = given.all("--output-fmt-option").collect();
-    options.into_iter().try_for_each(|option| asked.option(given, option))?;
+    let mut asked = OutputStyle::of(given, format)?;
     let (output, index) = match output.split_once("##idx##") {
         Some((output, index)) => (output, Some(index)),
         None => (output, None),
     };
     let output = standard_stream(output);
     let named = format_of_name(output);
-    if asked.format.is_none() && (!asked.style.is_empty() || named.is_none() && output != "-") {
+    if asked.format.is_none() && (!asked.words.is_empty() || named.is_none() && output != "-") {
         asked.format = Some(named.unwrap_or("bam").to_string());
     }
     let written = asked.format.as_deref().or(named).unwrap_or("bam").to_string();
     line.flag("-o", Some(output));
     if let Some(format) = asked.format {
-        let words: Vec<String> = std::iter::once(format).chain(asked.style).collect();
+        let words: Vec<String> = std::iter::once(format).chain(asked.words.drain(..)).collect();
         line.flag("-O", Some(&words.join(",")));
     }
     if written != "sam" {
         let usual = (written == "bam").then_some(SAMTOOLS_LEVEL);
-        line.flag("-l", asked.level.as_deref().or(usual));
+        line.flag("-l", asked.level.as_deref().or(level).or(usual));
     }
     if !given.has("--write-index") {
         line.add(["--no-index"]);
         return Ok(());
     }
+    line.add([index_words(given, output, &written, index)?]);
+    Ok(())
+}
+
+/// The flag for an index of this name of an output of this format; samtools writes a CSI where no name is given.
+pub fn index_words(given: &Given, output: &str, format: &str, index: Option<&str>) -> Result<String> {
     let kind = match index {
-        None if written == "cram" => "",
+        None if format == "cram" => "",
         None => "=csi",
         Some(index) if index == format!("{output}.bai") => "=bai",
         Some(index) if index == format!("{output}.csi") => "=csi",
@@ -134,8 +150,7 @@ pub fn samtools_output(
                 .hint("an index is called after its file: X.bam.bai, X.bam.csi or X.cram.crai"));
         }
     };
-    line.add([format!("--write-index{kind}")]);
-    Ok(())
+    Ok(format!("--write-index{kind}"))
 }
 
 /// The format that htslib and htsjdk take from a name.

@@ -110,9 +110,33 @@ fn lines_of_view_and_index_become_native_ones() {
     for (line, wanted) in [
         (
             "samtools view -bS -@ 2 -q 20 -o x.bam a.sam chr1",
-            "readmill view -b -q 20 -@ 3 -o x.bam a.sam chr1",
+            "readmill view -q 20 -@ 3 -o x.bam -O bam --level 6 a.sam chr1",
         ),
         ("samtools view -c -F 4 a.bam", "readmill view -c -F 4 -@ 1 a.bam"),
+        ("samtools view -b -O sam a.bam", "readmill view -@ 1 -h -O sam a.bam"),
+        ("samtools view -C -1 -o x.bam a.bam", "readmill view -@ 1 -o x.bam -O cram --level 1 a.bam"),
+        ("samtools view -h --no-header -s 3.0 a.bam", "readmill view -@ 1 -O sam a.bam"),
+        (
+            "samtools view -b -q 20 -F 4 -F 0x100 -o x.bam -U y.bam a.bam",
+            "readmill view --move-to y.bam=mapq<20||(flag&260)!=0 -@ 1 -o x.bam -O bam --level 6 a.bam",
+        ),
+        ("samtools faidx -n 0 r.fa chr1", "readmill faidx -n 0 r.fa chr1"),
+        ("samtools dict --alias r.fa -o d", "readmill dict -A -o d r.fa"),
+        ("samtools head -@ 2 -n 3 a.bam", "readmill head -n 3 a.bam"),
+        ("samtools reheader -P h.sam a.bam", "readmill reheader -P h.sam a.bam"),
+        ("samtools cat -h h.sam -b list a.bam -o x.bam", "readmill cat -h h.sam -b list -o x.bam a.bam"),
+        (
+            "samtools collate --output-fmt sam a.bam x",
+            "readmill collate -@ 1 -o x.sam -O sam --no-index a.bam",
+        ),
+        (
+            r"samtools addreplacerg -r ID:g -r SM:s -o x.bam a.bam",
+            r"readmill filter --read-group @RG\tID:g\tSM:s -@ 1 -o x.bam -l 6 --no-index a.bam",
+        ),
+        (
+            "samtools addreplacerg -m orphan_only -R g a.bam",
+            "readmill filter --orphans-to-read-group g -@ 1 -o - -O sam --no-index a.bam",
+        ),
         ("samtools index -c a.bam", "readmill index -c -@ 1 a.bam"),
     ] {
         assert_eq!(native(line), wanted, "{line}");
@@ -190,7 +214,17 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools sort --no a.bam", ["--no-PG", ""]),
         ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
         ("samtools stats a.bam chr1", ["chr1", "readmill view"]),
-        ("samtools bam2fq a.bam", ["bam2fq", "fastq"]),
+        ("samtools fasta a.bam", ["fasta", "bam2fq"]),
+        ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
+        ("samtools reheader a.bam", ["new header", ""]),
+        ("samtools depth a.bam", ["depth", "samtools itself"]),
+        ("samtools cat -@ 2 a.bam", ["no option -@", ""]),
+        ("samtools cat -", ["standard input", "readmill merge"]),
+        ("samtools view -b -U r.bam -x NM a.bam", ["-U", "--move-to"]),
+        ("samtools view -U r.sam -q 3 a.bam", ["-U", "--move-to"]),
+        ("samtools sort -m 50k a.bam", ["-m 50k", "1 MiB"]),
+        ("samtools index ref.fa", ["FASTA", "readmill faidx"]),
+        ("samtools addreplacerg -r SM:s a.bam", ["no ID", "-r ID"]),
         ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
         ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
         ("picard RevertSam I=a O=b", ["RevertSam", "readmill fastq"]),

@@ -15,7 +15,7 @@ const DEFINITION: u64 = 26;
 const HEADERS: [usize; 2] = [1 << 10, 1 << 16];
 
 /// A container: where it starts and ends, and its header.
-struct Place {
+struct ContainerBounds {
     start: u64,
     end: u64,
     header: ContainerHeader,
@@ -49,7 +49,7 @@ pub fn borders(
     mut differ: impl FnMut(Bounds) -> Result<bool>,
 ) -> Result<Vec<VirtualOffset>> {
     let (mut borders, mut wanted) = (vec![first], wanted);
-    let (mut at, mut before) = (first.offset, None::<Place>);
+    let (mut at, mut before) = (first.offset, None::<ContainerBounds>);
     let position = |offset| VirtualOffset { offset, within: 0 };
     while let (Some((&near, rest)), Some(place)) = (wanted.split_first(), container(file, at)?) {
         if place.header.is_end() {
@@ -73,7 +73,7 @@ pub fn borders(
 }
 
 /// Reads the header of the container at an offset; `None` at the end of the file.
-fn container(file: &File, offset: u64) -> Result<Option<Place>> {
+fn container(file: &File, offset: u64) -> Result<Option<ContainerBounds>> {
     let mut bytes = Vec::new();
     let mut read = Ok((ContainerHeader::default(), 0));
     for most in HEADERS {
@@ -89,5 +89,5 @@ fn container(file: &File, offset: u64) -> Result<Option<Place>> {
     }
     let (header, taken) = read.map_err(|error| error.offset(offset))?;
     let end = offset + taken as u64 + header.length as u64;
-    Ok(Some(Place { start: offset, end, header }))
+    Ok(Some(ContainerBounds { start: offset, end, header }))
 }

@@ -1,5 +1,9 @@
 //! `quickcheck`, `head`, `cat`, `reheader`, `collate`, and commands that are left out.
 
+use std::process::Command;
+
+use readmill_format::bgzf::EOF_BLOCK;
+
 use super::{raw_bam, reads, refused, stored};
 use crate::support::{ProgramRun, TestDir, arg, bam, readmill, records, split_header};
 
@@ -119,6 +123,17 @@ fn reheader_changes_the_header_alone() {
         refused(&dir, &["reheader", &header, &cut, "-o", &out], 2, &["cut"]);
         std::fs::remove_file(cut).unwrap();
     }
+    // A read of CRAM has the number of its read group.
+    let groups = "@RG\tID:g1\tSM:s\n@RG\tID:g2\tSM:s\n";
+    let (old, records) = split_header(&all);
+    let grouped = format!("{old}{groups}{}", records.replace('\n', "\tRG:Z:g1\n"));
+    let [sam, cram, swapped] = ["g.sam", "g.cram", "swapped.sam"].map(|name| arg(&dir.path(name)));
+    std::fs::write(&sam, grouped).unwrap();
+    let made = readmill(["sort", &sam, "-o", &cram, "-O", "cram,no-ref", "--no-index", "-q"]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    std::fs::write(&swapped, format!("{old}@RG\tID:g2\tSM:s\n@RG\tID:g1\tSM:s\n")).unwrap();
+    let out = arg(&dir.path("refused"));
+    refused(&dir, &["reheader", &swapped, &cram, "-o", &out], 2, &["read group g1", "same order"]);
     refused(
         &dir,
         &["reheader", "-c", "sed s/a/b/", "x.bam"],
@@ -148,4 +163,121 @@ fn what_is_left_out_is_named_with_the_way_to_do_it() {
     refused(&dir, &["depth", "-a", "in.bam"], 1, &["no depth", "samtools depth"]);
     refused(&dir, &["coverage"], 1, &["no coverage"]);
     refused(&dir, &["bedcov", "a.bed", "in.bam"], 1, &["no bedcov"]);
+}
+
+#[test]
+fn no_command_writes_over_what_it_reads() {
+    let dir = TestDir::new();
+    let reads_bam = bam(&reads(100, &[3_000], 0));
+    let fasta = ">c0\nACGTACGT\n";
+    let partial = arg(&dir.file("x.bam.partial", &reads_bam));
+    let file = arg(&dir.file("y.bam", &reads_bam));
+    let list = arg(&dir.file("list.bam.partial", format!("{file}\n")));
+    let header = arg(&dir.file("h.bam.partial", "@SQ\tSN:c0\tLN:3000\n"));
+    let reference = arg(&dir.file("r.fa", fasta));
+    assert_eq!(readmill(["faidx", &reference, "-q"]).code, Some(0));
+    let fai = arg(&dir.path("r.fa.fai"));
+    let out = |name: &str| arg(&dir.path(name));
+    let (x, l, h) = (out("x.bam"), out("list.bam"), out("h.bam"));
+    let lines: [&[&str]; 11] = [
+        &["cat", &partial, "-o", &x],
+        &["cat", &file, &file, "-o", &file],
+        &["cat", "-b", &list, "-o", &l],
+        &["cat", "-h", &header, &file, "-o", &h],
+        &["reheader", &header, &file, "-o", &h],
+        &["reheader", &file, &partial, "-o", &x],
+        &["dict", &reference, "-o", &reference],
+        &["faidx", &reference, "--fai-idx", &reference],
+        &["faidx", &reference, "c0", "-o", &reference],
+        &["faidx", &reference, "c0", "-o", &fai],
+        &["index", &file, "-o", &file],
+    ];
+    for line in lines {
+        let before: Vec<Vec<u8>> =
+            dir.names().iter().map(|name| std::fs::read(dir.path(name)).unwrap()).collect();
+        refused(&dir, line, 1, &["another name"]);
+        let after: Vec<Vec<u8>> =
+            dir.names().iter().map(|name| std::fs::read(dir.path(name)).unwrap()).collect();
+        assert!(before == after, "{line:?}: a file was changed");
+    }
+}
+
+#[test]
+fn an_old_index_does_not_outlive_its_file() {
+    let dir = TestDir::new();
+    let file = arg(&dir.file("x.bam", bam(&reads(100, &[3_000], 0))));
+    let out = dir.path("y.bam");
+    for line in [&["cat", &file, &file][..], &["reheader", &file, &file]] {
+        dir.file("y.bam.bai", "old");
+        let named = arg(&out);
+        let done = readmill(line.iter().copied().chain(["-o", &named]));
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(done.stderr.contains("y.bam.bai, the index of an older file"), "{}", done.stderr);
+        assert_eq!(dir.names(), ["x.bam", "y.bam"]);
+    }
+}
+
+#[test]
+fn an_index_elsewhere_leaves_the_one_beside_the_file() {
+    let dir = TestDir::new();
+    let old = dir.file("x.bam.bai", "old");
+    std::fs::File::open(&old).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    let file = arg(&dir.file("x.bam", bam(&reads(100, &[3_000], 0))));
+    let other = arg(&dir.path("other.csi"));
+    assert_eq!(readmill(["index", "-c", &file, "-o", &other, "-q"]).code, Some(0));
+    assert_eq!(dir.names(), ["other.csi", "x.bam", "x.bam.bai"]);
+    assert_eq!(readmill(["index", "-c", &file, "-q"]).code, Some(0));
+    assert_eq!(dir.names(), ["other.csi", "x.bam", "x.bam.csi"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_indexed_does_not_keep_the_others() {
+    let dir = TestDir::new();
+    let file = arg(&dir.file("x.bam", bam(&reads(100, &[3_000], 0))));
+    let (missing, damaged) = (arg(&dir.path("no.bam")), arg(&dir.file("damaged.bam", "hello\n")));
+    let done = readmill(["index", &missing, &damaged, &file, "-q"]);
+    assert_ne!(done.code, Some(0));
+    assert!(done.stderr.contains("no.bam") && done.stderr.contains("damaged.bam"), "{}", done.stderr);
+    assert_eq!(dir.names(), ["damaged.bam", "x.bam", "x.bam.bai"]);
+}
+
+#[test]
+fn joined_files_have_one_empty_block() {
+    let dir = TestDir::new();
+    // The records fit into the chunk of the header, and so does the end of the file.
+    let file = arg(&dir.file("x.bam", bam(&reads(3, &[3_000], 0))));
+    let done = readmill(["cat", &file, &file, &file, "-q"]);
+    let ends = done.stdout.windows(EOF_BLOCK.len()).filter(|bytes| *bytes == EOF_BLOCK);
+    assert_eq!(ends.count(), 1);
+    assert!(done.stdout.ends_with(&EOF_BLOCK));
+}
+
+#[test]
+fn quickcheck_reads_a_pipe_once() {
+    let dir = TestDir::new();
+    let whole = bam(&reads(100, &[3_000], 0));
+    let file = arg(&dir.file("x.bam", &whole));
+    let line = format!("cat {file} | {} quickcheck /dev/stdin", env!("CARGO_BIN_EXE_readmill"));
+    let done = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!((done.status.code(), &done.stderr[..]), (Some(0), &b""[..]));
+}
+
+#[test]
+fn memory_limits_small_commands() {
+    let dir = TestDir::new();
+    let header: String = (0..200_000).map(|n| format!("@SQ\tSN:contig_{n}\tLN:1000\n")).collect();
+    let file = arg(&dir.file("x.bam", bam(&header)));
+    let x = arg(&dir.path("y.bam"));
+    for line in [&["quickcheck", &file][..], &["head", &file], &["cat", &file, "-o", &x]] {
+        let done = readmill(line.iter().copied().chain(["-m", "30M"]));
+        assert_eq!(
+            done.code,
+            Some(if line[0] == "quickcheck" { 2 } else { 1 }),
+            "{line:?} {}",
+            done.stderr
+        );
+        assert!(done.stderr.contains("raise -m"), "{line:?}: {}", done.stderr);
+        let done = readmill(line.iter().copied().chain(["-m", "400M"]));
+        assert_eq!(done.code, Some(0), "{line:?}: {}", done.stderr);
+    }
 }

@@ -127,3 +127,41 @@ fn index_says_which_files_of_a_reference_it_wrote() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stderr.contains("warning: ") && done.stderr.contains("ragged.fa.fai was not written"));
 }
+
+/// A BCF file without samples: contigs with their numbers, and records as the number of a contig and a position, 0-based.
+fn bcf(contigs: &[(&str, u32)], records: &[(u32, u32)]) -> Vec<u8> {
+    let mut text = String::from("##fileformat=VCFv4.3\n##FILTER=<ID=PASS,Description=\"x\",IDX=0>\n");
+    for (name, number) in contigs {
+        text += &format!("##contig=<ID={name},length=100000,IDX={number}>\n");
+    }
+    text += "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n\0";
+    let mut bytes = [&b"BCF\x02\x02"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+    for (contig, position) in records {
+        // ID is absent, two alleles of one base, FILTER is absent.
+        let rest = [0x07, 0x17, b'A', 0x17, b'C', 0x00];
+        let fixed = [24 + rest.len() as u32, 0, *contig, *position, 1, 0x7f80_0001, 2 << 16, 0];
+        fixed.iter().for_each(|field| bytes.extend_from_slice(&field.to_le_bytes()));
+        bytes.extend_from_slice(&rest);
+    }
+    stored(&bytes, 700)
+}
+
+#[test]
+fn numbers_of_contigs_in_bcf_may_have_gaps() {
+    let dir = TestDir::new();
+    let file = dir.file("x.bcf", bcf(&[("a", 0), ("b", 2)], &[(0, 5), (0, 900), (2, 7)]));
+    let made = inflated(&index(&file, &[]));
+    // bcftools 1.24 writes an entry for each number up to the last.
+    assert_eq!(
+        made[..20],
+        [&b"CSI\x01"[..], &[14, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]].concat()
+    );
+    for (contigs, number, what) in [
+        (&[("a", 0), ("b", 2)][..], 3, "contig number 3"),
+        (&[("a", 0)], 300_000_000, "contig number 300000000"),
+        (&[("a", 0), ("b", 300_000_000)], 300_000_000, "numbers (IDX) up to 300000000"),
+    ] {
+        let file = arg(&dir.file("bad.bcf", bcf(contigs, &[(0, 5), (number, 7)])));
+        refused(&dir, &["index", &file, "-q"], 2, &[what]);
+    }
+}

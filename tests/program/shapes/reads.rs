@@ -32,6 +32,26 @@ pub const READ_SHAPES: &[CostlyInput] = &[
         ],
     },
     CostlyInput {
+        name: "names of twenty tokens and 94 qualities in CRAM 3.1",
+        make: |dir, scale| {
+            lines(dir, 90_000 / scale, |i| {
+                let random = |n: usize| (i * 151 + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                let name: Vec<String> = (0..10).map(|n| (random(n) % 97).to_string()).collect();
+                let qualities: String =
+                    (10..160).map(|n| char::from(b'!' + (random(n) % 94) as u8)).collect();
+                format!(
+                    "{}\t4\t*\t0\t0\t*\t*\t0\t0\t{}\t{qualities}",
+                    name.join(":"),
+                    "ACGTA".repeat(30)
+                )
+            });
+        },
+        commands: &[
+            "sort %in.sam -O cram,archive,no-ref -o %out.cram",
+            "sort %in.sam -O cram,version=3.1,no-ref -o %out.cram",
+        ],
+    },
+    CostlyInput {
         name: "a field of 10 million numbers",
         make: |dir, scale| {
             let field = ",1".repeat(10_000_000 / scale);

@@ -39,6 +39,7 @@ while (lines.hasNextLine()) {
 "#;
 
 /// The programs.
+#[derive(Clone)]
 pub struct Commands {
     readmill: PathBuf,
     samtools: Tool,
@@ -55,6 +56,11 @@ impl Commands {
         };
         let (samtools, newest) = (peers.samtools()?, peers.newest_samtools()?);
         Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
+    }
+
+    /// The same programs, but Picard with an htsjdk that reads CRAM 3.1.
+    pub fn reading_cram_3_1(&self, peers: &Peers) -> Result<Self> {
+        Ok(Commands { picard: peers.picard_reading_cram_3_1()?, ..self.clone() })
     }
 
     /// Finds the peers alone; readmill is not run.

@@ -10,6 +10,7 @@ mod align;
 mod bqsr;
 mod commands;
 mod corpus;
+mod cram;
 mod duplicate_marks;
 mod duplicates;
 mod filters;
@@ -116,6 +117,8 @@ enum ParityPart {
     Reports,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
+    /// CRAM in both versions and all profiles, beside samtools and htsjdk
+    Cram,
     /// Aligned reads, beside bwa mem and minibwa, and the indexes, beside bwa-mem2 and minibwa
     Align,
     /// Samples in every order
@@ -145,6 +148,10 @@ fn main() -> Result<()> {
 
     let mut ledger = Ledger::default();
     if let Some(corpus) = &args.corpus {
+        let commands = match args.cram.contains("version=3.0") {
+            true => commands,
+            false => commands.reading_cram_3_1(&peers)?,
+        };
         corpus::compare(
             &SampleDir::new(&commands, &root.join("corpus"))?,
             &corpus.canonicalize()?,
@@ -234,6 +241,11 @@ fn small(
     if args.has(ParityPart::Reports) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
         reports::compare(&dir("reports")?, pairs, ledger)?;
+    }
+    if args.has(ParityPart::Cram) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 3_000 } else { 50_000 });
+        let (root, inputs) = (root.join("cram"), (pairs, number(10, 150)));
+        cram::compare(commands, &commands.reading_cram_3_1(peers)?, &root, inputs, ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

@@ -117,6 +117,12 @@ impl Peers {
         maven::install_picard(&self.cache)
     }
 
+    /// The same Picard with htsjdk at `maven::HTSJDK`, which reads CRAM 3.1.
+    pub fn picard_reading_cram_3_1(&self) -> Result<Tool> {
+        let _installing = self.installing("picard")?;
+        maven::install_picard_with_htsjdk(&self.cache)
+    }
+
     /// GATK at `maven::GATK`, by Maven: its tools for base qualities.
     pub fn gatk(&self) -> Result<Tool> {
         let _installing = self.installing("gatk")?;

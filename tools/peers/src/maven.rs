@@ -113,7 +113,7 @@ pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     );
     let release =
         Release { name: "nextflow", shown: "Nextflow", version: NEXTFLOW, main: NEXTFLOW_MAIN };
-    let mut tool = release.install(cache, &dependency)?;
+    let mut tool = release.install(cache, &format!("nextflow-{NEXTFLOW}"), &dependency)?;
     let opened = OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED").into());
     tool.arguments.splice(0..0, opened);
     tool.arguments.splice(0..0, ["-XX:TieredStopAtLevel=1".into(), "-Xmx1g".into()]);
@@ -127,18 +127,40 @@ pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
+/// The release of htsjdk that reads CRAM 3.1; Picard at [`PICARD`] comes with 4.2.0, which does not.
+pub const HTSJDK: &str = "4.3.0";
+
 /// Picard at [`PICARD`], with all it depends on, below `cache`.
 pub fn install_picard(cache: &Path) -> Result<Tool> {
-    let dependency = format!(
+    PICARD_RELEASE.install(cache, &format!("picard-{PICARD}"), &picard_itself())
+}
+
+/// The same with htsjdk at [`HTSJDK`]: Maven takes the release that the project itself asks for.
+pub fn install_picard_with_htsjdk(cache: &Path) -> Result<Tool> {
+    let htsjdk = project_dependency("com.github.samtools", "htsjdk", HTSJDK);
+    let home = format!("picard-{PICARD}-htsjdk-{HTSJDK}");
+    let mut tool = PICARD_RELEASE.install(cache, &home, &(htsjdk + &picard_itself()))?;
+    tool.version = format!("{PICARD} with htsjdk {HTSJDK}");
+    Ok(tool)
+}
+
+const PICARD_RELEASE: Release =
+    Release { name: "picard", shown: "Picard", version: PICARD, main: PICARD_MAIN };
+
+fn picard_itself() -> String {
+    project_dependency("com.github.broadinstitute", "picard", PICARD)
+}
+
+/// A dependency of a project, with those of its own.
+fn project_dependency(group: &str, name: &str, version: &str) -> String {
+    format!(
         r#"    <dependency>
-      <groupId>com.github.broadinstitute</groupId>
-      <artifactId>picard</artifactId>
-      <version>{PICARD}</version>
+      <groupId>{group}</groupId>
+      <artifactId>{name}</artifactId>
+      <version>{version}</version>
     </dependency>
 "#
-    );
-    let release = Release { name: "picard", shown: "Picard", version: PICARD, main: PICARD_MAIN };
-    release.install(cache, &dependency)
+    )
 }
 
 /// GATK at [`GATK`] below `cache`, with what BaseRecalibrator, ApplyBQSR, GatherBQSRReports,
@@ -147,7 +169,7 @@ pub fn install_gatk(cache: &Path) -> Result<Tool> {
     let dependencies: String =
         GATK_ARCHIVES.lines().filter_map(|line| dependency(line.trim())).collect();
     let release = Release { name: "gatk", shown: "GATK", version: GATK, main: GATK_MAIN };
-    release.install(cache, &dependencies)
+    release.install(cache, &format!("gatk-{GATK}"), &dependencies)
 }
 
 /// A release of a program.
@@ -161,11 +183,11 @@ struct Release {
 }
 
 impl Release {
-    /// The program, with its dependencies as a project of Maven states them, below `cache`.
-    fn install(&self, cache: &Path, dependencies: &str) -> Result<Tool> {
+    /// The program, with its dependencies as a project of Maven states them, in the directory `home` below `cache`.
+    fn install(&self, cache: &Path, home: &str, dependencies: &str) -> Result<Tool> {
         let Release { name, shown, version, main } = *self;
         let java = on_path_or_apt("java", "openjdk-17-jre-headless")?;
-        let home = cache.join(format!("{name}-{version}"));
+        let home = cache.join(home);
         let libraries = home.join("lib");
         let jar = libraries.join(format!("{name}-{version}.jar"));
         // The stamp comes last: a directory without it is an install that was cut short, or of other dependencies.

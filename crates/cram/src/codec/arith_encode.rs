@@ -134,7 +134,7 @@ fn halve(model: &mut [u32]) {
 
 /// Encodes bytes, and keeps its memory.
 #[derive(Default)]
-pub struct Encoder {
+pub struct ArithEncoder {
     literals: Models,
     runs: Models,
     packed: Vec<u8>,
@@ -163,7 +163,7 @@ pub const STRIPED: Form = Form { flags: STRIPE };
 /// Smaller data is stored as it is.
 const LEAST: usize = 8;
 
-impl Encoder {
+impl ArithEncoder {
     /// Appends `raw` in that form, or one near it where there is nothing to pack.
     pub fn encode(&mut self, raw: &[u8], form: Form, out: &mut Vec<u8>) {
         if form.flags & STRIPE != 0 {
@@ -252,7 +252,7 @@ impl Encoder {
 /// Forms are tried on the first so many bytes.
 const SAMPLE: usize = 1 << 15;
 
-impl Encoder {
+impl ArithEncoder {
     /// Appends `raw` in the form that makes its start smallest.
     pub fn smallest(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let (start, sample) = (out.len(), &raw[..raw.len().min(SAMPLE)]);

@@ -6,6 +6,7 @@ use libdeflater::{CompressionLvl, Compressor};
 
 use super::alphabet::{Alphabet, normalise_to, put_symbols};
 use super::choice::{Chooser, Content, ContentKind};
+use super::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use super::{Method, Profile};
 
 /// Compresses blocks, one for each thread.
@@ -19,7 +20,7 @@ pub struct BlockCompressor {
     /// For each context in turn: the counts of symbols, their frequencies, and their effect on a state.
     counts: Vec<u32>,
     frequencies: Vec<u16>,
-    symbols: Vec<Symbol>,
+    symbols: Vec<RansSymbol>,
     /// The codecs of 3.1, if these are wanted.
     chooser: Option<Box<Chooser>>,
 }
@@ -130,18 +131,18 @@ impl BlockCompressor {
 
     fn order_0(&mut self, alphabet: &Alphabet, frequencies: &[u16], out: &mut Vec<u8>) {
         alphabet.put_frequencies(frequencies, out);
-        let mut table = [Symbol::default(); 256];
-        fill(frequencies, &mut table);
+        let mut table = [RansSymbol::default(); 256];
+        fill_symbols(frequencies, BITS, MOST, &mut table);
         let mut at = self.room();
         let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; 4]);
         for (i, &number) in dense.iter().enumerate().skip(dense.len() & !3).rev() {
-            table[number as usize].put(&mut states[i & 3], coded, &mut at);
+            put(&table[number as usize], &mut states[i & 3], coded, &mut at);
         }
         for four in dense.chunks_exact(4).rev() {
-            table[four[3] as usize].put(&mut states[3], coded, &mut at);
-            table[four[2] as usize].put(&mut states[2], coded, &mut at);
-            table[four[1] as usize].put(&mut states[1], coded, &mut at);
-            table[four[0] as usize].put(&mut states[0], coded, &mut at);
+            put(&table[four[3] as usize], &mut states[3], coded, &mut at);
+            put(&table[four[2] as usize], &mut states[2], coded, &mut at);
+            put(&table[four[1] as usize], &mut states[1], coded, &mut at);
+            put(&table[four[0] as usize], &mut states[0], coded, &mut at);
         }
         states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
         out.extend_from_slice(&self.coded[at..]);
@@ -190,9 +191,9 @@ impl BlockCompressor {
         };
         put_symbols(used, out, |context, out| alphabet.put_frequencies(row(context), out));
         self.symbols.clear();
-        self.symbols.resize(n * n, Symbol::default());
+        self.symbols.resize(n * n, RansSymbol::default());
         let rows = self.frequencies.chunks_exact(n).zip(self.symbols.chunks_exact_mut(n));
-        rows.for_each(|(frequencies, symbols)| fill(frequencies, symbols));
+        rows.for_each(|(frequencies, symbols)| fill_symbols(frequencies, BITS, MOST, symbols));
         let mut at = self.room();
         let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
         let (mut states, quarter) = ([LOW; 4], dense.len() / 4);
@@ -204,20 +205,20 @@ impl BlockCompressor {
         let mut last = usize::from(d[d.len() - 1]);
         for &context in d[quarter - 1..d.len() - 1].iter().rev() {
             let context = usize::from(context);
-            symbols[context * n + last].put(&mut states[3], coded, &mut at);
+            put(&symbols[context * n + last], &mut states[3], coded, &mut at);
             last = context;
         }
         let before = a[..quarter - 1].iter().zip(&b[..quarter - 1]).zip(&c[..quarter - 1]).zip(d);
         for (((&a, &b), &c), &d) in before.rev() {
             let contexts = [a, b, c, d].map(usize::from);
-            symbols[contexts[3] * n + next[3]].put(&mut states[3], coded, &mut at);
-            symbols[contexts[2] * n + next[2]].put(&mut states[2], coded, &mut at);
-            symbols[contexts[1] * n + next[1]].put(&mut states[1], coded, &mut at);
-            symbols[contexts[0] * n + next[0]].put(&mut states[0], coded, &mut at);
+            put(&symbols[contexts[3] * n + next[3]], &mut states[3], coded, &mut at);
+            put(&symbols[contexts[2] * n + next[2]], &mut states[2], coded, &mut at);
+            put(&symbols[contexts[1] * n + next[1]], &mut states[1], coded, &mut at);
+            put(&symbols[contexts[0] * n + next[0]], &mut states[0], coded, &mut at);
             next = contexts;
         }
         for j in [3, 2, 1, 0] {
-            symbols[next[j]].put(&mut states[j], coded, &mut at);
+            put(&symbols[next[j]], &mut states[j], coded, &mut at);
         }
         states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
         out.extend_from_slice(&self.coded[at..]);
@@ -242,62 +243,24 @@ const BITS: u32 = 12;
 /// The smallest value of a state.
 const LOW: u32 = 1 << 23;
 
-/// The effect of a symbol on a state, prepared so that no division is needed.
-#[derive(Clone, Copy, Default)]
-struct Symbol {
-    /// A state of at least this value writes bytes first.
-    most: u32,
-    /// The reciprocal of the frequency, and how far to shift after multiplying.
-    reciprocal: u32,
-    bias: u16,
-    complement: u16,
-    shift: u8,
-}
+/// A state of at least this times the frequency of a symbol writes bytes before the symbol.
+const MOST: u32 = LOW >> BITS << 8;
 
-impl Symbol {
-    /// The entry of a symbol whose range starts at `start` and is `frequency` wide (Giesen's reciprocals, as he
-    /// describes them for rANS: exact for states below 2^31).
-    fn new(start: u32, frequency: u32) -> Self {
-        let most = (LOW >> BITS << 8) * frequency;
-        let complement = ((1 << BITS) - frequency) as u16;
-        if frequency < 2 {
-            let bias = (start + (1 << BITS) - 1) as u16;
-            return Symbol { most, reciprocal: !0, shift: 0, bias, complement };
-        }
-        let shift = 32 - (frequency - 1).leading_zeros();
-        let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
-        Symbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
+/// Encodes a symbol into `state`; bytes go before `at`.
+#[inline(always)]
+fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
+    let mut x = *state;
+    while x >= symbol.most {
+        *at -= 1;
+        out[*at] = x as u8;
+        x >>= 8;
     }
-
-    /// Encodes the symbol into `state`; bytes go before `at`.
-    #[inline(always)]
-    pub fn put(&self, state: &mut u32, out: &mut [u8], at: &mut usize) {
-        let mut x = *state;
-        while x >= self.most {
-            *at -= 1;
-            out[*at] = x as u8;
-            x >>= 8;
-        }
-        let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
-        let more = quotient.wrapping_mul(u32::from(self.complement));
-        *state = x.wrapping_add(u32::from(self.bias)).wrapping_add(more);
-    }
+    *state = symbol.step(x);
 }
 
 /// Estimates the bytes of the counted symbols at these frequencies, and of their table.
 fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
-    let bits = |f: u16| f64::from(BITS) - f64::from(f).log2();
-    let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
-    used.map(|(&n, &f)| f64::from(n) * bits(f) / 8.0 + 2.0).sum()
-}
-
-/// Fills in the symbols of one context.
-fn fill(frequencies: &[u16], symbols: &mut [Symbol]) {
-    let mut start = 0;
-    for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
-        *symbol = Symbol::new(start, u32::from(f));
-        start += u32::from(f);
-    }
+    estimated_size(counts, frequencies, BITS, 2.0)
 }
 
 #[cfg(test)]

@@ -5,14 +5,16 @@ use std::io::Write;
 
 use libdeflater::{CompressionLvl, Compressor};
 
-use super::fqzcomp_encode::QualityRead;
-use super::names_encode::StreamCodec;
-use super::{Method, Profile, arith_encode, fqzcomp_encode, names_encode, nx16_encode};
+use super::arith_encode::ArithEncoder;
+use super::fqzcomp_encode::{self, FqzcompEncoder, QualityRead};
+use super::names_encode::{NameEncoder, StreamCodec};
+use super::nx16_encode::Nx16Encoder;
+use super::{Method, Profile};
 
 /// The data of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'a> {
-    /// What it is.
+    /// The kind of data.
     pub kind: ContentKind,
     /// Bytes of each value, if all have the same number; else 1.
     pub width: usize,
@@ -20,7 +22,7 @@ pub struct Content<'a> {
     pub reads: &'a [QualityRead],
 }
 
-/// What a block holds.
+/// The kinds of data that blocks hold, as far as the choice of codecs depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
     /// Names of reads.
@@ -52,10 +54,10 @@ const BZIP2: usize = 8 << 20;
 pub struct Chooser {
     profile: Profile,
     gzip: Compressor,
-    rans: nx16_encode::Encoder,
-    arith: arith_encode::Encoder,
-    names: names_encode::Encoder,
-    qualities: fqzcomp_encode::Encoder,
+    rans: Nx16Encoder,
+    arith: ArithEncoder,
+    names: NameEncoder,
+    qualities: FqzcompEncoder,
     other: Vec<u8>,
 }
 
@@ -66,10 +68,10 @@ impl Chooser {
         Chooser {
             profile,
             gzip: Compressor::new(level),
-            rans: nx16_encode::Encoder::new(profile == Profile::Fast),
-            arith: arith_encode::Encoder::default(),
-            names: names_encode::Encoder::default(),
-            qualities: fqzcomp_encode::Encoder::default(),
+            rans: Nx16Encoder::new(profile == Profile::Fast),
+            arith: ArithEncoder::default(),
+            names: NameEncoder::default(),
+            qualities: FqzcompEncoder::default(),
             other: Vec::new(),
         }
     }

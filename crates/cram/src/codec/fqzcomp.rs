@@ -6,7 +6,7 @@ use super::arith::{Model, RangeDecoder};
 use crate::num::{ByteCursor, damaged};
 
 /// One set of parameters.
-struct Parameters {
+struct ParameterSet {
     context: u32,
     flags: u8,
     qbits: u32,
@@ -65,7 +65,7 @@ fn table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
     Ok(values)
 }
 
-impl Parameters {
+impl ParameterSet {
     fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
         let two = cursor.take(2)?;
         let context = u32::from(u16::from_le_bytes([two[0], two[1]]));
@@ -77,7 +77,7 @@ impl Parameters {
         let qtab = if has_qtab { table(cursor, 256)? } else { (0..256).collect() };
         let ptab = if flags & PTAB != 0 { table(cursor, 1024)? } else { Vec::new() };
         let dtab = if flags & DTAB != 0 { table(cursor, 256)? } else { Vec::new() };
-        Ok(Parameters {
+        Ok(ParameterSet {
             context,
             flags,
             qbits: high(q),
@@ -106,7 +106,7 @@ struct History {
 
 impl History {
     /// Takes quality `q`, with `left` more to come; returns the context of the next.
-    fn next(&mut self, parameters: &Parameters, q: u16, left: usize) -> usize {
+    fn next(&mut self, parameters: &ParameterSet, q: u16, left: usize) -> usize {
         let mut context = parameters.context;
         let value = parameters.qtab.get(usize::from(q)).copied().unwrap_or(0);
         self.qualities = (self.qualities << parameters.qshift).wrapping_add(value);
@@ -128,14 +128,14 @@ impl History {
 }
 
 /// The parameters of a block, and the models that are not for qualities.
-struct Setup {
-    sets: Vec<Parameters>,
+struct FqzcompHeader {
+    sets: Vec<ParameterSet>,
     selectors: Option<Vec<u32>>,
     max_selector: usize,
     reversed: bool,
 }
 
-impl Setup {
+impl FqzcompHeader {
     /// Number of different qualities.
     fn symbols(&self) -> usize {
         self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
@@ -153,11 +153,11 @@ impl Setup {
             max_selector = usize::from(cursor.byte()?);
             selectors = Some(table(cursor, 256)?);
         }
-        let sets = (0..count).map(|_| Parameters::read(cursor)).collect::<Result<Vec<_>>>()?;
+        let sets = (0..count).map(|_| ParameterSet::read(cursor)).collect::<Result<Vec<_>>>()?;
         if sets.is_empty() {
             return Err(damaged("fqzcomp has no parameters"));
         }
-        Ok(Setup { sets, selectors, max_selector, reversed: flags & 4 != 0 })
+        Ok(FqzcompHeader { sets, selectors, max_selector, reversed: flags & 4 != 0 })
     }
 }
 
@@ -173,7 +173,7 @@ const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
     // Decoding reports what cannot be read.
-    let setup = cursor.uint7().and_then(|_| Setup::read(&mut cursor));
+    let setup = cursor.uint7().and_then(|_| FqzcompHeader::read(&mut cursor));
     let symbols = setup.map_or(0, |setup| setup.symbols());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
     models + size + TABLES
@@ -185,9 +185,9 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     if cursor.uint7()? as usize != size {
         return Err(damaged("a block has not the size it claims"));
     }
-    let setup = Setup::read(&mut cursor)?;
+    let setup = FqzcompHeader::read(&mut cursor)?;
     let symbols = setup.symbols();
-    let Setup { sets, selectors, max_selector, reversed } = setup;
+    let FqzcompHeader { sets, selectors, max_selector, reversed } = setup;
     let mut coder = RangeDecoder::new(cursor.0)?;
     let mut lengths = vec![Model::new(256); 4];
     let mut qualities: Vec<Option<Model>> = vec![None; CONTEXTS];

@@ -5,7 +5,7 @@ use super::arith_encode::{Models, RangeEncoder};
 use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP};
 use crate::num::put_uint7;
 
-/// What the coder needs of a read besides its qualities.
+/// The length and direction of a read whose qualities are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityRead {
     /// Number of qualities.
@@ -14,9 +14,9 @@ pub struct QualityRead {
     pub reverse: bool,
 }
 
-/// Which bits of a context come from where: 16 in all.
+/// How the 16 bits of a context are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Style {
+struct ContextLayout {
     /// Bits of the qualities before.
     qbits: u32,
     /// Bits by which each of them is shifted.
@@ -35,7 +35,7 @@ pub const MEMORY: usize = (1 << 16) * 4 * (MOST_SYMBOLS + 3);
 
 /// Encodes qualities, and keeps its memory.
 #[derive(Default)]
-pub struct Encoder {
+pub struct FqzcompEncoder {
     qualities: Models,
     /// The four bytes of lengths.
     lengths: Models,
@@ -47,7 +47,7 @@ pub struct Encoder {
 const DUPLICATE: usize = 0;
 const REVERSE: usize = 1;
 
-impl Encoder {
+impl FqzcompEncoder {
     /// Appends the qualities `raw` of `reads`; returns false, and appends nothing of use, where it cannot hold them.
     pub fn encode(&mut self, raw: &[u8], reads: &[QualityRead], out: &mut Vec<u8>) -> bool {
         let sum: usize = reads.iter().map(|read| read.length as usize).sum();
@@ -65,9 +65,9 @@ impl Encoder {
             return false;
         }
         self.turn(raw, reads, &numbers);
-        let job = Job::new(style(map.len()), reads, map, &self.turned);
-        job.head(sum, out);
-        self.code(&job, reads, out);
+        let parameters = BlockParameters::new(layout(map.len()), reads, map, &self.turned);
+        parameters.head(sum, out);
+        self.code(&parameters, reads, out);
         true
     }
 
@@ -88,9 +88,9 @@ impl Encoder {
         }
     }
 
-    fn code(&mut self, job: &Job, reads: &[QualityRead], out: &mut Vec<u8>) {
-        let Encoder { qualities, lengths, turned } = self;
-        qualities.reset(1 << 16, job.map.len() + 1);
+    fn code(&mut self, parameters: &BlockParameters, reads: &[QualityRead], out: &mut Vec<u8>) {
+        let FqzcompEncoder { qualities, lengths, turned } = self;
+        qualities.reset(1 << 16, parameters.map.len() + 1);
         qualities.reserve(turned.len());
         let mut bits = Models::default();
         lengths.reset(4, 256);
@@ -100,15 +100,15 @@ impl Encoder {
         for (number, read) in reads.iter().enumerate() {
             let length = read.length as usize;
             let own = &turned[at..at + length];
-            if number == 0 || !job.is_fixed {
+            if number == 0 || !parameters.is_fixed {
                 for (context, byte) in read.length.to_le_bytes().into_iter().enumerate() {
                     lengths.put(context, u32::from(byte), &mut coder);
                 }
             }
-            if job.turns {
+            if parameters.turns {
                 bits.put(REVERSE, u32::from(read.reverse), &mut coder);
             }
-            if job.has_duplicates {
+            if parameters.has_duplicates {
                 let same = before == length && turned[at - before..at] == *own;
                 bits.put(DUPLICATE, u32::from(same), &mut coder);
                 if same {
@@ -116,7 +116,7 @@ impl Encoder {
                     continue;
                 }
             }
-            job.read(own, qualities, &mut coder);
+            parameters.read(own, qualities, &mut coder);
             at += length;
             before = length;
         }
@@ -125,8 +125,8 @@ impl Encoder {
 }
 
 /// The parameters of a block.
-struct Job {
-    style: Style,
+struct BlockParameters {
+    layout: ContextLayout,
     is_fixed: bool,
     turns: bool,
     has_duplicates: bool,
@@ -137,19 +137,19 @@ struct Job {
     dtab: Vec<u16>,
 }
 
-/// The style for so many different qualities.
-fn style(symbols: usize) -> Style {
+/// Returns the layout for a number of different qualities.
+fn layout(symbols: usize) -> ContextLayout {
     match symbols {
-        0..=2 => Style { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
-        3..=4 => Style { qbits: 8, qshift: 2, pbits: 5, dbits: 2 },
-        5..=8 => Style { qbits: 9, qshift: 3, pbits: 5, dbits: 2 },
-        9..=16 => Style { qbits: 8, qshift: 4, pbits: 5, dbits: 2 },
-        _ => Style { qbits: 10, qshift: 5, pbits: 4, dbits: 2 },
+        0..=2 => ContextLayout { qbits: 8, qshift: 1, pbits: 5, dbits: 2 },
+        3..=4 => ContextLayout { qbits: 8, qshift: 2, pbits: 5, dbits: 2 },
+        5..=8 => ContextLayout { qbits: 9, qshift: 3, pbits: 5, dbits: 2 },
+        9..=16 => ContextLayout { qbits: 8, qshift: 4, pbits: 5, dbits: 2 },
+        _ => ContextLayout { qbits: 10, qshift: 5, pbits: 4, dbits: 2 },
     }
 }
 
-impl Job {
-    fn new(style: Style, reads: &[QualityRead], map: Vec<u8>, turned: &[u8]) -> Self {
+impl BlockParameters {
+    fn new(layout: ContextLayout, reads: &[QualityRead], map: Vec<u8>, turned: &[u8]) -> Self {
         let longest = reads.iter().map(|read| read.length).max().unwrap_or(0);
         let is_fixed = reads.iter().all(|read| read.length == longest);
         let mut same = 0;
@@ -161,11 +161,11 @@ impl Job {
             at = next;
         }
         // How many are left, in equal parts of the longest read that the table can hold.
-        let pshift = (0..10).find(|shift| longest.min(1024) >> shift <= 1 << style.pbits).unwrap_or(10);
+        let pshift = (0..10).find(|shift| longest.min(1024) >> shift <= 1 << layout.pbits).unwrap_or(10);
         let place = |value: u32, bits: u32, at: u32| (value.min((1 << bits) - 1) << at) as u16;
-        let Style { qbits, pbits, dbits, .. } = style;
-        Job {
-            style,
+        let ContextLayout { qbits, pbits, dbits, .. } = layout;
+        BlockParameters {
+            layout,
             is_fixed,
             turns: reads.iter().any(|read| read.reverse),
             has_duplicates: 20 * same > reads.len(),
@@ -177,7 +177,7 @@ impl Job {
 
     /// Appends the parameters.
     fn head(&self, size: usize, out: &mut Vec<u8>) {
-        let Style { qbits, qshift, pbits, dbits } = self.style;
+        let ContextLayout { qbits, qshift, pbits, dbits } = self.layout;
         put_uint7(out, size as u32);
         out.push(5);
         out.push(if self.turns { 4 } else { 0 });
@@ -201,7 +201,7 @@ impl Job {
     /// Encodes the qualities of one read.
     #[inline]
     fn read(&self, own: &[u8], models: &mut Models, coder: &mut RangeEncoder<'_>) {
-        let Style { qbits, qshift, .. } = self.style;
+        let ContextLayout { qbits, qshift, .. } = self.layout;
         let mask = (1u32 << qbits) - 1;
         let (mut context, mut recent, mut changes, mut before) = (0u32, 0u32, 0usize, 0u8);
         for (&q, left) in own.iter().zip((1..=own.len()).rev()) {

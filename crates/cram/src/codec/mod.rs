@@ -15,6 +15,7 @@ mod nx16;
 mod nx16_encode;
 mod pack;
 pub(super) mod rans;
+mod rans_symbol;
 #[cfg(test)]
 mod tests;
 
@@ -131,7 +132,7 @@ pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
 #[derive(Default)]
 pub struct Codecs {
     gzip: general::Gunzip,
-    rans: rans::Decoder,
+    rans: rans::Rans4x8Decoder,
 }
 
 impl Codecs {

@@ -24,7 +24,7 @@ pub(super) const MOST: usize = 128;
 
 /// The value of a token, for names that refer to it: eight bytes, because there are many of them.
 #[derive(Clone, Copy)]
-enum Token {
+enum DecodedToken {
     Nothing,
     Char(u8),
     /// Start in the output, and length.
@@ -41,7 +41,7 @@ pub fn scratch(data: &[u8], size: usize) -> usize {
     let names =
         cursor.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
     let names = (names as usize).min(size);
-    let token = size_of::<Token>() + size_of::<u8>() + 4; // itself, its type, and its value
+    let token = size_of::<DecodedToken>() + size_of::<u8>() + 4; // itself, its type, and its value
     let stream = 4 * names + size;
     token * (size + names)
         + names * (size_of::<DecodedName>() + 4)
@@ -54,17 +54,17 @@ const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
 /// The streams of one token position.
 #[derive(Clone, Default)]
-struct Position {
-    streams: [TokenStream; 13],
+struct PositionReader {
+    streams: [StreamReader; 13],
 }
 
 #[derive(Clone, Default)]
-struct TokenStream {
+struct StreamReader {
     bytes: Vec<u8>,
     at: usize,
 }
 
-impl TokenStream {
+impl StreamReader {
     fn byte(&mut self) -> Result<u8> {
         let byte = *self.bytes.get(self.at).ok_or_else(short)?;
         self.at += 1;
@@ -86,8 +86,8 @@ fn streams(
     by_arith: bool,
     size: usize,
     most: usize,
-) -> Result<Vec<Position>> {
-    let (mut positions, mut sum): (Vec<Position>, usize) = (Vec::new(), 0);
+) -> Result<Vec<PositionReader>> {
+    let (mut positions, mut sum): (Vec<PositionReader>, usize) = (Vec::new(), 0);
     while !cursor.0.is_empty() {
         let head = cursor.byte()?;
         let kind = usize::from(head & 63);
@@ -95,7 +95,7 @@ fn streams(
             return Err(damaged("there is no such token of a name"));
         }
         if head & 128 != 0 {
-            positions.push(Position::default());
+            positions.push(PositionReader::default());
             if positions.len() > MOST {
                 return Err(damaged("a name has too many tokens"));
             }
@@ -130,7 +130,7 @@ fn streams(
             return Err(too_many());
         }
         let last = positions.last_mut().ok_or_else(|| damaged("the names have no first token"))?;
-        last.streams[kind] = TokenStream { bytes, at: 0 };
+        last.streams[kind] = StreamReader { bytes, at: 0 };
     }
     Ok(positions)
 }
@@ -142,9 +142,9 @@ fn too_many() -> Error {
 
 /// Names decoded so far.
 struct NameDecoder {
-    positions: Vec<Position>,
+    positions: Vec<PositionReader>,
     /// Tokens of names; a name that repeats another has none of its own.
-    tokens: Vec<Token>,
+    tokens: Vec<DecodedToken>,
     done: Vec<DecodedName>,
 }
 
@@ -197,14 +197,14 @@ impl NameDecoder {
     }
 }
 
-impl Position {
+impl PositionReader {
     /// Decodes the next token, where the name referred to has `last`; `None` at the end of the name.
-    fn token(&mut self, last: Option<Token>, out: &mut Vec<u8>) -> Result<Option<Token>> {
+    fn token(&mut self, last: Option<DecodedToken>, out: &mut Vec<u8>) -> Result<Option<DecodedToken>> {
         let wrong = || damaged("a name differs from what there is not");
         let kind = self.streams[TYPE].byte()?;
         let stream = |kind: u8| usize::from(kind);
         let token = match kind {
-            CHAR => Token::Char(self.streams[stream(CHAR)].byte()?),
+            CHAR => DecodedToken::Char(self.streams[stream(CHAR)].byte()?),
             STRING => {
                 let strings = &mut self.streams[stream(STRING)];
                 let rest = strings.bytes.get(strings.at..).unwrap_or_default();
@@ -214,26 +214,27 @@ impl Position {
                 strings.at += length + 1;
                 return Ok(Some(token));
             }
-            DIGITS => Token::Digits(self.streams[stream(DIGITS)].number()?),
+            DIGITS => DecodedToken::Digits(self.streams[stream(DIGITS)].number()?),
             DIGITS0 => {
                 let length = self.streams[LENGTH].byte()?;
-                Token::Digits0(self.streams[stream(DIGITS0)].number()?, length)
+                DecodedToken::Digits0(self.streams[stream(DIGITS0)].number()?, length)
             }
             DELTA => match last.ok_or_else(wrong)? {
-                Token::Digits(n) => {
-                    Token::Digits(n.wrapping_add(self.streams[stream(DELTA)].byte()?.into()))
+                DecodedToken::Digits(n) => {
+                    DecodedToken::Digits(n.wrapping_add(self.streams[stream(DELTA)].byte()?.into()))
                 }
                 _ => return Err(wrong()),
             },
             DELTA0 => match last.ok_or_else(wrong)? {
-                Token::Digits0(n, length) => {
-                    Token::Digits0(n.wrapping_add(self.streams[stream(DELTA0)].byte()?.into()), length)
-                }
+                DecodedToken::Digits0(n, length) => DecodedToken::Digits0(
+                    n.wrapping_add(self.streams[stream(DELTA0)].byte()?.into()),
+                    length,
+                ),
                 _ => return Err(wrong()),
             },
             MATCH => match last.ok_or_else(wrong)? {
-                Token::Nothing => return Err(wrong()),
-                Token::String(from, length) => {
+                DecodedToken::Nothing => return Err(wrong()),
+                DecodedToken::String(from, length) => {
                     let (from, length) = (from as usize, usize::from(length));
                     let token = string(out.len(), length)?;
                     out.extend_from_within(from..from + length);
@@ -241,23 +242,23 @@ impl Position {
                 }
                 other => other,
             },
-            NOP => Token::Nothing,
+            NOP => DecodedToken::Nothing,
             _ => return Ok(None),
         };
         match token {
-            Token::Char(c) => out.push(c),
-            Token::Digits(n) => put_number(n, 1, out),
-            Token::Digits0(n, length) => put_number(n, usize::from(length), out),
-            Token::Nothing | Token::String(..) => {}
+            DecodedToken::Char(c) => out.push(c),
+            DecodedToken::Digits(n) => put_number(n, 1, out),
+            DecodedToken::Digits0(n, length) => put_number(n, usize::from(length), out),
+            DecodedToken::Nothing | DecodedToken::String(..) => {}
         }
         Ok(Some(token))
     }
 }
 
 /// A string of `length` bytes that begins at `start`.
-fn string(start: usize, length: usize) -> Result<Token> {
+fn string(start: usize, length: usize) -> Result<DecodedToken> {
     let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
-    token.map(|(start, length)| Token::String(start, length)).ok_or_else(too_many)
+    token.map(|(start, length)| DecodedToken::String(start, length)).ok_or_else(too_many)
 }
 
 /// Appends a number, with leading zeros up to `length` digits.

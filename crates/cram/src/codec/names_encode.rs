@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use super::arith_encode::ArithEncoder;
 use super::names::{CHAR, DELTA, DELTA0, DIGITS, DIGITS0, DUPLICATE, LENGTH, MATCH, MOST, STRING, TYPE};
-use super::{arith_encode, nx16_encode};
+use super::nx16_encode::Nx16Encoder;
 use crate::num::put_uint7;
 
 /// A name that differs from another.
@@ -36,16 +37,16 @@ struct Growth {
     all: u32,
 }
 
-/// The streams of one place in names.
+/// The streams of all tokens at one position of names.
 #[derive(Default)]
-struct Position {
+struct TokenStreams {
     streams: [Vec<u8>; KINDS],
     growth: Growth,
 }
 
 /// The tokens of a name.
 #[derive(Clone, Copy)]
-struct Name {
+struct TokenizedName {
     first: u32,
     n: u32,
     /// How many names before is the one that it repeats or is compared with.
@@ -56,7 +57,7 @@ struct Name {
     texts: u32,
 }
 
-impl Name {
+impl TokenizedName {
     fn tokens(self) -> Range<usize> {
         self.first as usize..(self.first + self.n) as usize
     }
@@ -67,12 +68,12 @@ const MOST_TEXTS: usize = 16;
 
 /// Encodes names, and keeps its memory.
 #[derive(Default)]
-pub struct Encoder {
+pub struct NameEncoder {
     tokens: Vec<Token>,
-    names: Vec<Name>,
+    names: Vec<TokenizedName>,
     /// The last name of each kind of texts.
     last: Vec<(u32, usize)>,
-    positions: Vec<Position>,
+    positions: Vec<TokenStreams>,
     slots: Vec<u32>,
     starts: Vec<(u32, u32)>,
 }
@@ -80,12 +81,12 @@ pub struct Encoder {
 /// Compresses the streams.
 pub enum StreamCodec<'a> {
     /// By rANS.
-    Rans(&'a mut nx16_encode::Encoder),
+    Rans(&'a mut Nx16Encoder),
     /// By the arithmetic coder where that is smaller.
-    Arith(&'a mut arith_encode::Encoder),
+    Arith(&'a mut ArithEncoder),
 }
 
-impl Encoder {
+impl NameEncoder {
     /// Appends `raw`, names that end in a zero each; returns false where there are none, the last has no end, or they
     /// have more than so many tokens.
     pub fn encode(
@@ -127,10 +128,10 @@ impl Encoder {
                 }
                 let texts = tokens(&raw[start..end], start, &mut self.tokens);
                 let n = (self.tokens.len() - first) as u32;
-                Name { first: first as u32, n, distance: 0, is_repeated: false, texts }
+                TokenizedName { first: first as u32, n, distance: 0, is_repeated: false, texts }
             } else {
                 let other = self.names[self.names.len() - distance];
-                Name { distance: distance as u32, is_repeated: true, ..other }
+                TokenizedName { distance: distance as u32, is_repeated: true, ..other }
             };
             let like = self.like(name.texts);
             if !name.is_repeated {
@@ -184,7 +185,7 @@ impl Encoder {
     /// Fills the streams.
     fn fill(&mut self, raw: &[u8]) {
         let places = 1 + self.names.iter().map(|name| name.n as usize).max().unwrap_or(0) + 1;
-        self.positions.resize_with(places.max(self.positions.len()), Position::default);
+        self.positions.resize_with(places.max(self.positions.len()), TokenStreams::default);
         self.positions.truncate(places);
         for position in &mut self.positions {
             position.streams.iter_mut().for_each(Vec::clear);
@@ -276,7 +277,7 @@ impl StreamCodec<'_> {
     }
 }
 
-impl Position {
+impl TokenStreams {
     /// Whether the first name has a token here, with a value, and all others have the same: then types are not stored.
     fn implies_types(&self) -> bool {
         let Some((&first, others)) = self.streams[TYPE].split_first() else { return false };

@@ -3,7 +3,7 @@
 
 mod orders;
 
-pub use orders::Encoder;
+pub use orders::Nx16Encoder;
 use orders::{BITS, cost};
 
 use super::alphabet::{Alphabet, normalise_to};
@@ -22,7 +22,7 @@ const LEAST: usize = 16;
 /// Most symbols that are packed.
 const MOST_PACKED: usize = 16;
 
-/// What the counts of some bytes say.
+/// The sizes to expect of bytes, by the counts of their symbols and pairs.
 struct Estimate {
     /// Bytes of order 0 and 1.
     costs: [f64; 2],
@@ -35,7 +35,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// Nothing was counted.
+    /// The estimate of bytes that were not counted.
     const NONE: Estimate =
         Estimate { costs: [f64::INFINITY; 2], bits: None, repeats: 0, repeating: [false; 256] };
 
@@ -52,10 +52,10 @@ struct Shape {
     order: u8,
 }
 
-impl Encoder {
+impl Nx16Encoder {
     /// An encoder that saves time where it is to be `quick`.
     pub fn new(quick: bool) -> Self {
-        Encoder { quick, ..Encoder::default() }
+        Nx16Encoder { quick, ..Nx16Encoder::default() }
     }
 
     /// Appends `raw` in the form that is smallest by an estimate; in stripes of `width` bytes where that is smaller yet.

@@ -32,7 +32,7 @@ pub const TABLES: usize = 257 * size_of::<Table>();
 
 /// One thread's tables, which are large.
 #[derive(Default)]
-pub struct Decoder {
+pub struct Rans4x8Decoder {
     tables: Vec<Table>,
 }
 
@@ -101,7 +101,7 @@ fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
     entry as u8
 }
 
-impl Decoder {
+impl Rans4x8Decoder {
     /// Decodes `size` bytes into `out`, which is empty.
     pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut cursor = ByteCursor(data);

@@ -1,8 +1,10 @@
 //! Each encoder of 3.1 against its decoder.
 
+use super::arith_encode::ArithEncoder;
 use super::choice::Chooser;
-use super::fqzcomp_encode::QualityRead;
-use super::names_encode::StreamCodec;
+use super::fqzcomp_encode::{FqzcompEncoder, QualityRead};
+use super::names_encode::{NameEncoder, StreamCodec};
+use super::nx16_encode::Nx16Encoder;
 use super::*;
 
 /// Numbers that look random, the same in each run.
@@ -89,7 +91,7 @@ fn inputs() -> Vec<Vec<u8>> {
 
 #[test]
 fn rans_nx16_comes_back() {
-    let (mut encoder, mut out) = (nx16_encode::Encoder::default(), Vec::new());
+    let (mut encoder, mut out) = (Nx16Encoder::default(), Vec::new());
     let (mut flags, mut back) = ([false; 256], Vec::new());
     for raw in inputs() {
         for width in [1, 2, 4, 8] {
@@ -110,7 +112,7 @@ fn rans_nx16_comes_back() {
 
 #[test]
 fn the_arithmetic_coder_comes_back() {
-    let (mut encoder, mut out) = (arith_encode::Encoder::default(), Vec::new());
+    let (mut encoder, mut out) = (ArithEncoder::default(), Vec::new());
     let mut back = Vec::new();
     for raw in inputs().into_iter().filter(|raw| raw.len() < 5000 || raw.len() == 65_537) {
         for form in arith_encode::FORMS.into_iter().chain([arith_encode::STRIPED]) {
@@ -158,7 +160,7 @@ fn qualities(
 #[test]
 fn fqzcomp_comes_back() {
     let mut random = Random(5);
-    let (mut encoder, mut out) = (fqzcomp_encode::Encoder::default(), Vec::new());
+    let (mut encoder, mut out) = (FqzcompEncoder::default(), Vec::new());
     for symbols in [1, 2, 3, 4, 5, 8, 9, 16, 17, 41, 94] {
         for (reads, length) in [(1, 1), (1, 200), (3, 1), (40, 100), (500, 151), (3, 5000)] {
             let (raw, mut list) = qualities(&mut random, reads, length, symbols);
@@ -189,8 +191,8 @@ fn fqzcomp_comes_back() {
 
 fn names_come_back(names: &[Vec<u8>]) {
     let raw: Vec<u8> = names.iter().flat_map(|name| name.iter().copied().chain([0])).collect();
-    let (mut encoder, mut out) = (names_encode::Encoder::default(), Vec::new());
-    let (mut rans, mut arith) = (nx16_encode::Encoder::default(), arith_encode::Encoder::default());
+    let (mut encoder, mut out) = (NameEncoder::default(), Vec::new());
+    let (mut rans, mut arith) = (Nx16Encoder::default(), ArithEncoder::default());
     for by_arith in [false, true] {
         out.clear();
         let codec = if by_arith { StreamCodec::Arith(&mut arith) } else { StreamCodec::Rans(&mut rans) };

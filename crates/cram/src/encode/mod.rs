@@ -21,8 +21,10 @@ use crate::Version;
 use crate::bases::{Bases, References};
 use crate::block::{self, ContentType};
 use crate::codec::{BlockCompressor, Chooser, Method, Profile};
-use crate::container::{ContainerHeader, Entry, long};
+use crate::container::{ContainerHeader, long};
+use crate::crai::CraiEntry;
 use crate::num::put_itf8;
+pub(crate) use record::ContigRange;
 use series::{Columns, cannot_hold};
 
 /// Contigs with fewer records share a container with the next.
@@ -105,7 +107,7 @@ struct Hole {
     slice: Range<usize>,
     slice_counter: usize,
     records: u64,
-    entries: Vec<Entry>,
+    entries: Vec<CraiEntry>,
 }
 
 /// Data about encoded containers, besides their bytes.
@@ -132,7 +134,7 @@ impl Encoded {
     }
 
     /// The entries of the index, each with the start of its container in the bytes.
-    pub fn entries(&self) -> impl Iterator<Item = (u64, &[Entry])> {
+    pub fn entries(&self) -> impl Iterator<Item = (u64, &[CraiEntry])> {
         self.holes.iter().map(|hole| (hole.start as u64, &hole.entries[..]))
     }
 }
@@ -245,8 +247,8 @@ impl Encoder {
         let ids = self.columns.blocks(&mut self.compressor, &mut self.blocks)?;
         let count = ids.len() + 1; // the core block, which is empty
         let (mut start, mut span) = (0, 0);
-        if let (true, Some(place)) = (contig >= 0, found.places.first()) {
-            (start, span) = (place.start, place.end - place.start + 1);
+        if let (true, Some(range)) = (contig >= 0, found.ranges.first()) {
+            (start, span) = (range.start, range.end - range.start + 1);
         }
         let md5 = self.md5(contig, start, span)?;
         let first = out.len();
@@ -296,14 +298,10 @@ impl Encoder {
         out.extend_from_slice(&self.blocks);
         self.body = body;
         let slice = (landmark as u64, (length - landmark) as u64);
-        let entries = found.places.iter().map(|place| {
-            let span = if place.contig < 0 { 0 } else { (place.end - place.start + 1).max(1) };
-            Entry {
-                contig: place.contig,
-                start: if place.contig < 0 { 0 } else { place.start },
-                span,
-                slice,
-            }
+        let entries = found.ranges.iter().map(|range| {
+            let span = if range.contig < 0 { 0 } else { (range.end - range.start + 1).max(1) };
+            let start = if range.contig < 0 { 0 } else { range.start };
+            CraiEntry { contig: range.contig, start, span, container: 0, slice }
         });
         Ok(Hole {
             start: first,

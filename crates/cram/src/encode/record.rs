@@ -15,15 +15,18 @@ use crate::scheme::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES,
 /// The range of a contig that records cover (1-based, both ends included).
 #[derive(Clone, Copy, Debug)]
 pub struct ContigRange {
+    /// The contig; -1 without one.
     pub contig: i32,
+    /// First base.
     pub start: i64,
+    /// Last base.
     pub end: i64,
 }
 
 /// Summary of the records of a container.
 pub struct EncodedSummary {
     /// The ranges they cover, contig by contig.
-    pub places: Vec<ContigRange>,
+    pub ranges: Vec<ContigRange>,
     /// Bases of all.
     pub bases: i64,
 }
@@ -52,7 +55,7 @@ impl RecordEncoder {
         columns: &mut Columns,
     ) -> Result<EncodedSummary> {
         let list: Vec<RecordRef<'a>> = all.collect();
-        let mut found = EncodedSummary { places: Vec::new(), bases: 0 };
+        let mut found = EncodedSummary { ranges: Vec::new(), bases: 0 };
         self.pair(&list);
         let mut last = found_start(&list);
         let mut stored = Stored::default();
@@ -203,14 +206,14 @@ impl EncodedSummary {
     fn note(&mut self, record: RecordRef<'_>, end: i64) {
         self.bases += record.l_seq() as i64;
         let (contig, start) = (record.ref_id(), i64::from(record.pos()) + 1);
-        let known = self.places.iter().rposition(|place| place.contig == contig);
-        let at = known.unwrap_or(self.places.len());
-        if at == self.places.len() {
-            self.places.push(ContigRange { contig, start, end });
+        let known = self.ranges.iter().rposition(|range| range.contig == contig);
+        let at = known.unwrap_or(self.ranges.len());
+        if at == self.ranges.len() {
+            self.ranges.push(ContigRange { contig, start, end });
         }
-        let place = &mut self.places[at];
-        place.start = place.start.min(start);
-        place.end = place.end.max(end);
+        let range = &mut self.ranges[at];
+        range.start = range.start.min(start);
+        range.end = range.end.max(end);
     }
 }
 

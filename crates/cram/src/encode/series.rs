@@ -257,7 +257,7 @@ fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
-/// What a series holds.
+/// Returns the kind of data in a series.
 fn kind_of(series: usize) -> ContentKind {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);

@@ -16,6 +16,10 @@ const BEFORE_TEXT: usize = 9;
 /// Bytes of a record that are read: the lengths of its parts, contig, position, length.
 const FIXED: usize = 20;
 
+/// The most numbers of contigs that no contig of the header has: a filter may have removed the contigs from the header, and kept
+/// the numbers of the others.
+const MOST_GAPS: usize = 1 << 22;
+
 /// The length of contigs where the header tells none.
 const LONGEST: u64 = (1 << 31) - 1;
 
@@ -29,12 +33,14 @@ pub struct BcfIndexer {
     /// The place of that record.
     pending: Option<Interval>,
     entries: Option<Entries>,
+    /// Numbers of contigs are below this.
+    contigs: usize,
 }
 
 impl BcfIndexer {
     /// An indexer for bins of 2^`min_shift` bases.
     pub fn new(min_shift: u8) -> Self {
-        BcfIndexer { min_shift, partial: Vec::new(), skip: 0, pending: None, entries: None }
+        BcfIndexer { min_shift, partial: Vec::new(), skip: 0, pending: None, entries: None, contigs: 0 }
     }
 
     /// The length of the header in `partial`; `None` if its end has not come yet.
@@ -51,9 +57,17 @@ impl BcfIndexer {
         }
         let text = &self.partial[BEFORE_TEXT..length];
         let lines = text.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"##contig"));
-        let (n_ref, longest) = lines.fold((0, 0), |(n, longest), line| {
-            (n + 1, longest.max(Preset::Vcf.contig_length(line).unwrap_or(0)))
-        });
+        let (mut n_ref, mut longest) = (0, 0);
+        for line in lines {
+            longest = longest.max(Preset::Vcf.contig_length(line).unwrap_or(0));
+            self.contigs = self.contigs.max(number_of(line).unwrap_or(n_ref) + 1);
+            n_ref += 1;
+        }
+        if self.contigs > n_ref + MOST_GAPS {
+            let what =
+                format!("the header has {n_ref} contigs, with numbers (IDX) up to {}", self.contigs - 1);
+            return Err(Error::input(what).hint("write the file again: bcftools view -Ob"));
+        }
         let longest = if longest == 0 { LONGEST } else { longest };
         let scheme = Scheme::csi_of(self.min_shift, 0, longest)?;
         self.entries = Some(Entries::new(scheme, n_ref, start));
@@ -61,13 +75,18 @@ impl BcfIndexer {
     }
 
     /// The place of the record that begins at `bytes`, and its length.
-    fn record(bytes: &[u8; FIXED]) -> Result<(Interval, usize)> {
+    fn record(bytes: &[u8; FIXED], contigs: usize) -> Result<(Interval, usize)> {
         let field =
             |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
         let (ref_id, start) = (contig.cast_signed(), i64::from(start.cast_signed()));
         if shared < 24 || ref_id < 0 || start < -1 || length.cast_signed() < 0 {
             return Err(Error::input("the record is damaged").hint("get the file again"));
+        }
+        if contig as usize >= contigs {
+            let what =
+                format!("the record lies on contig number {contig}, which the header does not have");
+            return Err(Error::input(what).hint("the file is damaged: get it again"));
         }
         let end = (start + i64::from(length)).max(1);
         let interval = Interval { ref_id, start: start.max(0), end, is_unmapped: false };
@@ -102,7 +121,8 @@ impl Indexer for BcfIndexer {
             self.partial.extend_from_slice(&bytes[at..at + more]);
             at += more;
             let Some(fixed) = self.partial.first_chunk::<FIXED>() else { break };
-            let (place, size) = Self::record(fixed).map_err(|e| e.record(entries.records))?;
+            let (place, size) =
+                Self::record(fixed, self.contigs).map_err(|e| e.record(entries.records))?;
             self.partial.clear();
             (self.pending, self.skip) = (Some(place), size - FIXED);
         }
@@ -120,7 +140,16 @@ impl Indexer for BcfIndexer {
             let what = "the file ends inside a record or its header";
             return Err(Error::input(what).hint("it is truncated: get it again"));
         }
-        let entries = self.entries.ok_or_else(|| Error::input("the file ends inside its header"))?;
+        let mut entries = self.entries.ok_or_else(|| Error::input("the file ends inside its header"))?;
+        entries.builder.extend_references();
         Ok((entries.builder, entries.scheme, entries.records))
     }
+}
+
+/// The number that a contig's line of the header gives it.
+fn number_of(line: &[u8]) -> Option<usize> {
+    let at = memchr::memmem::rfind(line, b"IDX=")?;
+    let digits = &line[at + 4..];
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
 }

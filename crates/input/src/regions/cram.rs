@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use readmill_cram::{CraiIndex, Place, Reader};
+use readmill_cram::{CraiEntry, CraiIndex, Reader};
 use readmill_format::file_slice::FileSlice;
 use readmill_format::region::Region;
 use readmill_record::{Error, Header, Limit, Result, make_room};
@@ -16,10 +16,14 @@ use crate::selection::Selection;
 /// Ledger name of the list of containers.
 const CONTAINERS: &str = "containers of regions";
 
-/// A container to read, and the number of the selection of its reads.
+/// A container to read.
 #[derive(Clone, Copy)]
-struct ContainerRead {
-    place: Place,
+struct RegionContainer {
+    /// Where it starts in the file.
+    offset: u64,
+    /// Its contig as the index has it.
+    contig: i32,
+    /// The number of the selection of its reads.
     selection: u32,
 }
 
@@ -27,7 +31,7 @@ struct ContainerRead {
 pub struct CramRegions {
     file: Arc<File>,
     reader: Reader,
-    reads: std::vec::IntoIter<ContainerRead>,
+    containers: std::vec::IntoIter<RegionContainer>,
     selections: Vec<Arc<Selection>>,
     bytes: u64,
     _regions: Regions,
@@ -50,17 +54,22 @@ impl CramRegions {
         let contigs = header.references().len();
         let index = CraiIndex::open(input.index, meta.len(), contigs, &options.ledger)?;
         let mut charge = options.ledger.empty(CONTAINERS);
-        let (mut reads, mut selections) = (Vec::new(), Vec::new());
+        let (mut containers, mut selections) = (Vec::new(), Vec::new());
         let n_ref = header.n_ref();
-        let places = |region: &Region| match region {
+        let entries = |region: &Region| match region {
             Region::Part(part) => index.containers(Some(part)),
             Region::Unplaced | Region::All => index.containers(None),
         };
         for region in &regions.list {
-            let places = places(region);
-            make_room(&mut reads, places.len(), &mut charge)?;
+            let entries = entries(region);
+            make_room(&mut containers, entries.len(), &mut charge)?;
             let selection = if regions.each_once { 0 } else { selections.len() as u32 };
-            reads.extend(places.into_iter().map(|place| ContainerRead { place, selection }));
+            let container = |entry: CraiEntry| RegionContainer {
+                offset: entry.container,
+                contig: entry.contig,
+                selection,
+            };
+            containers.extend(entries.into_iter().map(container));
             if !regions.each_once {
                 let parts = match region {
                     Region::Part(part) => vec![*part],
@@ -72,8 +81,8 @@ impl CramRegions {
             }
         }
         if regions.each_once {
-            reads.sort_by_key(|read| read.place);
-            reads.dedup_by_key(|read| read.place.offset);
+            containers.sort_by_key(|it| (it.offset, it.contig));
+            containers.dedup_by_key(|it| it.offset);
             let mut parts = Vec::new();
             make_room(&mut parts, regions.list.len(), &mut charge)?;
             parts.extend(regions.parts().copied());
@@ -84,11 +93,11 @@ impl CramRegions {
             Region::Part(part) => index.bytes(Some(part)),
             Region::Unplaced | Region::All => index.bytes(None),
         });
-        let (reads, file) = (reads.into_iter(), Arc::clone(&input.file));
+        let (containers, file) = (containers.into_iter(), Arc::clone(&input.file));
         Ok(Ok(CramRegions {
             file,
             reader,
-            reads,
+            containers,
             selections,
             bytes,
             _regions: regions,
@@ -108,8 +117,9 @@ impl CramRegions {
 
     /// Takes the next container, reusing the memory of `reuse`; `None` behind the last one.
     pub fn claim(&mut self, reuse: Vec<u8>) -> Result<Option<Claim>> {
-        let Some(ContainerRead { place, selection }) = self.reads.next() else { return Ok(None) };
-        let Place { offset, contig } = place;
+        let Some(RegionContainer { offset, contig, selection }) = self.containers.next() else {
+            return Ok(None);
+        };
         self.reader.go_to(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);
         let container = self.reader.claim(reuse).map_err(|error| error.offset(offset))?;
         let container = container.filter(|container| {

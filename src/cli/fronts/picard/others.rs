@@ -125,7 +125,7 @@ fn create_sequence_dictionary(given: &Given) -> Result<Line> {
     let stem = Path::new(reference.strip_suffix(".gz").unwrap_or(reference));
     let own = || stem.with_extension("dict").display().to_string();
     let output = given.value("--OUTPUT").map_or_else(own, str::to_string);
-    let mut line = Line::new("dict");
+    let mut line = Line::new("dict --as-picard");
     line.add(given.native_words()).flag("-o", Some(&output)).operands([reference]);
     Ok(line)
 }

@@ -1,8 +1,11 @@
 //! The front of samtools.
 
+mod files;
+mod read_groups;
 mod records;
 mod reports;
 mod shared;
+mod view;
 
 use super::tool::{Before, Command, Tool};
 
@@ -16,19 +19,24 @@ pub const TOOL: Tool = Tool {
 
 const COMMANDS: &[Command] = &[
     records::SORT,
-    records::VIEW,
+    view::VIEW,
     records::MARKDUP,
     records::FIXMATE,
     records::MERGE,
     records::COLLATE,
     records::CAT,
-    records::ADDREPLACERG,
+    read_groups::ADDREPLACERG,
     reports::INDEX,
     reports::FLAGSTAT,
     reports::STATS,
     reports::IDXSTATS,
     reports::FASTQ,
+    reports::BAM2FQ,
     reports::QUICKCHECK,
+    files::FAIDX,
+    files::DICT,
+    files::HEAD,
+    files::REHEADER,
     reports::DEPTH,
     reports::COVERAGE,
 ];

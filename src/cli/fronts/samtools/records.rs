@@ -6,14 +6,17 @@ use readmill::plan::parse_size;
 use readmill_record::{Error, Result};
 
 use super::super::grammar::{Given, Opt, Takes, read_lines};
-use super::super::line::{Line, samtools_output, threads_in_all};
+use super::super::line::{Line, samtools_output, standard_stream, threads_in_all};
 use super::super::tool::Command;
 use super::shared::{
-    INPUT, INPUT_FORMAT, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
+    INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, command, one_input,
 };
 
 /// Less memory than this is not asked for, whatever `samtools sort -m` says of each thread.
 const LEAST_SORT_MEMORY: u64 = 512 << 20;
+
+/// The least that `samtools sort -m` takes.
+const LEAST_OF_A_THREAD: u64 = 1 << 20;
 
 pub const SORT: Command = command(
     "sort",
@@ -48,8 +51,13 @@ fn sort(given: &Given) -> Result<Line> {
     let threads = threads_in_all(given)?;
     line.flag("-@", Some(&threads));
     if let Some(each) = given.value("-m") {
-        let each = parse_size(each).map_err(|why| given.refuse(&format!("-m {each}: {why}")))?;
-        let all = each.saturating_mul(threads.parse().unwrap_or(1)).max(LEAST_SORT_MEMORY);
+        let size = parse_size(each).map_err(|why| given.refuse(&format!("-m {each}: {why}")))?;
+        if size < LEAST_OF_A_THREAD {
+            return Err(
+                given.refuse(&format!("-m {each} is less than 1 MiB, the least that samtools takes"))
+            );
+        }
+        let all = size.saturating_mul(threads.parse().unwrap_or(1)).max(LEAST_SORT_MEMORY);
         line.flag("-m", Some(&format!("{}M", all >> 20)));
     }
     line.flag("-T", given.value("-T").map(directory_of));
@@ -69,90 +77,6 @@ fn directory_of(prefix: &str) -> &str {
         Some((directory, _)) => directory,
         None => ".",
     }
-}
-
-pub const VIEW: Command =
-    command("view", &[VIEW_OPTIONS, NO_PG, OUTPUT, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT], view);
-
-const NO_VIEW: &str = "no native command does this";
-
-#[rustfmt::skip] // a row is a line
-const VIEW_OPTIONS: &[Opt] = &[
-    Opt::native("-b --bam", Takes::Nothing, "-b"),
-    Opt::native("-C --cram", Takes::Nothing, "-C"),
-    Opt::native("-1 --fast", Takes::Nothing, "-1"),
-    Opt::native("-u --uncompressed", Takes::Nothing, "-u"),
-    Opt::native("-h --with-header", Takes::Nothing, "-h"),
-    Opt::native("-H --header-only", Takes::Nothing, "-H"),
-    Opt::harmless("--no-header", Takes::Nothing, "it is the default, and -h overrides it"),
-    Opt::native("-c --count", Takes::Nothing, "-c"),
-    Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "readmill view -c counts the kept ones"),
-    Opt::built("-o --output", Takes::Value, "-o"),
-    Opt::refused("-U --unoutput --output-unselected", Takes::Value, "writes dropped reads to a file", "--move-to FILE=EXPRESSION of readmill view"),
-    Opt::refused("-p --unmap", Takes::Nothing, "unmaps reads instead of dropping them", NO_VIEW),
-    Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", NO_VIEW),
-    Opt::refused("-t --fai-reference", Takes::Value, "makes the header of a list of sequences", "give SAM text its header"),
-    Opt::native("-M --use-index", Takes::Nothing, "-M"),
-    Opt::native("--region-file --regions-file", Takes::Value, "-M -L"),
-    Opt::native("-X --customized-index", Takes::Nothing, "-X"),
-    Opt::native("-L --target-file --targets-file", Takes::Value, "-L"),
-    Opt::native("-N --qname-file", Takes::Value, "-N"),
-    Opt::native("-r --read-group", Takes::Values, "-r"),
-    Opt::native("-R --read-group-file", Takes::Value, "-R"),
-    Opt::native("-n --exclude-no-read_group", Takes::Nothing, "-n"),
-    Opt::native("-d --tag", Takes::Values, "-d"),
-    Opt::native("-D --tag-file", Takes::Values, "-D"),
-    Opt::native("-q --min-MQ", Takes::Value, "-q"),
-    Opt::native("-l --library", Takes::Value, "-l"),
-    Opt::native("-m --min-qlen", Takes::Value, "-m"),
-    Opt::native("-e --expr", Takes::Value, "-e"),
-    Opt::native("-f --require-flags", Takes::Values, "-f"),
-    Opt::native("-F --excl-flags --exclude-flags", Takes::Values, "-F"),
-    Opt::native("--rf --incl-flags --include-flags", Takes::Values, "--rf"),
-    Opt::native("-G", Takes::Values, "-G"),
-    Opt::built("--subsample", Takes::Value, "--subsample; 1 and more keep all reads"),
-    Opt::built("--subsample-seed", Takes::Value, "--subsample-seed; auto is the default"),
-    Opt::native("-s", Takes::Value, "-s"),
-    Opt::native("--add-flags", Takes::Values, "--add-flags"),
-    Opt::native("--remove-flags", Takes::Values, "--remove-flags"),
-    Opt::native("-x --remove-tag", Takes::Values, "-x"),
-    Opt::native("--keep-tag", Takes::Values, "--keep-tag"),
-    Opt::refused("-B --remove-B", Takes::Nothing, "joins CIGAR operators B", NO_VIEW),
-    Opt::only("-z --sanitize", Takes::Value, &["off", "0"], "repairs records", "readmill filter --fix-mates samtools repairs them, too"),
-    Opt::harmless("-S", Takes::Nothing, "the format is told by content"),
-    Opt::native("-T --reference", Takes::Value, "--reference"),
-    Opt::built("-? --help", Takes::Nothing, "this table"),
-];
-
-fn view(given: &Given) -> Result<Line> {
-    let mut line = Line::new("view");
-    line.add(given.native_words());
-    if let Some(fraction) = given.value("--subsample") {
-        let number: f64 = fraction
-            .parse()
-            .map_err(|_| given.refuse(&format!("--subsample {fraction}: not a number")))?;
-        if number < 1.0 {
-            line.flag("--subsample", Some(fraction));
-            let seed = given.value("--subsample-seed").filter(|&seed| seed != "auto");
-            line.flag("--subsample-seed", seed);
-        }
-    }
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let asks = ["--write-index", "--output-fmt", "--output-fmt-option"];
-    if asks.iter().any(|option| given.value(option).is_some()) {
-        let mut output = Line::default();
-        samtools_output(&mut output, given, given.value("-o").unwrap_or("-"), given.value("-O"), None)?;
-        // (-l is a library here, and no index is written but by --write-index.)
-        let words = output.words.into_iter().filter(|word| word != "--no-index");
-        line.add(words.map(|word| if word == "-l" { "--level".to_string() } else { word }));
-    } else {
-        line.flag("-o", given.value("-o"));
-    }
-    match &given.operands[..] {
-        [] => line.operands(["-"]),
-        some => line.operands(some.iter().map(String::as_str)),
-    };
-    Ok(line)
 }
 
 pub const MARKDUP: Command = command(
@@ -325,9 +249,9 @@ const COLLATE_OUTPUT: &[Opt] = &[
 #[rustfmt::skip] // a row is a line
 const COLLATE_OPTIONS: &[Opt] = &[
     Opt::built("-O", Takes::Nothing, "-o -"),
-    Opt::built("-o", Takes::Value, "-o; without it and -O, PREFIX.bam"),
+    Opt::built("-o", Takes::Value, "-o; without it and -O, PREFIX and the format as its ending"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::refused("-f", Takes::Nothing, "keeps primary alignments alone", "readmill filter -F 0x900, before"),
+    Opt::refused("-f", Takes::Nothing, "keeps pairs of primary alignments alone", "readmill filter -F 0x900 -f 1 IN -o - | readmill collate - -o OUT"),
     Opt::harmless("-r", Takes::Value, "it belongs to -f"),
     Opt::built("-l", Takes::Value, "-l; 1 without it"),
     Opt::harmless("-n", Takes::Value, "the number of temporary files"),
@@ -335,9 +259,13 @@ const COLLATE_OPTIONS: &[Opt] = &[
 ];
 
 fn collate(given: &Given) -> Result<Line> {
+    let format = given.value("--output-fmt");
     let (input, prefix) = match &given.operands[..] {
         [input] => (input.as_str(), None),
-        [input, prefix] => (input.as_str(), Some(format!("{prefix}.bam"))),
+        [input, prefix] => {
+            let ending = format.and_then(|text| text.split(',').next()).unwrap_or("bam");
+            (input.as_str(), Some(format!("{prefix}.{}", ending.to_ascii_lowercase())))
+        }
         _ => return Err(given.refuse("give one input, and a prefix unless -o or -O is there")),
     };
     let output = match given.value("-o") {
@@ -350,63 +278,37 @@ fn collate(given: &Given) -> Result<Line> {
     line.flag("-@", Some(&threads_in_all(given)?));
     line.flag("-T", given.value("-T").map(directory_of));
     let level = if given.has("-u") { "0" } else { given.value("-l").unwrap_or("1") };
-    let format = given.value("--output-fmt");
     samtools_output(&mut line, given, &output, format, Some(level))?;
     line.operands([input]);
     Ok(line)
 }
 
-pub const CAT: Command = command("cat", &[CAT_OPTIONS, NO_PG, THREADS, INPUT], cat);
+pub const CAT: Command = command("cat", &[CAT_OPTIONS, NO_PG, MESSAGES], cat);
 
 const CRAM_PARTS: &str = "reads parts of CRAM files";
 
 #[rustfmt::skip] // a row is a line
 const CAT_OPTIONS: &[Opt] = &[
-    Opt::built("-b", Takes::Value, "its lines are inputs"),
-    Opt::refused("-h", Takes::Value, "takes the header of a file", "the header is made of those of the inputs"),
+    Opt::native("-b", Takes::Value, "-b"),
+    Opt::native("-h", Takes::Value, "-h"),
     Opt::native("-o", Takes::Value, "-o"),
     Opt::refused("-r", Takes::Value, CRAM_PARTS, "readmill view IN REGION"),
-    Opt::refused("-p", Takes::Value, CRAM_PARTS, ""),
-    Opt::refused("-f", Takes::Nothing, CRAM_PARTS, ""),
+    Opt::refused("-p", Takes::Value, CRAM_PARTS, "readmill view IN REGION"),
+    Opt::refused("-f", Takes::Nothing, CRAM_PARTS, "readmill view IN REGION"),
     Opt::refused("-q", Takes::Nothing, "counts containers of CRAM files", ""),
-    Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", ""),
+    Opt::refused("--output-fmt-option", Takes::Values, "changes how CRAM is written", "readmill merge writes CRAM"),
 ];
 
 fn cat(given: &Given) -> Result<Line> {
     let mut line = Line::new("cat");
     line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let mut inputs = Vec::new();
-    for list in given.all("-b") {
-        inputs.extend(read_lines(list)?);
+    if given.operands.is_empty() && !given.has("-b") {
+        return Err(given.refuse("there is no input"));
     }
-    inputs.extend(given.operands.iter().cloned());
-    line.operands(inputs.iter().map(String::as_str));
-    Ok(line)
-}
-
-pub const ADDREPLACERG: Command = command(
-    "addreplacerg",
-    &[ADDREPLACERG_OPTIONS, NO_PG, OUTPUT, REFERENCE, THREADS, WRITE_INDEX, INPUT, INPUT_FORMAT],
-    addreplacerg,
-);
-
-#[rustfmt::skip] // a row is a line
-const ADDREPLACERG_OPTIONS: &[Opt] = &[
-    Opt::native("-m", Takes::Value, "-m"),
-    Opt::built("-o", Takes::Value, "-o"),
-    Opt::native("-r", Takes::Values, "-r"),
-    Opt::native("-R", Takes::Value, "-R"),
-    Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::native("-w", Takes::Nothing, "-w"),
-];
-
-fn addreplacerg(given: &Given) -> Result<Line> {
-    let mut line = Line::new("addreplacerg");
-    line.add(given.native_words());
-    line.flag("-@", Some(&threads_in_all(given)?));
-    let level = given.has("-u").then_some("0");
-    samtools_output(&mut line, given, given.value("-o").unwrap_or("-"), given.value("-O"), level)?;
-    line.operands([one_input(given, false)?]);
+    if given.operands.iter().any(|input| standard_stream(input) == "-") {
+        let error = given.refuse("standard input is not supported: each file is opened twice");
+        return Err(error.hint("readmill merge - OTHER.bam -o OUT reads it"));
+    }
+    line.operands(given.operands.iter().map(String::as_str));
     Ok(line)
 }

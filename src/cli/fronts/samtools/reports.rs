@@ -2,10 +2,11 @@
 
 use readmill_record::Result;
 
-use super::super::grammar::{Given, Opt, Takes, read_lines};
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::headers;
 use super::super::line::{Line, threads_in_all};
 use super::super::tool::Command;
-use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command, one_input};
+use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command, one_input, refused};
 
 pub const INDEX: Command = command("index", &[INDEX_OPTIONS, THREADS], index);
 
@@ -24,14 +25,34 @@ fn index(given: &Given) -> Result<Line> {
     line.flag("-@", Some(&threads_in_all(given)?));
     let (inputs, output) = match &given.operands[..] {
         [] => return Err(given.refuse("there is no input")),
+        [_, second]
+            if !given.has("-M") && headers::header(second).is_ok_and(|header| header.is_some()) =>
+        {
+            return Err(given
+                .refuse(&format!("{second} is a file of reads, and would be overwritten by the index"))
+                .hint("say -M for several inputs"));
+        }
         all if given.has("-M") => (all, None),
         [_] => (&given.operands[..], None),
         [_, index] => (&given.operands[..1], Some(index.as_str())),
         _ => return Err(given.refuse("there is one input and one index; say -M for several inputs")),
     };
+    if let Some(path) = inputs.iter().find(|path| is_fasta(path)) {
+        return Err(given.refuse(&format!("{path} is FASTA, and this indexes files of reads")).hint(
+            format!(
+                "readmill faidx {path} writes {path}.fai; readmill index {path} the index of the aligner"
+            ),
+        ));
+    }
     line.flag("-o", given.value("-o").or(output));
     line.operands(inputs.iter().map(String::as_str));
     Ok(line)
+}
+
+/// Whether a file is called FASTA.
+fn is_fasta(path: &str) -> bool {
+    let name = path.strip_suffix(".gz").unwrap_or(path);
+    [".fa", ".fasta", ".fna"].iter().any(|end| name.ends_with(end))
 }
 
 pub const FLAGSTAT: Command =
@@ -118,6 +139,10 @@ fn stats(given: &Given) -> Result<Line> {
 pub const FASTQ: Command =
     command("fastq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
 
+/// The older name of fastq.
+pub const BAM2FQ: Command =
+    command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
+
 const FILTERED: &str = "readmill filter FILTERS IN -o - | readmill fastq -";
 const NO_INDEX_READS: &str =
     "readmill fastq writes no files of barcodes; -t and --tags write fields behind names";
@@ -182,79 +207,8 @@ fn quickcheck(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
-pub const DEPTH: Command =
-    command("depth", &[DEPTH_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], depth);
+pub const DEPTH: Command = refused("depth", "readmill counts no depths", READS_OURS);
 
-#[rustfmt::skip] // a row is a line
-const DEPTH_OPTIONS: &[Opt] = &[
-    Opt::built("-a", Takes::Nothing, "-a, once or twice"),
-    Opt::native("-r", Takes::Value, "-r"),
-    Opt::native("-b", Takes::Value, "-b"),
-    Opt::built("-f", Takes::Value, "its lines are inputs"),
-    Opt::refused("-X", Takes::Nothing, "names indexes", "put them beside their files"),
-    Opt::refused("-g", Takes::Values, "counts reads of some flags, too", "-G, --incl-flags and --require-flags choose reads"),
-    Opt::native("-G --excl-flags", Takes::Values, "-G"),
-    Opt::native("--incl-flags", Takes::Value, "--incl-flags"),
-    Opt::native("--require-flags", Takes::Value, "--require-flags"),
-    Opt::native("-H", Takes::Nothing, "-H"),
-    Opt::native("-l", Takes::Value, "-l"),
-    Opt::native("-o", Takes::Value, "-o"),
-    Opt::native("-q --min-BQ", Takes::Value, "-q"),
-    Opt::native("-Q --min-MQ", Takes::Value, "-Q"),
-    Opt::native("-J", Takes::Nothing, "-J"),
-    Opt::native("-s", Takes::Nothing, "-s"),
-    Opt::harmless("-d -m", Takes::Value, "samtools ignores it, too"),
-];
+pub const COVERAGE: Command = refused("coverage", "readmill counts no coverage", READS_OURS);
 
-fn depth(given: &Given) -> Result<Line> {
-    let mut line = Line::new("depth");
-    line.add(given.native_words());
-    line.add(given.all("-a").map(|_| "-a"));
-    line.flag("-@", Some(&threads_in_all(given)?));
-    inputs(given, "-f", line)
-}
-
-/// The inputs: those of a list, then the operands.
-fn inputs(given: &Given, list: &str, mut line: Line) -> Result<Line> {
-    let mut inputs = Vec::new();
-    for list in given.all(list) {
-        inputs.extend(read_lines(list)?);
-    }
-    inputs.extend(given.operands.iter().cloned());
-    if inputs.is_empty() {
-        return Err(given.refuse("there is no input"));
-    }
-    line.operands(inputs.iter().map(String::as_str));
-    Ok(line)
-}
-
-pub const COVERAGE: Command =
-    command("coverage", &[COVERAGE_OPTIONS, REFERENCE, INPUT, INPUT_FORMAT], coverage);
-
-const NO_PICTURE: &str = "readmill coverage writes the table";
-
-#[rustfmt::skip] // a row is a line
-const COVERAGE_OPTIONS: &[Opt] = &[
-    Opt::built("-b --bam-list", Takes::Value, "its lines are inputs"),
-    Opt::native("-l --min-read-len", Takes::Value, "-l"),
-    Opt::native("-q --min-MQ", Takes::Value, "-q"),
-    Opt::native("-Q --min-BQ", Takes::Value, "-Q"),
-    Opt::native("--rf", Takes::Value, "--rf"),
-    Opt::native("--ff", Takes::Value, "--ff"),
-    Opt::native("-d --depth", Takes::Value, "-d"),
-    Opt::only("--min-depth", Takes::Value, &["1"], "sets the least depth that counts", ""),
-    Opt::refused("-m --histogram", Takes::Nothing, "draws a picture", NO_PICTURE),
-    Opt::refused("-D --plot-depth", Takes::Nothing, "draws a picture", NO_PICTURE),
-    Opt::harmless("-A --ascii", Takes::Nothing, "it belongs to -m"),
-    Opt::native("-o --output", Takes::Value, "-o"),
-    Opt::native("-H --no-header", Takes::Nothing, "-H"),
-    Opt::harmless("-w --n-bins", Takes::Value, "it belongs to -m"),
-    Opt::native("-r --region", Takes::Value, "-r"),
-    Opt::built("-h --help", Takes::Nothing, "this table"),
-];
-
-fn coverage(given: &Given) -> Result<Line> {
-    let mut line = Line::new("coverage");
-    line.add(given.native_words());
-    inputs(given, "-b", line)
-}
+const READS_OURS: &str = "samtools itself reads the files of readmill";

@@ -14,6 +14,11 @@ pub const fn command(
     Command { name, grammar: Grammar::Getopt, options, make: Make::Line(make) }
 }
 
+/// A command that is refused: why, and the way.
+pub const fn refused(name: &'static str, why: &'static str, way: &'static str) -> Command {
+    Command { name, grammar: Grammar::Getopt, options: &[], make: Make::Refused(why, way) }
+}
+
 /// Options of every input.
 #[rustfmt::skip] // a row is a line
 pub const INPUT: &[Opt] = &[
@@ -23,8 +28,12 @@ pub const INPUT: &[Opt] = &[
         "changes how the input is decoded",
         "leave it out: the format is told by content, and everything is decoded",
     ),
-    Opt::harmless("--verbosity", Takes::Value, "messages alone"),
+    MESSAGES[0],
 ];
+
+/// The option of every command.
+#[rustfmt::skip] // a row is a line
+pub const MESSAGES: &[Opt] = &[Opt::harmless("--verbosity", Takes::Value, "messages alone")];
 
 /// The format of the input, as a few commands have it.
 #[rustfmt::skip] // a row is a line

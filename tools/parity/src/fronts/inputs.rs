@@ -54,6 +54,14 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     let (first, sequences) = dictionary.split_once('\n').context("a dictionary has a first line")?;
     let reversed: Vec<&str> = sequences.lines().rev().collect();
     write("reversed.dict", format!("{first}\n{}\n", reversed.join("\n")).as_bytes())?;
+    let groups = |(number, line): (usize, &str)| match line.split_once("\tRG:Z:") {
+        Some((front, rest)) if number % 3 == 0 && !line.starts_with('@') => {
+            format!("{front}{}\n", rest.find('\t').map_or("", |at| &rest[at..]))
+        }
+        _ => format!("{line}\n"),
+    };
+    let whole = fs::read_to_string(dir.path("in.sam"))?;
+    write("part.sam", whole.lines().enumerate().map(groups).collect::<String>().as_bytes())?;
     write("regions.bed", regions(dir)?.as_bytes())?;
     write("list.txt", b"../sorted.bam\n../other.bam\n")?;
     write("list.list", b"../sorted.bam\n../other.bam\n")?;

@@ -19,21 +19,6 @@ const LINES: &str = include_str!("lines.txt");
 /// Options of Java for small files.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// Subcommands that wait for a native command: its name, and a word of its help once it does what is needed.
-const WAITING: [(&str, &str, &str); 11] = [
-    ("samtools view", "view", "Usage"),
-    ("samtools index", "index", "CRAM"),
-    ("samtools collate", "collate", "Usage"),
-    ("samtools quickcheck", "quickcheck", "Usage"),
-    ("samtools depth", "depth", "Usage"),
-    ("samtools coverage", "coverage", "Usage"),
-    ("samtools cat", "cat", "Usage"),
-    ("samtools addreplacerg", "addreplacerg", "Usage"),
-    ("picard BuildBamIndex", "index", "CRAM"),
-    ("picard CreateSequenceDictionary", "dict", "Usage"),
-    ("picard ViewSam", "view", "Usage"),
-];
-
 /// What is expected of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
@@ -70,15 +55,6 @@ impl ForeignLine {
 
     fn tool(&self) -> &str {
         &self.words[0]
-    }
-
-    /// The native command that it waits for.
-    fn waits_for(&self, dir: &SampleDir<'_>) -> Result<Option<&'static str>> {
-        let waiting = WAITING.iter().find(|(foreign, ..)| self.text.starts_with(foreign));
-        let Some((_, native, word)) = waiting else { return Ok(None) };
-        let help = dir.readmill_command(&format!("{native} --help")).output()?;
-        let is_there = help.status.success() && String::from_utf8_lossy(&help.stdout).contains(word);
-        Ok((!is_there).then_some(*native))
     }
 }
 
@@ -125,7 +101,6 @@ pub fn compare(
     } else {
         ledger.left_out("fronts: elPrep, bwa-mem2, and most lines of Java", FULL_RUN);
     }
-    let mut waiting = Vec::new();
     for line in LINES.lines().filter_map(ForeignLine::parse) {
         if !full && line.expected == Expected::Same && !line.is_quick {
             continue;
@@ -133,16 +108,7 @@ pub fn compare(
         if !full && line.expected == Expected::Failure && !["samtools", "bwa"].contains(&line.tool()) {
             continue;
         }
-        if let Some(native) = line.waits_for(dir)? {
-            waiting.push(native);
-            continue;
-        }
         ledger.check(&format!("front: {}", line.text), || line.check(dir, &others));
-    }
-    waiting.sort_unstable();
-    waiting.dedup();
-    for native in waiting {
-        ledger.left_out(&format!("fronts: lines that become readmill {native}"), "it is not built yet");
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! rANS Nx16 of order 0 and 1: the memory of the encoder, its counts, frequencies, tables and states.
 
 use crate::codec::alphabet::{Alphabet, normalise_to, put_symbols};
+use crate::codec::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
 use crate::num::put_uint7;
 
 /// Bits of the sum of frequencies of order 0, and the most of order 1.
@@ -12,12 +13,12 @@ const LOW: u32 = 1 << 15;
 /// Bits of the sum of order 1 where it costs hardly more: the tables of a decoder are a quarter of the size.
 const FEW_BITS: u32 = 10;
 
-/// What fewer bits may cost: one part in so many.
+/// The smaller sum is taken where it makes a block larger by at most one part in this many.
 const FEW_BITS_COST: f64 = 400.0;
 
 /// Encodes bytes, and keeps its memory.
 #[derive(Default)]
-pub struct Encoder {
+pub struct Nx16Encoder {
     /// Whether time counts more than the last bytes.
     pub(super) quick: bool,
     pub(super) dense: Vec<u8>,
@@ -27,13 +28,13 @@ pub struct Encoder {
     pub(super) plain_counts: Vec<u32>,
     pub(super) frequencies: Vec<u16>,
     pub(super) other_frequencies: Vec<u16>,
-    pub(super) symbols: Vec<Symbol>,
+    pub(super) symbols: Vec<RansSymbol>,
     pub(super) packed: Vec<u8>,
     pub(super) literals: Vec<u8>,
     pub(super) lengths: Vec<u8>,
 }
 
-impl Encoder {
+impl Nx16Encoder {
     /// Appends the states and tables of `bytes`, of which there are some. With `bits`, their pairs are counted already.
     pub(super) fn entropy(
         &mut self,
@@ -61,17 +62,17 @@ impl Encoder {
         put_symbols(|symbol| alphabet.used[symbol as usize], out, |_, _| {});
         let used = (0..=255u8).filter(|&symbol| alphabet.used[symbol as usize]);
         used.for_each(|symbol| put_uint7(out, u32::from(of(symbol))));
-        let mut table = [Symbol::default(); 256];
+        let mut table = [RansSymbol::default(); 256];
         fill(&frequencies, BITS, &mut table);
         let mut at = self.room();
         let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; N]);
         let whole = dense.len() / N * N;
         for (j, &number) in dense[whole..].iter().enumerate().rev() {
-            table[number as usize].put(&mut states[j], coded, &mut at);
+            put(&table[number as usize], &mut states[j], coded, &mut at);
         }
         for chunk in dense[..whole].chunks_exact(N).rev() {
             for (state, &number) in states.iter_mut().zip(chunk).rev() {
-                table[number as usize].put(state, coded, &mut at);
+                put(&table[number as usize], state, coded, &mut at);
             }
         }
         self.put_states(&states, at, out);
@@ -170,7 +171,7 @@ impl Encoder {
         };
         self.put_contexts(alphabet, bits, out);
         self.symbols.clear();
-        self.symbols.resize(n * n, Symbol::default());
+        self.symbols.resize(n * n, RansSymbol::default());
         let rows = self.frequencies.chunks_exact_mut(n).zip(self.symbols.chunks_exact_mut(n));
         for (frequencies, symbols) in rows {
             let sum: u32 = frequencies.iter().map(|&f| u32::from(f)).sum();
@@ -185,7 +186,7 @@ impl Encoder {
         let mut states = [LOW; N];
         let context = |at: usize| if at == 0 { 0 } else { usize::from(dense[at - 1]) };
         for i in (part * N..dense.len()).rev() {
-            symbols[context(i) * n + usize::from(dense[i])].put(&mut states[N - 1], coded, &mut at);
+            put(&symbols[context(i) * n + usize::from(dense[i])], &mut states[N - 1], coded, &mut at);
         }
         // Backwards: a symbol is written when the one before it, its context, is known.
         let mut next = [0usize; N];
@@ -195,12 +196,12 @@ impl Encoder {
         for i in (0..part - 1).rev() {
             for j in (0..N).rev() {
                 let context = usize::from(dense[j * part + i]);
-                symbols[context * n + next[j]].put(&mut states[j], coded, &mut at);
+                put(&symbols[context * n + next[j]], &mut states[j], coded, &mut at);
                 next[j] = context;
             }
         }
         for j in (0..N).rev() {
-            symbols[next[j]].put(&mut states[j], coded, &mut at);
+            put(&symbols[next[j]], &mut states[j], coded, &mut at);
         }
         self.put_states(&states, at, out);
     }
@@ -226,7 +227,7 @@ impl Encoder {
         }
         let mut coded = Vec::new();
         if table.len() > 1000 {
-            let mut inner = Encoder::default();
+            let mut inner = Nx16Encoder::default();
             inner.entropy(&table, &Alphabet::of(&table), 0, None, 4, &mut coded);
         }
         let small = !coded.is_empty() && coded.len() + 6 < table.len();
@@ -290,56 +291,20 @@ fn row_bytes(frequencies: &[u16]) -> f64 {
 
 /// Estimates the bytes of counted symbols at these frequencies, whose sum has so many bits.
 pub(super) fn cost(counts: &[u32], frequencies: &[u16], bits: u32) -> f64 {
-    let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
-    used.map(|(&n, &f)| f64::from(n) * (f64::from(bits) - f64::from(f).log2()) / 8.0).sum()
-}
-
-/// The effect of a symbol on a state, prepared so that no division is needed.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Symbol {
-    /// A state of at least this value writes two bytes first.
-    most: u32,
-    /// The reciprocal of the frequency, and how far to shift after multiplying.
-    reciprocal: u32,
-    bias: u16,
-    complement: u16,
-    shift: u8,
-}
-
-impl Symbol {
-    /// The entry of a symbol whose range starts at `start` and is `frequency` wide (Giesen's reciprocals, as he
-    /// describes them for rANS: exact for states below 2^31).
-    fn new(start: u32, frequency: u32, bits: u32) -> Self {
-        let most = (LOW >> bits << 16) * frequency;
-        let complement = ((1 << bits) - frequency) as u16;
-        if frequency < 2 {
-            let bias = (start + (1 << bits) - 1) as u16;
-            return Symbol { most, reciprocal: !0, shift: 0, bias, complement };
-        }
-        let shift = 32 - (frequency - 1).leading_zeros();
-        let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
-        Symbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
-    }
-
-    /// Encodes the symbol into `state`; two bytes may go before `at`.
-    #[inline(always)]
-    fn put(&self, state: &mut u32, out: &mut [u16], at: &mut usize) {
-        let x = *state;
-        let over = u32::from(x >= self.most); // without a branch, which nothing could foretell
-        out[*at - 1] = x as u16;
-        *at -= over as usize;
-        let x = x >> (16 * over);
-        let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
-        let more = quotient.wrapping_mul(u32::from(self.complement));
-        *state = x.wrapping_add(u32::from(self.bias)).wrapping_add(more);
-    }
+    estimated_size(counts, frequencies, bits, 0.0)
 }
 
 /// Fills in the symbols of one context.
-fn fill(frequencies: &[u16], bits: u32, symbols: &mut [Symbol]) {
-    let mut start = 0;
-    for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
-        *symbol = Symbol::new(start, u32::from(f), bits);
-        start += u32::from(f);
-    }
+fn fill(frequencies: &[u16], bits: u32, symbols: &mut [RansSymbol]) {
+    fill_symbols(frequencies, bits, LOW >> bits << 16, symbols);
+}
+
+/// Encodes a symbol into `state`; two bytes may go before `at`.
+#[inline(always)]
+fn put(symbol: &RansSymbol, state: &mut u32, out: &mut [u16], at: &mut usize) {
+    let x = *state;
+    let over = u32::from(x >= symbol.most); // without a branch, which nothing could foretell
+    out[*at - 1] = x as u16;
+    *at -= over as usize;
+    *state = symbol.step(x >> (16 * over));
 }

@@ -10,7 +10,7 @@ use super::fragment::{Fragment, ReferencePart};
 use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 use super::scheme::{
-    Chunk, IndexFormat, MIN_SHIFT, Scheme, Summary, Windows, first_bin, level, offsets, parent, reach,
+    Chunk, IndexFormat, MIN_SHIFT, Scheme, Summary, Windows, first_bin, level, offset_of, parent, reach,
     rebase,
 };
 
@@ -29,7 +29,7 @@ pub struct IndexBuilder {
     unplaced: u64,
     last: u64,
     unsorted: bool,
-    /// The auxiliary bytes of a TBI, or of a CSI of text: which columns hold the place, and the names of the contigs.
+    /// The columns and names of a TBI, or of a CSI of text; empty in other indexes.
     meta: Vec<u8>,
 }
 
@@ -43,6 +43,13 @@ impl IndexBuilder {
     pub fn of(scheme: Scheme, n_ref: usize) -> Self {
         let (open, done, n_done, unplaced, last, unsorted, meta) = Default::default();
         IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted, meta }
+    }
+
+    /// Has the index hold all reference sequences up to the last with records, if those are more than were announced: the numbers
+    /// of contigs in BCF may have gaps.
+    pub fn extend_references(&mut self) {
+        let last = self.open.as_ref().map_or(0, |open| open.ref_id + 1);
+        self.n_ref = self.n_ref.max(self.n_done).max(last);
     }
 
     /// Sets the number of reference sequences, where it is known after the last record, and what the index says of them.
@@ -262,7 +269,7 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
         }
         return;
     };
-    let (offsets, summary) = (offsets(&reference.windows), reference.summary);
+    let (windows, summary) = (&reference.windows, reference.summary);
     let meta_bin = first_bin(u32::from(scheme.depth) + 1) + 1; // the pseudo-bin after the last one
     let (order, mut bins) = bins(reference.levels, meta_bin);
     out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
@@ -280,7 +287,7 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
                 out.extend_from_slice(&number.to_le_bytes());
             }
         } else if let Some(chunks) = bins.remove(&bin) {
-            let offset = offsets.get(scheme.first_window(bin) as usize).copied().unwrap_or(0);
+            let offset = offset_of(windows, scheme.first_window(bin)).unwrap_or(0);
             start(bin, offset, chunks.len(), out);
             for chunk in chunks {
                 out.extend_from_slice(&chunk.begin.to_le_bytes());
@@ -289,8 +296,13 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
         }
     }
     if scheme.kind != IndexFormat::Csi {
-        out.extend_from_slice(&(offsets.len() as u32).to_le_bytes());
-        offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
+        let n = windows.last().map_or(0, |&(end, _)| end);
+        out.extend_from_slice(&n.to_le_bytes());
+        let mut first = 0;
+        for &(end, offset) in windows {
+            (first..end).for_each(|_| out.extend_from_slice(&offset.to_le_bytes()));
+            first = end;
+        }
     }
 }
 

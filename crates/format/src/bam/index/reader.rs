@@ -198,7 +198,10 @@ impl Index {
                 ContigReader { bytes: &mut bytes, depth, is_csi, file, placed_end: &mut placed_end };
             match list.get_mut(&contig) {
                 Some(into) => reader.read(into, &mut charge)?,
-                None if all => reader.read(&mut ContigIndex::default(), &mut charge)?,
+                None if all => {
+                    // Only its end is kept.
+                    reader.read(&mut ContigIndex::default(), &mut ledger.empty(INDEX))?;
+                }
                 None => reader.pass()?,
             }
         }
@@ -301,6 +304,7 @@ impl ContigReader<'_> {
         let pseudo = first_bin(self.depth + 1) + 1;
         // The first window of each bin of a CSI, and its offset.
         let mut offsets: Vec<(u32, u64)> = Vec::new();
+        let mut offsets_charge = charge.ledger().empty(INDEX);
         for _ in 0..self.bytes.count()? {
             let number = self.bytes.u32()?;
             let offset = if self.is_csi { self.bytes.u64()? } else { 0 };
@@ -321,7 +325,7 @@ impl ContigReader<'_> {
             make_room(&mut into.bins, 1, charge)?;
             into.bins.push(Bin { number, first, end: into.chunks.len() as u32 });
             if self.is_csi {
-                make_room(&mut offsets, 1, charge)?;
+                make_room(&mut offsets, 1, &mut offsets_charge)?;
                 offsets.push((self.first_window(number), offset));
             }
         }

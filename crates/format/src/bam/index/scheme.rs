@@ -222,13 +222,11 @@ pub(super) fn reach(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bo
     further
 }
 
-/// The offset of every window.
-pub(super) fn offsets(runs: &Windows) -> Vec<u64> {
-    let mut out = Vec::with_capacity(runs.last().map_or(0, |&(end, _)| end as usize));
-    for &(end, offset) in runs {
-        out.resize(end as usize, offset);
-    }
-    out
+/// The offset of a window; `None` beyond the last window with records. (A list of all windows would not be small: bins of two
+/// bases make 2^27 of a long contig.)
+pub(super) fn offset_of(runs: &Windows, window: u32) -> Option<u64> {
+    let run = runs.partition_point(|&(end, _)| end <= window);
+    runs.get(run).map(|&(_, offset)| offset)
 }
 
 /// The content of the pseudo-bin of a reference sequence: the place and the number of its records.

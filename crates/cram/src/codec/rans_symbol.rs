@@ -1,0 +1,77 @@
+//! The step of both rANS encoders: the effect of a symbol on a state, without a division.
+
+/// The effect of a symbol on a state.
+#[derive(Clone, Copy, Default)]
+pub struct RansSymbol {
+    /// A state of at least this value is shortened before [`step`](Self::step).
+    pub most: u32,
+    /// The reciprocal of the frequency, and how far to shift after multiplying.
+    reciprocal: u32,
+    bias: u16,
+    complement: u16,
+    shift: u8,
+}
+
+impl RansSymbol {
+    /// Returns the effect of a symbol whose range starts at `start` and is `frequency` wide, where all ranges are
+    /// 2 to the `bits` wide and states of at least `most` are shortened first. (The reciprocals are Giesen's, as he
+    /// describes them for rANS: exact for states below 2^31.)
+    fn new(start: u32, frequency: u32, bits: u32, most: u32) -> Self {
+        let complement = ((1 << bits) - frequency) as u16;
+        if frequency < 2 {
+            let bias = (start + (1 << bits) - 1) as u16;
+            return RansSymbol { most, reciprocal: !0, shift: 0, bias, complement };
+        }
+        let shift = 32 - (frequency - 1).leading_zeros();
+        let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
+        RansSymbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
+    }
+
+    /// Returns the state after the symbol; `state` is below [`most`](Self::most).
+    #[inline(always)]
+    pub fn step(&self, state: u32) -> u32 {
+        let quotient = ((u64::from(state) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
+        let more = quotient.wrapping_mul(u32::from(self.complement));
+        state.wrapping_add(u32::from(self.bias)).wrapping_add(more)
+    }
+}
+
+/// Fills in the symbols of one context. Their frequencies sum up to at most 2 to the `bits`; states of at least `most`
+/// times the frequency of a symbol are shortened before it.
+pub fn fill_symbols(frequencies: &[u16], bits: u32, most: u32, symbols: &mut [RansSymbol]) {
+    let mut start = 0;
+    for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
+        let frequency = u32::from(f);
+        *symbol = RansSymbol::new(start, frequency, bits, most * frequency);
+        start += frequency;
+    }
+}
+
+/// Estimates the bytes of counted symbols at these frequencies, whose sum has so many bits, and of their table, where
+/// each symbol takes `table` bytes.
+pub fn estimated_size(counts: &[u32], frequencies: &[u16], bits: u32, table: f64) -> f64 {
+    let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
+    used.map(|(&n, &f)| f64::from(n) * (f64::from(bits) - f64::from(f).log2()) / 8.0 + table).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The quotient by multiplication is that of a division, for all frequencies and states near
+    /// multiples of them. (No state of rANS is zero.)
+    #[test]
+    fn a_step_is_the_division_that_rans_asks_for() {
+        const BITS: u32 = 12;
+        for frequency in 1..=1u32 << BITS {
+            let start = (1 << BITS) - frequency;
+            let symbol = RansSymbol::new(start, frequency, BITS, (1 << 19) * frequency);
+            for part in [1, 2, 1000, 4095, 1 << 15, (1 << 19) - 1] {
+                for state in [part * frequency, part * frequency + frequency - 1] {
+                    let expected = ((state / frequency) << BITS) + state % frequency + start;
+                    assert_eq!(symbol.step(state), expected, "{state} at {frequency}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Puts reads into a read group and keeps the others in the header: all reads, or those that have none.
+
+use std::sync::Arc;
+
+use readmill_record::header::HeaderLine;
+use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
+
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::replace_read_group::canonical;
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "to-read-group",
+            Value::Text,
+            "ID",
+            "Put all reads into this read group of the header, which keeps the others",
+        )
+        .conflicts_with("read-group"),
+        Flag::with_value(
+            "orphans-to-read-group",
+            Value::Text,
+            "RG",
+            "Put reads without a read group into this one: the ID of one in the header, or a new one as for --read-group",
+        )
+        .conflicts_with("read-group"),
+    ],
+    parse: |given, filters| {
+        let request = |flag: &'static str, of: Reads| {
+            Ok(given.parsed(flag)?.map(|group| ToReadGroupRequest { flag, group, of }))
+        };
+        filters.extend(request("to-read-group", Reads::All)?);
+        filters.extend(request("orphans-to-read-group", Reads::WithoutGroup)?);
+        Ok(())
+    },
+};
+
+/// The reads that change their read group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// All reads.
+    All,
+    /// Reads without RG.
+    WithoutGroup,
+}
+
+#[derive(Debug)]
+struct ToReadGroupRequest {
+    flag: &'static str,
+    group: String,
+    of: Reads,
+}
+
+impl Filter for ToReadGroupRequest {
+    fn words(&self) -> Vec<String> {
+        with_value(&format!("--{}", self.flag), quoted(&self.group.replace('\t', "\\t")))
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let made = match self.of {
+            Reads::All => ToReadGroup::all(&self.group, context.header),
+            Reads::WithoutGroup => ToReadGroup::orphans(&self.group, context.header),
+        };
+        Ok(Box::new(made?))
+    }
+
+    fn facts(&self) -> FilterFacts {
+        FilterFacts { sets_read_group: self.of == Reads::All, ..FilterFacts::default() }
+    }
+}
+
+/// Puts reads into one read group, as `samtools addreplacerg` does: all, or those that have none. The other `@RG` lines
+/// stay.
+#[derive(Clone)]
+pub struct ToReadGroup {
+    id: Arc<[u8]>,
+    of: Reads,
+}
+
+impl ToReadGroup {
+    /// Puts all reads into the read group of this ID, which the header must have.
+    ///
+    /// # Errors
+    /// If the header has no such read group.
+    pub fn all(id: &str, header: &Header) -> Result<Self> {
+        match group_of(header, id.as_bytes()) {
+            Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), of: Reads::All }),
+            None => Err(Error::usage(format!("the header has no read group {id}")).hint(
+                "the IDs are in its @RG lines; --read-group 'ID:g1 SM:s1' puts all reads into a new one",
+            )),
+        }
+    }
+
+    /// Puts reads without a read group into this one: the ID of one in the header, else a description of a new one, which
+    /// the header gets.
+    ///
+    /// # Errors
+    /// If it is neither, or if the header has another read group of the new one's ID.
+    pub fn orphans(group: &str, header: &mut Header) -> Result<Self> {
+        if group_of(header, group.as_bytes()).is_some() {
+            return Ok(ToReadGroup { id: group.as_bytes().into(), of: Reads::WithoutGroup });
+        }
+        let line = HeaderLine::new(canonical(group)?);
+        let id: Arc<[u8]> = line.get(b"ID").unwrap_or_default().into();
+        match group_of(header, &id) {
+            Some(old) if old.text() != line.text() => {
+                let id = String::from_utf8_lossy(&id);
+                return Err(Error::usage(format!("the header has another read group {id} already"))
+                    .hint(format!(
+                        "give another ID, or use the one that is there: --orphans-to-read-group {id}"
+                    )));
+            }
+            Some(_) => {}
+            None => {
+                let lines = header.lines_of(b"RG").cloned().chain([line]).collect();
+                header.replace(b"RG", lines, &[b"PG", b"CO"])?;
+            }
+        }
+        Ok(ToReadGroup { id, of: Reads::WithoutGroup })
+    }
+}
+
+/// The `@RG` line of an ID.
+fn group_of<'a>(header: &'a Header, id: &[u8]) -> Option<&'a HeaderLine> {
+    header.lines_of(b"RG").find(|line| line.get(b"ID") == Some(id))
+}
+
+impl Step for ToReadGroup {
+    fn name(&self) -> &'static str {
+        match self.of {
+            Reads::All => "to-read-group",
+            Reads::WithoutGroup => "orphans-to-read-group",
+        }
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn growth(&self) -> usize {
+        self.id.len() + 4
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::tags(&[tag::RG])
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.rewrite(|_, record, out| {
+            if self.of == Reads::All || record.field(tag::RG).is_none() {
+                edit::copy_with_text(record, tag::RG, &self.id, out);
+            } else {
+                out.extend_from_slice(record.raw());
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{applied, header};
+    use super::*;
+
+    const GROUPS: &str = "@RG ID:a SM:x;@RG ID:b;@PG ID:p";
+
+    fn groups(mut step: ToReadGroup, header: &Header) -> Vec<String> {
+        let reads = ["u 4 * 0 0 * * 0 0 A I", "v 4 * 0 0 * * 0 0 A I RG:Z:a NM:i:1"];
+        let lines = applied(&mut step, header, header, &reads);
+        lines.iter().map(|line| line.rsplit_once(" I ").unwrap().1.to_string()).collect()
+    }
+
+    #[test]
+    fn all_reads_or_those_without_a_group_get_the_one_of_the_header() {
+        let mut header = header(GROUPS);
+        let all = ToReadGroup::all("b", &header).unwrap();
+        assert_eq!(groups(all, &header), ["RG:Z:b", "RG:Z:b NM:i:1"]);
+        let orphans = ToReadGroup::orphans("b", &mut header).unwrap();
+        assert_eq!(groups(orphans, &header), ["RG:Z:b", "RG:Z:a NM:i:1"]);
+        assert_eq!(header.lines_of(b"RG").count(), 2);
+    }
+
+    #[test]
+    fn a_new_group_is_added_to_the_header_behind_the_others() {
+        let mut header = header(GROUPS);
+        let orphans = ToReadGroup::orphans("ID:n SM:y", &mut header).unwrap();
+        assert_eq!(groups(orphans, &header), ["RG:Z:n", "RG:Z:a NM:i:1"]);
+        assert_eq!(header.to_text(), b"@RG\tID:a\tSM:x\n@RG\tID:b\n@RG\tID:n\tSM:y\n@PG\tID:p\n");
+    }
+
+    #[test]
+    fn a_group_that_is_missing_or_whose_id_another_has_is_refused() {
+        assert!(ToReadGroup::all("c", &header(GROUPS)).is_err());
+        for bad in ["c", "ID:a SM:other", "SM:x"] {
+            assert!(ToReadGroup::orphans(bad, &mut header(GROUPS)).is_err(), "{bad}");
+        }
+        assert!(ToReadGroup::orphans("ID:a SM:x", &mut header(GROUPS)).is_ok());
+    }
+}

@@ -1,0 +1,63 @@
+//! CRAM in both versions and all profiles, beside samtools and htsjdk: odd records, small random inputs, and simulated
+//! reads with their reference, each compared as a file of the corpus is.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::commands::{Commands, SampleDir};
+use crate::corpus;
+use crate::ledger::Ledger;
+use crate::random::SeededRandom;
+use crate::random_cases::{Oracle, random_header, random_reads};
+use crate::{samples, sort};
+
+/// All formats in which readmill writes CRAM, as `-O cram` takes them.
+const FORMATS: [&str; 5] = [
+    "version=3.0",
+    "version=3.1,fast",
+    "version=3.1,normal",
+    "version=3.1,small",
+    "version=3.1,archive",
+];
+
+/// Most reads of a random input: enough for codecs that small blocks do not get. (htsjdk takes names for UTF-8, so there are
+/// no bytes beyond ASCII.)
+const MOST: u64 = 300;
+
+/// Writes and reads `cases` random inputs, and simulated reads of `pairs`, in every format. `reading_3_1` has an htsjdk
+/// that reads version 3.1.
+pub fn compare(
+    commands: &Commands,
+    reading_3_1: &Commands,
+    root: &Path,
+    (pairs, cases): (u64, u64),
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let inputs = SampleDir::new(commands, &root.join("inputs"))?;
+    make(&inputs, pairs, cases)?;
+    for format in FORMATS {
+        ledger.title(&format!("cram {format}"), "odd records, random inputs and simulated reads");
+        let commands = if format == FORMATS[0] { commands } else { reading_3_1 };
+        let dir = SampleDir::new(commands, &root.join(format))?;
+        corpus::compare(&dir, inputs.directory(), format, None, ledger)?;
+    }
+    Ok(())
+}
+
+/// Makes the inputs.
+fn make(dir: &SampleDir<'_>, pairs: u64, cases: u64) -> Result<()> {
+    fs::write(dir.path("odd.sam"), sort::unusual_records())?;
+    for case in 0..cases {
+        let random = &mut SeededRandom::new(case);
+        let mut text = random_header(random).into_bytes();
+        text.extend_from_slice(&random_reads(random, Oracle::Picard, MOST));
+        fs::write(dir.path(&format!("random.{case}.sam")), text)?;
+    }
+    let sample = samples::of_libraries(2, pairs);
+    sample.make(dir)?;
+    sample.known(dir)?;
+    dir.newest("sort --no-PG -o sorted.bam in.bam")?;
+    Ok(())
+}
