@@ -17,6 +17,7 @@ mod expression;
 mod fastq;
 mod features;
 mod header;
+mod indexes;
 mod limits;
 mod pieces;
 mod reference;
@@ -55,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "fastq", most: 1024, run: fastq::files, seeds: fastq::texts },
     Target { name: "features", most: 1024, run: features::places, seeds: features::files },
     Target { name: "header", most: 1024, run: header::texts, seeds: header::headers },
+    Target { name: "index", most: 512, run: indexes::regions, seeds: indexes::files },
     Target { name: "reference", most: 1024, run: reference::indexed, seeds: reference::files },
     Target { name: "regions", most: 128, run: features::regions, seeds: features::arguments },
     Target { name: "report", most: 2048, run: report::table, seeds: report::tables },

@@ -155,9 +155,10 @@ fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
 fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // Programs read --version, people -V.
     let version = clap::builder::Str::from(&*version::text().leak());
-    let command = help::complete(T::command()).version(version).long_version(env!("CARGO_PKG_VERSION"));
-    let matches = command.clone().try_get_matches_from(words)?;
-    T::from_arg_matches(&matches).map_err(|error| error.format(&mut command.clone()))
+    let command = help::complete(T::command());
+    let mut command = command.version(version).long_version(env!("CARGO_PKG_VERSION"));
+    let matches = command.try_get_matches_from_mut(words)?;
+    T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 impl Command {

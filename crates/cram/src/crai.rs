@@ -184,7 +184,7 @@ impl CraiIndex {
 
     /// The bytes of the slices that may hold reads of a region.
     pub fn bytes(&self, part: Option<&Part>) -> u64 {
-        self.of(part).map(|entry| entry.slice.1).sum()
+        self.of(part).fold(0, |sum, entry| entry.slice.1.saturating_add(sum))
     }
 }
 

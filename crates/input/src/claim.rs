@@ -9,6 +9,9 @@ use readmill_record::{Ledger, Limit};
 
 use crate::selection::Selection;
 
+/// Blocks of compressed SAM text inflated together: they stay in a cache until their lines are taken.
+pub(crate) const BLOCKS_OF_TEXT: usize = 4;
+
 /// Bytes of SAM text opened together.
 pub(crate) const TEXT_CHUNK: usize = 1 << 19;
 

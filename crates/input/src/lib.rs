@@ -21,8 +21,8 @@ use readmill_format::chain::Opened;
 use readmill_format::sam::LineParser;
 use readmill_record::{Charge, Error, Header, Limit, Result, make_room};
 
+use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK, is_long, text_bound};
 pub use claim::{Claim, OpenOptions};
-use claim::{TEXT_CHUNK, is_long, text_bound};
 use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions};
 pub use selection::Selection;
 pub use signature::{ENDING, check_ending};
@@ -178,7 +178,7 @@ impl Source {
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
-                blocks.limit_chunks(None);
+                blocks.limit_chunks(Some(BLOCKS_OF_TEXT));
                 return Self::sam(Box::new(InflateReader::new(blocks)), bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
@@ -252,13 +252,18 @@ impl Source {
                 long.resize(0);
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {
+                        rest.reserve_exact(TEXT_CHUNK + PROBE - rest.len()); // rather than by doubling
                         *ended = fill(text, rest, TEXT_CHUNK - rest.len())?;
                     }
                     let whole =
                         memchr::memrchr(b'\n', &rest[searched..]).map_or(0, |at| searched + at + 1);
                     let cut = if *ended { rest.len() } else { whole };
                     if cut > 0 || *ended {
-                        let tail = rest.split_off(cut);
+                        let mut tail = reuse.compressed;
+                        tail.clear();
+                        tail.reserve_exact(rest.len() - cut);
+                        tail.extend_from_slice(&rest[cut..]);
+                        rest.truncate(cut);
                         let mut lines = std::mem::replace(rest, tail);
                         if is_long(&lines) {
                             lines.shrink_to_fit();
@@ -340,10 +345,10 @@ impl Opener {
                 opened.guess(self.n_ref);
                 Ok(chunk)
             }
-            Claim::Bytes(bytes) => {
-                opened.bytes_mut().extend_from_slice(&bytes);
+            Claim::Bytes(mut bytes) => {
+                std::mem::swap(opened.bytes_mut(), &mut bytes);
                 opened.guess(self.n_ref);
-                Ok(Chunk::default())
+                Ok(Chunk { compressed: bytes, ..Chunk::default() })
             }
             Claim::Text(text) => {
                 self.parse(&text, opened);
@@ -365,8 +370,11 @@ impl Opener {
         if is_long(text) {
             opened.bytes_mut().reserve_exact(text_bound(text)); // rather than by doubling
         }
-        for line in text.split_inclusive(|&b| b == b'\n') {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or_default();
             if line.is_empty() {
                 continue;
             }

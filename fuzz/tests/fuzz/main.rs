@@ -98,6 +98,7 @@ replays!(
     fastq,
     features,
     header,
+    index,
     reference,
     regions,
     report,

@@ -205,7 +205,7 @@ pub fn sorted(work: &mut Work) -> Result<()> {
 }
 
 /// The reads in order, as readmill sorts them.
-fn sort_first(work: &Work) -> Result<PathBuf> {
+pub fn sort_first(work: &Work) -> Result<PathBuf> {
     let sorted = work.file("sorted.bam");
     Sorting::of(work).readmill("preparation").measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;

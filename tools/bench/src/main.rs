@@ -23,6 +23,7 @@ mod same_position;
 mod serial;
 mod sorters;
 mod table;
+mod view;
 mod work;
 
 use std::path::PathBuf;
@@ -74,6 +75,8 @@ enum Bench {
     Serial(Options),
     /// readmill's sort of the same reads as samtools and as Picard write them
     Input(Options),
+    /// Regions and whole files of BAM, CRAM and compressed SAM: the CPU time of readmill's and samtools' view
+    View(view::Args),
     /// All codecs and levels on blocks of BAM files, without any peer
     Codecs(Options),
     /// Ways of reading and locks that threads share, as Langmead et al. 2018 compare them; simulated for more cores
@@ -114,6 +117,7 @@ fn main() -> Result<()> {
         Bench::Memory(options) => memory::run(&mut Work::prepare(options)?),
         Bench::Serial(options) => serial::run(&mut Work::prepare(options)?),
         Bench::Input(options) => jobs::input(&Work::prepare(options)?),
+        Bench::View(args) => view::run(args),
         Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
         Bench::Threads(args) => run_threads(&args),
         Bench::FloorOnce(args) => floor::run(&args),

@@ -20,17 +20,18 @@ impl Default for Inflater {
 impl Inflater {
     /// Appends the inflated blocks of the chunk to `out`.
     pub fn chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
-        let mut at = out.len();
-        out.resize(at + chunk.inflated, 0);
+        out.reserve(chunk.inflated);
         for block in &chunk.blocks {
-            let into = &mut out[at..at + block.inflated as usize];
+            // Block by block, so that what is filled with zeros is still in a cache when it is inflated.
+            let at = out.len();
+            out.resize(at + block.inflated as usize, 0);
+            let into = &mut out[at..];
             let member = &chunk.compressed[block.start as usize..][..block.size as usize];
             self.block(block, member, into).map_err(|what| {
                 Error::input(what)
                     .offset(chunk.offset + u64::from(block.start))
                     .hint("the file is damaged: get it again")
             })?;
-            at += block.inflated as usize;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{BlockReader, Chunk, Inflater};
 use crate::file_slice::FileSlice;
 
 /// Consumed bytes that are kept before those behind them are moved to the front.
-const KEPT: usize = 1 << 18;
+const KEPT: usize = 1 << 16;
 
 /// Inflated bytes of a file from a block on.
 pub struct BlockWindow {

@@ -12,7 +12,7 @@ pub enum Preset {
 }
 
 /// The place of a line: its contig, its first base (0-based), and the base after its last one.
-pub(super) type Place<'a> = (&'a [u8], i64, i64);
+pub(super) type LinePlace<'a> = (&'a [u8], i64, i64);
 
 impl Preset {
     /// The numbers that an index stores: format, columns of contig, start and end, comment character, lines to skip.
@@ -54,7 +54,7 @@ impl Preset {
     }
 
     /// The place of a line; `None` if it does not look like one of this kind.
-    pub(super) fn place(self, line: &[u8]) -> Option<Place<'_>> {
+    pub(super) fn place(self, line: &[u8]) -> Option<LinePlace<'_>> {
         let mut columns = line.split(|&byte| byte == b'\t');
         let contig = columns.next()?;
         let (start, end) = match self {

@@ -12,7 +12,7 @@ use crate::bgzf::VirtualOffsets;
 /// The bits of the positions that each CSI of text can hold, as in tabix 1.16.
 const POSITION_BITS: u8 = 31;
 
-/// What a table takes beside a name.
+/// Bytes that the hash table takes for each name, besides the name itself.
 const BESIDE_A_NAME: u64 = 64;
 
 /// Makes the index of a file of VCF, BED or GFF.

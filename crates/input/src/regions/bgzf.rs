@@ -58,7 +58,7 @@ pub struct BgzfRegions {
     allow_missing_eof: bool,
 }
 
-/// What is under way.
+/// The reader does one of these next.
 enum Step {
     /// The next region is to be begun.
     Between,
@@ -78,6 +78,8 @@ struct Scan {
     ranges: std::vec::IntoIter<FileRange>,
     /// The end of the present range.
     end: u64,
+    /// Whether no record of the present range was looked at yet.
+    at_first: bool,
     /// Up to here, records that start in the region need not be looked at.
     middle: u64,
 }
@@ -143,6 +145,10 @@ impl BgzfRegions {
 
     /// Takes the next records; `None` behind the last region.
     pub fn claim(&mut self, mut reuse: Chunk) -> Result<Option<Claim>> {
+        if self.out.capacity() == 0 {
+            std::mem::swap(&mut self.out, &mut reuse.compressed);
+            self.out.clear();
+        }
         loop {
             let passing = matches!(self.step, Step::Pass(..));
             if self.out.len() >= FULL || passing && !self.out.is_empty() {
@@ -159,6 +165,9 @@ impl BgzfRegions {
                 },
                 Step::Scan(scan) => self.step = self.scan(scan)?,
                 Step::Pass(mut blocks, then) => {
+                    if reuse.compressed.capacity() == 0 {
+                        std::mem::swap(&mut self.out, &mut reuse.compressed);
+                    }
                     if blocks.next_chunk(&mut reuse)? {
                         self.step = Step::Pass(blocks, then);
                         return Ok(Some(Claim::Blocks(reuse)));
@@ -191,21 +200,19 @@ impl BgzfRegions {
             RecordKind::Bam { .. } => self.index.first_at(part.contig, part.end - 1),
             RecordKind::Text { .. } => 0,
         };
-        self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, middle })
+        self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, at_first: true, middle })
     }
 
     /// Begins the next range of a region; ends the region behind the last one.
     fn next_range(&mut self, mut scan: Scan) -> Result<Step> {
+        self.note_end(scan.end);
         match scan.ranges.next() {
             Some(range) => {
-                scan.end = range.end;
+                (scan.end, scan.at_first) = (range.end, true);
                 self.go_to(range.begin, range.end)?;
                 Ok(Step::Scan(scan))
             }
-            None => {
-                self.note_end(scan.end);
-                Ok(Step::Between)
-            }
+            None => Ok(Step::Between),
         }
     }
 
@@ -248,7 +255,7 @@ impl BgzfRegions {
     }
 
     /// Looks at records, until many were taken, or the region has ended, or its middle begins.
-    fn scan(&mut self, scan: Scan) -> Result<Step> {
+    fn scan(&mut self, mut scan: Scan) -> Result<Step> {
         let Part { contig, start, end } = scan.part;
         while self.out.len() < FULL {
             if self.at == self.limit {
@@ -261,10 +268,14 @@ impl BgzfRegions {
             let place = place.filter(|_| self.at + length <= self.limit);
             let pos = place.ok_or_else(|| foreign(offset))?.pos;
             if pos >= end {
-                let (block, within) = self.window.position(self.at);
-                self.note_end(block << 16 | within as u64);
+                // Between the range before and this one may be records of other bins, which the next region wants.
+                if !scan.at_first {
+                    let (block, within) = self.window.position(self.at);
+                    self.note_end(block << 16 | within as u64);
+                }
                 return Ok(Step::Between);
             }
+            scan.at_first = false;
             if pos >= start && pos >= scan.from {
                 let middle = scan.middle.min(scan.end);
                 if middle >> 16 >= self.window.next_offset() + WORTH_PASSING {

@@ -58,11 +58,17 @@ impl RecordKind {
     }
 
     /// The base behind the last one of a record that has a place; `None` if it is damaged.
+    ///
+    /// A record that has a place has a whole CIGAR. Only one whose CIGAR may be in an optional field is checked as a
+    /// whole.
     pub fn end(&self, bytes: &[u8], pos: i64) -> Option<i64> {
         match self {
             RecordKind::Bam { n_ref } => {
-                RecordRef::check(bytes, *n_ref).ok()?;
-                Some(RecordRef::new(bytes).end())
+                let record = RecordRef::new(bytes);
+                if record.stored_cigar().ops().len() == 2 {
+                    RecordRef::check(bytes, *n_ref).ok()?;
+                }
+                Some(record.end())
             }
             RecordKind::Text { .. } => {
                 let mut columns = bytes.split(|&byte| byte == b'\t').skip(1);

@@ -66,7 +66,7 @@ impl Regions {
     /// How much `bytes` says of all regions, from some of them.
     pub(super) fn estimate(&self, bytes: impl Fn(&Region) -> u64) -> u64 {
         let some = self.list.len().min(64);
-        let sum: u64 = self.list[..some].iter().map(bytes).sum();
+        let sum = self.list[..some].iter().map(bytes).fold(0, u64::saturating_add);
         sum.saturating_mul(self.list.len() as u64) / some.max(1) as u64
     }
 }

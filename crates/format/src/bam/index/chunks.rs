@@ -158,15 +158,15 @@ impl ChunkJoiner {
     }
 }
 
-/// The place of the last record so far, for the check of the order.
-type Place = (u32, i64);
+/// The position of a record in coordinate order: its contig (the largest number for none), and its first base.
+type SortPosition = (u32, i64);
 
 /// The index entries of a chunk.
 pub struct IndexedChunk {
     /// The entries, whose offsets are those of the file.
     pub fragment: Fragment,
-    /// Places of the first and the last record, and the number and name of the first.
-    ends: Option<(Place, Place)>,
+    /// Positions of the first and the last record, and the number and name of the first.
+    ends: Option<(SortPosition, SortPosition)>,
     number: u64,
     first_name: Vec<u8>,
     /// Buffers to use again.
@@ -192,7 +192,7 @@ impl ChunkIndexer {
     pub fn index(&mut self, joined: JoinedChunk) -> Result<IndexedChunk> {
         let JoinedChunk { open, straddler, straddler_at, mut number } = joined;
         let first = number;
-        let (mut ends, mut first_name) = (None::<(Place, Place)>, Vec::new());
+        let (mut ends, mut first_name) = (None::<(SortPosition, SortPosition)>, Vec::new());
         let mut offsets = VirtualOffsets::new(&open.chunk);
         let mut add = |raw: &[u8], start: u64, end: u64| {
             let record = self.checked(raw).map_err(|e| e.record(number))?;
@@ -246,7 +246,7 @@ impl ChunkIndexer {
 }
 
 /// Whether a record at `place` must not come after one at `last`. Reads without a contig come last, in any order.
-fn precedes(place: Place, last: Place) -> bool {
+fn precedes(place: SortPosition, last: SortPosition) -> bool {
     place < last && last.0 != u32::MAX || last.0 == u32::MAX && place.0 != u32::MAX
 }
 
@@ -261,7 +261,7 @@ fn unsorted(number: u64, name: &[u8]) -> Error {
 
 /// Checks that chunks follow each other in coordinate order.
 #[derive(Default)]
-pub struct OrderCheck(Option<Place>);
+pub struct OrderCheck(Option<SortPosition>);
 
 impl OrderCheck {
     /// Takes the next chunk.

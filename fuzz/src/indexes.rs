@@ -1,0 +1,149 @@
+//! The index of an indexed file: BAI, CSI and CRAI. The indexed file itself is sound, and stays the same.
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::io::Cursor;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_cram::Reader;
+use readmill_format::bgzf::{Chunk, Codec, Deflater, EOF_BLOCK};
+use readmill_format::region::{Part, Region};
+use readmill_input::regions::{IndexedInput, Regions};
+use readmill_input::{Claim, OpenOptions, Source};
+use readmill_record::Result;
+
+use crate::reference::in_memory;
+use crate::{MOST, cram, expect_refusal, memory, seeds};
+
+/// Records of the BAM file, each in a block of its own.
+const RECORDS: usize = 3;
+
+/// An indexed file, and a sound index of each kind for it.
+struct Sample {
+    bytes: Vec<u8>,
+    file: Arc<File>,
+    indexes: Vec<Vec<u8>>,
+}
+
+impl Sample {
+    fn new(bytes: Vec<u8>, indexes: Vec<Vec<u8>>) -> Self {
+        let file = Arc::new(in_memory(&bytes));
+        Sample { bytes, file, indexes }
+    }
+}
+
+thread_local! {
+    static BAM: OnceCell<Sample> = const { OnceCell::new() };
+    static CRAM: OnceCell<Sample> = const { OnceCell::new() };
+}
+
+/// Seeds of [`regions`]: a byte that says which file, and the index.
+pub fn files() -> Vec<Vec<u8>> {
+    let of = |kind: u8, sample: &Sample| {
+        let with_kind = |index: &Vec<u8>| [&[kind], &index[..]].concat();
+        sample.indexes.iter().map(with_kind).collect::<Vec<_>>()
+    };
+    [of(0, &bam()), of(1, &whole_cram())].concat()
+}
+
+/// A BAM file with a record in each block, and its BAI and CSI.
+fn bam() -> Sample {
+    let text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\n";
+    let mut head = b"BAM\x01".to_vec();
+    let number = |n: usize, out: &mut Vec<u8>| out.extend_from_slice(&(n as u32).to_le_bytes());
+    number(text.len(), &mut head);
+    head.extend_from_slice(text.as_bytes());
+    number(2, &mut head);
+    for (name, length) in [("c1\0", 4000), ("chr2\0", 2_000_000_000)] {
+        number(name.len(), &mut head);
+        head.extend_from_slice(name.as_bytes());
+        number(length, &mut head);
+    }
+    let mut deflater = Deflater::new(Codec::Libdeflate, 1);
+    let mut file = Vec::new();
+    deflater.block(&head, &mut file);
+    let begin = (file.len() as u64) << 16;
+    let records = seeds::records();
+    for record in std::iter::repeat_n(&records[0], RECORDS) {
+        deflater.block(record, &mut file);
+    }
+    let end = (file.len() as u64) << 16;
+    file.extend_from_slice(&EOF_BLOCK);
+    let large = |n: u64, out: &mut Vec<u8>| out.extend_from_slice(&n.to_le_bytes());
+    let (mut bai, mut csi) = (b"BAI\x01".to_vec(), b"CSI\x01".to_vec());
+    for n in [2, 1, 4681, 1] {
+        number(n, &mut bai);
+    }
+    for n in [14, 5, 0, 2, 1, 4681] {
+        number(n, &mut csi);
+    }
+    large(begin, &mut csi);
+    number(1, &mut csi);
+    for index in [&mut bai, &mut csi] {
+        large(begin, index);
+        large(end, index);
+    }
+    number(1, &mut bai);
+    large(begin, &mut bai);
+    number(0, &mut bai);
+    number(0, &mut bai);
+    number(0, &mut csi);
+    Sample::new(file, vec![bai, csi])
+}
+
+/// A CRAM file, and a CRAI that names its first container of reads.
+fn whole_cram() -> Sample {
+    let bytes = cram::whole_files().remove(0);
+    let reader = Reader::open(Box::new(Cursor::new(bytes.clone())), false, MOST, &memory());
+    let first = reader.and_then(|mut reader| reader.claim(Vec::new()));
+    let first = first.unwrap_or_else(|e| panic!("a seed is refused: {e}"));
+    let offset = first.map_or(0, |container| container.offset);
+    Sample::new(bytes, vec![format!("0\t1\t4000\t{offset}\t1\t100\n").into_bytes()])
+}
+
+/// An index of a sound file. Whatever it says, reading regions ends, and what is read is a part of the file.
+pub fn regions(bytes: &[u8]) {
+    let Some((&kind, index)) = bytes.split_first() else { return };
+    let index = in_memory(index);
+    let path = PathBuf::from(format!("/proc/self/fd/{}", index.as_raw_fd()));
+    let (sample, make): (_, fn() -> Sample) =
+        if kind % 2 == 0 { (&BAM, bam) } else { (&CRAM, whole_cram) };
+    sample.with(|sample| {
+        let sample = sample.get_or_init(make);
+        let part = |contig, start, end| Region::Part(Part { contig, start, end });
+        let some = vec![part(0, 90, 200), part(0, 0, 4000), part(0, 5000, 6000), Region::Unplaced];
+        for (list, each_once) in [(some.clone(), false), (some, true), (vec![part(0, 150, 151)], false)]
+        {
+            if let Err(error) = read(sample, &path, list, each_once) {
+                expect_refusal(&error);
+            }
+        }
+    });
+}
+
+/// Reads regions of a sample; each claim is one of the file's, and there are no more than the regions can have.
+fn read(sample: &Sample, index: &std::path::Path, list: Vec<Region>, each_once: bool) -> Result<()> {
+    let ledger = memory();
+    let options =
+        OpenOptions { most: MOST, container: MOST, ledger: ledger.clone(), ..OpenOptions::default() };
+    let source = Source::open(Box::new(Cursor::new(sample.bytes.clone())), &options)?;
+    let charge = ledger.empty("regions");
+    let number = list.len();
+    let regions = match each_once {
+        true => Regions::united(list, charge),
+        false => Regions::in_turn(list, charge)?,
+    };
+    let input = IndexedInput { file: Arc::clone(&sample.file), index };
+    let mut source = source.select(&input, regions, &options)?;
+    let (mut bytes, most) = (0, number * (sample.bytes.len() + RECORDS * 1024) * 8);
+    while let Some(claim) = source.claim(Chunk::default())? {
+        bytes += match claim {
+            Claim::Bytes(records) => records.len(),
+            other => other.read_bytes(),
+        };
+        assert!(bytes <= most, "the regions have more bytes than the file");
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Looking at reads: regions and whole files, of each format, beside samtools; one table of ratios.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use readmill_simulate::Rng;
+
+use crate::contender::{Call, Contender, Program};
+use crate::jobs;
+use crate::options::{Options, Peer};
+use crate::table;
+use crate::work::Work;
+
+/// Options of `bench view`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// Random regions of 100 to 10,000 bases
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    regions: usize,
+}
+
+/// A kind of indexed file, and how samtools makes it and its index of the sorted reads.
+const FILES: [(&str, &str, &str); 4] = [
+    ("BAM, BAI", "bai.bam", "-b"),
+    ("BAM, CSI", "csi.bam", "-b"),
+    ("SAM in BGZF, BAI", "bai.sam.gz", "-h -O sam.gz"),
+    ("CRAM, CRAI", "crai.cram", "-O cram,no_ref"),
+];
+
+/// Flags with regions.
+const OF_REGIONS: [&str; 4] = ["", "-M", "-c", "-b"];
+
+/// Flags for whole files.
+const OF_ALL: [&str; 6] =
+    ["-c", "-c -F 4", "-h", "-u -F 0x904 -q 20", "-b -F 0x904 -q 20", "-c -e mapq>=20&&[NM]<3"];
+
+/// A comparison: its name in the table, the arguments of view, and whether regions follow.
+struct Case {
+    name: String,
+    flags: &'static str,
+    file: PathBuf,
+    regions: Vec<String>,
+}
+
+/// Measures each case in turns with samtools, and prints the ratios of CPU time.
+pub fn run(args: Args) -> Result<()> {
+    let Args { options, regions } = args;
+    let mut work = Work::prepare(options)?;
+    let samtools = work.peer(Peer::Samtools).context("samtools is needed")?;
+    let regions = random_regions(&work, regions)?;
+    let sorted = jobs::sort_first(&work)?;
+    work.data = sorted;
+    println!("### View (CPU time)\n\n{}\n", work.describe());
+    println!("| | readmill CPU s | samtools CPU s | ratio (least–most) |\n|---|---|---|---|");
+    for (kind, name, format) in FILES {
+        let file = work.file(name);
+        let make = Call::new(&samtools).words("view --no-PG").words(format).arg("-o").arg(&file);
+        work.do_once(make.arg(&work.data))?;
+        let index = if name.starts_with("csi") { "index -c" } else { "index" };
+        work.do_once(Call::new(&samtools).words(index).arg(&file))?;
+        let of_regions = OF_REGIONS.iter().map(|flags| (flags, &regions[..]));
+        for (flags, regions) in of_regions.chain(OF_ALL.iter().map(|flags| (flags, &[][..]))) {
+            let what =
+                if regions.is_empty() { "all".into() } else { format!("{} regions", regions.len()) };
+            let name = format!("{kind}: view {flags}, {what}");
+            measure(
+                &work,
+                &samtools,
+                &Case { name, flags, file: file.clone(), regions: regions.to_vec() },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<()> {
+    let Options { runs, threads, .. } = work.options;
+    let contender = |name: &str, program: &Program, threads: usize| {
+        let output = work.file("view.out");
+        let call = Call::new(program).words(&format!("view --no-PG -@ {threads}")).words(case.flags);
+        let call = case.regions.iter().fold(call.arg(&case.file), Call::arg);
+        Contender::new(name, runs, output.clone(), vec![vec![call.writing(&output)]])
+    };
+    // samtools counts the threads beside the first one.
+    let both = [
+        contender("readmill", &work.readmill, threads),
+        contender("samtools", samtools, threads.saturating_sub(1)),
+    ];
+    let rows = table::rounds(work, &both, |_, _: &Path| Ok(()))?;
+    let cpu = |row: &table::TableRow| {
+        let mut all: Vec<f64> = row.samples.iter().map(|sample| sample.cpu.as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        table::median(&all)
+    };
+    let ratio = rows[0].ratio(&rows[1], |sample| sample.cpu.as_secs_f64());
+    println!("| {} | {:.3} | {:.3} | {ratio} |", case.name, cpu(&rows[0]), cpu(&rows[1]));
+    Ok(())
+}
+
+/// Regions at random places, in proportion to the lengths of the contigs; they follow from a seed.
+fn random_regions(work: &Work, number: usize) -> Result<Vec<String>> {
+    let header = work.header()?;
+    let contigs = header.references();
+    let mut random = Rng::new(7);
+    let mut region = || {
+        let all: u64 = contigs.iter().map(|contig| u64::from(contig.length)).sum();
+        let mut at = random.below64(all.max(1));
+        let contig = contigs.iter().find(|contig| {
+            let is_in = at < u64::from(contig.length);
+            at -= if is_in { 0 } else { u64::from(contig.length) };
+            is_in
+        });
+        let length = random.pick(&[100, 1000, 1000, 10_000]);
+        let contig = contig.context("the reads have no contigs")?;
+        let name = String::from_utf8_lossy(&contig.name);
+        Ok(format!("{name}:{}-{}", at + 1, (at + length).min(contig.length.into())))
+    };
+    (0..number).map(|_| region()).collect()
+}
