@@ -307,26 +307,26 @@ fn an_index_gets_the_name_that_picard_gives_it() {
 
 #[test]
 fn a_picard_dictionary_is_not_overwritten_and_no_directory_is_made_for_a_refused_line() {
-    let dir = tempfile::tempdir().expect("it works");
+    let dir = tempfile::tempdir().expect("a line that is translated");
     let [dict, temporary] = ["o.dict", "t"].map(|name| dir.path().join(name));
-    std::fs::write(&dict, "before").expect("it works");
+    std::fs::write(&dict, "before").expect("a line that is translated");
     let said = native(&format!("picard CreateSequenceDictionary R=r.fa O={}", dict.display()));
     assert!(said.contains("exists already"), "{said}");
     let line = |rest: &str| format!("picard SortSam I=a.bam TMP_DIR={} {rest}", temporary.display());
     assert!(native(&line("SO=coordinate")).contains("needs --OUTPUT"));
     let Ok(Front::Native(_, files)) = front(&line("SO=coordinate O=o.bam")) else { panic!("a line") };
     assert!(!temporary.exists());
-    files.prepare().expect("it works");
+    files.prepare().expect("a line that is translated");
     assert!(temporary.is_dir());
 }
 
 #[test]
 fn a_file_of_arguments_that_names_itself_is_read_once() {
-    let dir = tempfile::tempdir().expect("it works");
+    let dir = tempfile::tempdir().expect("a line that is translated");
     let path = dir.path().join("arguments");
     let own = format!("--arguments_file {}", path.display());
     std::fs::write(&path, format!("# all\n-I a.bam -O o.bam\n{own}\n-SO queryname\n"))
-        .expect("it works");
+        .expect("a line that is translated");
     assert_eq!(
         native(&format!("picard SortSam {own}")),
         "readmill sort --sort queryname -o o.bam -l 5 --no-index a.bam"
@@ -335,30 +335,30 @@ fn a_file_of_arguments_that_names_itself_is_read_once() {
 
 #[test]
 fn memory_of_the_line_limits_headers_and_lists() {
-    let dir = tempfile::tempdir().expect("it works");
+    let dir = tempfile::tempdir().expect("a line that is translated");
     let [reads, list] = ["a.sam", "list"].map(|name| dir.path().join(name));
     let contig = |n: usize| format!("@SQ\tSN:contig{n}\tLN:1000\n");
-    std::fs::write(&reads, (0..200_000).map(contig).collect::<String>()).expect("it works");
-    std::fs::write(&list, "x\n".repeat(1 << 20)).expect("it works");
-    let given = |memory| Given::parse("x", Grammar::Getopt, &[], Vec::new(), memory).expect("it works");
+    std::fs::write(&reads, (0..200_000).map(contig).collect::<String>()).expect("a line that is translated");
+    std::fs::write(&list, "x\n".repeat(1 << 20)).expect("a line that is translated");
+    let given = |memory| Given::parse("x", Grammar::Getopt, &[], Vec::new(), memory).expect("a line that is translated");
     let (small, large) = (given(32 << 20), given(1 << 30));
     let path = |path: &std::path::Path| path.display().to_string();
     assert!(super::headers::header(&small, &path(&reads)).is_err());
-    assert!(super::headers::header(&large, &path(&reads)).expect("it works").is_some());
+    assert!(super::headers::header(&large, &path(&reads)).expect("a line that is translated").is_some());
     assert!(small.read_lines(&path(&list)).is_err());
-    assert_eq!(large.read_lines(&path(&list)).expect("it works").len(), 1 << 20);
+    assert_eq!(large.read_lines(&path(&list)).expect("a line that is translated").len(), 1 << 20);
 }
 
 #[test]
 fn a_list_of_regions_is_refused_where_a_file_of_features_is_taken() {
-    let dir = tempfile::tempdir().expect("it works");
+    let dir = tempfile::tempdir().expect("a line that is translated");
     for (name, text, is_taken) in [
         ("a.list", "chr1\n", false),
         ("b.intervals", "@SQ\tSN:c\tLN:9\n", true),
         ("c.bed", "c\t0\t1\n", true),
     ] {
         let path = dir.path().join(name);
-        std::fs::write(&path, text).expect("it works");
+        std::fs::write(&path, text).expect("a line that is translated");
         let said = native(&format!("gatk ApplyBQSR -I a -O b -bqsr t -L {}", path.display()));
         assert_eq!(!said.contains("a list of regions"), is_taken, "{said}");
     }
