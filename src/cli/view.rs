@@ -5,14 +5,21 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
 use readmill::Plan;
-use readmill::plan::{
-    Command, Content, Destination, Format, Index, RegionRequest, Steps, Tallies, Verbosity,
-};
+use readmill::plan::{Command, Content, Destination, Format, Index, RegionRequest, Steps, Verbosity};
 use readmill_filters::tally::count;
 use readmill_record::{Error, Result};
 
 use super::common::OutputFlags;
 use super::filter_flags::{FilterFlags, with_samtools_names};
+
+/// The help of -O: other commands write BAM where nothing else is said.
+const FORMAT_HELP: &str =
+    "Output format: sam, bam, sam.gz or cram [default: by the output's name, else sam]";
+
+/// The long help of -O.
+const FORMAT_LONG_HELP: &str = "Output format: sam, bam, sam.gz or cram, as in cram,version=3.1, cram,small or \
+cram,no-ref [default: by the end of the output's name, .sam, .sam.gz, .bam or .cram; else bam where a compression level \
+is given, and sam where none is]";
 
 /// Flags of view: those of samtools view, and what other commands have beside them.
 #[derive(Args)]
@@ -32,6 +39,7 @@ Nothing but warnings is printed unless -v is given.",
     mut_arg("reference", |arg| arg.short('T')),
     mut_arg("fast", |arg| arg.short('1')),
     mut_arg("out_parts", |arg| arg.hide(true)),
+    mut_arg("output_format", |arg| arg.help(FORMAT_HELP).long_help(FORMAT_LONG_HELP)),
     mut_args(with_samtools_names),
     mut_args(with_letters_of_view),
 )]
@@ -58,7 +66,7 @@ pub struct ViewArgs {
     #[arg(long, hide = true, conflicts_with_all = ["with_header", "header_only"])]
     no_header: bool,
     /// Write the number of records alone
-    #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format"])]
+    #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to"])]
     count: bool,
     /// Read each record once, in the order of the file, also with -L by the index
     #[arg(short = 'M', long, help_heading = "Regions")]
@@ -195,7 +203,6 @@ impl ViewArgs {
         }
         if self.count {
             plan.tallies.files.push((&count::SPEC, self.output.output_path().to_path_buf()));
-            plan.tallies = Tallies { files: plan.tallies.files, ..plan.tallies };
             plan.destination = Destination::Nowhere;
         }
         if let Destination::Main(output, _) = &mut plan.destination {

@@ -192,6 +192,13 @@ pub fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// Refuses outputs that would overwrite a file that is read, such as the index of the input.
+pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
+    let main = plan.destination.main().map_or_else(Vec::new, Output::names);
+    let beside = paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths());
+    main.iter().map(PathBuf::as_path).chain(beside).try_for_each(|path| spare(read, path))
+}
+
 /// Whether the path is a device such as /dev/null, which several outputs may share.
 fn is_device(path: &Path) -> bool {
     path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())

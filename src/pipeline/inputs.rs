@@ -127,17 +127,17 @@ impl Inputs {
         })
     }
 
-    /// Reads only regions of the only input.
+    /// Reads only regions of the only input; returns its index.
     ///
     /// # Errors
     /// It has no index, a contig is not in its header, or the memory is not free.
-    pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<()> {
+    pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
         let path = self.list[0].path.clone();
         let regions = region_input::regions(request, &self.header, &self.rules.ledger)?;
-        let index = &region_input::index(&path, request.index.as_deref(), console)?;
+        let index = region_input::index(&path, request.index.as_deref(), console)?;
         let file = File::open(&path)
             .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))?;
-        let input = IndexedInput { file: Arc::new(file), index };
+        let input = IndexedInput { file: Arc::new(file), index: &index };
         let source = self.sources[0].take().ok_or_else(|| Error::bug("the input is not open"))?;
         let source = source.select(&input, regions, &self.rules).map_err(|error| match error.kind {
             ErrorKind::Input => error.file(&path),
@@ -145,7 +145,7 @@ impl Inputs {
         })?;
         self.region_bytes = source.region_bytes();
         self.sources[0] = Some(source);
-        Ok(())
+        Ok(index)
     }
 
     /// Reads no more.

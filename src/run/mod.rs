@@ -112,7 +112,8 @@ pub(crate) fn with_state<T>(
         None => Inputs::open(&plan.inputs, rules)?,
     };
     if let Some(regions) = &plan.regions {
-        inputs.select(regions, console)?;
+        let index = inputs.select(regions, console)?;
+        report_files::check_spares(plan, &index)?;
     }
     pause::at(Moment::InputOpened);
     inputs.warn_of_lengths(console);

@@ -84,6 +84,14 @@ struct Scan {
     middle: u64,
 }
 
+impl Scan {
+    /// The scan behind blocks that were passed on. A middle that the end of the range cut goes on in the next range.
+    fn behind_pass(self) -> Self {
+        let middle = if self.middle > self.end { self.middle } else { 0 };
+        Scan { middle, ..self }
+    }
+}
+
 /// The end of a region that was read.
 struct Resume {
     contig: u32,
@@ -225,8 +233,14 @@ impl BgzfRegions {
     fn begin_unplaced(&mut self) -> Result<Step> {
         let start = self.index.placed_end();
         self.go_to(start, u64::MAX)?;
-        let Some(length) = self.whole()? else { return Ok(Step::Between) };
-        let place = self.kind.place(&self.window.bytes()[self.at..self.at + length]);
+        let place = loop {
+            let Some(length) = self.whole()? else { return Ok(Step::Between) };
+            let record = &self.window.bytes()[self.at..self.at + length];
+            if !self.kind.is_blank(record) {
+                break self.kind.place(record);
+            }
+            self.at += length;
+        };
         if place.is_none_or(|place| place.contig >= 0) {
             return Err(foreign(start >> 16));
         }
@@ -264,9 +278,19 @@ impl BgzfRegions {
             let offset = self.window.position(self.at).0;
             let length = self.whole().map_err(|e| e.offset(offset))?.ok_or_else(|| foreign(offset))?;
             let record = &self.window.bytes()[self.at..self.at + length];
+            if self.kind.is_blank(record) {
+                self.at += length;
+                continue;
+            }
             let place = self.kind.place(record).filter(|place| place.contig == contig as i32);
             let place = place.filter(|_| self.at + length <= self.limit);
-            let pos = place.ok_or_else(|| foreign(offset))?.pos;
+            let place = place.ok_or_else(|| foreign(offset))?;
+            if !place.is_possible() {
+                self.out.extend_from_slice(record); // the parser says what is wrong
+                self.at += length;
+                continue;
+            }
+            let pos = place.pos;
             if pos >= end {
                 // Between the range before and this one may be records of other bins, which the next region wants.
                 if !scan.at_first {
@@ -297,7 +321,7 @@ impl BgzfRegions {
         self.go_to(middle, scan.end)?;
         let within = (middle & 0xffff) as usize;
         self.out.extend_from_slice(&self.window.bytes()[self.at - within..self.at]);
-        Ok(Step::Scan(Scan { middle: 0, ..scan }))
+        Ok(Step::Scan(scan.behind_pass()))
     }
 
     /// Goes to a virtual offset, in a range that ends at another.
@@ -352,4 +376,19 @@ fn more(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
         return Err(window.charge().refusal(window.bytes().len() as u64));
     }
     Ok(is_more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_middle_goes_on_in_the_next_range_if_the_end_of_one_cut_it() {
+        let scan = |middle, end| {
+            let part = Part { contig: 0, start: 0, end: 1 };
+            let ranges = Vec::new().into_iter();
+            Scan { part, from: 0, ranges, end, at_first: false, middle }.behind_pass().middle
+        };
+        assert_eq!([scan(500, 300), scan(500, 500), scan(500, 600)], [500, 0, 0]);
+    }
 }

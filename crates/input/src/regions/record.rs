@@ -1,5 +1,7 @@
 //! Where records of BAM and lines of SAM end, and where on the genome they lie.
 
+use std::num::IntErrorKind;
+
 use readmill_format::bgzf::BlockWindow;
 use readmill_record::view::FIXED;
 use readmill_record::{Error, Header, RecordRef, Result};
@@ -20,7 +22,19 @@ pub struct RecordPlace {
     pub pos: i64,
 }
 
+impl RecordPlace {
+    /// Whether a record can start there; the parser refuses a line that says otherwise.
+    pub fn is_possible(self) -> bool {
+        (-1..=i64::from(i32::MAX)).contains(&self.pos)
+    }
+}
+
 impl RecordKind {
+    /// Whether this is an empty line of SAM, which is no record.
+    pub fn is_blank(&self, record: &[u8]) -> bool {
+        matches!(self, RecordKind::Text { .. }) && record == b"\n"
+    }
+
     /// The length of the record that starts at `at`, if all of it is there. `searched` bytes of it were looked at before.
     pub fn length(&self, bytes: &[u8], at: usize, searched: usize) -> Result<Option<usize>> {
         let rest = &bytes[at..];
@@ -49,7 +63,7 @@ impl RecordKind {
             RecordKind::Text { header } => {
                 let mut columns = record.splitn(5, |&byte| byte == b'\t').skip(2);
                 let name = columns.next()?;
-                let pos = number(columns.next()?)? - 1;
+                let pos = number(columns.next()?)?.saturating_sub(1);
                 columns.next()?;
                 let contig = if name == b"*" { -1 } else { header.reference_id(name)? };
                 Some(RecordPlace { contig, pos })
@@ -75,7 +89,7 @@ impl RecordKind {
                 let flags = number(columns.next()?)?;
                 let cigar = columns.nth(3)?;
                 let span = if flags & 4 != 0 { 0 } else { reference_length(cigar) };
-                Some(pos + span.max(1))
+                pos.checked_add(span.max(1))
             }
         }
     }
@@ -108,8 +122,17 @@ pub fn whole(
     }
 }
 
+/// The number that a column holds, or the nearest one that there is.
 fn number(text: &[u8]) -> Option<i64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let parsed = std::str::from_utf8(text).ok()?.parse::<i64>();
+    parsed.map_or_else(
+        |error| match error.kind() {
+            IntErrorKind::PosOverflow => Some(i64::MAX),
+            IntErrorKind::NegOverflow => Some(i64::MIN),
+            _ => None,
+        },
+        Some,
+    )
 }
 
 /// Bases of the reference that a CIGAR in text takes.
@@ -145,6 +168,15 @@ mod tests {
             assert_eq!(kind.end(line.as_bytes(), pos), Some(end), "{line}");
         }
         assert_eq!(kind.place(b"r\t0\tc\t5\t60\n"), None);
+        for pos in
+            ["-9223372036854775808", "-99999999999999999999", "99999999999999999999", "2147483649"]
+        {
+            let line = format!("r\t0\ta\t{pos}\t60\t9M\n");
+            let place = kind.place(line.as_bytes());
+            assert!(place.is_some_and(|place| !place.is_possible()), "{pos}: {place:?}");
+        }
+        assert_eq!(kind.end(b"r\t0\ta\t5\t0\t99999999999999999999M\t*\n", 4), None);
+        assert!(kind.is_blank(b"\n") && !kind.is_blank(b"\r\n"));
         assert_eq!(kind.length(b"ab\ncd", 0, 0), Ok(Some(3)));
         assert_eq!(kind.length(b"ab\ncd", 3, 0), Ok(None));
     }
