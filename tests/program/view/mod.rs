@@ -165,3 +165,21 @@ fn large_regions_are_whole_at_both_ends() {
         }
     }
 }
+
+/// A range of a larger bin lies behind records of the next region, which were lost.
+#[test]
+fn each_once_reads_on_before_a_range_of_a_larger_bin() {
+    let line = |name: &str, pos: i64| format!("{name}\t0\tchr1\t{pos}\t60\t100M\t*\t0\t0\t*\t*\n");
+    let mut text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:chr1\tLN:100000\n".to_string();
+    (0..40).for_each(|n| text += &line(&format!("first{n}"), 1_000 + n));
+    (0..40).for_each(|n| text += &line(&format!("second{n}"), 20_000 + n));
+    (0..40).for_each(|n| text += &line(&format!("across{n}"), 32_700 + n));
+    let lines = crate::support::records(&text);
+    let dir = TestDir::new();
+    for kind in KINDS {
+        let path = arg(&file(&dir, kind, "in", &text, 300));
+        let given = ["-M", path.as_str(), "chr1:1001-1010", "chr1:20001-20010"];
+        let places = [("chr1", 1_001, 1_010), ("chr1", 20_001, 20_010)];
+        assert_eq!(names(&given), scan::each_once(&lines, &places), "{kind:?}");
+    }
+}

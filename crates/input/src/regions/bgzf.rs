@@ -78,6 +78,8 @@ struct Scan {
     ranges: std::vec::IntoIter<FileRange>,
     /// The end of the present range.
     end: u64,
+    /// Whether no record of the present range was looked at yet.
+    at_first: bool,
     /// Up to here, records that start in the region need not be looked at.
     middle: u64,
 }
@@ -191,21 +193,19 @@ impl BgzfRegions {
             RecordKind::Bam { .. } => self.index.first_at(part.contig, part.end - 1),
             RecordKind::Text { .. } => 0,
         };
-        self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, middle })
+        self.next_range(Scan { part, from, ranges: ranges.into_iter(), end: 0, at_first: true, middle })
     }
 
     /// Begins the next range of a region; ends the region behind the last one.
     fn next_range(&mut self, mut scan: Scan) -> Result<Step> {
+        self.note_end(scan.end);
         match scan.ranges.next() {
             Some(range) => {
-                scan.end = range.end;
+                (scan.end, scan.at_first) = (range.end, true);
                 self.go_to(range.begin, range.end)?;
                 Ok(Step::Scan(scan))
             }
-            None => {
-                self.note_end(scan.end);
-                Ok(Step::Between)
-            }
+            None => Ok(Step::Between),
         }
     }
 
@@ -248,7 +248,7 @@ impl BgzfRegions {
     }
 
     /// Looks at records, until many were taken, or the region has ended, or its middle begins.
-    fn scan(&mut self, scan: Scan) -> Result<Step> {
+    fn scan(&mut self, mut scan: Scan) -> Result<Step> {
         let Part { contig, start, end } = scan.part;
         while self.out.len() < FULL {
             if self.at == self.limit {
@@ -261,10 +261,14 @@ impl BgzfRegions {
             let place = place.filter(|_| self.at + length <= self.limit);
             let pos = place.ok_or_else(|| foreign(offset))?.pos;
             if pos >= end {
-                let (block, within) = self.window.position(self.at);
-                self.note_end(block << 16 | within as u64);
+                // Between the range before and this one may be records of other bins, which the next region wants.
+                if !scan.at_first {
+                    let (block, within) = self.window.position(self.at);
+                    self.note_end(block << 16 | within as u64);
+                }
                 return Ok(Step::Between);
             }
+            scan.at_first = false;
             if pos >= start && pos >= scan.from {
                 let middle = scan.middle.min(scan.end);
                 if middle >> 16 >= self.window.next_offset() + WORTH_PASSING {
