@@ -338,9 +338,12 @@ fn memory_of_the_line_limits_headers_and_lists() {
     let dir = tempfile::tempdir().expect("a line that is translated");
     let [reads, list] = ["a.sam", "list"].map(|name| dir.path().join(name));
     let contig = |n: usize| format!("@SQ\tSN:contig{n}\tLN:1000\n");
-    std::fs::write(&reads, (0..200_000).map(contig).collect::<String>()).expect("a line that is translated");
+    std::fs::write(&reads, (0..200_000).map(contig).collect::<String>())
+        .expect("a line that is translated");
     std::fs::write(&list, "x\n".repeat(1 << 20)).expect("a line that is translated");
-    let given = |memory| Given::parse("x", Grammar::Getopt, &[], Vec::new(), memory).expect("a line that is translated");
+    let given = |memory| {
+        Given::parse("x", Grammar::Getopt, &[], Vec::new(), memory).expect("a line that is translated")
+    };
     let (small, large) = (given(32 << 20), given(1 << 30));
     let path = |path: &std::path::Path| path.display().to_string();
     assert!(super::headers::header(&small, &path(&reads)).is_err());
