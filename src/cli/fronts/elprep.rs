@@ -54,7 +54,7 @@ const STEPS: &[Opt] = &[
     Opt::native("--keep-optional-fields", Takes::Value, "--keep-optional-fields"),
     Opt::built("--sorting-order", Takes::Value, "--sort coordinate or lexicographic; keep is the default; unknown and unsorted are refused"),
     Opt::native("--clean-sam", Takes::Nothing, "--clean-sam"),
-    Opt::built("--reference", Takes::Value, "--reference; for X.elfasta the FASTA file beside it"),
+    Opt::built("--reference --bqsr-reference", Takes::Value, "--reference; for X.elfasta the FASTA file beside it"),
     Opt::native("--quantize-levels", Takes::Value, "--quantize-quals"),
     Opt::built("--sqq", Takes::Value, "--static-quantized-quals, one by one"),
     Opt::native("--max-cycle", Takes::Value, "--maximum-cycle-value"),

@@ -229,6 +229,11 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
             "readmill prep --static-quantized-quals 10 --static-quantized-quals 20 --static-quantized-quals 30 \
              --bqsr --bqsr-table t -o o.bam --no-index a.bam",
         ),
+        // elPrep 4 calls --reference so.
+        (
+            "elprep filter a.bam o.bam --bqsr t --bqsr-reference r.fa",
+            "readmill prep --bqsr --bqsr-table t --reference r.fa -o o.bam --no-index a.bam",
+        ),
         (
             "bwa mem -t4 -k 17 -YM r.fa 1.fq 2.fq",
             "readmill align --as-given -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
@@ -261,6 +266,9 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools cat -@ 2 a.bam", ["no option -@", ""]),
         ("samtools cat -", ["standard input", "readmill merge"]),
         ("samtools view -b -U r.bam -x NM a.bam", ["-U", "--move-to"]),
+        ("samtools view -b -N names -U r.bam a.bam", ["-N", "-N ^NAMES"]),
+        ("samtools merge -h a.bam o.bam a.bam b.bam", ["-h", "leave it out"]),
+        ("samtools fixmate -c a.bam o.bam", ["-c", "leave it out"]),
         ("samtools view -U r.sam -q 3 a.bam", ["-U", "--move-to"]),
         ("samtools sort -m 50k a.bam", ["-m 50k", "1 MiB"]),
         ("samtools index ref.fa", ["FASTA", "readmill faidx"]),

@@ -164,7 +164,7 @@ pub const FIXMATE: Command = command(
 const FIXMATE_OPTIONS: &[Opt] = &[
     Opt::refused("-r", Takes::Nothing, "drops unmapped reads and secondary alignments once mates are fixed", "readmill samtools fixmate … - | readmill filter - -F 0x104 -o OUT"),
     Opt::refused("-p", Takes::Nothing, "leaves 0x2 as it is", "readmill clears it where reads do not face each other"),
-    Opt::refused("-c", Takes::Nothing, "writes ct, the CIGAR of the template", ""),
+    Opt::refused("-c", Takes::Nothing, "writes ct, the CIGAR of the template", "leave it out, and all else is done"),
     Opt::built("-m", Takes::Nothing, "--fix-mates samtools; without it ms is removed"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::only("-z --sanitize", Takes::Value, &["all", "on"], "repairs some things alone", "readmill repairs all that samtools does by default"),
@@ -205,7 +205,7 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("-1", Takes::Nothing, "-l 1"),
     Opt::built("-l", Takes::Value, "-l; 6 without it"),
     Opt::refused("-R", Takes::Value, "merges a region alone", "readmill view of each file, then readmill merge"),
-    Opt::refused("-h", Takes::Value, "takes the header of a file", "the header is made of those of the inputs"),
+    Opt::refused("-h", Takes::Value, "takes the header of a file", "leave it out, and the header is made of those of the inputs; readmill reheader HEADER OUT sets another afterwards"),
     Opt::harmless("-c", Takes::Nothing, "equal read groups are always one, and different ones never"),
     Opt::harmless("-p", Takes::Nothing, "equal programs are always one, and different ones never"),
     Opt::harmless("-s", Takes::Value, "new IDs are not random"),

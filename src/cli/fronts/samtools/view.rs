@@ -165,6 +165,11 @@ fn moved(given: &Given, rest: &str, format: &str) -> Result<Vec<String>> {
     };
     let way = "write the reads that an expression holds for into another file: readmill view IN -o KEPT.bam --move-to \
                DROPPED.bam='!(mapq >= 20)'";
+    if given.value("-N").is_some() {
+        let names = "write them in two runs: readmill view -N NAMES IN -o SELECTED.bam, and readmill view -N ^NAMES IN -o \
+                     OTHERS.bam";
+        return Err(given.refuse("-U is not supported beside -N").hint(names));
+    }
     if let Some(other) = given.given_names().find(known) {
         return Err(given.refuse(&format!("-U is not supported beside {other}")).hint(way));
     }
