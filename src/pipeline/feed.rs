@@ -50,6 +50,8 @@ impl Linker {
 pub struct FeedInput {
     /// The inputs.
     pub inputs: Inputs,
+    /// Whether optional fields are looked at by no one, and so are not checked.
+    without_fields: bool,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -92,17 +94,26 @@ impl Feed {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput {
             inputs,
+            without_fields: false,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let align = input.inputs.lanes().map(AlignLink::new);
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
     }
 
+    /// A feed of records whose optional fields are not checked, and whose templates are not told apart, if `without`: for a
+    /// run that looks at neither.
+    pub fn without_fields(mut self, without: bool) -> Self {
+        self.input.without_fields = without;
+        self
+    }
+
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, buffers } = &self.input;
+        let FeedInput { inputs, without_fields, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
+            without_fields: *without_fields && inputs.lanes().is_none(),
             lanes: inputs.lanes().cloned(),
             buffers: Arc::clone(buffers),
         }
@@ -158,6 +169,7 @@ impl InputTask {
 #[derive(Clone)]
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
+    without_fields: bool,
     lanes: Option<Arc<Lanes>>,
     buffers: Arc<FeedBuffers>,
 }
@@ -191,7 +203,7 @@ impl FeedReaders {
     /// Recycles the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
         self.note(TicketBuffer::Batch, batch.heap_bytes());
-        batch.clear_to(KEPT_BYTES);
+        batch.retire(KEPT_BYTES);
         self.buffers.batches.put(batch);
     }
 }
@@ -259,10 +271,21 @@ impl FeedReader {
     pub fn check<T>(&mut self, linked: LinkedBatch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
         let Linked { mut batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];
-        batch.check(number, input.header.n_ref()).map_err(input.named())?;
+        let (n_ref, reconcile) = (input.header.n_ref(), &mut self.reconcile[linked.input]);
+        let without_fields = self.shared.without_fields && reconcile.is_none();
+        let checked = if without_fields {
+            batch.check_without_fields(number, n_ref)
+        } else {
+            batch.check(number, n_ref)
+        };
+        checked.map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
-        batch.stamp(first);
-        let reconciled = match &mut self.reconcile[linked.input] {
+        if without_fields {
+            batch.number(first);
+        } else {
+            batch.stamp(first);
+        }
+        let reconciled = match reconcile {
             Some(step) => step.apply(&mut batch),
             None => Ok(()),
         };

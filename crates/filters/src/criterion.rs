@@ -16,6 +16,11 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// If that cannot be said of this read.
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
+    /// Whether it looks only at what every record has, from its name to its qualities.
+    fn without_fields(&self) -> bool {
+        false
+    }
+
     /// Makes the step.
     fn step(self) -> Keep<Self> {
         Keep { criterion: self, dropped: 0 }
@@ -44,6 +49,10 @@ impl<C: Criterion> Step for Keep<C> {
 
     fn by_record(&self) -> bool {
         true
+    }
+
+    fn without_fields(&self) -> bool {
+        self.criterion.without_fields()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -25,6 +25,12 @@ pub trait Tally: Send + Sync {
         0
     }
 
+    /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
+    /// where templates begin.
+    fn without_fields(&self) -> bool {
+        false
+    }
+
     /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 
@@ -54,6 +60,9 @@ pub trait DynTally: Send + Sync {
 
     /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
+
+    /// Whether it looks at no optional fields, as [`Tally::without_fields`].
+    fn without_fields(&self) -> bool;
 }
 
 /// One thread's worker of a tally.
@@ -110,6 +119,10 @@ impl<T: Tally> DynTally for SharedTally<T> {
 
     fn bytes(&self, threads: u64) -> u64 {
         self.tally.bytes(threads)
+    }
+
+    fn without_fields(&self) -> bool {
+        self.tally.without_fields()
     }
 }
 
