@@ -28,8 +28,7 @@ pub fn make(
         },
         Inflater::default,
         |inflater, (chunk, mut bytes): (Chunk, Vec<u8>)| {
-            bytes.clear();
-            inflater.chunk(&chunk, &mut bytes)?;
+            inflater.replace(&chunk, &mut bytes)?;
             Ok::<_, Error>((chunk, bytes))
         },
         |(chunk, bytes)| {

@@ -70,8 +70,7 @@ impl ChunkReader {
     /// # Errors
     /// It is damaged.
     pub fn open(&mut self, chunk: Chunk, mut bytes: Vec<u8>) -> Result<OpenChunk> {
-        bytes.clear();
-        self.inflater.chunk(&chunk, &mut bytes)?;
+        self.inflater.replace(&chunk, &mut bytes)?;
         let mut open = OpenChunk { chunk, bytes, ..OpenChunk::default() };
         let bytes = &open.bytes;
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], self.n_ref));
