@@ -312,6 +312,11 @@ impl OutputFlags {
         self.plan_in(format, command, inputs, steps)
     }
 
+    /// Whether -O says the format.
+    pub fn says_format(&self) -> bool {
+        self.output_format.is_some()
+    }
+
     /// Whether compressed output is asked for by its level.
     pub fn says_level(&self) -> bool {
         self.level.is_some() || self.fast || self.uncompressed
@@ -467,7 +472,7 @@ pub struct SamePassFlags {
     /// Copy some reads into another file, too: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
     #[arg(long, value_name = "FILE=WHAT")]
     copy_to: Vec<String>,
-    /// Put some reads into another file instead; may be given again, the first that fits counts
+    /// Put some reads into another file instead; FILE=dropped gets the reads that filters drop, where reads are not sorted; may be given again, the first that fits counts
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
 }
