@@ -376,9 +376,8 @@ impl RunState<'_> {
         self.console.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets);
         let place = self.plan.destination.place_of_dropped();
-        let only_drop = |step: &&Box<dyn Step>| step.changes() == Changes::drops();
-        let (drops, edits) =
-            steps.split_at(place.map_or(0, |_| steps.iter().take_while(only_drop).count()));
+        let only_drop = steps.iter().take_while(|step| step.changes() == Changes::drops()).count();
+        let (drops, edits) = steps.split_at(place.map_or(0, |_| only_drop));
         let pipeline = BatchPipeline {
             filters: place.map(|place| RoutedFilters { steps: drops, place }),
             ..self.output_pipeline(Tap::Input, edits, counter.as_ref(), extra.as_ref())

@@ -241,11 +241,11 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
         ),
         (
             "bwa mem -t4 -k 17 -YM r.fa 1.fq 2.fq",
-            "readmill align --as-given -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
+            "readmill align --as-given --complete-index -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
         ),
         (
             "bwa-mem2 mem -p -K 1000 -o o.sam r.fa 1.fq 2.fq",
-            "readmill align --as-given --interleaved -@ 1 -K 1000 -o o.sam -O sam r.fa 1.fq",
+            "readmill align --as-given --complete-index --interleaved -@ 1 -K 1000 -o o.sam -O sam r.fa 1.fq",
         ),
         ("bwa index -a bwtsw -p x r.fa", "readmill index -o x r.fa"),
     ] {
