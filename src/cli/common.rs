@@ -478,7 +478,9 @@ pub struct SamePassFlags {
     /// Copy some reads into another file, too: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
     #[arg(long, value_name = "FILE=WHAT")]
     copy_to: Vec<String>,
-    /// Put some reads into another file instead; FILE=dropped gets the reads that filters drop, where reads are not sorted; may be given again, the first that fits counts
+    /// Put some reads into another file instead; may be given again, the first that fits counts
+    ///
+    /// Put some reads into another file instead: FILE=unmapped, FILE=discordant, FILE=duplicates, FILE=EXPRESSION, or FILE=dropped for reads that filters drop, where reads are neither sorted nor marked; may be given again, the first that fits counts
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
 }

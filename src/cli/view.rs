@@ -70,6 +70,8 @@ pub struct ViewArgs {
     /// Write the number of records alone
     #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to"])]
     count: bool,
+    /// Write the reads that filters drop into this file
+    ///
     /// Write the reads that filters drop into this file, in the format that -b, -C or -O says, else by its name
     #[arg(
         short = 'U',
