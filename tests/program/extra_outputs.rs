@@ -185,6 +185,32 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     assert!(done.stderr.contains("1 reads are paired"), "{}", done.stderr);
 }
 
+#[test]
+fn single_end_reads_become_fastq_and_a_paired_read_ends_the_run() {
+    let header = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n";
+    let read = |name: &str, flags: u16| format!("{name}\t{flags}\t1\t9\t60\t4M\t*\t0\t0\tAACG\tIIII\n");
+    let single = [header.to_string(), read("b", 0), read("a", 16), read("c", 4)].concat();
+    let (files, _) = same_files(single.as_bytes(), "fastq IN --single-end -o OUT.fq -0 OUT.fq");
+    let wanted = "@a\nCGTT\n+\nIIII\n@b\nAACG\n+\nIIII\n@c\nAACG\n+\nIIII\n";
+    assert_eq!(text(&files["out.fq"]), wanted);
+
+    // Paired reads that are left out by their flags do not count.
+    let left_out = [&*single, &read("d", 0x1 | 0x100)].concat();
+    let (files, _) = same_files(left_out.as_bytes(), "fastq IN --single-end -o OUT.fq -0 OUT.fq");
+    assert_eq!(text(&files["out.fq"]), wanted);
+
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.sam", [&*single, &read("d", 0x1 | 0x40)].concat()));
+    let out = arg(&dir.path("out.fq"));
+    for more in [&[][..], &["--grouped"]] {
+        let done = readmill(["fastq", &file, "--single-end", "-o", &out].iter().chain(more));
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+        let said = ["record 4", "read d", "single-end reads are expected", "-1 and -2"];
+        assert!(said.iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
+        assert_eq!(dir.names(), ["in.sam"]);
+    }
+}
+
 /// The last line said "0 written" if reads went to other outputs than the main one.
 #[test]
 fn the_last_line_counts_reads_wherever_they_were_written() {
