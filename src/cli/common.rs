@@ -276,10 +276,16 @@ impl OutputFlags {
         self.resources.threads()
     }
 
-    /// Whether it is said how much memory there is.
+    /// The memory that is asked for.
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
-    pub fn says_memory(&self) -> bool {
-        self.resources.memory.is_some()
+    pub fn memory(&self) -> Option<u64> {
+        self.resources.memory
+    }
+
+    /// Whether only warnings and errors are printed.
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
+    pub fn is_quiet(&self) -> bool {
+        self.resources.quiet
     }
 
     /// The output file; `-` is standard output.
@@ -310,6 +316,11 @@ impl OutputFlags {
     ) -> Result<Plan> {
         let format = self.format(|_| Ok(format))?;
         self.plan_in(format, command, inputs, steps)
+    }
+
+    /// Whether -O says the format.
+    pub fn says_format(&self) -> bool {
+        self.output_format.is_some()
     }
 
     /// Whether compressed output is asked for by its level.
@@ -468,6 +479,8 @@ pub struct SamePassFlags {
     #[arg(long, value_name = "FILE=WHAT")]
     copy_to: Vec<String>,
     /// Put some reads into another file instead; may be given again, the first that fits counts
+    ///
+    /// Put some reads into another file instead: FILE=unmapped, FILE=discordant, FILE=duplicates, FILE=EXPRESSION, or FILE=dropped for reads that filters drop, where reads are neither sorted nor marked; may be given again, the first that fits counts
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
 }
@@ -505,25 +518,6 @@ impl FromArgMatches for TallyFlags {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
-}
-
-/// The name of the sample.
-#[derive(Args)]
-#[command(next_help_heading = "In the same pass")]
-pub struct SampleFlag {
-    /// Name of the sample in metrics, for report tools such as MultiQC [default: the output's name without its ending; without an output file, SM of the read groups]
-    #[arg(long, value_name = "NAME", value_parser = parse_sample)]
-    pub sample: Option<String>,
-}
-
-/// Reads the name of a sample.
-fn parse_sample(text: &str) -> std::result::Result<String, String> {
-    if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/') {
-        return Err(
-            "a name has at least one character, no blank and no / in it: report tools stop there".into(),
-        );
-    }
-    Ok(text.to_owned())
 }
 
 impl SamePassFlags {

@@ -91,7 +91,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let written = made.write_fastq(&mut first, &mut last);
     written.and_then(|()| first.flush()).and_then(|()| last.flush()).map_err(|e| failed(&one, &e))?;
     println!("running: readmill index {}", fasta.display());
-    super::index::complete_or_gone(&fasta, &unfinished(&fasta), |report| {
+    super::aligner_index::complete_or_gone(&fasta, &unfinished(&fasta), |report| {
         build_index(&fasta, &fasta, IndexOptions::default(), report)
     })?;
     let group = "@RG\\tID:demo\\tLB:lib1\\tSM:sample1\\tPL:ILLUMINA\\tPU:unit1";

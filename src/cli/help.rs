@@ -39,6 +39,7 @@ const RARE: &[&str] = &[
     "library",
     "min-query-length",
     "uncompressed",
+    "unoutput",
     "with-tag",
     "with-tag-in",
 ];

@@ -7,11 +7,7 @@ use readmill::console::{Console, log};
 use readmill::files::FileOutput;
 use readmill::indexing::{self, Content, IndexOptions};
 use readmill::limit;
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-use readmill::pause::{self, Moment};
 use readmill::plan::{self, Choice, Verbosity, one_of, parse_size};
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-use readmill::signal;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::Stage;
 use readmill_format::bam::index::IndexFormat;
@@ -21,6 +17,8 @@ use readmill_record::{Error, Ledger, Result};
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::align::KernelName;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+use super::aligner_index::complete_or_gone;
 use super::common::{MemoryFlag, environment_memory};
 
 /// Flags of making an index.
@@ -251,32 +249,6 @@ impl IndexArgs {
             })
         })
     }
-}
-
-/// Makes the index `prefix` by `build`, of which a signal leaves all files or none. They are `partials` before they get
-/// their names; `build` tells the function it is given of each stage.
-#[cfg(any(feature = "bwa", feature = "minibwa"))]
-pub fn complete_or_gone(
-    prefix: &Path,
-    partials: &[PathBuf],
-    build: impl FnOnce(&mut dyn FnMut(Stage)) -> Result<()>,
-) -> Result<()> {
-    signal::remove_too(partials, &format!("the index {}", prefix.display()));
-    let mut all_or_none = None;
-    let built = build(&mut |stage| match stage {
-        Stage::Read | Stage::Write => {}
-        Stage::Sort => pause::at(Moment::IndexBegun),
-        Stage::Name => {
-            all_or_none = Some(signal::hold_off());
-            pause::at(Moment::IndexComplete);
-        }
-    });
-    if built.is_ok() {
-        signal::complete(partials);
-    }
-    drop(all_or_none);
-    signal::give_way();
-    built
 }
 
 /// Flags of the index of a FASTA alone.

@@ -5,7 +5,8 @@ use readmill::Plan;
 use readmill::plan::{Command, DuplicateFlags, Steps};
 use readmill_record::Result;
 
-use super::common::{Io, SampleFlag};
+use super::common::Io;
+use super::sample_flag::SampleFlag;
 use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
 

@@ -2,6 +2,8 @@
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod align;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod aligner_index;
 mod bqsr;
 mod common;
 mod compare;
@@ -18,6 +20,7 @@ mod markdup;
 mod prep;
 mod qc_flags;
 mod recalibration;
+mod sample_flag;
 mod shard;
 mod sort;
 mod tally;
@@ -185,7 +188,10 @@ impl Command {
 fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error> {
     match command {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
-        Command::Align(it) => process(&it.plan()?),
+        Command::Align(it) => {
+            it.complete_index()?;
+            process(&it.plan()?)
+        }
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),

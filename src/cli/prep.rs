@@ -7,9 +7,10 @@ use readmill::Plan;
 use readmill::plan::{Command, DuplicateFlags, Recalibration, Steps, TableRequest, TableSource};
 use readmill_record::{Error, Result};
 
-use super::common::{Io, SampleFlag};
+use super::common::Io;
 use super::filter_flags::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
+use super::sample_flag::SampleFlag;
 use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
 

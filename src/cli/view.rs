@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
 use readmill::Plan;
-use readmill::plan::{Command, Content, Destination, Format, Index, RegionRequest, Steps, Verbosity};
+use readmill::plan::{
+    Command, Content, Destination, ExtraFile, Format, Index, RegionRequest, Steps, Verbosity,
+};
 use readmill_filters::tally::count;
 use readmill_record::{Error, Result};
 
@@ -68,6 +70,18 @@ pub struct ViewArgs {
     /// Write the number of records alone
     #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to"])]
     count: bool,
+    /// Write the reads that filters drop into this file
+    ///
+    /// Write the reads that filters drop into this file, in the format that -b, -C or -O says, else by its name
+    #[arg(
+        short = 'U',
+        long,
+        alias = "output-unselected",
+        value_name = "FILE",
+        help_heading = "Output",
+        conflicts_with = "count"
+    )]
+    unoutput: Option<PathBuf>,
     /// Read each record once, in the order of the file, also with -L by the index
     #[arg(short = 'M', long, help_heading = "Regions")]
     use_index: bool,
@@ -104,8 +118,6 @@ pub struct ViewArgs {
 /// Flags of samtools view that readmill does not have, so that they are refused by name.
 #[derive(Args)]
 struct Refused {
-    #[arg(short = 'U', long, alias = "output-unselected", hide = true, value_name = "FILE")]
-    unoutput: Option<PathBuf>,
     #[arg(long, hide = true, value_name = "FILE")]
     save_counts: Option<PathBuf>,
     #[arg(short = 'p', long, hide = true)]
@@ -129,11 +141,6 @@ struct Refused {
 impl Refused {
     fn check(&self) -> Result<()> {
         let flags = [
-            (
-                self.unoutput.is_some(),
-                "-U, which writes the reads that filters drop",
-                "put those for which an expression holds into another file: --move-to FILE='!(mapq >= 20)'",
-            ),
             (
                 self.save_counts.is_some(),
                 "--save-counts",
@@ -205,7 +212,12 @@ impl ViewArgs {
             plan.tallies.files.push((&count::SPEC, self.output.output_path().to_path_buf()));
             plan.destination = Destination::Nowhere;
         }
-        if let Destination::Main(output, _) = &mut plan.destination {
+        if let Destination::Main(output, others) = &mut plan.destination {
+            others.extend(self.unoutput.clone().map(|path| {
+                let says_format = self.bam || self.cram || self.output.says_format();
+                let format = if says_format { output.format } else { self.format_of(&path) };
+                ExtraFile::of_dropped(path, format)
+            }));
             output.content = match (self.header_only, self.with_header) {
                 (true, _) => Content::Header,
                 (_, true) => Content::All,
@@ -220,13 +232,18 @@ impl ViewArgs {
 
     /// Whether anything is written but standard output.
     pub fn leaves_files(&self) -> bool {
-        self.output.output_path().as_os_str() != "-" || self.output.writes_others()
+        self.output.output_path().as_os_str() != "-"
+            || self.unoutput.is_some()
+            || self.output.writes_others()
     }
 
     /// The format where -O does not say it: BAM and CRAM where that is asked for or the output is called so, BAM where a
     /// level is said, else text.
     fn format(&self) -> Format {
-        let path = self.output.output_path();
+        self.format_of(self.output.output_path())
+    }
+
+    fn format_of(&self, path: &Path) -> Format {
         let named = |ending: &str| path.to_string_lossy().to_ascii_lowercase().ends_with(ending);
         match () {
             () if self.bam => Format::Bam,

@@ -206,9 +206,10 @@ struct Selection {
     moves: bool,
 }
 
-/// Reads of a named class, or reads that match an expression.
+/// Reads of a named class, reads that match an expression, or none, where it is filters that select them.
 #[derive(Clone)]
 enum Selector {
+    Dropped,
     Class(Class),
     Expression(Box<Expression>),
 }
@@ -216,6 +217,7 @@ enum Selector {
 impl Selection {
     fn new(chosen: &ExtraFile, header: &Header) -> Result<Self> {
         let what = match Class::named(&chosen.what) {
+            _ if chosen.is_of_dropped() => Selector::Dropped,
             Some(class) => Selector::Class(class),
             None => Selector::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
         };
@@ -224,6 +226,7 @@ impl Selection {
 
     fn holds(&mut self, record: RecordRef<'_>) -> Result<bool> {
         match &mut self.what {
+            Selector::Dropped => Ok(false),
             Selector::Class(class) => Ok(class.holds(record)),
             Selector::Expression(expression) => expression.matches(record),
         }

@@ -1,7 +1,7 @@
 //! Routes reads of a batch to extra outputs.
 
 use readmill_filters::route::{self, BySegment, Route, Segments};
-use readmill_record::{Batch, RecordRef, Result, Stamp};
+use readmill_record::{Batch, RecordRef, Result, Span, Stamp};
 
 /// Reads of one batch that go to extra outputs.
 #[derive(Default)]
@@ -37,6 +37,17 @@ pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> R
         Router::Each(route) => Ok(RoutedRecords { places: each(&mut **route, batch)?, edges: None }),
         Router::Templates(by_segment) => by_template(by_segment, batch, counts),
     }
+}
+
+/// Copies the reads that filters have dropped from a batch whose reads had these spans `before`.
+pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
+    let (mut dropped, mut kept) = (Batch::default(), batch.spans.iter().peekable());
+    for &span in before {
+        if kept.next_if(|kept| kept.start == span.start).is_none() {
+            dropped.push(batch.record(span).raw(), span.stamp)?;
+        }
+    }
+    Ok(dropped)
 }
 
 /// Adds a read for an extra output.

@@ -2,7 +2,7 @@
 
 use readmill_bqsr::CovariateWorker;
 use readmill_filters::route::Segments;
-use readmill_record::{Batch, DynTally, Result, Step, TallyWorker};
+use readmill_record::{Batch, DynTally, Result, Span, Step, TallyWorker};
 
 use super::count::CovariateCounter;
 use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
@@ -17,6 +17,8 @@ pub type DynTallies<'a> = Vec<&'a dyn DynTally>;
 pub struct BatchPipeline<'a> {
     /// Tallies of the reads as they come in.
     pub tallies_before: DynTallies<'a>,
+    /// Filters that come before the steps, if the reads that they drop go to an extra output.
+    pub filters: Option<RoutedFilters<'a>>,
     /// The steps.
     pub steps: &'a [Box<dyn Step>],
     /// Counts covariates of the reads that the steps have changed.
@@ -31,9 +33,40 @@ pub struct BatchPipeline<'a> {
     pub tallies_of_main: DynTallies<'a>,
 }
 
+/// Filters whose dropped reads go to an extra output.
+#[derive(Clone, Copy)]
+pub struct RoutedFilters<'a> {
+    /// Steps that only drop reads.
+    pub steps: &'a [Box<dyn Step>],
+    /// The number of the extra output.
+    pub place: usize,
+}
+
+/// One thread's copies of such filters.
+struct FilterWorker {
+    steps: ThreadSteps,
+    place: usize,
+    /// The reads before the filters.
+    before: Vec<Span>,
+}
+
+impl FilterWorker {
+    /// Applies the filters; adds the reads that they drop to `routed`.
+    fn apply(&mut self, batch: &mut Batch, routed: &mut RoutedRecords) -> Result<()> {
+        self.before.clear();
+        self.before.extend_from_slice(&batch.spans);
+        apply(&mut self.steps, batch)?;
+        if batch.len() < self.before.len() {
+            routed.places.push((self.place, routing::dropped(&self.before, batch)?));
+        }
+        Ok(())
+    }
+}
+
 /// One thread's worker for a pipeline.
 pub struct PipelineWorker<'a> {
     tallies_before: Vec<Box<dyn TallyWorker + 'a>>,
+    filters: Option<FilterWorker>,
     steps: ThreadSteps,
     counter: Option<(&'a CovariateCounter, CovariateWorker)>,
     late: ThreadSteps,
@@ -46,7 +79,8 @@ impl<'a> BatchPipeline<'a> {
     /// Whether nothing in it looks at optional fields, or at where templates begin.
     pub fn without_fields(&self) -> bool {
         let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
-        self.counter.is_none()
+        self.filters.is_none()
+            && self.counter.is_none()
             && self.extra.is_none()
             && self.steps.iter().chain(self.late).all(|step| step.without_fields())
             && tallies.into_iter().flatten().all(|tally| tally.without_fields())
@@ -57,6 +91,11 @@ impl<'a> BatchPipeline<'a> {
         let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.worker()).collect();
         PipelineWorker {
             tallies_before: workers(&self.tallies_before),
+            filters: self.filters.map(|filters| FilterWorker {
+                steps: fork_steps(filters.steps),
+                place: filters.place,
+                before: Vec::new(),
+            }),
             steps: fork_steps(self.steps),
             counter: self.counter.map(|counter| (counter, counter.worker())),
             late: fork_steps(self.late),
@@ -71,26 +110,32 @@ impl PipelineWorker<'_> {
     /// Runs a batch through the pipeline; returns the reads that go to extra outputs.
     pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
         self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        let mut dropped = RoutedRecords::default();
+        if let Some(filters) = &mut self.filters {
+            filters.apply(batch, &mut dropped)?;
+        }
         apply(&mut self.steps, batch)?;
         if let Some((counter, worker)) = &mut self.counter {
             counter.count_batch(worker, batch)?;
         }
         apply(&mut self.late, batch)?;
         self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
-        let routed = match &mut self.extra {
+        let mut routed = match &mut self.extra {
             Some((writer, router, segments)) => {
                 writer.encode()?;
                 routing::route(router, batch, segments)?
             }
             None => RoutedRecords::default(),
         };
+        routed.places.append(&mut dropped.places);
         self.tallies_of_main.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         Ok(routed)
     }
 
     /// Adds what this thread has counted to the totals.
     pub fn finish(mut self, sums: &mut StepCounts) {
-        add_counts(sums, [&self.steps, &self.late].into_iter());
+        let filters = self.filters.iter().map(|filters| &filters.steps);
+        add_counts(sums, filters.chain([&self.steps, &self.late]));
         if let Some((counter, worker)) = &mut self.counter {
             counter.merge(worker);
         }

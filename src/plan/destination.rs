@@ -28,7 +28,9 @@ pub enum Destination {
 pub struct ExtraFile {
     /// The file.
     pub path: PathBuf,
-    /// Which reads: `unmapped`, `discordant`, `duplicates`, or an expression.
+    /// Its format.
+    pub format: Format,
+    /// Which reads: `unmapped`, `discordant`, `duplicates`, `dropped`, or an expression.
     pub what: String,
     /// Whether they leave the main output.
     pub moves: bool,
@@ -123,6 +125,19 @@ impl SplitBy {
 }
 
 impl ExtraFile {
+    /// The word for reads that filters drop.
+    const DROPPED: &str = "dropped";
+
+    /// A file of the reads that filters drop.
+    pub fn of_dropped(path: PathBuf, format: Format) -> Self {
+        ExtraFile { path, format, what: Self::DROPPED.to_string(), moves: true }
+    }
+
+    /// Whether it gets the reads that filters drop.
+    pub fn is_of_dropped(&self) -> bool {
+        self.what == Self::DROPPED
+    }
+
     /// Reads `FILE=WHAT`.
     pub fn parse(text: &str, moves: bool) -> Result<Self> {
         let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
@@ -130,20 +145,23 @@ impl ExtraFile {
             Error::usage(format!("{text:?} does not say which reads go into which file"))
                 .hint("write FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION")
         })?;
-        Ok(ExtraFile { path: file.into(), what: what.trim().to_string(), moves })
+        let (path, what) = (PathBuf::from(file), what.trim().to_string());
+        let chosen = ExtraFile { format: Format::by_name(&path), path, what, moves };
+        if chosen.is_of_dropped() && !moves {
+            return Err(Error::usage(
+                "reads that filters drop are not in the main output, so they cannot be copied",
+            )
+            .hint(format!("write --move-to {file}=dropped")));
+        }
+        Ok(chosen)
     }
 
     /// The output, where `main` is the main one.
     pub fn output(&self, main: &Output) -> Output {
-        let (path, format) = (self.path.clone(), self.format());
+        let (path, format) = (self.path.clone(), self.format);
         let index = main.index.where_it_can_be();
         let output = Output { path, parts: 1, format, index, md5: false, ..main.clone() };
         if format.is_compressed() { output } else { output.without_codec() }
-    }
-
-    /// The format that its name tells.
-    pub fn format(&self) -> Format {
-        Format::by_name(&self.path)
     }
 }
 
@@ -191,7 +209,7 @@ impl Destination {
             Destination::Main(_, selected) => &selected[..],
             _ => &[],
         };
-        let mut formats = selected.iter().map(ExtraFile::format);
+        let mut formats = selected.iter().map(|chosen| chosen.format);
         let settings = self.settings().map(|output| output.format);
         settings == Some(Format::Cram) || formats.any(|format| format == Format::Cram)
     }
@@ -215,8 +233,19 @@ impl Destination {
     /// How many times a batch may be copied on its way to extra outputs.
     pub fn most_copies(&self) -> usize {
         match self {
-            Destination::Main(_, selected) => selected.iter().filter(|chosen| !chosen.moves).count() + 1,
+            Destination::Main(_, selected) => {
+                let copies = selected.iter().filter(|chosen| !chosen.moves || chosen.is_of_dropped());
+                copies.count() + 1
+            }
             _ => 1,
+        }
+    }
+
+    /// The number of the extra file that gets the reads which filters drop.
+    pub fn place_of_dropped(&self) -> Option<usize> {
+        match self {
+            Destination::Main(_, selected) => selected.iter().position(ExtraFile::is_of_dropped),
+            _ => None,
         }
     }
 

@@ -379,6 +379,7 @@ impl Plan {
             return Err(regions::no_index_of_a_pipe());
         }
         self.destination.check()?;
+        self.check_dropped()?;
         self.check_parts()?;
         self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
         let filters = &self.steps.filters;
@@ -406,6 +407,24 @@ impl Plan {
             }
         }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
+    }
+
+    /// Checks that reads which filters drop can be written.
+    fn check_dropped(&self) -> Result<()> {
+        if self.destination.place_of_dropped().is_none() {
+            return Ok(());
+        }
+        let before =
+            "drop reads in a run of its own: readmill filter IN FILTERS --move-to FILE=dropped -o KEPT";
+        if self.holds_everything() {
+            let what = "reads are sorted or marked, so those that filters drop cannot be written";
+            return Err(Error::usage(what).hint(before));
+        }
+        if self.steps.filters.facts().any(|facts| facts.other_header) {
+            let what = "reads that filters drop do not fit the header that --sequence-dictionary or --read-group makes";
+            return Err(Error::usage(what).hint(before));
+        }
+        Ok(())
     }
 
     /// Whether the whole input must be seen before the first read can leave.

@@ -27,7 +27,7 @@ use readmill_filters::spec::FilterSteps;
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{Changes, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -36,7 +36,7 @@ use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
 use crate::outputs::{extra, signal};
-use crate::pipeline::batch_pipeline::BatchPipeline;
+use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, OpenOptions};
@@ -338,8 +338,16 @@ impl RunState<'_> {
     ) -> BatchPipeline<'a> {
         let [tallies_before, tallies_after, tallies_of_main] =
             [first, Tap::AfterLate, Tap::MainOutput].map(|tap| self.tallies.at(tap));
-        let late = &self.late;
-        BatchPipeline { tallies_before, steps, counter, late, tallies_after, extra, tallies_of_main }
+        BatchPipeline {
+            tallies_before,
+            filters: None,
+            steps,
+            counter,
+            late: &self.late,
+            tallies_after,
+            extra,
+            tallies_of_main,
+        }
     }
 
     /// Runs a plan that streams reads: no read is kept. Without a main output they are only tallied, counted or routed to
@@ -366,7 +374,13 @@ impl RunState<'_> {
             sink.begin(&self.header)?;
         }
         self.console.stage("reading", inputs.size(), true);
-        let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
+        let place = self.plan.destination.place_of_dropped();
+        let only_drop = steps.iter().take_while(|step| step.changes() == Changes::drops()).count();
+        let (drops, edits) = steps.split_at(place.map_or(0, |_| only_drop));
+        let pipeline = BatchPipeline {
+            filters: place.map(|place| RoutedFilters { steps: drops, place }),
+            ..self.output_pipeline(Tap::Input, edits, counter.as_ref(), extra.as_ref())
+        };
         // BAM is copied, and lines of SAM are checked as they are written.
         let copies = self
             .plan

@@ -81,6 +81,37 @@ fn chosen_reads_go_into_files_of_their_own_in_the_order_of_the_output() {
 }
 
 #[test]
+fn reads_that_filters_drop_go_into_a_file_in_the_order_of_the_input() {
+    let input = bgzip(&resources::sample(3000));
+    let all = all_records(&input, "view IN -o OUT");
+    let filters = "-F 0x10 --min-mapq 20 --subsample 0.5 --subsample-seed 7 --remove-optional-fields NM";
+    let kept = all_records(&input, &format!("view IN {filters} -o OUT"));
+    let command = format!("filter IN {filters} --move-to OUT.d.sam=dropped -o OUT.sam");
+    let (files, done) = same_files(&input, &command);
+    assert_eq!(records(&text(&files["out.sam"])), kept);
+    let name = |line: &str| line.split('\t').take(4).collect::<Vec<_>>().join("\t");
+    let mut keeps = kept.iter().map(|line| name(line)).peekable();
+    let dropped: Vec<_> = all.iter().filter(|line| keeps.next_if_eq(&name(line)).is_none()).collect();
+    assert!(keeps.next().is_none() && dropped.len() > 1000);
+    assert_eq!(records(&text(&files["out.d.sam"])), dropped, "whole, as they came");
+    let by_view = all_records(&input, &format!("view IN {filters} -U OUT -o /dev/null"));
+    assert_eq!(by_view, dropped.iter().map(|line| line.to_string()).collect::<Vec<_>>());
+    assert!(done.stderr.contains(&format!("out.d.sam has {} reads", dropped.len())), "{}", done.stderr);
+
+    // BAM, among other files, with tallies of what stays.
+    let (files, _) = same_files(
+        &input,
+        "filter IN -q 20 -o OUT.bam --move-to OUT.u.bam=unmapped --move-to OUT.d.bam=dropped --flagstat OUT.txt --verify",
+    );
+    let count = |name: &str| all_records(&files[name], "view IN -o OUT").len();
+    let [main, unmapped, dropped] = ["out.bam", "out.u.bam", "out.d.bam"].map(count);
+    assert_eq!(main + unmapped + dropped, all.len());
+    assert!(dropped > 0 && main > 0);
+    let all_pass = same_files(&input, "filter IN -o OUT.bam --move-to OUT.d.sam=dropped").0;
+    assert!(records(&text(&all_pass["out.d.sam"])).is_empty());
+}
+
+#[test]
 fn splits_hold_every_read_once_in_the_order_of_the_input() {
     let input = bgzip(&resources::sample(3000));
     let all = all_records(&input, "filter IN -o OUT --quiet");
@@ -152,6 +183,32 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     let (files, done) = same_files(given.as_bytes(), command);
     assert_eq!(text(&files["out.s.fq"]).lines().count(), 4);
     assert!(done.stderr.contains("1 reads are paired"), "{}", done.stderr);
+}
+
+#[test]
+fn single_end_reads_become_fastq_and_a_paired_read_ends_the_run() {
+    let header = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n";
+    let read = |name: &str, flags: u16| format!("{name}\t{flags}\t1\t9\t60\t4M\t*\t0\t0\tAACG\tIIII\n");
+    let single = [header.to_string(), read("b", 0), read("a", 16), read("c", 4)].concat();
+    let (files, _) = same_files(single.as_bytes(), "fastq IN --single-end -o OUT.fq -0 OUT.fq");
+    let wanted = "@a\nCGTT\n+\nIIII\n@b\nAACG\n+\nIIII\n@c\nAACG\n+\nIIII\n";
+    assert_eq!(text(&files["out.fq"]), wanted);
+
+    // Paired reads that are left out by their flags do not count.
+    let left_out = [&*single, &read("d", 0x1 | 0x100)].concat();
+    let (files, _) = same_files(left_out.as_bytes(), "fastq IN --single-end -o OUT.fq -0 OUT.fq");
+    assert_eq!(text(&files["out.fq"]), wanted);
+
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.sam", [&*single, &read("d", 0x1 | 0x40)].concat()));
+    let out = arg(&dir.path("out.fq"));
+    for more in [&[][..], &["--grouped"]] {
+        let done = readmill(["fastq", &file, "--single-end", "-o", &out].iter().chain(more));
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+        let said = ["record 4", "read d", "single-end reads are expected", "-1 and -2"];
+        assert!(said.iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
+        assert_eq!(dir.names(), ["in.sam"]);
+    }
 }
 
 /// The last line said "0 written" if reads went to other outputs than the main one.
@@ -240,6 +297,12 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         (format!("sort {file} -o {out}.bam --copy-to {out}.cram=unmapped"), "--reference"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.x=mapq>"), "mapq>"),
         (format!("sort {file} -o {out}.bam --copy-to unmapped"), "FILE=unmapped"),
+        (format!("filter {file} -o {out}.bam --copy-to {out}.d.bam=dropped"), "--move-to"),
+        (format!("sort {file} -o {out}.bam --move-to {out}.d.bam=dropped"), "readmill filter"),
+        (
+            format!("filter {file} -o {out}.bam --read-group ID:x --move-to {out}.d.bam=dropped"),
+            "do not fit the header",
+        ),
         (format!("fastq {file} -1 {out}.fq"), "-2"),
         (format!("flagstat {file} -o {file}"), "is an input"),
     ] {

@@ -65,6 +65,37 @@ fn what_is_refused_is_said_and_nothing_is_written() {
 }
 
 #[test]
+fn inputs_of_mark_duplicates_keep_their_order_unless_their_headers_say_queryname() {
+    let dir = TestDir::new();
+    let output = arg(&dir.path("out.sam"));
+    let read = |name: &str| format!("{name}\t0\t1\t10\t60\t4M\t*\t0\t0\tACGT\tIIII\n");
+    let marked = |order: &str| {
+        let head = format!("@HD\tVN:1.6\tSO:{order}\n@SQ\tSN:1\tLN:100\n");
+        let of = |names: [&str; 2]| names.map(read).concat();
+        // (What is sorted says so; what is not, says something else.)
+        let one = if order == "queryname" { ["a", "c"] } else { ["c", "a"] };
+        let inputs = [("1.sam", one), ("2.sam", ["b", "d"])];
+        let inputs = inputs.map(|(file, names)| arg(&dir.file(file, head.clone() + &of(names))));
+        let metrics = arg(&dir.path("metrics"));
+        let words = ["picard", "MarkDuplicates", "ASSUME_SORT_ORDER=queryname", "QUIET=true"];
+        let files = [
+            format!("I={}", inputs[0]),
+            format!("I={}", inputs[1]),
+            format!("O={output}"),
+            format!("M={metrics}"),
+        ];
+        let run = readmill(words.map(str::to_string).into_iter().chain(files));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let text = std::fs::read_to_string(dir.path("out.sam")).expect("the output");
+        let marks = text.lines().filter(|line| line.split('\t').nth(1) == Some("1024")).count();
+        assert_eq!(marks, 3, "{text}");
+        (names(text.as_bytes()), text.contains("SO:queryname"))
+    };
+    assert_eq!(marked("unsorted"), (["c", "a", "b", "d"].map(String::from).to_vec(), false));
+    assert_eq!(marked("queryname"), (["a", "b", "c", "d"].map(String::from).to_vec(), true));
+}
+
+#[test]
 fn samtools_merge_overwrites_when_it_is_told_to() {
     let dir = TestDir::new();
     let input = arg(&dir.file("in.sam", READS));

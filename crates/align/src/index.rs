@@ -241,6 +241,12 @@ impl IndexFiles {
                 Error::usage(format!("this is {kind}, and stands where the reference is expected")).hint(FIRST)
             }
             _ => match &self.missing(reference)[..] {
+                [lacking] if lacking.to_string_lossy().ends_with(".bwt.2bit.64") => {
+                    let what = format!("it has an index of bwa alone, which lacks {}", lacking.display());
+                    return Error::usage(what).file(reference).hint(
+                        "add --complete-index, which makes this file first, or make the index with `readmill index REF`",
+                    );
+                }
                 [lacking, ..] if self.missing(reference).len() < self.suffixes.len() => {
                     let lacking = lacking.display();
                     Error::usage(format!("its index for {} lacks {lacking}", self.aligner))

@@ -7,7 +7,7 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
 
 use crate::flag::{Flag, Value, with_value};
-use crate::spec::{Filter, FilterSpec, MakeContext};
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
@@ -35,6 +35,10 @@ impl Filter for ReplaceDictionaryRequest {
 
     fn files(&self) -> Vec<PathBuf> {
         vec![self.path.clone()]
+    }
+
+    fn facts(&self) -> FilterFacts {
+        FilterFacts { other_header: true, ..FilterFacts::default() }
     }
 
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {

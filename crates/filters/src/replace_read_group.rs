@@ -38,7 +38,7 @@ impl Filter for ReplaceReadGroupRequest {
     }
 
     fn facts(&self) -> FilterFacts {
-        FilterFacts { sets_read_group: true, ..FilterFacts::default() }
+        FilterFacts { sets_read_group: true, other_header: true, ..FilterFacts::default() }
     }
 }
 

@@ -75,6 +75,8 @@ pub struct FilterFacts {
     pub adjacent_mates: bool,
     /// It reads the reference of the run, which @PG then names.
     pub reference: bool,
+    /// Only reads that it has changed fit the header that it makes.
+    pub other_header: bool,
     /// It gives all reads a read group.
     pub sets_read_group: bool,
     /// The memory of each of its threads: a name and bytes.

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "bwa")]
 mod bwa;
+#[cfg(feature = "bwa")]
+mod complete_index;
 #[cfg(feature = "minibwa")]
 mod minibwa;
 mod read_tags;
@@ -54,6 +56,9 @@ pub struct AlignArgs {
     /// Each file is SAM, BAM or CRAM, of reads that are not aligned: for pipes, as files show it
     #[arg(long, conflicts_with_all = ["single", "interleaved"])]
     unaligned: bool,
+    /// If REF has an index of bwa 0.7 alone, first make REF.bwt.2bit.64 beside it, which bwa does not have; several runs that start together make it once
+    #[arg(long)]
+    complete_index: bool,
     /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
     groups: Vec<HeaderLine>,
@@ -73,6 +78,22 @@ impl AlignArgs {
     /// A heap for each thread.
     pub fn heaps(&self) -> Heaps {
         Heaps::Aligning(self.output.threads())
+    }
+
+    /// Makes what the index lacks, if that is asked for.
+    pub fn complete_index(&self) -> Result<()> {
+        if !self.complete_index {
+            return Ok(());
+        }
+        match self.kernel.kernel {
+            #[cfg(feature = "bwa")]
+            KernelName::Bwa => {
+                complete_index::complete(&self.fasta, self.output.memory(), self.output.is_quiet())
+            }
+            #[cfg(feature = "minibwa")]
+            KernelName::Minibwa => Err(Error::usage("--complete-index is for --kernel bwa")
+                .hint("make the index: readmill index --kernel minibwa REF")),
+        }
     }
 
     pub fn plan(&self) -> Result<Plan> {
@@ -103,7 +124,7 @@ impl AlignArgs {
             words,
             as_given: self.as_given,
         };
-        if !self.output.says_memory() {
+        if self.output.memory().is_none() {
             plan.resources.memory = plan
                 .resources
                 .memory

@@ -1,5 +1,7 @@
 //! The fronts of bwa and bwa-mem2.
 
+use std::path::Path;
+
 use readmill_record::Result;
 
 use super::grammar::{Given, Grammar, Opt, Takes};
@@ -72,7 +74,7 @@ const LETTERS: &[Opt] = &[
 const BY_LETTER: &str = "--bwa, by the same letter";
 
 fn mem(given: &Given) -> Result<Line> {
-    let mut line = Line::new("align --as-given");
+    let mut line = Line::new("align --as-given --complete-index");
     line.add(given.native_words());
     let threads = given.value("-t").unwrap_or("1").trim();
     let number: u16 = threads
@@ -98,8 +100,18 @@ fn mem(given: &Given) -> Result<Line> {
         [_, _] | [_, _, _] => operands,
         _ => return Err(given.refuse("give the prefix of the index, and one or two files of reads")),
     };
-    line.operands(operands.iter().map(String::as_str));
+    let prefix = prefix(given, &operands[0]);
+    line.operands(std::iter::once(prefix.as_str()).chain(operands[1..].iter().map(String::as_str)));
     Ok(line)
+}
+
+/// The prefix of the index, as bwa finds it: that of `bwa index -6` comes first, unless readmill has one without the list of
+/// alternate contigs that belongs to it.
+fn prefix(given: &Given, reference: &str) -> String {
+    let is_file = |ending: &str| Path::new(&format!("{reference}{ending}")).is_file();
+    let is_of_bwa = given.command.starts_with("bwa ") && is_file(".64.bwt");
+    let has_own = is_file(".bwt.2bit.64") && !is_file(".64.alt");
+    if is_of_bwa && !has_own { format!("{reference}.64") } else { reference.to_string() }
 }
 
 #[rustfmt::skip] // a row is a line

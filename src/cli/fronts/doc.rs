@@ -41,6 +41,8 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - Memory: `samtools sort -m` counts for each thread, and becomes their sum. `-Xmx`, of 1 GiB and more, becomes `-m` (`--memory` of view; adding up tables has none).
 - Compression: level 6 for samtools, 5 for Picard, 2 for GATK (its launcher sets it), unless the line says another.
 - Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
+- `bwa mem` with an index that bwa 0.7 made: readmill makes the file that this index lacks, `REF.bwt.2bit.64`, beside it, once
+  (`--complete-index` of [align](align.md#index)). Without any index it is refused, as by bwa.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
 - `readmill samtools markdup` is refused, since its rules are not Picard's; `--as-picard` marks by Picard's rules.
 - The results are those of the tool, but for the rows 158 to 170 of [parity](parity.md), and others that it lists for the native commands.

@@ -374,16 +374,6 @@ impl Given {
         self.options.iter().rev().find_map(|(option, _)| place(option))
     }
 
-    /// The names of the options that are given, the last of each.
-    pub fn given_names(&self) -> impl Iterator<Item = &'static str> {
-        self.options.iter().filter_map(|(option, _)| option.names().last())
-    }
-
-    /// Whether both are names of one option that is given.
-    pub fn is_name_of(&self, one: &str, other: &str) -> bool {
-        self.options.iter().any(|(option, _)| option.has(one) && option.has(other))
-    }
-
     /// Whether a switch is given, or a truth is true.
     pub fn has(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| value != "false")

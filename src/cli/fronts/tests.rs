@@ -136,8 +136,13 @@ fn lines_of_view_and_index_become_native_ones() {
         ("samtools view -h --no-header -s 3.0 a.bam", "readmill view -@ 1 -O sam a.bam"),
         (
             "samtools view -b -q 20 -F 4 -F 0x100 -o x.bam -U y.bam a.bam",
-            "readmill view --move-to y.bam=mapq<20||(flag&260)!=0 -@ 1 -o x.bam -O bam --level 6 a.bam",
+            "readmill view -q 20 -F 4 -F 0x100 -U y.bam -@ 1 -o x.bam -O bam --level 6 a.bam",
         ),
+        (
+            "samtools view -N names --output-unselected y.sam -o x.bam a.bam chr1",
+            "readmill view -N names --move-to y.sam=dropped -@ 1 -o x.bam -O bam --level 6 a.bam chr1",
+        ),
+        ("samtools view -c -U y.bam -q 3 a.bam", "readmill view -c -q 3 -@ 1 a.bam"),
         ("samtools faidx -n 0 r.fa chr1", "readmill faidx -n 0 r.fa chr1"),
         ("samtools dict --alias r.fa -o d", "readmill dict -A -o d r.fa"),
         ("samtools head -@ 2 -n 3 a.bam", "readmill head -n 3 a.bam"),
@@ -236,11 +241,11 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
         ),
         (
             "bwa mem -t4 -k 17 -YM r.fa 1.fq 2.fq",
-            "readmill align --as-given -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
+            "readmill align --as-given --complete-index -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
         ),
         (
             "bwa-mem2 mem -p -K 1000 -o o.sam r.fa 1.fq 2.fq",
-            "readmill align --as-given --interleaved -@ 1 -K 1000 -o o.sam -O sam r.fa 1.fq",
+            "readmill align --as-given --complete-index --interleaved -@ 1 -K 1000 -o o.sam -O sam r.fa 1.fq",
         ),
         ("bwa index -a bwtsw -p x r.fa", "readmill index -o x r.fa"),
     ] {
@@ -265,11 +270,10 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools depth a.bam", ["depth", "samtools itself"]),
         ("samtools cat -@ 2 a.bam", ["no option -@", ""]),
         ("samtools cat -", ["standard input", "readmill merge"]),
-        ("samtools view -b -U r.bam -x NM a.bam", ["-U", "--move-to"]),
-        ("samtools view -b -N names -U r.bam a.bam", ["-N", "-N ^NAMES"]),
         ("samtools merge -h a.bam o.bam a.bam b.bam", ["-h", "leave it out"]),
         ("samtools fixmate -c a.bam o.bam", ["-c", "leave it out"]),
-        ("samtools view -U r.sam -q 3 a.bam", ["-U", "--move-to"]),
+        ("samtools view -U r -q 3 -o x.bam a.bam", ["would be sam", ".bam"]),
+        ("samtools view -b -U - -q 3 a.bam", ["standard output", "-U dropped.bam"]),
         ("samtools sort -m 50k a.bam", ["-m 50k", "1 MiB"]),
         ("samtools index ref.fa", ["FASTA", "readmill faidx"]),
         ("samtools addreplacerg -r SM:s a.bam", ["no ID", "-r ID"]),

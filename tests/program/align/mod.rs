@@ -1,6 +1,7 @@
 //! FASTQ input: aligned and prepared, with the same bytes for any threads and memory; errors are reported.
 
 mod adapters;
+mod complete_index;
 mod long_reads;
 mod mistakes;
 mod read_tags;

@@ -24,7 +24,7 @@ fn what_has_no_index_is_refused_with_the_way_out() {
         (vec!["-X", &bam], 1, "behind the input"),
         (vec!["-X", &bam, "nothing.bai", "chr1"], 3, "nothing.bai cannot be read"),
         (vec!["-P", &bam, "chr1"], 1, "-N names"),
-        (vec!["-U", "x.bam", &bam], 1, "--move-to"),
+        (vec!["-c", "-U", "x.bam", &bam], 1, "--unoutput"),
         (vec!["-t", "x.fai", &bam], 1, "@SQ lines"),
         (vec!["-p", &bam], 1, "--move-to"),
         (vec!["-z", "all", &bam], 1, "--clean-sam"),

@@ -31,6 +31,13 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
             .file(first)
             .hint("make the index with `readmill index REF`"));
     }
+    let (contigs, bases) = sequences(prefix)?;
+    let bytes = bases.div_ceil(4) + transform(&named(prefix, ".bwt.2bit.64"), bases)?;
+    Ok(Described { contigs, bytes })
+}
+
+/// Reads the sequences of an index and their number of bases, and holds the other files that bwa 0.7 has, too, against them.
+pub(super) fn sequences(prefix: &Path) -> Result<(Vec<Contig>, u64)> {
     let (mut contigs, bases) = annotations(&named(prefix, ".ann"))?;
     ambiguous(&named(prefix, ".amb"), bases, contigs.len())?;
     alternates(&named(prefix, ".alt"), &mut contigs)?;
@@ -38,8 +45,7 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
     if length(&packed)? != bases / 4 + 2 {
         return Err(damaged(&packed, "it has not the length that the .ann file says"));
     }
-    let bytes = bases.div_ceil(4) + transform(&named(prefix, ".bwt.2bit.64"), bases)?;
-    Ok(Described { contigs, bytes })
+    Ok((contigs, bases))
 }
 
 /// The error of an index whose parts, once in memory, are not of one reference.

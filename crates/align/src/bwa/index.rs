@@ -42,7 +42,7 @@ pub fn build_index(
     let bases = packed.bases();
     index::check_memory(reference, bases, options.memory)?;
     let mut files = packed.write(prefix)?;
-    let text = packed.both_strands();
+    let text = both_strands(&packed.bytes, packed.bases as usize);
     drop(packed);
     if options.unpacked {
         files.push(Partial::whole(prefix, ".0123", &text)?);
@@ -52,6 +52,16 @@ pub fn build_index(
     report(Stage::Write);
     files.push(write_transform(prefix, &text, &rows)?);
     Partial::keep_all(files, report)
+}
+
+/// Returns packed bases as 0 to 3, one a byte, and behind them their reverse complement.
+pub(super) fn both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(2 * bases);
+    text.extend((0..bases).map(|at| packed[at / 4] >> (6 - 2 * (at % 4)) & 3));
+    for at in (0..bases).rev() {
+        text.push(3 - text[at]);
+    }
+    text
 }
 
 /// A reference as bwa packs it.
@@ -177,17 +187,6 @@ impl Packed {
         self.bases
     }
 
-    /// The bases as 0 to 3, one a byte, and behind them their reverse complement.
-    fn both_strands(&self) -> Vec<u8> {
-        let bases = self.bases as usize;
-        let mut text = Vec::with_capacity(2 * bases);
-        text.extend((0..bases).map(|at| self.bytes[at / 4] >> (6 - 2 * (at % 4)) & 3));
-        for at in (0..bases).rev() {
-            text.push(3 - text[at]);
-        }
-        text
-    }
-
     /// Writes `.pac`, `.ann` and `.amb`.
     fn write(&self, prefix: &Path) -> Result<Vec<Partial>> {
         let mut pac = Partial::whole(prefix, ".pac", &self.bytes)?;
@@ -223,7 +222,7 @@ const BLOCK: usize = 64;
 const SAMPLED: usize = 8;
 
 /// Writes `.bwt.2bit.64` of a text and its suffixes.
-fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
+pub(super) fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
     let rows = text.len() + 1;
     let mut file = Partial::new(prefix, ".bwt.2bit.64")?;
     file.write(&(rows as u64).to_le_bytes())?;

@@ -4,6 +4,7 @@
 //! in its order. The index is that of bwa-mem2 (`.amb .ann .pac .bwt.2bit.64`), found beside the reference under the
 //! names bwa-mem2 gives it, or made by [`build_index`].
 
+mod complete;
 mod ffi;
 mod files;
 mod index;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use readmill_record::{ReadBatch, Result};
 
+pub use complete::{complete_index, lacking_file};
 pub use files::{FILES, scratch_bytes};
 pub use index::{IndexOptions, build_index, unfinished};
 pub use options::{BwaOptions, InsertSize};

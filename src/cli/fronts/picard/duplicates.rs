@@ -17,7 +17,7 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-M --METRICS_FILE", Takes::Value, "--metrics"),
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
     Opt::harmless("--ADD_PG_TAG_TO_READS", Takes::Truth, "PG:Z of reads is never changed (row 5 of parity)"),
-    Opt::built("-ASO --ASSUME_SORT_ORDER", Takes::Value, "--duplicate-mode coordinate or template; without it, as the header of the first input says"),
+    Opt::built("-ASO --ASSUME_SORT_ORDER", Takes::Value, "--duplicate-mode coordinate or template; without it, as the header of the first input says; several inputs are sorted so, but for queryname that their headers do not say"),
     Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "--duplicate-mode coordinate"),
     Opt::native("--BARCODE_TAG", Takes::Value, "--barcode-tag"),
     Opt::unless("--CLEAR_DT", "--keep-dt"),
@@ -86,11 +86,21 @@ fn mark_duplicates(given: &Given) -> Result<Line> {
         _ => ("auto", "none"),
     };
     line.flag("--duplicate-mode", Some(mode));
-    // (Picard merges several inputs in the order that their headers say.)
-    if inputs.len() > 1 && order != "none" {
+    // (Picard merges several inputs in the order that is assumed. Where only their templates stand together, they keep it.)
+    if inputs.len() > 1 && (order == "coordinate" || order == "queryname" && by_name(given, &inputs)?) {
         line.flag("--sort", Some(order));
     }
     common(&mut line, given, given.needed("--OUTPUT")?);
     line.operands(inputs);
     Ok(line)
+}
+
+/// Whether the headers of all inputs say that reads are sorted by name.
+fn by_name(given: &Given, inputs: &[&str]) -> Result<bool> {
+    for input in inputs {
+        if headers::order(given, input)?.as_deref() != Some("queryname") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -1,6 +1,6 @@
 //! samtools view.
 
-use readmill_record::{Flags, Result};
+use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{
@@ -26,7 +26,7 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-c --count", Takes::Nothing, "-c"),
     Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "readmill view -c counts the kept ones"),
     Opt::built("-o --output", Takes::Value, "-o"),
-    Opt::built("-U --unoutput --output-unselected", Takes::Value, "--move-to FILE=EXPRESSION; BAM or CRAM, beside -q -f -F -G --rf and -e alone"),
+    Opt::built("-U --unoutput --output-unselected", Takes::Value, "-U, or --move-to FILE=dropped where its name tells another format; not written with -c"),
     Opt::refused("-p --unmap", Takes::Nothing, "unmaps reads instead of dropping them", NO_WAY),
     Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", "make a list of the names in the regions (readmill view IN REGION | cut -f1 > names), and readmill view -N names IN"),
     Opt::refused("-t --fai-reference", Takes::Value, "makes the header of a list of sequences", "give SAM text its header: cat header.sam in.sam | readmill view -b -"),
@@ -40,14 +40,14 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-n --exclude-no-read_group", Takes::Nothing, "-n"),
     Opt::native("-d --tag", Takes::Values, "-d"),
     Opt::native("-D --tag-file", Takes::Values, "-D"),
-    Opt::built("-q --min-MQ", Takes::Value, "-q"),
+    Opt::native("-q --min-MQ", Takes::Value, "-q"),
     Opt::native("-l --library", Takes::Value, "-l"),
     Opt::native("-m --min-qlen", Takes::Value, "-m"),
-    Opt::built("-e --expr", Takes::Value, "-e"),
-    Opt::built("-f --require-flags", Takes::Values, "-f"),
-    Opt::built("-F --excl-flags --exclude-flags", Takes::Values, "-F"),
-    Opt::built("--rf --incl-flags --include-flags", Takes::Values, "--rf"),
-    Opt::built("-G", Takes::Values, "-G"),
+    Opt::native("-e --expr", Takes::Value, "-e"),
+    Opt::native("-f --require-flags", Takes::Values, "-f"),
+    Opt::native("-F --excl-flags --exclude-flags", Takes::Values, "-F"),
+    Opt::native("--rf --incl-flags --include-flags", Takes::Values, "--rf"),
+    Opt::native("-G", Takes::Values, "-G"),
     Opt::built("--subsample", Takes::Value, "--subsample; 0, and 1, keep all reads"),
     Opt::built("--subsample-seed", Takes::Value, "--subsample-seed; auto is the default"),
     Opt::built("-s", Takes::Value, "-s; SEED.0 keeps all reads"),
@@ -75,10 +75,7 @@ fn view(given: &Given) -> Result<Line> {
     };
     let style = OutputStyle::of(given, given.value("-O"))?;
     let format = format(given, &style, output);
-    match given.value("-U") {
-        Some(rest) => line.add(moved(given, rest, &format)?),
-        None => line.add(filters(given)),
-    };
+    line.add(dropped(given, &style, &format)?);
     line.add(sampled(given)?);
     line.flag("-@", Some(&threads_in_all(given)?));
     // (-b, -C, -u and -1 ask for the header, too, which shows where --output-fmt makes text of it.)
@@ -118,91 +115,25 @@ fn format(given: &Given, style: &OutputStyle, output: &str) -> String {
     style.format.clone().unwrap_or_else(usual)
 }
 
-/// Options that choose reads by their fields, and what is true of the reads that each drops; `{}` is the value.
-const CHOICES: [(&str, &str); 6] = [
-    ("-q", "mapq<{}"),
-    ("-f", "(flag&{})!={}"),
-    ("-F", "(flag&{})!=0"),
-    ("--rf", "(flag&{})==0"),
-    ("-G", "(flag&{})=={}"),
-    ("-e", "!({})"),
-];
-
-/// The filters of these options.
-fn filters(given: &Given) -> Vec<String> {
-    let words = |name: &str| -> Vec<String> {
-        let last = usize::from(["-q", "-e"].contains(&name));
-        let values: Vec<&str> = given.all(name).collect();
-        let values = if last == 1 { values.last().into_iter().copied().collect() } else { values };
-        values.into_iter().flat_map(|value| [name.to_string(), value.to_string()]).collect()
-    };
-    CHOICES.iter().flat_map(|(name, _)| words(name)).collect()
-}
-
-/// The same filters as an expression of the reads that they drop, which go to another file.
-fn moved(given: &Given, rest: &str, format: &str) -> Result<Vec<String>> {
-    let may_stand = [
-        "-b",
-        "-C",
-        "-1",
-        "-u",
-        "-h",
-        "--no-header",
-        "-o",
-        "-U",
-        "-S",
-        "-T",
-        "--no-PG",
-        "-O",
-        "--output-fmt-option",
-        "-@",
-        "--verbosity",
-        "--input-fmt",
-    ];
-    let known = |name: &&str| {
-        let of = |names: &[&str]| names.iter().any(|own| given.is_name_of(own, name));
-        !of(&may_stand) && !of(&CHOICES.map(|(name, _)| name))
-    };
-    let way = "write the reads that an expression holds for into another file: readmill view IN -o KEPT.bam --move-to \
-               DROPPED.bam='!(mapq >= 20)'";
-    if given.value("-N").is_some() {
-        let names = "write them in two runs: readmill view -N NAMES IN -o SELECTED.bam, and readmill view -N ^NAMES IN -o \
-                     OTHERS.bam";
-        return Err(given.refuse("-U is not supported beside -N").hint(names));
+/// The flags that write the reads which filters drop. `format` is that of the main output.
+fn dropped(given: &Given, style: &OutputStyle, format: &str) -> Result<Vec<String>> {
+    // (With -c, samtools does not write it.)
+    let Some(file) = given.value("-U").filter(|_| !given.has("-c")) else { return Ok(Vec::new()) };
+    if file == "-" {
+        let what = "-U - writes the reads that filters drop to standard output, which is not supported";
+        return Err(given.refuse(what).hint("give the name of a file: -U dropped.bam"));
     }
-    if let Some(other) = given.given_names().find(known) {
-        return Err(given.refuse(&format!("-U is not supported beside {other}")).hint(way));
+    let own = self::format(given, style, file);
+    if own == format {
+        return Ok(vec!["-U".to_string(), file.to_string()]);
     }
-    if let [_, region, ..] = &given.operands[..] {
-        return Err(given.refuse(&format!("-U is not supported beside the region {region}")).hint(way));
+    if format_of_name(file) != Some(&own) {
+        let what = format!("-U {file} would be {own}, and the output is {format}");
+        return Err(given
+            .refuse(&what)
+            .hint("end the name of one in .sam, .bam or .cram, or give the format by -O"));
     }
-    if format == "sam" || format_of_name(rest) != Some(format) {
-        let what = format!(
-            "-U is supported for BAM and CRAM whose names tell the format; {rest} would be {format}"
-        );
-        return Err(given.refuse(&what).hint(way));
-    }
-    let mut dropped = Vec::new();
-    for (name, expression) in CHOICES {
-        let value = match name {
-            "-q" | "-e" => given.value(name).map(str::to_string),
-            _ => bits(given, name)?.filter(|&bits| bits != 0).map(|bits| bits.to_string()),
-        };
-        dropped.extend(value.map(|value| expression.replace("{}", &value)));
-    }
-    // (Without a filter no read is dropped.)
-    let expression = if dropped.is_empty() { "0".to_string() } else { dropped.join("||") };
-    Ok(vec!["--move-to".to_string(), format!("{rest}={expression}")])
-}
-
-/// The bits that the values of an option have together.
-fn bits(given: &Given, name: &str) -> Result<Option<u16>> {
-    let mut bits = None;
-    for value in given.all(name) {
-        let flags: Flags = value.parse().map_err(|why| given.refuse(&format!("{name}: {why}")))?;
-        bits = Some(bits.unwrap_or(0) | flags.0);
-    }
-    Ok(bits)
+    Ok(vec!["--move-to".to_string(), format!("{file}=dropped")])
 }
 
 /// The flags of a sample of the templates.

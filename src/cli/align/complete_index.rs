@@ -1,0 +1,60 @@
+//! `--complete-index`: the file that an index of bwa 0.7 lacks is made before reads are aligned.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::Instant;
+
+use readmill::console::log;
+use readmill::limit;
+use readmill_align::bwa::{complete_index, lacking_file, unfinished};
+use readmill_record::{Error, ErrorKind, Result};
+
+use crate::cli::aligner_index::complete_or_gone;
+
+/// Makes the file that the index `prefix` lacks, if it is one of bwa 0.7. `memory` is the limit that is asked for.
+///
+/// One process makes it; others that start at the same moment wait for it. Where the file system has no locks, each makes it,
+/// and gives it its name once it is whole: the bytes are the same.
+pub fn complete(prefix: &Path, memory: Option<u64>, is_quiet: bool) -> Result<()> {
+    let Some(lacking) = lacking_file(prefix) else { return Ok(()) };
+    let say = |text: String| {
+        if !is_quiet {
+            log(&format!("readmill: {text}"));
+        }
+    };
+    let (shown, prefix_shown) = (lacking.display(), prefix.display());
+    let locked = File::open(prefix.with_added_extension("pac"))
+        .map_err(|error| Error::io("the index cannot be opened", &error).file(prefix))?;
+    if let Err(TryLockError::WouldBlock) = locked.try_lock() {
+        say(format!("waiting for another run, which makes {shown}"));
+        let _ = locked.lock();
+    }
+    if lacking_file(prefix).is_none() {
+        return Ok(());
+    }
+    say(format!("{prefix_shown} has an index of bwa alone: making {shown}, which is done once"));
+    let (begun, available) = (Instant::now(), limit::available());
+    let most = memory.into_iter().chain(available.map(|(bytes, _)| bytes)).min();
+    let built =
+        complete_or_gone(prefix, &unfinished(prefix), |report| complete_index(prefix, most, report));
+    let elsewhere =
+        "make the index elsewhere, and give it instead of REF: readmill index REF.fa -o DIR/NAME";
+    built.map_err(|error| match error.kind {
+        ErrorKind::Io => error.hint(elsewhere),
+        ErrorKind::Usage if memory.is_none() => error.hint(match available {
+            Some((bytes, whose)) => format!(
+                "{whose} {} MiB; make it once where there is more, which later runs do not need: readmill index REF.fa",
+                bytes >> 20
+            ),
+            None => elsewhere.to_string(),
+        }),
+        _ => error,
+    })?;
+    let bytes = lacking.metadata().map_or(0, |meta| meta.len());
+    say(format!(
+        "wrote {shown}: {} MiB, in {:.0} s",
+        bytes.div_ceil(1 << 20),
+        begun.elapsed().as_secs_f64()
+    ));
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Makes the index of an aligner so that a signal leaves all of its files or none.
+
+use std::path::{Path, PathBuf};
+
+use readmill::pause::{self, Moment};
+use readmill::signal;
+use readmill_align::Stage;
+use readmill_record::Result;
+
+/// Makes the index `prefix` by `build`, of which a signal leaves all files or none. They are `partials` before they get
+/// their names; `build` tells the function it is given of each stage.
+pub fn complete_or_gone(
+    prefix: &Path,
+    partials: &[PathBuf],
+    build: impl FnOnce(&mut dyn FnMut(Stage)) -> Result<()>,
+) -> Result<()> {
+    signal::remove_too(partials, &format!("the index {}", prefix.display()));
+    let mut all_or_none = None;
+    let built = build(&mut |stage| match stage {
+        Stage::Read | Stage::Write => {}
+        Stage::Sort => pause::at(Moment::IndexBegun),
+        Stage::Name => {
+            all_or_none = Some(signal::hold_off());
+            pause::at(Moment::IndexComplete);
+        }
+    });
+    if built.is_ok() {
+        signal::complete(partials);
+    }
+    drop(all_or_none);
+    signal::give_way();
+    built
+}
