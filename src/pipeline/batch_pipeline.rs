@@ -43,6 +43,15 @@ pub struct PipelineWorker<'a> {
 }
 
 impl<'a> BatchPipeline<'a> {
+    /// Whether nothing in it looks at more than where reads lie.
+    pub fn places_only(&self) -> bool {
+        let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
+        self.counter.is_none()
+            && self.extra.is_none()
+            && self.steps.iter().chain(self.late).all(|step| step.places_only())
+            && tallies.into_iter().flatten().all(|tally| tally.places_only())
+    }
+
     /// Returns a worker for the calling thread.
     pub fn worker(&self) -> PipelineWorker<'a> {
         let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.worker()).collect();

@@ -50,6 +50,8 @@ impl Linker {
 pub struct FeedInput {
     /// The inputs.
     pub inputs: Inputs,
+    /// Whether no more is looked at than where reads lie.
+    places_only: bool,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -92,17 +94,26 @@ impl Feed {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput {
             inputs,
+            places_only: false,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let align = input.inputs.lanes().map(AlignLink::new);
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
     }
 
+    /// A feed of records that have no more than their places where that is all that is looked at and decoding the rest
+    /// can be saved.
+    pub fn places_only(mut self, only: bool) -> Self {
+        self.input.places_only = only;
+        self
+    }
+
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, buffers } = &self.input;
+        let FeedInput { inputs, places_only, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
+            places_only: *places_only,
             lanes: inputs.lanes().cloned(),
             buffers: Arc::clone(buffers),
         }
@@ -158,6 +169,7 @@ impl InputTask {
 #[derive(Clone)]
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
+    places_only: bool,
     lanes: Option<Arc<Lanes>>,
     buffers: Arc<FeedBuffers>,
 }
@@ -233,7 +245,13 @@ impl FeedReader {
         let input = &self.shared.inputs[number];
         let opener = match &mut self.opener {
             Some((of, opener)) if *of == number => opener,
-            other => &mut other.insert((number, Opener::new(&input.header, input.setup.as_ref()))).1,
+            other => {
+                let mut opener = Opener::new(&input.header, input.setup.as_ref());
+                if self.shared.places_only && input.reconcile.is_none() {
+                    opener.decode_places_only();
+                }
+                &mut other.insert((number, opener)).1
+            }
         };
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;

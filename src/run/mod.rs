@@ -366,8 +366,9 @@ impl RunState<'_> {
             sink.begin(&self.header)?;
         }
         self.console.stage("reading", inputs.size(), true);
-        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets);
         let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
+        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets)
+            .places_only(sink.is_none() && pipeline.places_only());
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

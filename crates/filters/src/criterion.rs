@@ -16,6 +16,12 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// If that cannot be said of this read.
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
+    /// Whether it looks at no more of a read than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
+    /// decoded.
+    fn places_only(&self) -> bool {
+        false
+    }
+
     /// Makes the step.
     fn step(self) -> Keep<Self> {
         Keep { criterion: self, dropped: 0 }
@@ -44,6 +50,10 @@ impl<C: Criterion> Step for Keep<C> {
 
     fn by_record(&self) -> bool {
         true
+    }
+
+    fn places_only(&self) -> bool {
+        self.criterion.places_only()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

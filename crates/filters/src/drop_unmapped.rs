@@ -51,6 +51,10 @@ impl Criterion for DropUnmapped {
         "unmapped reads dropped"
     }
 
+    fn places_only(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let placed = || record.ref_id() >= 0 && record.pos() >= 0;

@@ -87,6 +87,10 @@ impl Criterion for FlagRules {
         "reads dropped by their flags"
     }
 
+    fn places_only(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         Ok(self.keep(record.flags()))

@@ -48,6 +48,10 @@ impl Criterion for MinMapq {
         "reads of low mapping quality dropped"
     }
 
+    fn places_only(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         Ok(record.mapq() >= self.least)

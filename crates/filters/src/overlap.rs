@@ -109,6 +109,10 @@ impl Criterion for Overlap {
         "reads outside the regions dropped"
     }
 
+    fn places_only(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(contig) = usize::try_from(record.ref_id()) else { return Ok(false) };

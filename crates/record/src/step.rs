@@ -31,6 +31,12 @@ pub trait Step: Send + Sync {
         false
     }
 
+    /// Whether it looks at no more than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
+    /// decoded.
+    fn places_only(&self) -> bool {
+        false
+    }
+
     /// Changes the batch.
     fn apply(&mut self, batch: &mut Batch) -> Result<()>;
 

@@ -25,6 +25,12 @@ pub trait Tally: Send + Sync {
         0
     }
 
+    /// Whether it looks at no more than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
+    /// decoded.
+    fn places_only(&self) -> bool {
+        false
+    }
+
     /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 
@@ -54,6 +60,9 @@ pub trait DynTally: Send + Sync {
 
     /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
+
+    /// Whether it looks at places alone, as [`Tally::places_only`].
+    fn places_only(&self) -> bool;
 }
 
 /// One thread's worker of a tally.
@@ -110,6 +119,10 @@ impl<T: Tally> DynTally for SharedTally<T> {
 
     fn bytes(&self, threads: u64) -> u64 {
         self.tally.bytes(threads)
+    }
+
+    fn places_only(&self) -> bool {
+        self.tally.places_only()
     }
 }
 

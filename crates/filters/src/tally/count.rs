@@ -15,6 +15,10 @@ impl Tally for Count {
     type Partial = u64;
     type Total = u64;
 
+    fn places_only(&self) -> bool {
+        true
+    }
+
     fn observe(&self, reads: &mut u64, batch: &Batch) -> Result<()> {
         *reads += batch.len() as u64;
         Ok(())
