@@ -463,13 +463,14 @@ pub struct TextEncoder {
 }
 
 impl TextEncoder {
-    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<()> {
         self.text.clear();
         let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
-        for (_, record) in batch.records() {
+        for (stamp, record) in batch.records() {
             match &self.style {
                 Some(style) => fastq::write_record(style, record, text),
-                None => sam::write_record(&self.header, record, text),
+                None => sam::try_write_record(&self.header, record, text)
+                    .map_err(|what| Error::input(what).record(stamp.ordinal()).qname(record.qname()))?,
             }
         }
         if let Some(codec) = &mut self.codec {
@@ -478,6 +479,7 @@ impl TextEncoder {
         if self.text.capacity() > KEPT_BYTES {
             self.text = Vec::new();
         }
+        Ok(())
     }
 }
 
@@ -488,7 +490,7 @@ impl PartEncoder {
         part.records = batch.len() as u64;
         match self {
             PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
-            PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes),
+            PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes)?,
             PartEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
         }
         Ok(())

@@ -52,6 +52,15 @@ impl<'a> BatchPipeline<'a> {
             && tallies.into_iter().flatten().all(|tally| tally.places_only())
     }
 
+    /// Whether nothing in it looks at optional fields, or at where templates begin.
+    pub fn without_fields(&self) -> bool {
+        let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
+        self.counter.is_none()
+            && self.extra.is_none()
+            && self.steps.iter().chain(self.late).all(|step| step.without_fields())
+            && tallies.into_iter().flatten().all(|tally| tally.without_fields())
+    }
+
     /// Returns a worker for the calling thread.
     pub fn worker(&self) -> PipelineWorker<'a> {
         let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.worker()).collect();

@@ -52,6 +52,8 @@ pub struct FeedInput {
     pub inputs: Inputs,
     /// Whether no more is looked at than where reads lie.
     places_only: bool,
+    /// Whether optional fields are looked at by no one, and so are not checked.
+    without_fields: bool,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -95,6 +97,7 @@ impl Feed {
         let input = FeedInput {
             inputs,
             places_only: false,
+            without_fields: false,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let align = input.inputs.lanes().map(AlignLink::new);
@@ -108,11 +111,19 @@ impl Feed {
         self
     }
 
+    /// A feed of records whose optional fields are not checked, and whose templates are not told apart, if `without`: for a
+    /// run that looks at neither.
+    pub fn without_fields(mut self, without: bool) -> Self {
+        self.input.without_fields = without;
+        self
+    }
+
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, places_only, buffers } = &self.input;
+        let FeedInput { inputs, without_fields, places_only, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
+            without_fields: *without_fields && inputs.lanes().is_none(),
             places_only: *places_only,
             lanes: inputs.lanes().cloned(),
             buffers: Arc::clone(buffers),
@@ -170,6 +181,7 @@ impl InputTask {
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
     places_only: bool,
+    without_fields: bool,
     lanes: Option<Arc<Lanes>>,
     buffers: Arc<FeedBuffers>,
 }
@@ -203,7 +215,7 @@ impl FeedReaders {
     /// Recycles the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
         self.note(TicketBuffer::Batch, batch.heap_bytes());
-        batch.clear_to(KEPT_BYTES);
+        batch.retire(KEPT_BYTES);
         self.buffers.batches.put(batch);
     }
 }
@@ -277,10 +289,21 @@ impl FeedReader {
     pub fn check<T>(&mut self, linked: LinkedBatch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
         let Linked { mut batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];
-        batch.check(number, input.header.n_ref()).map_err(input.named())?;
+        let (n_ref, reconcile) = (input.header.n_ref(), &mut self.reconcile[linked.input]);
+        let without_fields = self.shared.without_fields && reconcile.is_none();
+        let checked = if without_fields {
+            batch.check_without_fields(number, n_ref)
+        } else {
+            batch.check(number, n_ref)
+        };
+        checked.map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
-        batch.stamp(first);
-        let reconciled = match &mut self.reconcile[linked.input] {
+        if without_fields {
+            batch.number(first);
+        } else {
+            batch.stamp(first);
+        }
+        let reconciled = match reconcile {
             Some(step) => step.apply(&mut batch),
             None => Ok(()),
         };

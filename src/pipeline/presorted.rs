@@ -203,7 +203,7 @@ impl Pass for ReadBackPass<'_> {
     fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {
         let Some(chunk) = chunk else { return Ok(None) };
         let mut opened = Opened::reuse(self.batches.take().unwrap_or_default());
-        worker.0.chunk(&chunk, opened.bytes_mut())?;
+        opened.inflate(&mut worker.0, &chunk)?;
         self.chunks.put(chunk);
         opened.guess(self.n_ref);
         Ok(Some(opened))
@@ -214,7 +214,7 @@ impl Pass for ReadBackPass<'_> {
         let frames = self.frames.take().unwrap_or_default();
         let frames = worker.1.pack_batch(&linked.batch, &self.context.sort, frames)?;
         let mut batch = linked.batch;
-        batch.clear_to(3 * MAX_CLAIM / 2);
+        batch.retire(3 * MAX_CLAIM / 2);
         self.batches.put(batch);
         Ok(frames)
     }

@@ -12,6 +12,7 @@ mod regions;
 mod tallies;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use readmill_cram as cram;
 use readmill_filters::spec::{PlanFacts, Stage};
@@ -225,7 +226,8 @@ pub struct Resources {
 
 /// Threads that this process may use.
 pub fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Resources {

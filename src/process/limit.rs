@@ -1,6 +1,7 @@
 //! The memory limit where `-m` is not given.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The limit without control groups.
 pub const DEFAULT: u64 = 2 << 30;
@@ -18,10 +19,13 @@ pub fn available() -> Option<(u64, &'static str)> {
     machine.into_iter().chain(group).min()
 }
 
+/// Returns what the control groups allow; it is read once.
 fn group_limit() -> Option<u64> {
-    let limits =
-        group_files().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    limits.min()
+    static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let limit = |path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+        group_files().filter_map(limit).min()
+    })
 }
 
 fn machine_memory() -> Option<u64> {
@@ -35,7 +39,7 @@ fn machine_memory() -> Option<u64> {
 /// control groups.
 fn group_files() -> impl Iterator<Item = PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own: Vec<(PathBuf, &str)> = groups
+    let own: Vec<(PathBuf, &str, &str)> = groups
         .lines()
         .filter_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -46,11 +50,11 @@ fn group_files() -> impl Iterator<Item = PathBuf> {
                 }
                 _ => return None,
             };
-            Some((Path::new(root).join(path.trim_start_matches('/')), file))
+            Some((Path::new(root).join(path.trim_start_matches('/')), root, file))
         })
         .collect();
-    own.into_iter().flat_map(|(group, file)| {
-        let above: Vec<PathBuf> = group.ancestors().map(|group| group.join(file)).collect();
-        above
+    own.into_iter().flat_map(|(group, root, file)| {
+        let above = group.ancestors().take_while(|group| group.starts_with(root));
+        above.map(|group| group.join(file)).collect::<Vec<_>>()
     })
 }

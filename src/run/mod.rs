@@ -42,7 +42,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
-use crate::plan::{Aligning, Destination, Format, Index, Output, Plan};
+use crate::plan::{Aligning, Command, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
@@ -367,8 +367,16 @@ impl RunState<'_> {
         }
         self.console.stage("reading", inputs.size(), true);
         let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
+        // BAM is copied, and lines of SAM are checked as they are written.
+        let copies = self
+            .plan
+            .destination
+            .main()
+            .is_none_or(|output| matches!(output.format, Format::Bam | Format::Sam | Format::SamGz));
+        let without_fields = self.plan.command == Command::View && copies && pipeline.without_fields();
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets)
-            .places_only(sink.is_none() && pipeline.places_only());
+            .without_fields(without_fields)
+            .places_only(self.plan.command == Command::View && sink.is_none() && pipeline.places_only());
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

@@ -22,6 +22,11 @@ pub trait Criterion: Clone + Send + Sync + 'static {
         false
     }
 
+    /// Whether it looks only at what every record has, from its name to its qualities.
+    fn without_fields(&self) -> bool {
+        self.places_only()
+    }
+
     /// Makes the step.
     fn step(self) -> Keep<Self> {
         Keep { criterion: self, dropped: 0 }
@@ -54,6 +59,10 @@ impl<C: Criterion> Step for Keep<C> {
 
     fn places_only(&self) -> bool {
         self.criterion.places_only()
+    }
+
+    fn without_fields(&self) -> bool {
+        self.criterion.without_fields()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -47,6 +47,10 @@ impl Criterion for MinQueryLength {
         "reads with few bases in their CIGAR dropped"
     }
 
+    fn without_fields(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let clipped = record.cigar().ops().filter(|&(op, _)| op == cigar::HARD_CLIP);

@@ -112,6 +112,10 @@ impl Criterion for ReadNames {
         "reads dropped by their names"
     }
 
+    fn without_fields(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         Ok(self.names.contains(record.qname()) == self.keep)

@@ -167,6 +167,10 @@ impl Criterion for Subsample {
         "reads dropped by subsampling"
     }
 
+    fn without_fields(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let hash = wang(x31(record.qname()) ^ self.mask);

@@ -10,6 +10,8 @@
 use readmill_record::view::FIXED;
 use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, batch::Span};
 
+use crate::bgzf::{Chunk, Inflater};
+
 /// The most bytes of a template that may wait for its end. A longer template is cut, and the input does not count
 /// as grouped by name.
 const MAX_WAITING: usize = 1 << 20;
@@ -34,6 +36,8 @@ pub struct Opened {
     exit: usize,
     /// The error at which the chain ended, if it was not the end of the chunk.
     fault: Option<Error>,
+    /// Whether the bytes are left from an earlier chunk.
+    stale: bool,
 }
 
 impl Opened {
@@ -42,13 +46,25 @@ impl Opened {
         if batch.bytes.capacity() > MOST_REUSED {
             batch = Batch::default(); // free the memory of one large record
         }
-        batch.clear();
-        Opened { batch, ..Opened::default() }
+        batch.spans.clear();
+        Opened { batch, stale: true, ..Opened::default() }
     }
 
     /// The bytes, to fill.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        if std::mem::take(&mut self.stale) {
+            self.batch.bytes.clear();
+        }
         &mut self.batch.bytes
+    }
+
+    /// Makes the bytes those of a chunk of BGZF blocks.
+    ///
+    /// # Errors
+    /// The chunk is damaged.
+    pub fn inflate(&mut self, inflater: &mut Inflater, chunk: &Chunk) -> Result<()> {
+        self.stale = false;
+        inflater.replace(chunk, &mut self.batch.bytes)
     }
 
     /// Guesses where the first record starts, and follows the chain from there.
@@ -113,18 +129,19 @@ impl Opened {
     ///
     /// # Errors
     /// The error that ends the chunk.
-    pub fn into_batch(self) -> Result<Batch> {
+    pub fn into_batch(mut self) -> Result<Batch> {
+        self.bytes_mut();
         self.fault.map_or(Ok(self.batch), Err)
     }
 
     /// Bytes of the chunk.
     pub fn len(&self) -> usize {
-        self.batch.bytes.len()
+        if self.stale { 0 } else { self.batch.bytes.len() }
     }
 
     /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
-        self.batch.bytes.is_empty()
+        self.len() == 0
     }
 
     /// Number of whole records found so far.
@@ -216,7 +233,7 @@ impl ChunkLinker {
 
     /// Takes the next chunk and returns the records whose templates are complete.
     pub fn link(&mut self, mut opened: Opened) -> Linked {
-        let border = opened.batch.bytes.len();
+        let border = opened.bytes_mut().len();
         let entry = match self.complete_straddler(&opened.batch.bytes) {
             Ok(Some(entry)) => entry,
             Ok(None) => {

@@ -360,7 +360,7 @@ impl Opener {
     pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
         match claim {
             Claim::Blocks(chunk) => {
-                self.inflater.chunk(&chunk, opened.bytes_mut())?;
+                opened.inflate(&mut self.inflater, &chunk)?;
                 opened.guess(self.n_ref);
                 Ok(chunk)
             }

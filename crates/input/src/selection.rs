@@ -15,13 +15,12 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether a record, as the decoder of CRAM makes it, is wanted. Its lengths add up, but its optional fields may be
-    /// damaged: such a record is wanted if they may hold its CIGAR, so that whoever checks it finds that.
+    /// Whether a record is wanted. One that is damaged is, so that whoever checks it finds that.
     pub fn holds(&self, record: &[u8]) -> bool {
-        let record = RecordRef::new(record);
-        if record.stored_cigar().ops().len() == 2 && RecordRef::check(record.raw(), self.n_ref).is_err() {
+        if RecordRef::check_without_fields(record, self.n_ref).is_err() {
             return true;
         }
+        let record = RecordRef::new(record);
         let Ok(contig) = u32::try_from(record.ref_id()) else { return self.unplaced };
         let pos = i64::from(record.pos());
         let next = self.parts.partition_point(|part| (part.contig, part.end) <= (contig, pos));

@@ -112,9 +112,23 @@ impl Batch {
 
     /// Checks every record; the error names the first bad one, counted from `first`.
     pub fn check(&self, first: u64, n_ref: i32) -> Result<()> {
+        self.check_each(first, |raw| RecordRef::check(raw, n_ref))
+    }
+
+    /// Checks every record apart from its optional fields ([`RecordRef::check_without_fields`]).
+    pub fn check_without_fields(&self, first: u64, n_ref: i32) -> Result<()> {
+        self.check_each(first, |raw| RecordRef::check_without_fields(raw, n_ref))
+    }
+
+    #[inline]
+    fn check_each(
+        &self,
+        first: u64,
+        check: impl Fn(&[u8]) -> std::result::Result<(), &'static str>,
+    ) -> Result<()> {
         for (i, span) in self.spans.iter().enumerate() {
             let raw = &self.bytes[span.start as usize..][..span.len as usize];
-            RecordRef::check(raw, n_ref).map_err(|what| {
+            check(raw).map_err(|what| {
                 let name = raw.get(36..36 + usize::from(raw[12]).saturating_sub(1)).unwrap_or_default();
                 Error::input(what).record(first + i as u64).qname(name)
             })?;
@@ -122,9 +136,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Empties the batch and keeps at most `most` bytes of memory for records.
-    pub fn clear_to(&mut self, most: usize) {
-        self.clear();
+    /// Forgets the records and keeps at most `most` bytes of memory for others. The bytes stay as they are, so that
+    /// whoever replaces them need not fill them with zeros first.
+    pub fn retire(&mut self, most: usize) {
+        self.spans.clear();
         if self.bytes.capacity() > most {
             self.bytes = Vec::new();
         }
@@ -302,6 +317,13 @@ impl Batch {
         let bytes = out.len();
         self.spare = out;
         Ok(bytes)
+    }
+
+    /// Numbers the records `first, first + 1, …`, each as a template by itself.
+    pub fn number(&mut self, first: u64) {
+        for (i, span) in self.spans.iter_mut().enumerate() {
+            span.stamp = Stamp::new(first + i as u64, 0);
+        }
     }
 
     /// Numbers the records `first, first + 1, …` and notes where each template starts. A template is a run of

@@ -37,6 +37,12 @@ pub trait Step: Send + Sync {
         false
     }
 
+    /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
+    /// where templates begin.
+    fn without_fields(&self) -> bool {
+        self.places_only()
+    }
+
     /// Changes the batch.
     fn apply(&mut self, batch: &mut Batch) -> Result<()>;
 

@@ -31,6 +31,12 @@ pub trait Tally: Send + Sync {
         false
     }
 
+    /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
+    /// where templates begin.
+    fn without_fields(&self) -> bool {
+        self.places_only()
+    }
+
     /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 
@@ -63,6 +69,9 @@ pub trait DynTally: Send + Sync {
 
     /// Whether it looks at places alone, as [`Tally::places_only`].
     fn places_only(&self) -> bool;
+
+    /// Whether it looks at no optional fields, as [`Tally::without_fields`].
+    fn without_fields(&self) -> bool;
 }
 
 /// One thread's worker of a tally.
@@ -123,6 +132,10 @@ impl<T: Tally> DynTally for SharedTally<T> {
 
     fn places_only(&self) -> bool {
         self.tally.places_only()
+    }
+
+    fn without_fields(&self) -> bool {
+        self.tally.without_fields()
     }
 }
 

@@ -12,19 +12,25 @@ pub const FIXED: usize = 36;
 #[derive(Clone, Copy)]
 pub struct RecordRef<'a>(&'a [u8]);
 
+#[inline(always)]
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
+#[inline(always)]
 fn i32_at(bytes: &[u8], at: usize) -> i32 {
     i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// Bytes before the optional fields according to the fixed part, counted from the start of the record.
+#[inline]
 fn fields_start(raw: &[u8]) -> u64 {
     let l_seq = u64::from(i32_at(raw, 20).cast_unsigned());
     FIXED as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
 }
+
+/// The error of optional fields that are cut or have unknown types.
+pub const MALFORMED_FIELDS: &str = "the optional fields are malformed";
 
 impl<'a> RecordRef<'a> {
     /// A view over `raw`, which must have passed [`RecordRef::check`].
@@ -38,6 +44,25 @@ impl<'a> RecordRef<'a> {
     /// # Errors
     /// The lengths do not add up, or an identifier does not exist.
     pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
+        let fields = RecordRef::check_lengths(raw, n_ref)?;
+        if tag::well_formed(&raw[fields..]) { Ok(()) } else { Err(MALFORMED_FIELDS) }
+    }
+
+    /// Checks `raw` as [`RecordRef::check`] does, but looks at its optional fields only if its CIGAR may be one of them.
+    ///
+    /// # Errors
+    /// The lengths do not add up, or an identifier does not exist.
+    #[inline]
+    pub fn check_without_fields(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
+        let fields = RecordRef::check_lengths(raw, n_ref)?;
+        let long_cigar =
+            u16_at(raw, 16) == 2 && RecordRef(raw).stored_cigar().ops().any(|(op, _)| op == SKIP);
+        if long_cigar && !tag::well_formed(&raw[fields..]) { Err(MALFORMED_FIELDS) } else { Ok(()) }
+    }
+
+    /// Checks all but the optional fields, and returns where these start.
+    #[inline]
+    fn check_lengths(raw: &[u8], n_ref: i32) -> Result<usize, &'static str> {
         if raw.len() < FIXED || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {
             return Err("block_size does not match the record");
         }
@@ -57,17 +82,15 @@ impl<'a> RecordRef<'a> {
                 return Err("the reference sequence is not in the header");
             }
         }
-        if i32_at(raw, 8) < -1 || i32_at(raw, 28) < -1 {
-            return Err("the position is negative");
+        for at in [8, 28] {
+            // The text form is one larger, and its maximum is 2^31 - 1.
+            match i32_at(raw, at) {
+                ..-1 => return Err("the position is negative"),
+                i32::MAX => return Err("the position is beyond 2147483647"),
+                _ => {}
+            }
         }
-        // The text form is one larger, and its maximum is 2^31 - 1.
-        if i32_at(raw, 8) == i32::MAX || i32_at(raw, 28) == i32::MAX {
-            return Err("the position is beyond 2147483647");
-        }
-        if !tag::well_formed(&raw[fields as usize..]) {
-            return Err("the optional fields are malformed");
-        }
-        Ok(())
+        Ok(fields as usize)
     }
 
     /// Whether a record may start at `bytes`: a quick check of its fixed part, used to guess where the first record

@@ -258,6 +258,36 @@ fn a_bad_record_is_named_by_number_and_read() {
 }
 
 #[test]
+fn view_finds_damaged_optional_fields_where_it_looks_at_them() {
+    let folders = TestFolders::new();
+    let input = folders.input("bad.bam", &with_bad_record(|r| *r.last_mut().unwrap() = b'!'));
+    let input = input.to_str().unwrap();
+    let output = folders.out("x");
+    let output = output.to_str().unwrap();
+    for (words, code) in [
+        (&["-c"][..], 0),
+        (&["-c", "-F", "0x900", "-q", "0"], 0),
+        (&["-u", "-F", "0x900", "-o", output], 0),
+        (&["-b", "-m", "0", "-o", output], 0),
+        (&["-h", "-o", output], 2),
+        (&["-O", "sam.gz", "-o", output], 2),
+        (&["-c", "-d", "NM"], 2),
+        (&["-b", "-x", "NM", "-o", output], 2),
+    ] {
+        let _ = std::fs::remove_file(output);
+        let done = folders.readmill([&["view", "-@", "2", input][..], words].concat());
+        if code == 0 {
+            done.succeeds();
+            let counted = String::from_utf8_lossy(&done.stdout);
+            assert!(words[0] != "-c" || counted.trim() == "19999", "{words:?}: {counted}");
+        } else {
+            done.fails(2, &["record 10000 (read the.culprit)", "optional fields are malformed"]);
+            assert_eq!(folders.left(), [""; 0], "{words:?}");
+        }
+    }
+}
+
+#[test]
 fn a_record_whose_name_is_damaged_is_named_by_number() {
     for length in [0, 5, 200] {
         let bytes = with_bad_record(|r| r[12] = length);

@@ -66,7 +66,9 @@ pub fn read(
         let block = CramBlock::read(cursor, version)?;
         sizes.take(&block)?;
         match block.content {
-            ContentType::External if left_out.contains(&block.id) && slice.embedded != Some(block.id) => {
+            ContentType::External
+                if left_out.contains(&block.id) && slice.embedded != Some(block.id) =>
+            {
                 bytes_left_out += block.raw_size;
             }
             ContentType::Core => block.inflate(codecs, &mut streams.core.bytes)?,
@@ -87,7 +89,8 @@ pub fn read(
         }
     }
     // A slice without values of a kind may leave its blocks out; records need at least some byte or bit.
-    let read = streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
+    let read =
+        streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
     let bits = 8 * read.saturating_add(bytes_left_out).min(usize::MAX / 8);
     if slice.records > bits {
         return Err(damaged("a slice has more records than it has room for"));

@@ -46,31 +46,47 @@ impl Deflater {
     /// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, to `out` as one block. (A larger payload is
     /// possible only if it compresses: it must be possible to store it.)
     pub fn block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let Some(compressor) = &mut self.compressor else { return store_block(payload, out) };
         let (before, data) = self.block.split_at_mut(BEFORE);
         let most = (payload.len() + SLACK).min(data.len() - AFTER);
         let room = &mut data[..most];
-        let compressed = self.compressor.as_mut().and_then(|it| it.compress(payload, room));
-        let n = match compressed {
+        let n = match compressor.compress(payload, room) {
             Some(n) if n <= payload.len() + STORING => n,
-            _ => store(payload, data),
+            _ => return store_block(payload, out),
         };
         let size = BEFORE + n + AFTER;
-        before[..HEADER.len()].copy_from_slice(&HEADER);
-        before[HEADER.len()..].copy_from_slice(&((size - 1) as u16).to_le_bytes());
-        data[n..n + 4].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
-        data[n + 4..n + AFTER].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        before.copy_from_slice(&header(size));
+        data[n..n + AFTER].copy_from_slice(&footer(payload));
         out.extend_from_slice(&self.block[..size]);
     }
 }
 
-/// Writes `payload` as one stored block of DEFLATE to the start of `out`.
-fn store(payload: &[u8], out: &mut [u8]) -> usize {
+/// The gzip header of a block of `size` bytes.
+fn header(size: usize) -> [u8; BEFORE] {
+    let mut header = [0; BEFORE];
+    header[..HEADER.len()].copy_from_slice(&HEADER);
+    header[HEADER.len()..].copy_from_slice(&((size - 1) as u16).to_le_bytes());
+    header
+}
+
+/// The checksum and the length of a payload.
+fn footer(payload: &[u8]) -> [u8; AFTER] {
+    let mut footer = [0; AFTER];
+    footer[..4].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
+    footer[4..].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    footer
+}
+
+/// Appends `payload` as one BGZF block of one stored block of DEFLATE.
+fn store_block(payload: &[u8], out: &mut Vec<u8>) {
     let length = payload.len() as u16;
-    out[0] = 1; // the last block, stored
-    out[1..3].copy_from_slice(&length.to_le_bytes());
-    out[3..STORING].copy_from_slice(&(!length).to_le_bytes());
-    out[STORING..STORING + payload.len()].copy_from_slice(payload);
-    STORING + payload.len()
+    out.reserve(BEFORE + STORING + payload.len() + AFTER);
+    out.extend_from_slice(&header(BEFORE + STORING + payload.len() + AFTER));
+    out.push(1); // the last block, stored
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&(!length).to_le_bytes());
+    out.extend_from_slice(payload);
+    out.extend_from_slice(&footer(payload));
 }
 
 #[cfg(test)]

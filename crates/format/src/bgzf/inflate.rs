@@ -20,12 +20,27 @@ impl Default for Inflater {
 impl Inflater {
     /// Appends the inflated blocks of the chunk to `out`.
     pub fn chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
-        out.reserve(chunk.inflated);
+        let start = out.len();
+        self.write(chunk, out, start)
+    }
+
+    /// Makes `out` the inflated blocks of the chunk. What it was is overwritten, which is faster than to clear it before.
+    pub fn replace(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
+        self.write(chunk, out, 0)
+    }
+
+    /// Writes the inflated blocks of the chunk from `at` on, to where `out` ends then.
+    fn write(&mut self, chunk: &Chunk, out: &mut Vec<u8>, mut at: usize) -> Result<()> {
+        out.truncate(at + chunk.inflated);
+        out.reserve(at + chunk.inflated - out.len());
         for block in &chunk.blocks {
-            // Block by block, so that what is filled with zeros is still in a cache when it is inflated.
-            let at = out.len();
-            out.resize(at + block.inflated as usize, 0);
-            let into = &mut out[at..];
+            let end = at + block.inflated as usize;
+            if out.len() < end {
+                // Block by block, so that what is filled with zeros is still in a cache when it is inflated.
+                out.resize(end, 0);
+            }
+            let into = &mut out[at..end];
+            at = end;
             let member = &chunk.compressed[block.start as usize..][..block.size as usize];
             self.block(block, member, into).map_err(|what| {
                 Error::input(what)
@@ -33,6 +48,7 @@ impl Inflater {
                     .hint("the file is damaged: get it again")
             })?;
         }
+        out.truncate(at);
         Ok(())
     }
 
@@ -87,12 +103,11 @@ impl<R: Read> InflateReader<R> {
     /// Takes the next bytes, `most` at most; none at the end of the file.
     fn next(&mut self, most: usize) -> Result<&[u8]> {
         while self.at == self.bytes.len() {
-            self.bytes.clear();
-            self.at = 0;
             if !self.blocks.next_chunk(&mut self.chunk)? {
                 return Ok(&[]);
             }
-            self.inflater.chunk(&self.chunk, &mut self.bytes)?;
+            self.at = 0;
+            self.inflater.replace(&self.chunk, &mut self.bytes).inspect_err(|_| self.bytes.clear())?;
         }
         let from = self.at;
         self.at += most.min(self.bytes.len() - from);

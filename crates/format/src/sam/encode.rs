@@ -3,12 +3,26 @@
 use std::io::Write;
 
 use readmill_record::tag::{Field, Fields};
+use readmill_record::view::MALFORMED_FIELDS;
 use readmill_record::{Cigar, Header, RecordRef, bases};
 
 use super::long_cigar;
 
 /// Appends `record` as one line of SAM, with its line end. `header` is the one of the record's file.
 pub fn write_record(header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) {
+    let written = try_write_record(header, record, out);
+    debug_assert!(written.is_ok(), "the record was checked");
+}
+
+/// Appends `record` as [`write_record`] does. Its optional fields need not be checked before.
+///
+/// # Errors
+/// The optional fields are malformed.
+pub fn try_write_record(
+    header: &Header,
+    record: RecordRef<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), &'static str> {
     out.reserve(record.raw().len() * 2);
     let name = if record.qname().is_empty() { b"*" } else { record.qname() };
     push_column(name, out);
@@ -32,9 +46,9 @@ pub fn write_record(header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) {
     push_seq(record.seq(), record.l_seq(), out);
     push_qual(record.qual(), out);
     let hidden = hidden.unwrap_or(fields.len()..fields.len());
-    push_fields(&fields[..hidden.start], out);
-    push_fields(&fields[hidden.end..], out);
+    let whole = push_fields(&fields[..hidden.start], out) && push_fields(&fields[hidden.end..], out);
     out.push(b'\n');
+    if whole { Ok(()) } else { Err(MALFORMED_FIELDS) }
 }
 
 fn push_column(text: &[u8], out: &mut Vec<u8>) {
@@ -80,21 +94,26 @@ fn push_qual(qual: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn push_fields(bytes: &[u8], out: &mut Vec<u8>) {
-    Fields::new(bytes).for_each(|field| write_field(field, out));
+/// Appends all fields; returns whether they are well-formed.
+fn push_fields(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    let mut fields = Fields::new(bytes);
+    fields.by_ref().for_each(|field| write_field(field, out));
+    fields.rest().is_empty()
 }
 
 /// Appends a tab and an optional field.
 pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
     let Field { tag: [a, b], kind, value } = field;
-    let letter = if matches!(kind, b'c' | b'C' | b's' | b'S' | b'I') { b'i' } else { kind };
-    out.extend_from_slice(&[b'\t', a, b, b':', letter, b':']);
+    if matches!(kind, b'c' | b'C' | b's' | b'S' | b'i' | b'I') {
+        out.extend_from_slice(&[b'\t', a, b, b':', b'i', b':']);
+        return push_integer(whole(kind, value), out);
+    }
+    out.extend_from_slice(&[b'\t', a, b, b':', kind, b':']);
     match kind {
         b'B' => push_array(value, out),
         b'f' => push_float(first(value), f64::round_ties_even, out),
         b'd' => push_double(f64::from_le_bytes(first(value)), out),
-        b'A' | b'Z' | b'H' => out.extend_from_slice(value),
-        _ => push_integer(whole(kind, value), out),
+        _ => out.extend_from_slice(value),
     }
 }
 
@@ -129,21 +148,48 @@ fn whole(kind: u8, bytes: &[u8]) -> i64 {
 }
 
 /// Appends `value` in decimal.
+#[inline]
 fn push_integer(value: i64, out: &mut Vec<u8>) {
     if value < 0 {
         out.push(b'-');
     }
-    let mut rest = value.unsigned_abs();
+    let size = value.unsigned_abs();
+    match u32::try_from(size) {
+        Ok(size) if size < 100_000_000 => {
+            let (digits, length) = digits(size);
+            let end = out.len() + length;
+            // A copy of a fixed length takes one instruction.
+            out.extend_from_slice(&digits.to_le_bytes());
+            out.truncate(end);
+        }
+        _ => push_large(size, out),
+    }
+}
+
+/// The digits of a number below 10^8, the first in the lowest byte, and how many they are: pairs of four, two and one
+/// digits are divided at once, each in its part of a word.
+#[inline]
+fn digits(value: u32) -> (u64, usize) {
+    let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
+    // n * 10486 / 2^20 is n / 100 below 10,000, and n * 103 / 2^10 is n / 10 below 100.
+    let hundreds = (fours * 10_486) >> 20 & 0x7f_0000_007f;
+    let twos = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
+    let ones = tens | (twos - 10 * tens) << 8;
+    let zeros = (ones.trailing_zeros() as usize / 8).min(7);
+    ((ones | 0x3030_3030_3030_3030) >> (8 * zeros), 8 - zeros)
+}
+
+#[cold]
+fn push_large(mut rest: u64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
-    loop {
+    while rest > 0 {
         at -= 1;
         digits[at] = b'0' + (rest % 10) as u8;
         rest /= 10;
-        if rest == 0 {
-            return out.extend_from_slice(&digits[at..]);
-        }
     }
+    out.extend_from_slice(&digits[at..]);
 }
 
 /// Appends a float with these bytes as `%g` does; `round` decides values exactly between two texts.
@@ -218,5 +264,22 @@ fn push_general(digits: &[u8; 6], exponent: i32, out: &mut Vec<u8>) {
             out.push(b'0');
         }
         push_integer(i64::from(exponent.abs()), out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::push_integer;
+
+    #[test]
+    fn integers_have_their_digits() {
+        let powers = (0..19).map(|n| 10i64.pow(n));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1, 7 * power.min(1 << 59)]);
+        let limits = [i64::MIN, i64::MAX, i64::from(u32::MAX), 12_345_678, 99_990_099];
+        for value in near.chain(limits).chain(0..100_000).flat_map(|n| [n, n.wrapping_neg()]) {
+            let mut text = b"x".to_vec();
+            push_integer(value, &mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), format!("x{value}"));
+        }
     }
 }

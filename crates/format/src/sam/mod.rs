@@ -13,7 +13,7 @@ mod fields;
 pub mod long_cigar;
 
 pub use decode::{LineParser, parse_fields};
-pub use encode::{write_field, write_record};
+pub use encode::{try_write_record, write_field, write_record};
 
 #[cfg(test)]
 mod tests {
