@@ -180,6 +180,7 @@ impl Command {
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
             Command::Demo(it) => it.heaps(),
+            Command::View(_) => Heaps::FewKept,
             _ => Heaps::Few,
         }
     }

@@ -68,7 +68,7 @@ pub struct ViewArgs {
     #[arg(long, hide = true, conflicts_with_all = ["with_header", "header_only"])]
     no_header: bool,
     /// Write the number of records alone
-    #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to"])]
+    #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to", "write_index", "out_parts"])]
     count: bool,
     /// Write the reads that filters drop into this file
     ///

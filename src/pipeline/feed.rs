@@ -50,6 +50,8 @@ impl Linker {
 pub struct FeedInput {
     /// The inputs.
     pub inputs: Inputs,
+    /// Whether no more is looked at than where reads lie.
+    places_only: bool,
     /// Whether optional fields are looked at by no one, and so are not checked.
     without_fields: bool,
     buffers: Arc<FeedBuffers>,
@@ -94,11 +96,19 @@ impl Feed {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput {
             inputs,
+            places_only: false,
             without_fields: false,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let align = input.inputs.lanes().map(AlignLink::new);
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
+    }
+
+    /// A feed of records that have no more than their places where that is all that is looked at and decoding the rest
+    /// can be saved.
+    pub fn places_only(mut self, only: bool) -> Self {
+        self.input.places_only = only;
+        self
     }
 
     /// A feed of records whose optional fields are not checked, and whose templates are not told apart, if `without`: for a
@@ -110,10 +120,11 @@ impl Feed {
 
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, without_fields, buffers } = &self.input;
+        let FeedInput { inputs, without_fields, places_only, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
             without_fields: *without_fields && inputs.lanes().is_none(),
+            places_only: *places_only,
             lanes: inputs.lanes().cloned(),
             buffers: Arc::clone(buffers),
         }
@@ -169,6 +180,7 @@ impl InputTask {
 #[derive(Clone)]
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
+    places_only: bool,
     without_fields: bool,
     lanes: Option<Arc<Lanes>>,
     buffers: Arc<FeedBuffers>,
@@ -245,7 +257,13 @@ impl FeedReader {
         let input = &self.shared.inputs[number];
         let opener = match &mut self.opener {
             Some((of, opener)) if *of == number => opener,
-            other => &mut other.insert((number, Opener::new(&input.header, input.setup.as_ref()))).1,
+            other => {
+                let mut opener = Opener::new(&input.header, input.setup.as_ref());
+                if self.shared.places_only && input.reconcile.is_none() {
+                    opener.decode_places_only();
+                }
+                &mut other.insert((number, opener)).1
+            }
         };
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;

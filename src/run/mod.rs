@@ -389,7 +389,8 @@ impl RunState<'_> {
             .is_none_or(|output| matches!(output.format, Format::Bam | Format::Sam | Format::SamGz));
         let without_fields = self.plan.command == Command::View && copies && pipeline.without_fields();
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets)
-            .without_fields(without_fields);
+            .without_fields(without_fields)
+            .places_only(self.plan.command == Command::View && sink.is_none() && pipeline.places_only());
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

@@ -118,6 +118,33 @@ impl Encoding {
         })
     }
 
+    /// Zero, which is not stored.
+    pub fn zero() -> Self {
+        Encoding::Huffman(Huffman { words: vec![(0, 0, 0)] })
+    }
+
+    /// An array without bytes, which is not stored.
+    pub fn empty_array() -> Self {
+        Encoding::ArrayLength(Box::new(Self::zero()), Box::new(Self::zero()))
+    }
+
+    /// Adds the ids of its external blocks to `ids`; returns whether it reads no bits of the core block.
+    pub fn blocks(&self, ids: &mut Vec<i32>) -> bool {
+        match self {
+            Encoding::Null => true,
+            Encoding::External(id) | Encoding::ArrayStop(_, id) => {
+                ids.push(*id);
+                true
+            }
+            Encoding::ArrayLength(lengths, values) => {
+                let lengths = lengths.blocks(ids);
+                values.blocks(ids) && lengths
+            }
+            Encoding::Huffman(code) => code.words.iter().all(|&(length, ..)| length == 0),
+            _ => false,
+        }
+    }
+
     /// The same encoding with indexes of blocks instead of their ids.
     pub fn resolve(&self, place: &impl Fn(i32) -> i32) -> Self {
         match self {

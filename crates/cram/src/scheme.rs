@@ -39,6 +39,10 @@ pub enum Series {
     Qq,
 }
 
+/// Series that say neither where a read lies nor what it is: names, lists of tags, bases and qualities.
+const BESIDE_PLACES: [Series; 6] =
+    [Series::Rn, Series::Tl, Series::Ba, Series::Qs, Series::Bs, Series::Qq];
+
 /// Keys of the data series, in the order of [`Series`].
 pub const KEYS: [[u8; 2]; 28] = [
     *b"BF", *b"CF", *b"RI", *b"RL", *b"AP", *b"RG", *b"RN", *b"MF", *b"NS", *b"NP", *b"TS", *b"NF",
@@ -124,6 +128,37 @@ impl Scheme {
             }
             Ok(())
         })
+    }
+
+    /// The blocks that places, flags and lengths of reads do not need: those of names, bases, qualities and tags. `None`
+    /// if a block of theirs has other values, too, or if their values are bits among those of others.
+    pub fn blocks_beside_places(&self) -> Option<Vec<i32>> {
+        let mut beside = Vec::new();
+        let known = self.tags.iter().map(|(_, encoding)| encoding);
+        for encoding in BESIDE_PLACES.iter().map(|&it| &self.series[it as usize]).chain(known) {
+            if !encoding.blocks(&mut beside) {
+                return None;
+            }
+        }
+        let mut others = Vec::new();
+        for (at, encoding) in self.series.iter().enumerate() {
+            if !BESIDE_PLACES.iter().any(|&it| it as usize == at) {
+                encoding.blocks(&mut others);
+            }
+        }
+        beside.iter().all(|id| !others.contains(id)).then_some(beside)
+    }
+
+    /// Makes the values of names, bases, qualities and tags empty, so that none of their blocks is read.
+    pub fn leave_places(&mut self) {
+        for series in BESIDE_PLACES {
+            self.series[series as usize] = match series {
+                Series::Rn | Series::Qq => Encoding::empty_array(),
+                _ => Encoding::zero(),
+            };
+        }
+        self.tags.clear();
+        self.lines.clear();
     }
 
     /// Encodings for a slice, whose blocks are in `streams`.

@@ -16,9 +16,15 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// If that cannot be said of this read.
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
+    /// Whether it looks at no more of a read than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
+    /// decoded.
+    fn places_only(&self) -> bool {
+        false
+    }
+
     /// Whether it looks only at what every record has, from its name to its qualities.
     fn without_fields(&self) -> bool {
-        false
+        self.places_only()
     }
 
     /// Makes the step.
@@ -49,6 +55,10 @@ impl<C: Criterion> Step for Keep<C> {
 
     fn by_record(&self) -> bool {
         true
+    }
+
+    fn places_only(&self) -> bool {
+        self.criterion.places_only()
     }
 
     fn without_fields(&self) -> bool {

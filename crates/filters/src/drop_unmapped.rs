@@ -51,7 +51,7 @@ impl Criterion for DropUnmapped {
         "unmapped reads dropped"
     }
 
-    fn without_fields(&self) -> bool {
+    fn places_only(&self) -> bool {
         true
     }
 

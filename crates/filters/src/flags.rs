@@ -87,7 +87,7 @@ impl Criterion for FlagRules {
         "reads dropped by their flags"
     }
 
-    fn without_fields(&self) -> bool {
+    fn places_only(&self) -> bool {
         true
     }
 

@@ -48,7 +48,7 @@ impl Criterion for MinMapq {
         "reads of low mapping quality dropped"
     }
 
-    fn without_fields(&self) -> bool {
+    fn places_only(&self) -> bool {
         true
     }
 

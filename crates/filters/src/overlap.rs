@@ -109,7 +109,7 @@ impl Criterion for Overlap {
         "reads outside the regions dropped"
     }
 
-    fn without_fields(&self) -> bool {
+    fn places_only(&self) -> bool {
         true
     }
 

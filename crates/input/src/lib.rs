@@ -35,9 +35,17 @@ const PROBE: usize = 32;
 
 type Input = Box<dyn Read + Send>;
 
+/// The text of SAM.
+enum Text {
+    /// As it is read.
+    Plain(Input),
+    /// In BGZF blocks.
+    Blocks(Box<InflateReader<Input>>),
+}
+
 enum Format {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
-    Sam { text: Input, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
+    Sam { text: Text, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
     Cram(Box<cram::Reader>),
     Regions(RegionReader),
 }
@@ -77,10 +85,11 @@ impl Source {
                 .hint("compress it: bgzip, or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
-            return Self::sam(whole, Vec::new(), options);
+            return Self::sam(Text::Plain(whole), Vec::new(), options);
         }
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
-            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), options);
+            let text: Input = Box::new(flate2::read::MultiGzDecoder::new(whole));
+            return Self::sam(Text::Plain(text), Vec::new(), options);
         }
         Self::bgzf(BlockReader::new(whole, options.allow_missing_eof), options)
     }
@@ -179,7 +188,8 @@ impl Source {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
                 blocks.limit_chunks(Some(BLOCKS_OF_TEXT));
-                return Self::sam(Box::new(InflateReader::new(blocks)), bytes, options);
+                let text = Text::Blocks(Box::new(InflateReader::new(blocks)));
+                return Self::sam(text, bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
                 let (header, taken) = outline.parse(&bytes, &options.ledger)?;
@@ -198,7 +208,7 @@ impl Source {
         }
     }
 
-    fn sam(mut text: Input, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
+    fn sam(mut text: Text, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         let mut charge = options.ledger.charge("headers", rest.capacity() as u64)?;
         let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
         // The header is every leading line that starts with '@'.
@@ -286,7 +296,7 @@ impl Source {
 }
 
 /// Reads the rest of a line that begins in `start`, without keeping it; returns the length of the line.
-fn line_length(text: &mut Input, start: &mut Vec<u8>) -> Result<u64> {
+fn line_length(text: &mut Text, start: &mut Vec<u8>) -> Result<u64> {
     let mut length = start.len() as u64;
     loop {
         start.clear();
@@ -302,7 +312,11 @@ fn line_length(text: &mut Input, start: &mut Vec<u8>) -> Result<u64> {
 }
 
 /// Appends `n` bytes, or fewer at the end; returns whether the end was reached.
-fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
+fn fill(text: &mut Text, into: &mut Vec<u8>, n: usize) -> Result<bool> {
+    let input = match text {
+        Text::Plain(input) => input,
+        Text::Blocks(blocks) => return Ok(blocks.append(n, into)? < n),
+    };
     let got = input.take(n as u64).read_to_end(into).map_err(|e| match e.get_ref() {
         Some(inner) if inner.is::<Error>() => {
             inner.downcast_ref::<Error>().cloned().unwrap_or_else(|| Error::io("reading failed", &e))
@@ -335,6 +349,11 @@ impl Opener {
         let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
         let (inflater, lines) = (Inflater::default(), LineParser::new(header));
         Opener { inflater, lines, n_ref: header.n_ref(), cram }
+    }
+
+    /// Decodes no more of CRAM from here on than where reads lie ([`cram::Decoder::decode_places_only`]).
+    pub fn decode_places_only(&mut self) {
+        self.cram.iter_mut().for_each(|decoder| decoder.decode_places_only());
     }
 
     /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.
@@ -370,6 +389,7 @@ impl Opener {
         if is_long(text) {
             opened.bytes_mut().reserve_exact(text_bound(text)); // rather than by doubling
         }
+        let without_nul = memchr::memchr(0, text).is_none();
         let mut rest = text;
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -379,7 +399,7 @@ impl Opener {
                 continue;
             }
             let start = opened.bytes_mut().len();
-            match self.lines.parse(line, opened.bytes_mut()) {
+            match self.lines.parse_line(line, without_nul, opened.bytes_mut()) {
                 Ok(()) => opened.push(start),
                 Err(error) => return opened.fail(error),
             }

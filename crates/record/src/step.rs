@@ -31,10 +31,16 @@ pub trait Step: Send + Sync {
         false
     }
 
+    /// Whether it looks at no more than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
+    /// decoded.
+    fn places_only(&self) -> bool {
+        false
+    }
+
     /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
     /// where templates begin.
     fn without_fields(&self) -> bool {
-        false
+        self.places_only()
     }
 
     /// Changes the batch.

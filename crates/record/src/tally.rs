@@ -25,10 +25,16 @@ pub trait Tally: Send + Sync {
         0
     }
 
+    /// Whether it looks at no more than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
+    /// decoded.
+    fn places_only(&self) -> bool {
+        false
+    }
+
     /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
     /// where templates begin.
     fn without_fields(&self) -> bool {
-        false
+        self.places_only()
     }
 
     /// Counts the reads of a batch.
@@ -60,6 +66,9 @@ pub trait DynTally: Send + Sync {
 
     /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
+
+    /// Whether it looks at places alone, as [`Tally::places_only`].
+    fn places_only(&self) -> bool;
 
     /// Whether it looks at no optional fields, as [`Tally::without_fields`].
     fn without_fields(&self) -> bool;
@@ -119,6 +128,10 @@ impl<T: Tally> DynTally for SharedTally<T> {
 
     fn bytes(&self, threads: u64) -> u64 {
         self.tally.bytes(threads)
+    }
+
+    fn places_only(&self) -> bool {
+        self.tally.places_only()
     }
 
     fn without_fields(&self) -> bool {

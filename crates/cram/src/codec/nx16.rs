@@ -122,7 +122,11 @@ impl Runs {
             if run >= size - out.len().min(size) {
                 return Err(damaged("runs are too long"));
             }
-            out.resize(out.len() + run + 1, symbol);
+            if run == 0 {
+                out.push(symbol);
+            } else {
+                out.resize(out.len() + run + 1, symbol);
+            }
         }
         Ok(out)
     }

@@ -56,25 +56,40 @@ impl<'a> Packing<'a> {
 
     /// Appends `size` symbols to `out`.
     pub fn unpack(&self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
         out.reserve_exact(size);
-        let bits = match self.symbols.len() {
-            1 => {
-                out.resize(out.len() + size, self.symbols[0]);
-                return Ok(());
-            }
-            2 => 1,
-            3..=4 => 2,
-            _ => 4,
-        };
-        let a_byte = 8 / bits;
-        if packed.len() < size.div_ceil(a_byte) {
+        out.resize(start + size, self.symbols[0]);
+        let out = &mut out[start..];
+        match self.symbols.len() {
+            1 => Ok(()),
+            2 => self.unpack_each::<8>(packed, out),
+            3..=4 => self.unpack_each::<4>(packed, out),
+            _ => self.unpack_each::<2>(packed, out),
+        }
+    }
+
+    /// Fills `out` with the symbols in `packed`, of which a byte has `N`.
+    fn unpack_each<const N: usize>(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
+        if packed.len() < out.len().div_ceil(N) {
             return Err(damaged("a packed block ends too early"));
         }
-        let (mask, mut map) = ((1u8 << bits) - 1, [self.symbols[0]; 16]);
+        let (bits, mut map) = (8 / N, [self.symbols[0]; 16]);
         map[..self.symbols.len()].copy_from_slice(self.symbols);
-        let symbols =
-            packed.iter().flat_map(|&byte| (0..a_byte).map(move |i| byte >> (i * bits) & mask));
-        out.extend(symbols.take(size).map(|i| map[i as usize]));
+        let mut of_byte = [[0; N]; 256];
+        for (byte, symbols) in of_byte.iter_mut().enumerate() {
+            for (i, symbol) in symbols.iter_mut().enumerate() {
+                *symbol = map[byte >> (i * bits) & ((1 << bits) - 1)];
+            }
+        }
+        let whole = out.len() / N;
+        let mut chunks = out.chunks_exact_mut(N);
+        for (chunk, &byte) in (&mut chunks).zip(packed) {
+            chunk.copy_from_slice(&of_byte[usize::from(byte)]);
+        }
+        let rest = chunks.into_remainder();
+        if let (n @ 1.., Some(&byte)) = (rest.len(), packed.get(whole)) {
+            rest.copy_from_slice(&of_byte[usize::from(byte)][..n]);
+        }
         Ok(())
     }
 }

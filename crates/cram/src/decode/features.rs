@@ -45,7 +45,10 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
         (std::mem::take(&mut reader.scratch.cigar), std::mem::take(&mut reader.scratch.md));
     let mut stored = std::mem::take(&mut reader.scratch.stored);
     seq.clear();
-    seq.resize(fixed.length, b'=');
+    let has_bases = fixed.length > 0 && !reader.left_out;
+    if has_bases {
+        seq.resize(fixed.length, b'=');
+    }
     qual.clear();
     md.clear();
     let mut building = Building {
@@ -62,7 +65,7 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
         nm: 0,
         at: fixed.pos - 1,
         next: 0,
-        has_bases: fixed.length > 0,
+        has_bases,
     };
     let read = each(reader, fixed, &mut building, &mut qual, most);
     let (end, nm) = (building.at, building.nm);
@@ -92,6 +95,9 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
     }
     fixed.mapq = reader.series[Series::Mq as usize].number(reader.streams)? as u8;
     let qualities = &reader.series[Series::Qs as usize];
+    if reader.left_out {
+        return Ok(());
+    }
     if fixed.cram & QUALITIES != 0 {
         reader.scratch.qual.clear();
         qualities.bytes(reader.streams, fixed.length, &mut reader.scratch.qual)?;

@@ -48,6 +48,8 @@ struct Most {
 /// One thread's decoder.
 pub struct Decoder {
     setup: Arc<Setup>,
+    /// Whether only the places of reads are wanted.
+    places_only: bool,
     codecs: Codecs,
     bases: Bases,
     streams: Streams,
@@ -70,8 +72,16 @@ impl Decoder {
             notes: Vec::new(),
             scratch: parts::RecordBuffers::default(),
             extra: setup.references.ledger().empty("CRAM decoders"),
+            places_only: setup.places_only,
             setup,
         }
+    }
+
+    /// Decodes only FLAG, the position, MAPQ, the CIGAR and the place of the mate from here on: records have no name, no
+    /// bases and no optional fields, and no reference is needed. Blocks of other data are not uncompressed where they have
+    /// nothing else; their checksums are checked.
+    pub fn decode_places_only(&mut self) {
+        self.places_only = true;
     }
 
     /// Decodes a container. On an error, the records before it are kept, and the error is recorded.
@@ -119,7 +129,11 @@ impl Decoder {
         let mut sizes = container.sizes();
         sizes.take(&first)?;
         first.inflate(&mut self.codecs, &mut self.embedded)?;
-        let scheme = Scheme::read(&self.embedded)?;
+        let mut scheme = Scheme::read(&self.embedded)?;
+        let left_out = if self.places_only { scheme.blocks_beside_places() } else { None };
+        if left_out.is_some() {
+            scheme.leave_places();
+        }
         let (bound, parts) = (container.bound(), container.parts());
         let mut records = 0;
         for &landmark in &container.header.landmarks {
@@ -128,7 +142,7 @@ impl Decoder {
                 ByteCursor(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
             let records_left = container.header.records - records;
             let most = Most { bound, parts, records: records_left, sizes };
-            records += self.slice(&mut slice, &scheme, most, opened)?;
+            records += self.slice(&mut slice, &scheme, left_out.as_deref(), most, opened)?;
         }
         Ok(())
     }
@@ -137,6 +151,7 @@ impl Decoder {
         &mut self,
         cursor: &mut ByteCursor<'_>,
         scheme: &Scheme,
+        left_out: Option<&[i32]>,
         most: Most,
         opened: &mut Opened,
     ) -> Result<usize> {
@@ -147,13 +162,14 @@ impl Decoder {
             &mut self.codecs,
             &mut self.streams,
             &mut self.embedded,
+            left_out.unwrap_or_default(),
             most.sizes,
         )?;
         if slice.records > most.records {
             return Err(too_much());
         }
         self.notes.reserve_exact(slice.records);
-        if !self.setup.places_only {
+        if !self.places_only {
             slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
         }
         let (series, tags) = scheme.resolve(&self.streams);
@@ -162,6 +178,8 @@ impl Decoder {
         self.notes.clear();
         let mut reader = parts::RecordReader {
             setup: &self.setup,
+            places_only: self.places_only,
+            left_out: left_out.is_some(),
             scheme,
             slice: &slice,
             series: &series,
@@ -169,7 +187,7 @@ impl Decoder {
             streams: &mut self.streams,
             bases: slice::SliceReference::new(
                 &slice,
-                scheme.reference && !self.setup.places_only,
+                scheme.reference && !self.places_only,
                 &mut self.bases,
                 &self.embedded,
             ),

@@ -21,7 +21,8 @@ pub struct Setup {
     pub prefix: Vec<u8>,
     /// Names of the read groups, in the order of the header.
     pub groups: Vec<Vec<u8>>,
-    /// Whether only the places of reads are wanted, so that no reference is needed.
+    /// Whether only the places of reads are wanted, so that no reference is needed: not their names, bases, qualities
+    /// and tags.
     pub places_only: bool,
     /// The charge for the read groups.
     _charge: Charge,
@@ -98,6 +99,13 @@ impl RecordBuffers {
         bytes.iter().sum::<usize>() + size_of_val(&cigar[..])
     }
 
+    /// Empties all parts but the CIGAR; the name is that of reads without one.
+    pub fn leave_places(&mut self) {
+        let RecordBuffers { name, tags, seq, qual, .. } = self;
+        [&mut *name, tags, seq, qual].into_iter().for_each(Vec::clear);
+        name.push(b'*');
+    }
+
     /// Empties all parts.
     pub fn clear(&mut self) {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
@@ -116,6 +124,10 @@ pub struct Wanted {
 /// Reads the records of a slice.
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
+    /// Whether only the places of reads are wanted.
+    pub places_only: bool,
+    /// Whether names, bases, qualities and tags were left out of `streams`.
+    pub left_out: bool,
     pub scheme: &'a Scheme,
     pub slice: &'a Slice,
     pub series: &'a Encodings,

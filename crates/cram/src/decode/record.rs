@@ -58,10 +58,15 @@ impl RecordReader<'_> {
             self.read_name()?;
         }
         let link = self.link(fixed, notes.len())?;
-        self.name_if_none(&link, notes, out);
-        let mut wanted = self.tags()?;
+        let mut wanted = Wanted::default();
+        if !self.left_out {
+            wanted = self.tags()?;
+        }
+        if !self.places_only {
+            self.name_if_none(&link, notes, out);
+        }
         let has_bases = fixed.cram & NO_BASES == 0;
-        if !self.bases.exists(fixed.contig) || !has_bases {
+        if !self.bases.exists(fixed.contig) || !has_bases || self.places_only {
             wanted = Wanted::default();
         }
         self.scratch.cigar.clear();
@@ -77,9 +82,15 @@ impl RecordReader<'_> {
         if !has_bases {
             fixed.length = 0;
         }
-        self.add_group(fixed.group)?;
-        self.left(0)?;
         let at = out.len();
+        if self.places_only {
+            check_covered(&fixed, &self.scratch.cigar)?;
+            self.scratch.leave_places();
+            fixed.length = 0;
+        } else {
+            self.add_group(fixed.group)?;
+        }
+        self.left(0)?;
         write_bam(&fixed, self.scratch, out)?;
         notes.push(Noted { at, name: self.scratch.name.len(), fixed, link, tlen: 0, settled: false });
         Ok(())
@@ -205,6 +216,9 @@ impl RecordReader<'_> {
     }
 
     fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
+        if self.left_out {
+            return Ok(());
+        }
         self.left(2 * fixed.length)?;
         let RecordBuffers { seq, qual, .. } = &mut *self.scratch;
         seq.clear();
@@ -221,12 +235,8 @@ impl RecordReader<'_> {
     }
 }
 
-/// Appends the record, without data of its mate.
-fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
-    let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
-    if name.len() > 254 {
-        return Err(damaged("a read name has more than 254 bytes"));
-    }
+/// Checks that the CIGAR covers as many bases as the read has; returns how many of the reference it covers.
+fn check_covered(fixed: &Fixed, cigar: &[u32]) -> Result<i64> {
     let (mut span, mut covered) = (0i64, 0i64);
     for &operator in cigar {
         let (kind, length) = (operator & 15, i64::from(operator >> 4));
@@ -236,6 +246,16 @@ fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Resul
     if fixed.length > 0 && !cigar.is_empty() && covered != fixed.length as i64 {
         return Err(damaged("CIGAR and SEQ are of different length"));
     }
+    Ok(span)
+}
+
+/// Appends the record, without data of its mate.
+fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
+    let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
+    if name.len() > 254 {
+        return Err(damaged("a read name has more than 254 bytes"));
+    }
+    let span = check_covered(fixed, cigar)?;
     let start = out.len();
     let pos = fixed.pos - 1;
     let span = if fixed.flags & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };

@@ -32,14 +32,15 @@ pub struct Slice {
     pub md5: [u8; 16],
 }
 
-/// Reads a slice: its header, its blocks into `streams`, and its own reference, if any, into `embedded`. All blocks
-/// together take at most `sizes`.
+/// Reads a slice: its header, its blocks into `streams` but for those in `left_out`, and its own reference, if any, into
+/// `embedded`. All blocks together take at most `sizes`.
 pub fn read(
     cursor: &mut ByteCursor<'_>,
     version: Version,
     codecs: &mut Codecs,
     streams: &mut Streams,
     embedded: &mut Vec<u8>,
+    left_out: &[i32],
     mut sizes: Sizes,
 ) -> Result<Slice> {
     let head = CramBlock::read(cursor, version)?;
@@ -60,10 +61,16 @@ pub fn read(
     streams.used = 0;
     streams.core.bytes.clear();
     streams.core.restart();
+    let mut bytes_left_out = 0;
     for _ in 0..blocks {
         let block = CramBlock::read(cursor, version)?;
         sizes.take(&block)?;
         match block.content {
+            ContentType::External
+                if left_out.contains(&block.id) && slice.embedded != Some(block.id) =>
+            {
+                bytes_left_out += block.raw_size;
+            }
             ContentType::Core => block.inflate(codecs, &mut streams.core.bytes)?,
             ContentType::External => {
                 if streams.used == streams.external.len() {
@@ -82,8 +89,9 @@ pub fn read(
         }
     }
     // A slice without values of a kind may leave its blocks out; records need at least some byte or bit.
-    let bits =
-        8 * (streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>());
+    let read =
+        streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
+    let bits = 8 * read.saturating_add(bytes_left_out).min(usize::MAX / 8);
     if slice.records > bits {
         return Err(damaged("a slice has more records than it has room for"));
     }

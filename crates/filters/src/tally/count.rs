@@ -15,7 +15,7 @@ impl Tally for Count {
     type Partial = u64;
     type Total = u64;
 
-    fn without_fields(&self) -> bool {
+    fn places_only(&self) -> bool {
         true
     }
 

@@ -85,19 +85,40 @@ impl<R: Read> InflateReader<R> {
     }
 }
 
+impl<R: Read> InflateReader<R> {
+    /// Appends the next `n` bytes to `into`, or fewer at the end of the file; returns how many.
+    pub fn append(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize> {
+        let mut left = n;
+        while left > 0 {
+            let taken = self.next(left)?;
+            if taken.is_empty() {
+                break;
+            }
+            into.extend_from_slice(taken);
+            left -= taken.len();
+        }
+        Ok(n - left)
+    }
+
+    /// Takes the next bytes, `most` at most; none at the end of the file.
+    fn next(&mut self, most: usize) -> Result<&[u8]> {
+        while self.at == self.bytes.len() {
+            if !self.blocks.next_chunk(&mut self.chunk)? {
+                return Ok(&[]);
+            }
+            self.at = 0;
+            self.inflater.replace(&self.chunk, &mut self.bytes).inspect_err(|_| self.bytes.clear())?;
+        }
+        let from = self.at;
+        self.at += most.min(self.bytes.len() - from);
+        Ok(&self.bytes[from..self.at])
+    }
+}
+
 impl<R: Read> Read for InflateReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        while self.at == self.bytes.len() {
-            self.bytes.clear();
-            self.at = 0;
-            if !self.blocks.next_chunk(&mut self.chunk).map_err(std::io::Error::other)? {
-                return Ok(0);
-            }
-            self.inflater.chunk(&self.chunk, &mut self.bytes).map_err(std::io::Error::other)?;
-        }
-        let n = into.len().min(self.bytes.len() - self.at);
-        into[..n].copy_from_slice(&self.bytes[self.at..self.at + n]);
-        self.at += n;
-        Ok(n)
+        let taken = self.next(into.len()).map_err(std::io::Error::other)?;
+        into[..taken.len()].copy_from_slice(taken);
+        Ok(taken.len())
     }
 }

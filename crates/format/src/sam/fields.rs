@@ -13,7 +13,23 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
         [b'+', digits @ ..] => (digits, 1),
         digits => (digits, 1),
     };
-    Some(sign * digits_of(digits, 10)?)
+    // Numbers of so few digits are never too large.
+    let value = if digits.len() <= 12 { decimal(digits)? } else { digits_of(digits, 10)? };
+    Some(sign * value)
+}
+
+/// A number of 12 digits at most.
+#[inline]
+fn decimal(text: &[u8]) -> Option<i64> {
+    let mut value = 0;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    (!text.is_empty()).then_some(value)
 }
 
 fn digits_of(text: &[u8], base: u32) -> Option<i64> {
