@@ -79,7 +79,8 @@ impl<'a> BatchPipeline<'a> {
     /// Whether nothing in it looks at more than where reads lie.
     pub fn places_only(&self) -> bool {
         let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
-        self.counter.is_none()
+        self.filters.is_none()
+            && self.counter.is_none()
             && self.extra.is_none()
             && self.steps.iter().chain(self.late).all(|step| step.places_only())
             && tallies.into_iter().flatten().all(|tally| tally.places_only())
