@@ -46,7 +46,7 @@ fn counts_of_cram_are_those_of_bam_whatever_the_filters_look_at() {
         (&["-f", "0x20"], "1\n"),
         (&["-q", "60"], "3\n"),
         (&["-m", "4"], "3\n"),
-        (&["-r", "a"], "2\n"),
+        (&["-r", "a"], "4\n"),
         (&["-e", "[XI] == 5"], "2\n"),
         (&["-e", "qname == \"r1\""], "2\n"),
         (&["-e", "length(seq) == 2"], "1\n"),
