@@ -260,7 +260,7 @@ fn a_bad_record_is_named_by_number_and_read() {
 #[test]
 fn view_finds_damaged_optional_fields_where_it_looks_at_them() {
     let folders = TestFolders::new();
-    let input = folders.input("bad.bam", &with_bad_record(|r| *r.last_mut().unwrap() = b'!'));
+    let input = folders.input("bad.bam", with_bad_record(|r| *r.last_mut().unwrap() = b'!'));
     let input = input.to_str().unwrap();
     let output = folders.out("x");
     let output = output.to_str().unwrap();
