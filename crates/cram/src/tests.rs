@@ -89,11 +89,16 @@ fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Erro
 /// SAM lines of a file, up to the first error.
 fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>) {
     let mut lines = Vec::new();
-    let error = try_decode(file, references, &mut lines).err();
+    let error = try_decode(file, references, false, &mut lines).err();
     (lines, error)
 }
 
-fn try_decode(file: &[u8], desk: Option<&Desk>, lines: &mut Vec<String>) -> Result<(), Error> {
+fn try_decode(
+    file: &[u8],
+    desk: Option<&Desk>,
+    places_only: bool,
+    lines: &mut Vec<String>,
+) -> Result<(), Error> {
     let mut reader = Reader::open(
         Box::new(Cursor::new(file.to_vec())),
         false,
@@ -106,6 +111,9 @@ fn try_decode(file: &[u8], desk: Option<&Desk>, lines: &mut Vec<String>) -> Resu
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
     let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(Limit::of(1 << 28)));
+    if places_only {
+        decoder.decode_places_only();
+    }
     let mut ended = false;
     while !ended {
         let container = reader.claim(Vec::new())?;
@@ -205,6 +213,40 @@ fn reads_of_all_sorts_come_back() {
     let (lines, error) = decode(&file, Some(&desk));
     assert_eq!(error, None);
     assert_eq!(lines, zoo());
+}
+
+#[test]
+fn places_are_the_same_without_the_rest_and_need_no_reference() {
+    let desk = desk();
+    let file = encode(&batch(&zoo()), Some(references(&desk))).unwrap();
+    let mut lines = Vec::new();
+    try_decode(&file, None, true, &mut lines).unwrap();
+    let place = |line: &String| {
+        let columns: Vec<_> = line.split('\t').collect();
+        format!("*\t{}\t*\t*", columns[1..9].join("\t"))
+    };
+    assert_eq!(lines, zoo().iter().map(place).collect::<Vec<_>>());
+}
+
+/// The bases that are compared are those that the reads need, and those between them.
+#[test]
+fn another_reference_is_told_though_only_the_last_reads_differ() {
+    let desk = desk();
+    let far = format!("far\t0\tone\t1500\t60\t5M\t*\t0\t0\t{}\t*", bases(0, 1500, 5));
+    let file = encode(&batch(&[zoo()[0].clone(), far]), Some(references(&desk))).unwrap();
+    assert_eq!(decode(&file, Some(&desk)).0.len(), 2);
+    let text = std::fs::read_to_string(&desk.reference).unwrap();
+    let mut lines: Vec<_> = text.lines().map(str::to_string).collect();
+    let between = &mut lines[1 + 700 / 50];
+    *between = changed(between, &[(0, other(&between[..1]))]);
+    std::fs::write(&desk.reference, lines.join("\n") + "\n").unwrap();
+    let (lines, error) = decode(&file, Some(&desk));
+    assert!(lines.is_empty(), "{lines:?}");
+    let error = error.unwrap().to_string();
+    assert!(
+        error.contains("the reference differs from that of the CRAM data at one:100-1504"),
+        "{error}"
+    );
 }
 
 #[test]

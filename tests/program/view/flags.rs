@@ -35,6 +35,40 @@ fn text_has_no_header_unless_asked_for() {
 }
 
 #[test]
+fn counts_of_cram_are_those_of_bam_whatever_the_filters_look_at() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bam(&text())));
+    let cram = arg(&dir.path("in.cram"));
+    view(&["-O", "cram,no-ref", "-o", &cram, &input]);
+    for (filter, count) in [
+        (&[][..], "5\n"),
+        (&["-F", "UNMAP"], "4\n"),
+        (&["-f", "0x20"], "1\n"),
+        (&["-q", "60"], "3\n"),
+        (&["-m", "4"], "3\n"),
+        (&["-r", "a"], "4\n"),
+        (&["-e", "[XI] == 5"], "2\n"),
+        (&["-e", "qname == \"r1\""], "2\n"),
+        (&["-e", "length(seq) == 2"], "1\n"),
+    ] {
+        for file in [&input, &cram] {
+            assert_eq!(view(&[&["-c", file], filter].concat()), count, "{file} {filter:?}");
+        }
+    }
+}
+
+#[test]
+fn counts_have_no_index() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bam(&text())));
+    for flags in [&["--write-index"][..], &["--out-parts", "2"]] {
+        let run = readmill([&["view", "-c", &input], flags].concat());
+        assert!(run.code != Some(0) && run.stderr.contains(flags[0]), "{}", run.stderr);
+        assert_eq!(run.stdout, b"");
+    }
+}
+
+#[test]
 fn formats_are_by_letter_or_by_name_and_back_again() {
     let dir = TestDir::new();
     let text = text();

@@ -169,8 +169,9 @@ impl Decoder {
             return Err(too_much());
         }
         self.notes.reserve_exact(slice.records);
+        let mut check = None;
         if !self.places_only {
-            slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
+            check = slice::ReferenceCheck::new(&slice, scheme, &self.bases, &self.embedded)?;
         }
         let (series, tags) = scheme.resolve(&self.streams);
         let lines = record::tag_lines(scheme, &tags);
@@ -188,6 +189,7 @@ impl Decoder {
             bases: slice::SliceReference::new(
                 &slice,
                 scheme.reference && !self.places_only,
+                check,
                 &mut self.bases,
                 &self.embedded,
             ),
@@ -211,6 +213,10 @@ impl Decoder {
                 wrong = Some(error);
                 break;
             }
+        }
+        if let Err(error) = reader.bases.verify(&slice) {
+            opened.bytes_mut().truncate(start);
+            return Err(error);
         }
         if wrong.is_none() {
             mates::settle(&mut self.notes, &mut opened.bytes_mut()[..])?;

@@ -101,50 +101,64 @@ pub fn read(
 /// Bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
-/// Compares the MD5 of the reference with that of the slice, as htslib does.
-pub fn check_reference(
-    slice: &Slice,
-    scheme: &Scheme,
-    bases: &mut Bases,
-    embedded: &[u8],
-) -> Result<()> {
-    if slice.contig < 0 {
-        return Ok(());
-    }
-    if slice.contig as usize >= bases.references().count() {
-        return Err(damaged("a slice lies on a contig that is not in the header"));
-    }
-    if slice.embedded.is_some() && (slice.span.max(0) as usize) > embedded.len() {
-        return Err(damaged("an embedded reference is too short"));
-    }
-    if slice.md5 == [0; 16] || !scheme.reference {
-        return Ok(());
-    }
-    let mut md5 = Md5::new();
-    if slice.embedded.is_some() {
-        md5.update(&embedded[..slice.span.max(0) as usize]);
-    } else {
-        let length = bases.references().known_length(slice.contig);
-        let (mut at, end) =
-            (i64::from(slice.start) - 1, i64::from(slice.start) - 1 + i64::from(slice.span));
-        at = at.max(0);
-        while at < end.min(length) {
-            let to = (at / PIECE * PIECE + PIECE).min(end).min(length);
-            md5.update(bases.get(slice.contig, at as u32, to as u32)?);
-            at = to;
+/// Compares the MD5 of the reference with that of a slice, as htslib does, while the slice is decoded: bases that are read
+/// for both are then loaded once.
+pub struct ReferenceCheck {
+    md5: Md5,
+    /// The next base (0-based), and one past the last.
+    at: i64,
+    end: i64,
+}
+
+impl ReferenceCheck {
+    /// The check of a slice; `None` if there is nothing to compare, or if its own reference was compared already.
+    ///
+    /// # Errors
+    /// The slice has no such contig, or its own reference is another one.
+    pub fn new(slice: &Slice, scheme: &Scheme, bases: &Bases, embedded: &[u8]) -> Result<Option<Self>> {
+        if slice.contig < 0 {
+            return Ok(None);
         }
+        if slice.contig as usize >= bases.references().count() {
+            return Err(damaged("a slice lies on a contig that is not in the header"));
+        }
+        let span = slice.span.max(0) as usize;
+        if slice.embedded.is_some() && span > embedded.len() {
+            return Err(damaged("an embedded reference is too short"));
+        }
+        if slice.md5 == [0; 16] || !scheme.reference {
+            return Ok(None);
+        }
+        if slice.embedded.is_some() {
+            let md5 = Md5::digest(&embedded[..span]);
+            return if md5[..] == slice.md5 { Ok(None) } else { Err(another_reference(slice, bases)) };
+        }
+        let start = i64::from(slice.start) - 1;
+        let end = (start + i64::from(slice.span)).min(bases.references().known_length(slice.contig));
+        Ok(Some(ReferenceCheck { md5: Md5::new(), at: start.max(0), end }))
     }
-    if md5.finalize()[..] == slice.md5 {
-        return Ok(());
+
+    /// Goes on to `end`, if it has not come there yet.
+    fn go_on(&mut self, contig: i32, end: i64, bases: &mut Bases) -> Result<()> {
+        let end = end.min(self.end);
+        while self.at < end {
+            let to = (self.at / PIECE * PIECE + PIECE).min(self.end);
+            self.md5.update(bases.get(contig, self.at as u32, to as u32)?);
+            self.at = to;
+        }
+        Ok(())
     }
+}
+
+/// The error for a slice that was made with another reference.
+fn another_reference(slice: &Slice, bases: &Bases) -> Error {
     let name = bases.references().name(slice.contig);
     let end = i64::from(slice.start) + i64::from(slice.span) - 1;
-    let hint = "give the FASTA file that the CRAM file was made with";
-    Err(Error::input(format!(
+    Error::input(format!(
         "the reference differs from that of the CRAM data at {name}:{}-{end}",
         slice.start
     ))
-    .hint(hint))
+    .hint("give the FASTA file that the CRAM file was made with")
 }
 
 /// The bases of the reference for one slice.
@@ -153,18 +167,38 @@ pub struct SliceReference<'a> {
     /// The embedded reference, and where it starts (0-based).
     embedded: Option<(&'a [u8], i64)>,
     is_needed: bool,
+    check: Option<ReferenceCheck>,
     /// One past the last base that the slice covers (0-based); `None` if it covers whole contigs.
     end: Option<i64>,
 }
 
 impl<'a> SliceReference<'a> {
     /// The reference of `slice`, whose own one, if any, is in `embedded`. `is_needed` says whether bases come from
-    /// another one.
-    pub fn new(slice: &Slice, is_needed: bool, bases: &'a mut Bases, embedded: &'a [u8]) -> Self {
+    /// another one, which `check` compares.
+    pub fn new(
+        slice: &Slice,
+        is_needed: bool,
+        check: Option<ReferenceCheck>,
+        bases: &'a mut Bases,
+        embedded: &'a [u8],
+    ) -> Self {
         let own = slice.embedded.filter(|_| slice.contig >= 0);
         let own = own.map(|_| (embedded, i64::from(slice.start) - 1));
         let end = (slice.contig >= 0).then(|| i64::from(slice.start) - 1 + i64::from(slice.span));
-        SliceReference { bases, embedded: own, is_needed, end }
+        SliceReference { bases, embedded: own, is_needed, check, end }
+    }
+
+    /// Completes the comparison of the reference with that of `slice`.
+    ///
+    /// # Errors
+    /// The slice was made with another reference, or its bases cannot be read.
+    pub fn verify(&mut self, slice: &Slice) -> Result<()> {
+        let Some(mut check) = self.check.take() else { return Ok(()) };
+        check.go_on(slice.contig, check.end, self.bases)?;
+        if check.md5.finalize()[..] == slice.md5 {
+            return Ok(());
+        }
+        Err(another_reference(slice, self.bases))
     }
 
     /// Whether there are bases for reads on `contig`.
@@ -187,6 +221,9 @@ impl<'a> SliceReference<'a> {
             let from = usize::try_from(start - first).ok();
             let bases = from.and_then(|from| bases.get(from..from + n as usize));
             return bases.ok_or_else(|| damaged("a read reaches beyond the embedded reference"));
+        }
+        if let Some(check) = &mut self.check {
+            check.go_on(contig, start + n, self.bases)?;
         }
         self.bases.get(contig, start as u32, (start + n) as u32)
     }
