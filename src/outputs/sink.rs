@@ -400,6 +400,11 @@ impl<'a> PartWriter<'a> {
         self.cram.is_none().then_some(EncoderSettings { format, codec, level, scheme })
     }
 
+    /// The bytes of records that a part should have, where small ones are compressed worse: containers of CRAM.
+    pub fn gathers(&self) -> Option<u64> {
+        self.cram.as_ref().map(|writing| cram::partition_bytes(writing.version, writing.profile))
+    }
+
     /// How many more copies of a long read are in memory while it is encoded as CRAM: its series, and one of them while
     /// it is compressed; in 3.1 also its qualities in their other direction.
     pub fn cram_copies(&self) -> u64 {

@@ -27,6 +27,41 @@ pub struct Linker {
     chain: ChunkLinker,
     /// Batches to cohorts, where reads are aligned.
     align: Option<AlignLink>,
+    /// Batches to larger ones, where the output wants these.
+    gather: Option<Gather>,
+}
+
+/// Gathers batches of one input.
+struct Gather {
+    /// The bytes of records that are enough.
+    enough: u64,
+    /// Records that are not enough yet.
+    held: Option<LinkedBatch>,
+}
+
+impl Gather {
+    /// Adds a batch, and returns the records to process now: none as long as they are not enough. The last batch of an
+    /// input, and one with an error, do not wait.
+    fn add(&mut self, next: LinkedBatch, last: bool, readers: &FeedReaders) -> Result<LinkedBatch> {
+        let all = match self.held.take() {
+            None => next,
+            Some(mut held) => {
+                let (batch, more) = (&mut held.linked.batch, &next.linked.batch);
+                let room = self.enough as usize + KEPT_BYTES;
+                batch.bytes.reserve_exact(room.saturating_sub(batch.bytes.len()));
+                more.records().try_for_each(|(stamp, record)| batch.push(record.raw(), stamp))?;
+                held.linked.fault = next.linked.fault;
+                readers.reuse(next.linked.batch);
+                held
+            }
+        };
+        if last || all.linked.fault.is_some() || all.bytes() >= self.enough {
+            return Ok(all);
+        }
+        let LinkedBatch { input, linked: Linked { first, number, .. } } = all;
+        self.held = Some(all);
+        Ok(LinkedBatch { input, linked: Linked { batch: Batch::default(), first, number, fault: None } })
+    }
 }
 
 impl Linker {
@@ -101,7 +136,15 @@ impl Feed {
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let align = input.inputs.lanes().map(AlignLink::new);
-        Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
+        Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align, gather: None } }
+    }
+
+    /// A feed of batches of about so many bytes of records, if that is more than usual; `None` for usual ones. Those of
+    /// one file end where its chunks do, so they do not depend on threads.
+    pub fn gathering(mut self, bytes: Option<u64>) -> Self {
+        let gather = |bytes: u64| Gather { enough: bytes - MAX_CLAIM as u64 / 2, held: None };
+        self.link.gather = bytes.filter(|&bytes| bytes > MAX_CLAIM as u64).map(gather);
+        self
     }
 
     /// A feed of records that have no more than their places where that is all that is looked at and decoding the rest
@@ -196,15 +239,20 @@ impl FeedReaders {
     /// Links a piece to those before it.
     pub fn link(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
         let spare = || self.buffers.batches.take().unwrap_or_default();
-        let Linker { chain, align } = link;
-        Ok(match piece {
+        let Linker { chain, align, gather } = link;
+        let last = matches!(piece, OpenedTask::End(_));
+        let linked = match piece {
             OpenedTask::Piece(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
             OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish(spare()) },
             OpenedTask::Align(done) => {
                 align.as_mut().map_or(Ok(()), |align| align.link(done))?;
                 LinkedBatch { input: 0, linked: chain.pause(spare()) }
             }
-        })
+        };
+        match gather {
+            Some(gather) => gather.add(linked, last, self),
+            None => Ok(linked),
+        }
     }
 
     /// Notes the bytes of a buffer of a ticket.

@@ -24,6 +24,8 @@ use crate::process::console::Console;
 struct LongReads<'a> {
     ledger: &'a Ledger,
     copies: u64,
+    /// The bytes of a batch that has a share of memory.
+    usual: u64,
     /// The largest charge of a ticket, and how much one grew when it was linked.
     largest: AtomicU64,
     growth: AtomicU64,
@@ -39,9 +41,9 @@ const COPIES: u64 = 4;
 impl<'a> LongReads<'a> {
     const NAME: &'static str = "long reads and CRAM containers under way";
 
-    fn new(ledger: &'a Ledger, copies: u64) -> Self {
+    fn new(ledger: &'a Ledger, copies: u64, usual: u64) -> Self {
         let (largest, growth, claimed, linked, committed) = Default::default();
-        LongReads { ledger, copies, largest, growth, claimed, linked, committed }
+        LongReads { ledger, copies, usual, largest, growth, claimed, linked, committed }
     }
 
     /// Whether the next task must wait for tickets under way.
@@ -69,7 +71,7 @@ impl<'a> LongReads<'a> {
 
     /// Charges the reads that the link has released, and those that it still holds back.
     fn link(&self, bytes: u64, waiting: u64, charge: &mut Charge, held_back: &mut Charge) {
-        let cost = |bytes: u64| self.copies * bytes.saturating_sub(2 * MAX_CLAIM as u64);
+        let cost = |bytes: u64| self.copies * bytes.saturating_sub(self.usual);
         let claimed = charge.bytes();
         charge.resize(claimed.max(cost(bytes)));
         held_back.resize(waiting);
@@ -171,7 +173,10 @@ pub fn stream(
 ) -> Result<(u64, Written)> {
     let writer = output.as_ref().map(|output| output.sink.writer(output.header, crew.in_flight));
     let cram_copies = writer.as_ref().map_or(0, PartWriter::cram_copies);
-    let long_reads = LongReads::new(ledger, COPIES + cram_copies);
+    let gathered = writer.as_ref().and_then(PartWriter::gathers);
+    let feed = feed.gathering(gathered);
+    let usual = MAX_CLAIM as u64 + gathered.unwrap_or(0).max(MAX_CLAIM as u64);
+    let long_reads = LongReads::new(ledger, COPIES + cram_copies, usual);
     let mut held_back = ledger.empty(LongReads::NAME);
     let extra = pipeline.extra;
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };

@@ -49,6 +49,29 @@ fn what_is_written_depends_on_the_reads_alone() {
     invariant(&FEW_RESOURCES, input, "prep --drop-unmapped", &reference, "cram");
 }
 
+/// Containers of reads that are not sorted in the run once had about 1 MiB, as much as is read at a time.
+#[test]
+fn reads_that_are_not_sorted_are_gathered_to_containers() {
+    let (dir, reference) = dir();
+    let [sorted, reference] = [dir.path("sorted.bam"), reference].map(|path| arg(&path));
+    let input = arg(&dir.file("input.bam", bgzip(&sample(30_000))));
+    succeeds(&["sort", &input, "-o", &sorted, "-q"]);
+    for (format, command) in [("cram", "view"), ("cram,version=3.1", "view"), ("cram,small", "filter")] {
+        let containers = |command: &str, input: &str| {
+            let name = format!("{command}.cram");
+            let output = arg(&dir.path(&name));
+            let how = ["-O", format, "--reference", &reference, "--write-index"];
+            succeeds(&[&[command, input, "-o", &output], &how[..]].concat());
+            let index = std::fs::File::open(dir.path(&(name + ".crai"))).expect("the index");
+            let lines = std::io::read_to_string(flate2::read::MultiGzDecoder::new(index));
+            lines.expect("text").lines().count()
+        };
+        let (once_sorted, streamed) = (containers("sort", &input), containers(command, &sorted));
+        assert!(streamed <= once_sorted + 1, "{format}: {streamed} and {once_sorted} containers");
+        assert!(once_sorted < 30, "{format}: {once_sorted} containers");
+    }
+}
+
 /// All ways of writing version 3.1.
 const FORMATS_3_1: [&str; 4] =
     ["cram,version=3.1", "cram,fast", "cram,version=3.1,profile=small", "cram,archive"];
