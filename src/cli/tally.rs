@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
 use readmill::plan::{self, Destination, Resources, Steps, Tallies, one_of};
 use readmill_filters::tally::{TALLIES, TallySpec, checksum};
@@ -71,6 +72,23 @@ impl TallyCommand {
     }
 }
 
+/// The argument for the format of a text.
+const FORMAT: &str = "output-format";
+
+/// The argument for the format of a tally's text.
+fn format(tally: &'static TallySpec) -> Arg {
+    let names = tally.formats.iter().map(|(name, _)| PossibleValue::new(name));
+    let text = PossibleValue::new("text").alias("default");
+    let values = PossibleValuesParser::new(std::iter::once(text).chain(names));
+    Arg::new(FORMAT)
+        .short('O')
+        .long(FORMAT)
+        .value_name("FORMAT")
+        .value_parser(values)
+        .ignore_case(true)
+        .help("The format, as samtools writes it [default: text]")
+}
+
 /// The tallies that have a subcommand, with its help.
 fn commands() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
     TALLIES.iter().filter_map(|tally| Some((*tally, tally.command_help?)))
@@ -79,7 +97,8 @@ fn commands() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
 impl Subcommand for TallyCommand {
     fn augment_subcommands(command: Command) -> Command {
         let made = |(tally, help): (&'static TallySpec, _)| {
-            TallyArgs::augment_args(Command::new(tally.name)).about(help).long_about(None)
+            let command = TallyArgs::augment_args(Command::new(tally.name)).about(help).long_about(None);
+            if tally.formats.is_empty() { command } else { command.arg(format(tally)) }
         };
         command.subcommands(commands().map(made))
     }
@@ -98,7 +117,9 @@ impl FromArgMatches for TallyCommand {
         let given = matches.subcommand();
         let found = given.and_then(|(name, matches)| {
             let tally = commands().find(|(tally, _)| tally.name == name)?.0;
-            Some((tally, matches))
+            let format = matches.try_get_one::<String>(FORMAT).ok().flatten();
+            let other = tally.formats.iter().find(|(name, _)| Some(*name) == format.map(String::as_str));
+            Some((other.map_or(tally, |(_, other)| *other), matches))
         });
         let (tally, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
         Ok(TallyCommand { tally, args: TallyArgs::from_arg_matches(matches)? })

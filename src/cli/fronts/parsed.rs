@@ -36,6 +36,7 @@ const LINES: &[(&str, &str)] = &[
     ("gatk AnalyzeCovariates", "-bqsr t -csv o"),
     ("gatk MarkDuplicates", "-I IN -O o.bam -M m"),
     ("gatk SortSam", "-I IN -O o.bam -SO coordinate"),
+    ("gatk CreateSequenceDictionary", "-R r.fa"),
     ("gatk MarkDuplicatesSpark", "-I IN -O o.bam"),
     ("elprep filter", "IN o.bam"),
     ("elprep sfm", "IN o.bam"),
@@ -58,6 +59,7 @@ const VALUES: &[&str] = &[
     r"@RG\tID:g\tSM:s",
     "mapq>1",
     "null",
+    "json",
 ];
 
 /// What the native command line has against a line, if anything.

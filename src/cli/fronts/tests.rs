@@ -114,6 +114,7 @@ fn lines_of_samtools_become_native_ones() {
         ),
         ("samtools fastq -T RX,BX -s s.fq", "readmill fastq --grouped -s s.fq --tags RX,BX -@ 1 -"),
         ("samtools flagstat -@ 7 a.bam", "readmill flagstat -@ 8 a.bam"),
+        ("samtools flagstat -O json a.bam", "readmill flagstat --output-format json -@ 1 a.bam"),
         ("samtools idxstats -X a.bam a.bai", "readmill idxstats -@ 1 a.bam"),
         ("samtools stats -F 0 a.bam", "readmill stats -@ 1 a.bam"),
         ("samtools sort -- -x.bam", "readmill sort -@ 1 -o - -l 6 --no-index -- -x.bam"),
@@ -204,6 +205,10 @@ fn lines_of_picard_and_gatk_become_native_ones() {
             "readmill fastq -N -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
         ),
         ("picard -Xmx2g ViewSam I=a.bam", "readmill view --memory 2048M --no-PG -h a.bam"),
+        (
+            "picard ViewSam -Xmx2g -XX:+UseSerialGC I=a.bam",
+            "readmill view --memory 2048M --no-PG -h a.bam",
+        ),
         (
             "picard -Xmx2g CreateSequenceDictionary R=r.fa O=o.dict",
             "readmill dict -m 2048M --as-picard -o o.dict r.fa",

@@ -1,4 +1,4 @@
-//! Numbers of reads by FLAG, in the text of `samtools flagstat` (1.24).
+//! Numbers of reads by FLAG, in the text, the JSON and the table of `samtools flagstat` (1.24).
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,15 @@ use super::spec::{Report, TallySpec};
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write numbers of reads by FLAG, as samtools flagstat does"),
     command_help: Some("Numbers of reads by FLAG, as samtools flagstat"),
+    formats: &[("json", &JSON), ("tsv", &TSV)],
     ..TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_text().into_bytes()))
 };
+
+static JSON: TallySpec =
+    TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_json().into_bytes()));
+
+static TSV: TallySpec =
+    TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_tsv().into_bytes()));
 
 /// Counts reads by FLAG.
 #[derive(Clone, Copy, Default)]
@@ -27,7 +34,7 @@ struct RowLabel(&'static str, Option<usize>);
 
 /// The rows in the order in which they are written.
 static ROWS: [RowLabel; 16] = [
-    RowLabel("in total (QC-passed reads + QC-failed reads)", None),
+    RowLabel("total (QC-passed reads + QC-failed reads)", None),
     RowLabel("primary", None),
     RowLabel("secondary", None),
     RowLabel("supplementary", None),
@@ -101,7 +108,8 @@ impl FlagstatCounts {
         let mut text = String::new();
         for (i, RowLabel(name, of)) in ROWS.iter().enumerate() {
             let [pass, fail] = self.0.map(|counts| counts[i]);
-            let _ = write!(text, "{pass} + {fail} {name}");
+            let place = if i == TOTAL { "in " } else { "" };
+            let _ = write!(text, "{pass} + {fail} {place}{name}");
             if let Some(of) = of {
                 let [pass, fail] = self.0.map(|counts| percent(counts[i], counts[*of]));
                 let _ = write!(text, " ({pass} : {fail})");
@@ -109,6 +117,42 @@ impl FlagstatCounts {
             text.push('\n');
         }
         text
+    }
+
+    /// Returns the table of `samtools flagstat -O tsv`.
+    pub fn to_tsv(&self) -> String {
+        let mut text = String::new();
+        for (i, RowLabel(name, of)) in ROWS.iter().enumerate() {
+            let [pass, fail] = self.0.map(|counts| counts[i]);
+            let _ = writeln!(text, "{pass}\t{fail}\t{name}");
+            if let Some(of) = of {
+                let [pass, fail] = self.0.map(|counts| percent(counts[i], counts[*of]));
+                let _ = writeln!(text, "{pass}\t{fail}\t{name} %");
+            }
+        }
+        text
+    }
+
+    /// Returns the JSON of `samtools flagstat -O json`, with its spaces at the ends of lines.
+    pub fn to_json(&self) -> String {
+        let mut parts = Vec::new();
+        for (name, counts) in ["QC-passed reads", "QC-failed reads"].iter().zip(&self.0) {
+            let mut rows = Vec::new();
+            for (i, RowLabel(name, of)) in ROWS.iter().enumerate() {
+                let name = match i {
+                    TOTAL => "total".to_string(),
+                    _ => name.replace("(mapQ>=5)", "(mapQ >= 5)"),
+                };
+                rows.push(format!("  \"{name}\": {}", counts[i]));
+                rows.extend(of.map(|of| {
+                    let share = percent(counts[i], counts[of]);
+                    let share = if share == "N/A" { "null" } else { share.trim_end_matches('%') };
+                    format!("  \"{name} %\": {share}")
+                }));
+            }
+            parts.push(format!(" \"{name}\": {{ \n{} \n }}", rows.join(", \n")));
+        }
+        format!("{{\n{}\n}}\n", parts.join(",\n"))
     }
 }
 
@@ -191,6 +235,13 @@ mod tests {
 1 + 0 with mate mapped to a different chr (mapQ>=5)
 ";
         assert_eq!(counts.to_text(), stated);
+        let table = counts.to_tsv();
+        assert!(table.starts_with("9\t1\ttotal (QC-passed reads + QC-failed reads)\n6\t1\tprimary\n"));
+        assert!(table.contains("\n8\t1\tmapped\n88.89%\t100.00%\tmapped %\n"), "{table}");
+        let json = counts.to_json();
+        assert!(json.starts_with("{\n \"QC-passed reads\": { \n  \"total\": 9, \n"), "{json}");
+        assert!(json.contains("\"properly paired\": 0, \n  \"properly paired %\": null, \n"), "{json}");
+        assert!(json.ends_with("(mapQ >= 5)\": 0 \n }\n}\n"), "{json}");
         let mut twice = counts;
         Flagstat.merge(&mut twice, counts);
         assert!(twice.to_text().starts_with("18 + 2 in total"));

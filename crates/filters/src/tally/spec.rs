@@ -19,6 +19,8 @@ pub struct TallySpec {
     pub names_sample: bool,
     /// The memory of its counts, if that is more than a few KiB.
     pub memory: Option<CountMemory>,
+    /// Other formats of its text, by their names, each as the tally that writes it; the subcommand has them.
+    pub formats: &'static [(&'static str, &'static TallySpec)],
     /// Makes the tally for a run.
     pub make: fn(&TallyContext<'_>) -> Report,
 }
@@ -27,7 +29,17 @@ impl TallySpec {
     /// A tally of output reads, without a flag or a subcommand.
     pub(super) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> Report) -> Self {
         let (flag_help, command_help, memory) = (None, None, None);
-        TallySpec { name, flag_help, command_help, of_input: false, names_sample: false, memory, make }
+        let formats = &[];
+        TallySpec {
+            name,
+            flag_help,
+            command_help,
+            of_input: false,
+            names_sample: false,
+            memory,
+            formats,
+            make,
+        }
     }
 }
 

@@ -8,10 +8,21 @@ use readmill_record::{Error, Result};
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, htsjdk_output, standard_stream};
 use super::super::tool::Command;
-use super::shared::{COMMON, LEVEL, READS, command, common};
+use super::shared::{COMMON, LEVEL, NO_FILTER, READS, command, common};
 
 pub const BASE_RECALIBRATOR: Command =
     command("BaseRecalibrator", &[TABLE, NO_OUTPUT, READS, COMMON], base_recalibrator);
+
+/// The filters of reads that BaseRecalibrator always has.
+const OWN_FILTERS: &[&str] = &[
+    "MappedReadFilter",
+    "MappingQualityAvailableReadFilter",
+    "MappingQualityNotZeroReadFilter",
+    "NotDuplicateReadFilter",
+    "NotSecondaryAlignmentReadFilter",
+    "PassesVendorQualityCheckReadFilter",
+    "WellformedReadFilter",
+];
 
 const NOT_COUNTED: &str = "readmill counts bases by their own qualities";
 
@@ -37,6 +48,7 @@ const TABLE: &[Opt] = &[
     Opt::native("-mcs --mismatches-context-size", Takes::Value, "--mismatches-context-size"),
     Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
     Opt::native("--quantizing-levels", Takes::Value, "--quantizing-levels"),
+    Opt::only("-RF --read-filter", Takes::Values, OWN_FILTERS, "drops reads", NO_FILTER),
     Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
 ];
 
@@ -83,6 +95,7 @@ const APPLY: &[Opt] = &[
     Opt::native("--quantize-quals", Takes::Value, "--quantize-quals"),
     Opt::native("-R --reference", Takes::Value, "--reference"),
     Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
+    Opt::only("-RF --read-filter", Takes::Values, &["WellformedReadFilter"], "drops reads", NO_FILTER),
     Opt::native("--round-down-quantized", Takes::Truth, "--round-down-quantized"),
     Opt::native("--static-quantized-quals", Takes::Values, "--static-quantized-quals"),
 ];

@@ -21,6 +21,7 @@ const COMMANDS: &[Command] = &[
     bqsr::ANALYZE_COVARIATES,
     picard::MARK_DUPLICATES,
     picard::SORT_SAM,
+    picard::CREATE_SEQUENCE_DICTIONARY,
     spark::MARK_DUPLICATES_SPARK,
 ];
 

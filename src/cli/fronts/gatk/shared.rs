@@ -34,7 +34,7 @@ pub const COMMON: &[Opt] = &[
     Opt::harmless("--showHidden", Takes::Truth, "help alone"),
 ];
 
-const NO_FILTER: &str = "readmill filter FILTERS, before";
+pub const NO_FILTER: &str = "readmill filter FILTERS, before";
 
 /// Options of tools that walk over reads.
 #[rustfmt::skip] // a row is a line
@@ -53,7 +53,6 @@ pub const READS: &[Opt] = &[
     Opt::only("-isr --interval-set-rule", Takes::Value, &["UNION"], "takes what intervals have in common", "bedtools intersect, before"),
     Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", NO_FILTER),
     Opt::harmless("-LE --lenient", Takes::Truth, "readmill reads sites leniently"),
-    Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),
     Opt::harmless("--read-index", Takes::Values, "no index is read"),
     Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
     Opt::harmless("--seconds-between-progress-updates", Takes::Value, "messages alone"),

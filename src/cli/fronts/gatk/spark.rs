@@ -5,7 +5,7 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, htsjdk_output};
 use super::super::tool::Command;
-use super::shared::{COMMON, LEVEL, READS, command, common};
+use super::shared::{COMMON, LEVEL, NO_FILTER, READS, command, common};
 
 pub const MARK_DUPLICATES_SPARK: Command =
     command("MarkDuplicatesSpark", &[OPTIONS, FLOW, SPARK, READS, COMMON], mark_duplicates_spark);
@@ -51,6 +51,7 @@ const FLOW: &[Opt] = &[
 /// Options of Spark itself.
 #[rustfmt::skip] // a row is a line
 const SPARK: &[Opt] = &[
+    Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),
     Opt::harmless("--bam-partition-size", Takes::Value, "a setting of Spark"),
     Opt::harmless("--conf", Takes::Values, "a setting of Spark"),
     Opt::harmless("--num-reducers", Takes::Value, "a setting of Spark"),

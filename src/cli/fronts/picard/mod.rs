@@ -34,13 +34,20 @@ const COMMANDS: &[Command] = &[
 ];
 
 pub use duplicates::MARK_DUPLICATES;
+pub use others::CREATE_SEQUENCE_DICTIONARY;
 pub use sorting::SORT_SAM;
 
-/// Takes away options of Java in front of the tool. `-Xmx` becomes `-m`.
+/// Takes away options of Java in front of the tool, and those of its launcher wherever they stand. `-Xmx` becomes `-m`.
 fn before(words: &mut Vec<String>) -> Result<Before> {
     let java = words.iter().take_while(|word| is_of_java(word)).count();
-    let options: Vec<String> = words.drain(..java).collect();
+    let mut options: Vec<String> = words.drain(..java).collect();
+    options.extend(words.extract_if(.., |word| is_of_launcher(word)));
     Ok(of_java(&options))
+}
+
+/// Whether the launcher that Bioconda installs as `picard` hands the word to Java, wherever it stands.
+fn is_of_launcher(word: &str) -> bool {
+    ["-Xm", "-XX:", "-Djava."].iter().any(|start| word.starts_with(start))
 }
 
 fn is_of_java(word: &str) -> bool {

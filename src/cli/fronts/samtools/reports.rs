@@ -66,13 +66,7 @@ pub const FLAGSTAT: Command =
     });
 
 #[rustfmt::skip] // a row is a line
-const FLAGSTAT_OPTIONS: &[Opt] = &[Opt::only(
-    "-O --output-fmt",
-    Takes::Value,
-    &["default"],
-    "writes JSON or a table",
-    "readmill flagstat writes the text alone",
-)];
+const FLAGSTAT_OPTIONS: &[Opt] = &[Opt::native("-O --output-fmt", Takes::Value, "--output-format")];
 
 pub const IDXSTATS: Command =
     command("idxstats", &[IDXSTATS_OPTIONS, THREADS, INPUT, INPUT_FORMAT], |given| {

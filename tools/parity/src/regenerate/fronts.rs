@@ -15,8 +15,8 @@ const SAMTOOLS: &str = "sort view markdup fixmate merge index flagstat stats idx
 const PICARD: &str = "SortSam MarkDuplicates MergeSamFiles AddOrReplaceReadGroups ReorderSam CleanSam \
                       FixMateInformation SetNmMdAndUqTags MarkIlluminaAdapters SamToFastq FastqToSam RevertSam \
                       MergeBamAlignment BuildBamIndex CreateSequenceDictionary ViewSam";
-const GATK: &str =
-    "BaseRecalibrator ApplyBQSR GatherBQSRReports AnalyzeCovariates MarkDuplicates SortSam";
+const GATK: &str = "BaseRecalibrator ApplyBQSR GatherBQSRReports AnalyzeCovariates MarkDuplicates SortSam \
+     CreateSequenceDictionary";
 const ELPREP: &str = "filter split merge sfm";
 const BWA: &str = "mem index";
 
