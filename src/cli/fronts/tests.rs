@@ -107,6 +107,10 @@ fn lines_of_samtools_become_native_ones() {
             "readmill merge -@ 1 -o o.bam -l 6 --no-index a.bam b.bam",
         ),
         ("samtools merge -1 -o o.bam a.bam", "readmill merge -@ 1 -o o.bam -l 1 --no-index a.bam"),
+        (
+            "samtools fixmate -c -r -m a.bam o.bam",
+            "readmill filter --fix-mates samtools --template-cigar --drop-once-fixed -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
         ("samtools fixmate -m - -", "readmill filter --fix-mates samtools -@ 1 -o - -l 6 --no-index -"),
         (
             "samtools markdup -r --as-picard a.bam o.bam",
@@ -276,7 +280,6 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools cat -@ 2 a.bam", ["no option -@", ""]),
         ("samtools cat -", ["standard input", "readmill merge"]),
         ("samtools merge -h a.bam o.bam a.bam b.bam", ["-h", "leave it out"]),
-        ("samtools fixmate -c a.bam o.bam", ["-c", "leave it out"]),
         ("samtools view -U r -q 3 -o x.bam a.bam", ["would be sam", ".bam"]),
         ("samtools view -b -U - -q 3 a.bam", ["standard output", "-U dropped.bam"]),
         ("samtools sort -m 50k a.bam", ["-m 50k", "1 MiB"]),

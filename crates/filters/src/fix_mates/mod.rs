@@ -15,28 +15,43 @@ use readmill_record::{Batch, Changes, Error, Flags, Header, Result, Span, Step, 
 
 use crate::flag::{Flag, Value, with_value};
 use crate::lone_mates::LoneMates;
-use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext, PlanFacts};
 
 use read::{PlannedRead, TemplateOutcome, Texts};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
-    flags: &[Flag::with_value(
-        "fix-mates",
-        Value::OneOf(&[
-            ("picard", "Picard FixMateInformation"),
-            ("samtools", "samtools fixmate -m, which sanitises, too"),
-        ]),
-        "RULES",
-        "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together",
-    )],
+    flags: &[
+        Flag::with_value(
+            "fix-mates",
+            Value::OneOf(&[
+                ("picard", "Picard FixMateInformation"),
+                ("samtools", "samtools fixmate -m, which sanitises, too"),
+            ]),
+            "RULES",
+            "Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together",
+        ),
+        Flag::switch(
+            "template-cigar",
+            "Write ct, the CIGARs of both ends and their distance, as samtools fixmate -c",
+        )
+        .requires("fix-mates"),
+        Flag::switch(
+            "drop-once-fixed",
+            "Once mates are fixed, drop unmapped reads and secondary alignments, as samtools fixmate -r",
+        )
+        .requires("fix-mates"),
+    ],
     parse: |given, filters| {
-        filters.extend(given.parsed::<MateRules>("fix-mates")?);
+        let Some(rules) = given.parsed::<MateRules>("fix-mates")? else { return Ok(()) };
+        let (template_cigar, drops) =
+            (given.is_given("template-cigar"), given.is_given("drop-once-fixed"));
+        filters.add(FixMatesRequest { rules, template_cigar, drops });
         Ok(())
     },
 };
 
-/// Memory of one thread where all reads are as small as possible: a hundred bytes for each of 27,000.
-const THREAD_MEMORY: u64 = 3 << 20;
+/// Memory of one thread where all reads are as small as possible: 120 bytes for each of 27,000.
+const THREAD_MEMORY: u64 = 4 << 20;
 
 /// The tool whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +81,26 @@ impl FromStr for MateRules {
     }
 }
 
-impl Filter for MateRules {
+#[derive(Clone, Copy, Debug)]
+struct FixMatesRequest {
+    rules: MateRules,
+    /// Write ct.
+    template_cigar: bool,
+    /// Drop unmapped reads and secondary alignments.
+    drops: bool,
+}
+
+impl Filter for FixMatesRequest {
     fn words(&self) -> Vec<String> {
-        with_value("--fix-mates", self.name())
+        let mut words = with_value("--fix-mates", self.rules.name());
+        words.extend(self.template_cigar.then(|| "--template-cigar".to_string()));
+        words.extend(self.drops.then(|| "--drop-once-fixed".to_string()));
+        words
     }
 
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let step = FixMates::new(*self, context.header);
+        let mut step = FixMates::new(self.rules, context.header);
+        (step.template_cigar, step.drops) = (self.template_cigar, self.drops);
         context.lone_mates = Some(step.lone_mates());
         Ok(Box::new(step))
     }
@@ -80,6 +108,14 @@ impl Filter for MateRules {
     fn facts(&self) -> FilterFacts {
         let thread_memory = Some(("mates", THREAD_MEMORY));
         FilterFacts { adjacent_mates: true, thread_memory, ..FilterFacts::default() }
+    }
+
+    fn check(&self, _: PlanFacts) -> Result<()> {
+        if self.rules == MateRules::Picard && (self.template_cigar || self.drops) {
+            return Err(Error::usage("--template-cigar and --drop-once-fixed are of samtools fixmate")
+                .hint("write --fix-mates samtools, or leave them out"));
+        }
+        Ok(())
     }
 }
 
@@ -89,6 +125,8 @@ impl Filter for MateRules {
 /// detects mates elsewhere.
 pub struct FixMates {
     rules: MateRules,
+    template_cigar: bool,
+    drops: bool,
     references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
     counts: MateCounts,
@@ -100,6 +138,7 @@ struct MateCounts {
     fixed: u64,
     lone: u64,
     doubled: u64,
+    dropped: u64,
 }
 
 /// The reads of a batch, in reusable memory.
@@ -114,7 +153,8 @@ impl FixMates {
     pub fn new(rules: MateRules, header: &Header) -> Self {
         let references = header.references().into();
         let (counts, scratch) = Default::default();
-        FixMates { rules, references, lone: Arc::default(), counts, scratch }
+        let (template_cigar, drops, lone) = (false, false, Arc::default());
+        FixMates { rules, template_cigar, drops, references, lone, counts, scratch }
     }
 
     /// Returns the record of templates that lack a mate.
@@ -129,7 +169,9 @@ impl FixMates {
         let reads = &mut reads[range];
         let outcome = match self.rules {
             MateRules::Picard => picard::fix(reads, batch, spans, texts),
-            MateRules::Samtools => samtools::fix(reads, batch, spans, texts, &self.references),
+            MateRules::Samtools => {
+                samtools::fix(reads, batch, spans, texts, &self.references, self.template_cigar)
+            }
         };
         match outcome {
             TemplateOutcome::Single => {}
@@ -172,19 +214,27 @@ impl Step for FixMates {
     fn fork(&self) -> Box<dyn Step> {
         let (references, lone) = (Arc::clone(&self.references), Arc::clone(&self.lone));
         let (counts, scratch) = Default::default();
-        Box::new(FixMates { rules: self.rules, references, lone, counts, scratch })
+        let FixMates { rules, template_cigar, drops, .. } = *self;
+        Box::new(FixMates { rules, template_cigar, drops, references, lone, counts, scratch })
     }
 
     /// MQ, ms and the head of MC, and the CIGAR of the mate as text: ten letters at most for its four bytes. Memory
     /// is reserved for reads as if all had the least size, 37 bytes, so this is for each 37 bytes of a template.
     fn growth(&self) -> usize {
-        7 + 7 + 4 + 37 * 10 / 4
+        let cigar = 37 * 10 / 4;
+        // ct is the CIGARs of both ends; its head, their numbers and strands, and their distance.
+        let template_cigar = if self.template_cigar { 4 + 5 + 11 + 2 * cigar } else { 0 };
+        7 + 7 + 4 + cigar + template_cigar
     }
 
     fn changes(&self) -> Changes {
-        let tags = [tag::MC, *b"MQ", *b"ms", *b"NM", *b"MD", *b"SM", tag::CG];
-        let tags = if self.rules == MateRules::Picard { &tags[..2] } else { &tags[..] };
-        Changes { flags: true, alignment: true, ..Changes::tags(tags) }
+        let tags = [tag::MC, *b"MQ", *b"ms", *b"NM", *b"MD", *b"SM", tag::CG, *b"ct"];
+        let tags = match self.rules {
+            MateRules::Picard => &tags[..2],
+            MateRules::Samtools if self.template_cigar => &tags[..],
+            MateRules::Samtools => &tags[..7],
+        };
+        Changes { reads: self.drops, flags: true, alignment: true, ..Changes::tags(tags) }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
@@ -206,7 +256,13 @@ impl Step for FixMates {
                 read.write(record, texts, appends, out);
             }
             Ok(())
-        })
+        })?;
+        if self.drops {
+            let before = batch.len();
+            batch.retain(|_, record| record.flags().0 & (Flags::UNMAPPED | Flags::SECONDARY) == 0);
+            self.counts.dropped += (before - batch.len()) as u64;
+        }
+        Ok(())
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
@@ -217,6 +273,9 @@ impl Step for FixMates {
         if self.counts.doubled > 0 {
             let what = "templates with two primary reads of one end, left as they are";
             counts.push((what, self.counts.doubled));
+        }
+        if self.drops {
+            counts.push(("unmapped reads and secondary alignments dropped", self.counts.dropped));
         }
         counts
     }

@@ -11,6 +11,9 @@ const MQ: Tag = *b"MQ";
 /// Score of the mate, for samtools markdup.
 const MS: Tag = *b"ms";
 
+/// CIGAR of the template.
+const CT: Tag = *b"ct";
+
 /// The result for a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplateOutcome {
@@ -82,6 +85,8 @@ pub(super) struct PlannedRead {
     /// The CIGAR of the mate, in [`Texts::text`].
     pub(super) mc: FieldChange<Range<usize>>,
     pub(super) ms: FieldChange<u32>,
+    /// The CIGAR of the template, in [`Texts::text`].
+    pub(super) ct: FieldChange<Range<usize>>,
 }
 
 impl PlannedRead {
@@ -101,6 +106,7 @@ impl PlannedRead {
             mq: FieldChange::Same,
             mc: FieldChange::Same,
             ms: FieldChange::Same,
+            ct: FieldChange::Same,
         }
     }
 
@@ -158,12 +164,9 @@ impl PlannedRead {
         }
         let integer = |n: u32| if appends { wide(n) } else { narrow(n) };
         self.mq.write(out, start, MQ, appends, |&mq| integer(u32::from(mq)));
-        self.mc.write(out, start, tag::MC, appends, |text| {
-            let mut value = vec![b'Z'];
-            value.extend_from_slice(&texts.text[text.clone()]);
-            value.push(0);
-            value
-        });
+        let string = |text: &Range<usize>| [b"Z", &texts.text[text.clone()], b"\0"].concat();
+        self.mc.write(out, start, tag::MC, appends, string);
+        self.ct.write(out, start, CT, appends, string);
         self.ms.write(out, start, MS, appends, |&score| integer(score));
     }
 }

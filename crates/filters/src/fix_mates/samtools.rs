@@ -19,6 +19,7 @@ pub(super) fn fix(
     spans: &[Span],
     texts: &mut Texts,
     references: &[ReferenceSequence],
+    template_cigar: bool,
 ) -> TemplateOutcome {
     for (read, &span) in reads.iter_mut().zip(spans) {
         sanitise(read, batch.record(span), texts, references);
@@ -34,6 +35,9 @@ pub(super) fn fix(
             None => previous = Some(i),
             Some(previous) => {
                 pair.link_mates(previous, i);
+                if template_cigar {
+                    pair.set_template_cigar(previous, i);
+                }
                 outcome = TemplateOutcome::Fixed;
             }
         }
@@ -109,6 +113,29 @@ impl TemplateReads<'_> {
         if let Some(cigar) = cigar {
             read.mc = FieldChange::Set(cigar);
         }
+    }
+
+    /// Writes ct to the left one of two primary reads on one sequence: for each, which end it is, its strand and its CIGAR,
+    /// with the distance from the end of the left one to the start of the right one between them. The other's ct is removed.
+    fn set_template_cigar(&mut self, a: usize, b: usize) {
+        let (left, right) = if self.reads[a].pos > self.reads[b].pos { (b, a) } else { (a, b) };
+        let [one, other] = [&self.reads[left], &self.reads[right]];
+        if one.ref_id != other.ref_id || one.ref_id < 0 || !one.is_mapped() || !other.is_mapped() {
+            return;
+        }
+        let distance = i64::from(other.pos) - (i64::from(one.pos) + one.span.max(1));
+        let start = self.texts.text.len();
+        for (i, between) in [(left, Some(distance)), (right, None)] {
+            let (read, record) = (&self.reads[i], self.batch.record(self.spans[i]));
+            let is_first = read.is(Flags::FIRST);
+            self.texts.text.push(if is_first { b'1' } else { b'2' });
+            self.texts.text.push(if read.is(Flags::REVERSE) { b'R' } else { b'F' });
+            self.texts.cigar(read, record);
+            let between = between.map(|distance| format!("{distance}T")).unwrap_or_default();
+            self.texts.text.extend_from_slice(between.as_bytes());
+        }
+        self.reads[left].ct = FieldChange::Set(start..self.texts.text.len());
+        self.reads[right].ct = FieldChange::Gone;
     }
 
     /// Returns the length from the 5′ end of one to that of the other; ends lie between bases.

@@ -2,6 +2,7 @@
 
 use super::super::testing::{applied, header};
 use super::*;
+use crate::Filters;
 
 const BASES: &str = "ACGTACGTAC";
 const GOOD: &str = "IIIIIIIIII";
@@ -9,6 +10,11 @@ const HALF: &str = "IIIII!!!!!";
 
 /// Reads given by columns 2 to 9 and their fields, with ten bases of the quality that follows a slash.
 fn fixed(rules: MateRules, given: &[&str]) -> Vec<String> {
+    let header = header("@SQ SN:c LN:100;@SQ SN:d LN:1000");
+    fixed_by(FixMates::new(rules, &header), given)
+}
+
+fn fixed_by(mut step: FixMates, given: &[&str]) -> Vec<String> {
     let header = header("@SQ SN:c LN:100;@SQ SN:d LN:1000");
     let lines: Vec<String> = given
         .iter()
@@ -19,7 +25,7 @@ fn fixed(rules: MateRules, given: &[&str]) -> Vec<String> {
         })
         .collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let after = applied(&mut FixMates::new(rules, &header), &header, &header, &lines);
+    let after = applied(&mut step, &header, &header, &lines);
     let columns = |line: &String| {
         let words: Vec<&str> = line.split(' ').collect();
         [&words[1..9], &words[11..]].concat().join(" ")
@@ -50,6 +56,53 @@ fn mate_fields_of_a_pair_are_set() {
             "355 d 700 60 10M = 5 -55",
         ]
     );
+}
+
+/// Answers of samtools 1.24 `fixmate -c -m`, and with `-r`.
+#[test]
+fn the_left_end_gets_the_cigar_of_the_template() {
+    let step = |drops| {
+        let mut step = FixMates::new(MateRules::Samtools, &header("@SQ SN:c LN:100;@SQ SN:d LN:1000"));
+        (step.template_cigar, step.drops) = (true, drops);
+        step
+    };
+    let given = [
+        "147 d 5 60 4M1D6M = 50 -55 ct:Z:old XX:i:1",
+        "99 d 50 60 10M = 5 55 ct:Z:old",
+        "2147 d 500 60 10M = 5 -55",
+        "355 d 700 60 10M = 5 -55",
+    ];
+    let answers = [
+        "145 d 5 60 4M1D6M = 50 34 XX:i:1 MQ:i:60 MC:Z:10M ct:Z:2R4M1D6M34T1F10M ms:i:400",
+        "97 d 50 60 10M = 5 -34 MQ:i:60 MC:Z:4M1D6M ms:i:400",
+        "2147 d 500 60 10M = 5 -55 MQ:i:60 MC:Z:4M1D6M",
+        "355 d 700 60 10M = 5 -55",
+    ];
+    assert_eq!(fixed_by(step(false), &given), answers);
+    assert_eq!(fixed_by(step(true), &given), answers[..3]);
+    // One start: the first is the left one.
+    let given = ["65 d 50 60 10M = 50 0", "129 d 50 60 2S8M = 50 0"];
+    let answers = [
+        "65 d 50 60 10M = 50 0 MQ:i:60 MC:Z:2S8M ct:Z:1F10M-10T2F2S8M ms:i:400",
+        "129 d 50 60 2S8M = 50 0 MQ:i:60 MC:Z:10M ms:i:400",
+    ];
+    assert_eq!(fixed_by(step(true), &given), answers);
+    // What the input has stays where there is none: two sequences, and an unmapped end.
+    let given = ["65 d 50 60 10M = 50 0 ct:Z:old", "129 c 50 60 10M = 50 0"];
+    let answer = "65 d 50 60 10M c 50 0 ct:Z:old MQ:i:60 MC:Z:10M ms:i:400";
+    assert_eq!(fixed_by(step(false), &given)[0], answer);
+    let given = ["73 d 50 60 10M = 50 0 ct:Z:old", "133 d 50 0 * = 50 0"];
+    assert_eq!(fixed_by(step(true), &given), ["73 d 50 60 10M = 50 0 ct:Z:old MC:Z:* ms:i:400"]);
+}
+
+#[test]
+fn what_is_of_samtools_alone_is_refused_with_the_rules_of_picard() {
+    for flag in ["--template-cigar", "--drop-once-fixed"] {
+        let filters = Filters::from_words(["--fix-mates", "picard", flag]).unwrap();
+        let plan = PlanFacts { has_reference: false, marks_duplicates: false };
+        let error = filters.check(plan).unwrap_err();
+        assert!(error.hint.is_some_and(|hint| hint.contains("--fix-mates samtools")), "{flag}");
+    }
 }
 
 #[test]

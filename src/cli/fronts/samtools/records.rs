@@ -162,9 +162,9 @@ pub const FIXMATE: Command = command(
 
 #[rustfmt::skip] // a row is a line
 const FIXMATE_OPTIONS: &[Opt] = &[
-    Opt::refused("-r", Takes::Nothing, "drops unmapped reads and secondary alignments once mates are fixed", "readmill samtools fixmate … - | readmill filter - -F 0x104 -o OUT"),
+    Opt::native("-r", Takes::Nothing, "--drop-once-fixed"),
     Opt::refused("-p", Takes::Nothing, "leaves 0x2 as it is", "readmill clears it where reads do not face each other"),
-    Opt::refused("-c", Takes::Nothing, "writes ct, the CIGAR of the template", "leave it out, and all else is done"),
+    Opt::native("-c", Takes::Nothing, "--template-cigar"),
     Opt::built("-m", Takes::Nothing, "--fix-mates samtools; without it ms is removed"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::only("-z --sanitize", Takes::Value, &["all", "on"], "repairs some things alone", "readmill repairs all that samtools does by default"),
