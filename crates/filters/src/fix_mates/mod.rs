@@ -43,9 +43,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     ],
     parse: |given, filters| {
         let Some(rules) = given.parsed::<MateRules>("fix-mates")? else { return Ok(()) };
-        let (template_cigar, drops) =
-            (given.is_given("template-cigar"), given.is_given("drop-once-fixed"));
-        filters.add(FixMatesRequest { rules, template_cigar, drops });
+        let extras = Extras {
+            template_cigar: given.is_given("template-cigar"),
+            drops: given.is_given("drop-once-fixed"),
+        };
+        filters.add(FixMatesRequest { rules, extras });
         Ok(())
     },
 };
@@ -84,6 +86,12 @@ impl FromStr for MateRules {
 #[derive(Clone, Copy, Debug)]
 struct FixMatesRequest {
     rules: MateRules,
+    extras: Extras,
+}
+
+/// What samtools does in addition, if it is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Extras {
     /// Write ct.
     template_cigar: bool,
     /// Drop unmapped reads and secondary alignments.
@@ -93,14 +101,14 @@ struct FixMatesRequest {
 impl Filter for FixMatesRequest {
     fn words(&self) -> Vec<String> {
         let mut words = with_value("--fix-mates", self.rules.name());
-        words.extend(self.template_cigar.then(|| "--template-cigar".to_string()));
-        words.extend(self.drops.then(|| "--drop-once-fixed".to_string()));
+        words.extend(self.extras.template_cigar.then(|| "--template-cigar".to_string()));
+        words.extend(self.extras.drops.then(|| "--drop-once-fixed".to_string()));
         words
     }
 
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let mut step = FixMates::new(self.rules, context.header);
-        (step.template_cigar, step.drops) = (self.template_cigar, self.drops);
+        step.extras = self.extras;
         context.lone_mates = Some(step.lone_mates());
         Ok(Box::new(step))
     }
@@ -111,7 +119,7 @@ impl Filter for FixMatesRequest {
     }
 
     fn check(&self, _: PlanFacts) -> Result<()> {
-        if self.rules == MateRules::Picard && (self.template_cigar || self.drops) {
+        if self.rules == MateRules::Picard && self.extras != Extras::default() {
             return Err(Error::usage("--template-cigar and --drop-once-fixed are of samtools fixmate")
                 .hint("write --fix-mates samtools, or leave them out"));
         }
@@ -125,8 +133,7 @@ impl Filter for FixMatesRequest {
 /// detects mates elsewhere.
 pub struct FixMates {
     rules: MateRules,
-    template_cigar: bool,
-    drops: bool,
+    extras: Extras,
     references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
     counts: MateCounts,
@@ -153,8 +160,8 @@ impl FixMates {
     pub fn new(rules: MateRules, header: &Header) -> Self {
         let references = header.references().into();
         let (counts, scratch) = Default::default();
-        let (template_cigar, drops, lone) = (false, false, Arc::default());
-        FixMates { rules, template_cigar, drops, references, lone, counts, scratch }
+        let (extras, lone) = Default::default();
+        FixMates { rules, extras, references, lone, counts, scratch }
     }
 
     /// Returns the record of templates that lack a mate.
@@ -170,7 +177,7 @@ impl FixMates {
         let outcome = match self.rules {
             MateRules::Picard => picard::fix(reads, batch, spans, texts),
             MateRules::Samtools => {
-                samtools::fix(reads, batch, spans, texts, &self.references, self.template_cigar)
+                samtools::fix(reads, batch, spans, texts, &self.references, self.extras)
             }
         };
         match outcome {
@@ -214,8 +221,8 @@ impl Step for FixMates {
     fn fork(&self) -> Box<dyn Step> {
         let (references, lone) = (Arc::clone(&self.references), Arc::clone(&self.lone));
         let (counts, scratch) = Default::default();
-        let FixMates { rules, template_cigar, drops, .. } = *self;
-        Box::new(FixMates { rules, template_cigar, drops, references, lone, counts, scratch })
+        let FixMates { rules, extras, .. } = *self;
+        Box::new(FixMates { rules, extras, references, lone, counts, scratch })
     }
 
     /// MQ, ms and the head of MC, and the CIGAR of the mate as text: ten letters at most for its four bytes. Memory
@@ -223,7 +230,7 @@ impl Step for FixMates {
     fn growth(&self) -> usize {
         let cigar = 37 * 10 / 4;
         // ct is the CIGARs of both ends; its head, their numbers and strands, and their distance.
-        let template_cigar = if self.template_cigar { 4 + 5 + 11 + 2 * cigar } else { 0 };
+        let template_cigar = if self.extras.template_cigar { 4 + 5 + 11 + 2 * cigar } else { 0 };
         7 + 7 + 4 + cigar + template_cigar
     }
 
@@ -231,10 +238,10 @@ impl Step for FixMates {
         let tags = [tag::MC, *b"MQ", *b"ms", *b"NM", *b"MD", *b"SM", tag::CG, *b"ct"];
         let tags = match self.rules {
             MateRules::Picard => &tags[..2],
-            MateRules::Samtools if self.template_cigar => &tags[..],
+            MateRules::Samtools if self.extras.template_cigar => &tags[..],
             MateRules::Samtools => &tags[..7],
         };
-        Changes { reads: self.drops, flags: true, alignment: true, ..Changes::tags(tags) }
+        Changes { reads: self.extras.drops, flags: true, alignment: true, ..Changes::tags(tags) }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
@@ -257,7 +264,7 @@ impl Step for FixMates {
             }
             Ok(())
         })?;
-        if self.drops {
+        if self.extras.drops {
             let before = batch.len();
             batch.retain(|_, record| record.flags().0 & (Flags::UNMAPPED | Flags::SECONDARY) == 0);
             self.counts.dropped += (before - batch.len()) as u64;
@@ -274,7 +281,7 @@ impl Step for FixMates {
             let what = "templates with two primary reads of one end, left as they are";
             counts.push((what, self.counts.doubled));
         }
-        if self.drops {
+        if self.extras.drops {
             counts.push(("unmapped reads and secondary alignments dropped", self.counts.dropped));
         }
         counts

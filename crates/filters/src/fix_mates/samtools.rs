@@ -4,6 +4,7 @@ use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::Packed;
 use readmill_record::{Batch, Flags, RecordRef, Span};
 
+use super::Extras;
 use super::read::{FieldChange, PlannedRead, TemplateOutcome, Texts};
 use crate::clean_sam;
 
@@ -19,7 +20,7 @@ pub(super) fn fix(
     spans: &[Span],
     texts: &mut Texts,
     references: &[ReferenceSequence],
-    template_cigar: bool,
+    extras: Extras,
 ) -> TemplateOutcome {
     for (read, &span) in reads.iter_mut().zip(spans) {
         sanitise(read, batch.record(span), texts, references);
@@ -35,8 +36,11 @@ pub(super) fn fix(
             None => previous = Some(i),
             Some(previous) => {
                 pair.link_mates(previous, i);
-                if template_cigar {
+                if extras.template_cigar {
                     pair.set_template_cigar(previous, i);
+                }
+                if extras.drops {
+                    pair.leave_alone(previous, i);
                 }
                 outcome = TemplateOutcome::Fixed;
             }
@@ -112,6 +116,15 @@ impl TemplateReads<'_> {
         }
         if let Some(cigar) = cigar {
             read.mc = FieldChange::Set(cigar);
+        }
+    }
+
+    /// Takes from the mate of a read that will be dropped what it says about that.
+    fn leave_alone(&mut self, a: usize, b: usize) {
+        for (one, other) in [(a, b), (b, a)] {
+            if !self.reads[one].is_mapped() {
+                self.reads[other].set(Flags::MATE_REVERSE | Flags::PROPER, false);
+            }
         }
     }
 

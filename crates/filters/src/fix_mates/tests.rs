@@ -63,7 +63,7 @@ fn mate_fields_of_a_pair_are_set() {
 fn the_left_end_gets_the_cigar_of_the_template() {
     let step = |drops| {
         let mut step = FixMates::new(MateRules::Samtools, &header("@SQ SN:c LN:100;@SQ SN:d LN:1000"));
-        (step.template_cigar, step.drops) = (true, drops);
+        step.extras = Extras { template_cigar: true, drops };
         step
     };
     let given = [
@@ -93,6 +93,9 @@ fn the_left_end_gets_the_cigar_of_the_template() {
     assert_eq!(fixed_by(step(false), &given)[0], answer);
     let given = ["73 d 50 60 10M = 50 0 ct:Z:old", "133 d 50 0 * = 50 0"];
     assert_eq!(fixed_by(step(true), &given), ["73 d 50 60 10M = 50 0 ct:Z:old MC:Z:* ms:i:400"]);
+    let given = ["73 d 50 60 10M = 50 0", "181 d 50 0 * = 50 0"];
+    let flag = |step| fixed_by(step, &given)[0].split(' ').next().unwrap().to_string();
+    assert_eq!([flag(step(false)), flag(step(true))], ["105", "73"]);
 }
 
 #[test]
