@@ -17,7 +17,7 @@ use crate::flag::{Flag, Value, with_value};
 use crate::lone_mates::LoneMates;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext, PlanFacts};
 
-use read::{PlannedRead, TemplateOutcome, Texts};
+use read::{Extras, PlannedRead, TemplateOutcome, Texts};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
@@ -87,15 +87,6 @@ impl FromStr for MateRules {
 struct FixMatesRequest {
     rules: MateRules,
     extras: Extras,
-}
-
-/// What samtools does in addition, if it is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Extras {
-    /// Write ct.
-    template_cigar: bool,
-    /// Drop unmapped reads and secondary alignments.
-    drops: bool,
 }
 
 impl Filter for FixMatesRequest {

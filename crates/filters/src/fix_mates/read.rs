@@ -14,6 +14,15 @@ const MS: Tag = *b"ms";
 /// CIGAR of the template.
 const CT: Tag = *b"ct";
 
+/// What samtools does in addition, if it is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extras {
+    /// Write ct.
+    pub(super) template_cigar: bool,
+    /// Drop unmapped reads and secondary alignments.
+    pub(super) drops: bool,
+}
+
 /// The result for a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplateOutcome {

@@ -4,8 +4,7 @@ use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::Packed;
 use readmill_record::{Batch, Flags, RecordRef, Span};
 
-use super::Extras;
-use super::read::{FieldChange, PlannedRead, TemplateOutcome, Texts};
+use super::read::{Extras, FieldChange, PlannedRead, TemplateOutcome, Texts};
 use crate::clean_sam;
 
 /// Bases of a lower quality do not count in a read's score.
