@@ -66,6 +66,7 @@ const NAMES: &[(&str, &str)] = &[
     ("ApplyBQSR", "readmill bqsr apply --bqsr-table recal.table in.bam -o out.bam"),
     ("GatherBQSRReports", "readmill bqsr gather"),
     ("bam2fq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
+    ("bamshuf", "readmill collate in.bam -o out.bam"),
     ("SamToFastq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
     ("sfm", "readmill prep takes the whole sample in one pass"),
     ("--nr-of-threads", "-@ N is the number of threads in all"),

@@ -15,6 +15,7 @@ const LINES: &[(&str, &str)] = &[
     ("samtools fixmate", "IN o.bam"),
     ("samtools merge", "-f o.bam IN IN"),
     ("samtools collate", "IN x"),
+    ("samtools bamshuf", "IN x"),
     ("samtools addreplacerg", "-r ID:g IN"),
     ("samtools faidx", "r.fa chr1"),
     ("samtools reheader", "h.sam IN"),

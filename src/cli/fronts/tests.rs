@@ -157,6 +157,7 @@ fn lines_of_view_and_index_become_native_ones() {
             "samtools collate --output-fmt sam a.bam x",
             "readmill collate -@ 1 -o x.sam -O sam --no-index a.bam",
         ),
+        ("samtools bamshuf -Ou a.bam x", "readmill collate -@ 1 -o - -l 0 --no-index a.bam"),
         (
             r"samtools addreplacerg -r ID:g -r SM:s -o x.bam a.bam",
             r"readmill filter --read-group @RG\tID:g\tSM:s -@ 1 -o x.bam -l 6 --no-index a.bam",

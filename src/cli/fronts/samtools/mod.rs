@@ -24,6 +24,7 @@ const COMMANDS: &[Command] = &[
     records::FIXMATE,
     records::MERGE,
     records::COLLATE,
+    records::BAMSHUF,
     records::CAT,
     read_groups::ADDREPLACERG,
     reports::INDEX,

@@ -253,6 +253,13 @@ pub const COLLATE: Command = command(
     collate,
 );
 
+/// The older name of collate.
+pub const BAMSHUF: Command = command(
+    "bamshuf",
+    &[COLLATE_OPTIONS, NO_PG, COLLATE_OUTPUT, REFERENCE, THREADS, INPUT, INPUT_FORMAT],
+    collate,
+);
+
 /// (-O is standard output here.)
 #[rustfmt::skip] // a row is a line
 const COLLATE_OUTPUT: &[Opt] = &[

@@ -10,7 +10,7 @@ use readmill_peers::Tool;
 use super::asked::Asked;
 
 /// Subcommands of each tool. (MarkDuplicatesSpark, whose help needs all of Spark, is kept by hand.)
-const SAMTOOLS: &str = "sort view markdup fixmate merge index flagstat stats idxstats fastq bam2fq collate cat quickcheck \
+const SAMTOOLS: &str = "sort view markdup fixmate merge index flagstat stats idxstats fastq bam2fq collate bamshuf cat quickcheck \
                         addreplacerg faidx dict head reheader depth coverage";
 const PICARD: &str = "SortSam MarkDuplicates MergeSamFiles AddOrReplaceReadGroups ReorderSam CleanSam \
                       FixMateInformation SetNmMdAndUqTags MarkIlluminaAdapters SamToFastq FastqToSam RevertSam \
