@@ -92,6 +92,14 @@ pub fn of_other_tools(error: &clap::Error) -> Option<&'static str> {
         Some(ContextValue::String(word)) => Some(word.split(['=', ' ']).next().unwrap_or_default()),
         _ => None,
     })?;
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
+        && word == "--min-query-length"
+        && value.ends_with(|c: char| "kKmMgG".contains(c))
+    {
+        return Some(
+            "-m of view is the least length of reads, as in samtools; --memory SIZE is the memory",
+        );
+    }
     NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, tip)| *tip)
 }
 

@@ -75,6 +75,11 @@ fn names_of_other_tools_lead_to_ours() {
         ("MarkDuplicates I=in/x.bam", "readmill markdup in.bam -o out.bam --metrics FILE"),
         ("sort --nr-of-threads 4 in/x.bam", "-@ N is the number of threads in all"),
         ("sort --TMP_DIR=x in/x.bam", "--temp-dir DIR is where readmill spills"),
+        ("bamshuf in/x.bam", "readmill collate in.bam -o out.bam"),
+        (
+            "view -m 100M in/x.bam",
+            "-m of view is the least length of reads, as in samtools; --memory SIZE is",
+        ),
     ] {
         let ended = run(&folders, &format!("$0 {line}"));
         assert_eq!(ended.status.code(), Some(1), "{line}");
