@@ -8,7 +8,8 @@ use readmill_format::spill::Spill;
 use readmill_markdup as markdup;
 use readmill_markdup::grouping::{Evidence, GroupingDecision, Stated};
 use readmill_markdup::rules::FieldShare;
-use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Mode, Verdict, instrument};
+use readmill_markdup::samtools::Undecided;
+use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Mode, Resolved, instrument};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use super::parallel_sort::ThreadedSort;
@@ -29,6 +30,9 @@ pub fn prepare(
     inputs: &mut Inputs,
     console: &Console,
 ) -> Result<DuplicateEnds> {
+    if wanted.rules.samtools.is_some() {
+        return DuplicateEnds::new(header, MatePairing::ByFields, wanted.rules.clone());
+    }
     let first = inputs.first_reads()?;
     let evidence = match &first {
         FirstReads::Read { batch, .. } => Some(Evidence::of(batch)),
@@ -88,7 +92,7 @@ impl DuplicateResolver<'_> {
         mut ends: EndStore,
         mut charge: Charge,
         records: u64,
-    ) -> Result<(Verdict, Charge)> {
+    ) -> Result<(Resolved, Charge)> {
         let threads = ThreadedSort(self.crew);
         ends.compare_incomplete(&threads, self.spill)?;
         self.check_fields(&ends)?;
@@ -119,7 +123,7 @@ impl DuplicateResolver<'_> {
             room,
             in_use,
         };
-        let verdict = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
+        let resolved = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
             // What does not fit is counted as far as it fits: twice the memory is the next to try.
             let least = (self.ledger.capacity() + room).div_ceil(1 << 20);
             match error.hint.as_deref().and_then(|hint| hint.strip_prefix("raise -m")) {
@@ -128,8 +132,9 @@ impl DuplicateResolver<'_> {
             }
         })?;
         let mut charge = charge.into_inner();
-        charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
-        Ok((verdict, marks))
+        let undecided = resolved.undecided.as_ref().map_or(0, Undecided::bytes);
+        charge.move_to(&mut marks, bits + resolved.verdict.bytes_beside_bits() + undecided);
+        Ok((resolved, marks))
     }
 
     /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.

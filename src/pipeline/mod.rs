@@ -15,6 +15,7 @@ pub mod region_input;
 pub mod sort_buffer;
 pub mod sort_context;
 pub mod stream;
+pub mod undecided;
 
 use std::borrow::Cow;
 

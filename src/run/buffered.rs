@@ -2,30 +2,29 @@
 
 use std::sync::Arc;
 
-use readmill_markdup::grouping::Stated;
-use readmill_markdup::optical::CANDIDATE_BYTES;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Verdict, Writing};
+use readmill_markdup::{DuplicateEnds, EndStore};
+use readmill_record::Result;
 use readmill_record::Step;
-use readmill_record::{Charge, Result};
 use readmill_sort::{Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 
 use super::forecast;
+use super::marking::{MarkedDuplicates, ResolvedDuplicates};
 use super::{RunState, set_order};
 use crate::outputs::Sink;
 use crate::outputs::extra;
-use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::report_files::ReportFiles;
 use crate::pipeline::batch_pipeline::BatchPipeline;
-use crate::pipeline::duplicates::{self, DuplicateResolver};
+use crate::pipeline::duplicates;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::ingest::{Ingest, IngestBuffers, Stop};
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::merge;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
-use crate::pipeline::sort_context::{ENDS, READS, SortContext};
-use crate::plan::{DuplicateMode, Format};
+use crate::pipeline::sort_context::{READS, SortContext};
+use crate::plan::Format;
 use crate::process::console::log;
-use crate::run::summary::{self, Summary};
+use crate::run::summary::Summary;
 use crate::run::tallies::{Tap, changes};
 
 impl RunState<'_> {
@@ -67,39 +66,23 @@ impl RunState<'_> {
         self.check_tag(buffer.tagged);
         let (read, counts) = (buffer.records, std::mem::take(&mut buffer.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
-        let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        let (mut marked, mut marks) = (None, None);
-        if let (Some(wanted), Some(duplicate_ends)) = (wanted, &duplicate_ends) {
-            let writing = Writing {
-                clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
-                ..wanted.writing.clone()
-            };
-            let cut = feed.link.was_cut();
-            let (verdict, charge) = self.resolve_duplicates(
-                &context,
-                wanted.mode,
-                duplicate_ends,
-                stated,
-                cut,
-                &mut buffer,
-            )?;
-            let verdict = Arc::new(verdict);
-            marks = Some(charge);
-            summary::found(&verdict.tally, &self.header, self.console);
-            summary.mode = Some(verdict.mode);
-            let libraries = Arc::clone(&duplicate_ends.libraries);
-            let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, &self.header);
-            marked = Some((verdict, apply.counted(), &duplicate_ends.libraries));
-            steps.push(Box::new(apply));
-        }
+        let cut = feed.link.was_cut();
+        let resolve = |ends| self.resolve(&context, ends, (stated, cut), &mut buffer, &mut summary);
+        let resolved = duplicate_ends.as_ref().map(resolve).transpose()?;
         if self.plan.order() == Order::Minhash {
-            steps.push(Box::new(Minimise));
             set_order(&mut self.header, Order::Minhash, buffer.any_placed);
         }
         let (sources, presorted) = self.sources_after_presorted(&context, &mut buffer, &mut sink)?;
         let sources = Arc::new(sources);
+        let mut steps: Vec<Box<dyn Step>> = Vec::new();
+        let decide = |resolved: ResolvedDuplicates| resolved.decide(&self, &context, &sources);
+        let marked = resolved.map(decide).transpose()?;
+        steps.extend(marked.iter().map(MarkedDuplicates::step));
+        if self.plan.order() == Order::Minhash {
+            steps.push(Box::new(Minimise));
+        }
         summary.runs = buffer.spilled;
-        let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
+        let verdict = marked.as_ref().map(MarkedDuplicates::verdict);
         let (apply, counter) = self.recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
         steps.append(&mut self.after_duplicates);
@@ -113,11 +96,8 @@ impl RunState<'_> {
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
         let written =
             merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter.into(), self.console)?;
-        if let Some((verdict, counted, libraries)) = marked {
-            let mut counts = verdict.tally.libraries.clone();
-            counted.add_to(&mut counts);
-            let metrics = report_files::duplication(libraries, counts, &verdict.tally.sizes);
-            files.write_metrics(self.plan, &metrics)?;
+        if let Some(marked) = &marked {
+            files.write_metrics(self.plan, &marked.metrics())?;
         }
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, recalibrated)?;
@@ -129,7 +109,7 @@ impl RunState<'_> {
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
         summary.spilled = context.spill.written() - known;
-        drop(marks);
+        drop(marked);
         Ok(summary)
     }
 
@@ -252,36 +232,5 @@ impl RunState<'_> {
         }
         buffer.records = feed.link.records();
         Ok(buffer)
-    }
-
-    /// Resolves which templates are duplicates.
-    fn resolve_duplicates(
-        &self,
-        context: &SortContext,
-        wanted: DuplicateMode,
-        duplicate_ends: &DuplicateEnds,
-        stated: Stated,
-        cut: bool,
-        buffer: &mut SortBuffer,
-    ) -> Result<(Verdict, Charge)> {
-        self.console.stage("marking", None, true);
-        let free = context.ledger.free();
-        let largest = buffer.records.saturating_mul(CANDIDATE_BYTES);
-        let optical = self.plan.most_optical_bytes().min(largest);
-        if buffer.ends.any_halves() && free < context.room / 4 || free < optical {
-            buffer.spill(context)?;
-        }
-        let resolver = DuplicateResolver {
-            crew: context.crew,
-            ledger: &context.ledger,
-            most: context.room / 2,
-            spill: &context.spill,
-            duplicate_ends,
-            cut,
-            console: self.console,
-        };
-        let ends = std::mem::take(&mut buffer.ends);
-        let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty(ENDS));
-        resolver.resolve(wanted, stated, ends, charge, buffer.records)
     }
 }

@@ -7,6 +7,7 @@ pub mod audit;
 mod buffered;
 mod filters;
 mod forecast;
+mod marking;
 pub mod memory;
 mod recal_setup;
 mod recalibrate;

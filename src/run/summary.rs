@@ -63,6 +63,14 @@ pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
     }
 }
 
+/// Logs how many reads are duplicates by the rules of samtools, which mark each read of a pair by itself.
+pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
+    console.say(&format!(
+        "readmill: {} paired and {} single reads are duplicates by samtools' rules",
+        tally.pairs, tally.fragments
+    ));
+}
+
 /// A number with a comma after each three digits.
 fn with_commas(n: u64) -> String {
     let digits = n.to_string();

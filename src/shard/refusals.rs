@@ -26,6 +26,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     if !others.is_empty() {
         return refuse("some reads go to other files (--copy-to, --move-to)", without);
     }
+    if plan.steps.duplicates.as_ref().is_some_and(|it| it.rules.samtools.is_some()) {
+        return refuse("duplicates are marked by samtools' rules", without);
+    }
     let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
     if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {
         return refuse("the output is not a file", "give a file by -o");

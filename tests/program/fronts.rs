@@ -50,7 +50,7 @@ fn what_is_refused_is_said_and_nothing_is_written() {
     let dir = TestDir::new();
     let (input, output) = (arg(&dir.file("in.sam", READS)), arg(&dir.path("out.bam")));
     for (words, said) in [
-        (vec!["samtools", "markdup", &input, &output], "--as-picard"),
+        (vec!["samtools", "markdup", "-d", "100", &input, &output], "--optical-distance"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
         (vec!["picard", "RevertSam", "I=x", "O=y"], "readmill fastq"),
         (vec!["gatk", "HaplotypeCaller"], "BaseRecalibrator"),

@@ -124,6 +124,19 @@ fn what_spills_is_judged_alike() {
     }
 }
 
+/// By the rules of samtools, most sets have ties here, which names decide; keys, ties and names spill.
+#[test]
+fn what_names_decide_is_invariant() {
+    let input = bam(&tiny(270_000));
+    for flags in ["", "--duplicate-mode template --ends sequence"] {
+        let rules = format!("--mark-duplicates --rules samtools {flags}");
+        let command = format!("prep --fix-mates samtools --sort coordinate {rules}");
+        let (most, least) =
+            same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(&input), &command, "bam");
+        assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+    }
+}
+
 #[test]
 fn everything_that_marking_writes_is_invariant() {
     let input = bgzip(&sample(6_000));

@@ -31,7 +31,24 @@ pub struct Writing {
     /// The tag for the molecule's number, which is derived from UMIs; `true` if each has a set for either
     /// strand.
     pub molecule_number: Option<(Tag, bool)>,
+    /// What becomes of the marks of the input.
+    pub earlier: EarlierMarks,
 }
+
+/// What becomes of the marks that reads have in the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EarlierMarks {
+    /// 0x400 is decided anew.
+    #[default]
+    Replace,
+    /// 0x400 stays.
+    Keep,
+    /// 0x400 is decided anew, and dt and do are removed where it was set, as samtools markdup -c does.
+    Clear,
+}
+
+/// Fields of samtools: the kind of a duplicate, and the name of the read that stays.
+const OF_SAMTOOLS: [Tag; 2] = [*b"dt", *b"do"];
 
 /// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +76,9 @@ impl Writing {
     pub fn changes(&self) -> Changes {
         let mut tags = vec![tag::DT, tag::DI, tag::DS];
         tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
+        if self.earlier == EarlierMarks::Clear {
+            tags.extend(OF_SAMTOOLS);
+        }
         Changes { reads: self.remove || self.remove_optical, ..Changes::tags(&tags) }
     }
 }
@@ -237,13 +257,23 @@ impl Step for ApplyMarks {
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let mut flagged = 0;
         let this = &*self;
+        let earlier = this.writing.earlier;
+        if earlier == EarlierMarks::Clear {
+            batch.rewrite(|_, record, out| {
+                let mut fields = FieldEditor::new(record, out);
+                if record.flags().is_duplicate() {
+                    OF_SAMTOOLS.into_iter().for_each(|tag| fields.remove(tag));
+                }
+                Ok(())
+            })?;
+        }
         batch.edit(|stamp, raw| {
             let flags = RecordRef::new(raw).flags().0;
             if this.verdict.is_duplicate(stamp) {
                 flagged += 1;
                 edit::set_flags(raw, flags | Flags::DUPLICATE);
                 this.count(RecordRef::new(raw));
-            } else {
+            } else if earlier != EarlierMarks::Keep {
                 edit::set_flags(raw, flags & !Flags::DUPLICATE);
             }
         });

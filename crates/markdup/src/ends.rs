@@ -15,6 +15,7 @@ use super::libraries::Libraries;
 use super::location::Location;
 use super::metrics::Examined;
 use super::rules::{Coding, FieldCounts, Rules};
+use super::samtools::{self, SamtoolsPart};
 use super::umi::Umi;
 
 /// Returns how mates find each other.
@@ -28,6 +29,8 @@ pub enum MatePairing {
     NameCoordinate,
     /// By name, in the order of the input, and with them all other records of the template.
     NameInput,
+    /// Not at all: each read says where its mate is.
+    ByFields,
 }
 
 impl MatePairing {
@@ -75,6 +78,7 @@ pub struct EndsPart {
     pub(super) fields: FieldCounts,
     pub(super) without_read_group: u64,
     pub(super) has_dt: bool,
+    pub(super) samtools: SamtoolsPart,
 }
 
 impl EndsPart {
@@ -90,7 +94,8 @@ impl EndsPart {
             &self.fragments,
             &self.name_groups,
         ];
-        items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>() + self.evidence.bytes()
+        let items = items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>();
+        items + self.evidence.bytes() + self.samtools.bytes()
     }
 }
 
@@ -130,13 +135,20 @@ impl DuplicateEnds {
         fn of<S: ItemLayout>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
         }
-        if self.is_barcoded() { of::<Barcoded>() } else { of::<PositionOnly>() }
+        match (self.rules.samtools, self.is_barcoded()) {
+            (Some(_), _) => 8 * samtools::MOST_WORDS,
+            (None, true) => of::<Barcoded>(),
+            (None, false) => of::<PositionOnly>(),
+        }
     }
 
     /// The bytes that a typical record adds: half a pair where mates are adjacent, else a half.
     pub fn usual_bytes(&self) -> u64 {
         fn of<S: ItemLayout>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
+        }
+        if self.rules.samtools.is_some() {
+            return samtools::USUAL_BYTES;
         }
         let together = self.mate_pairing.in_batch();
         (if self.is_barcoded() { of::<Barcoded>(together) } else { of::<PositionOnly>(together) }) as u64
@@ -149,7 +161,9 @@ impl DuplicateEnds {
 
     /// Collects the ends of a batch.
     pub fn accept(&self, scratch: &mut EndsScratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
-        if self.is_barcoded() {
+        if let Some(rules) = &self.rules.samtools {
+            part.samtools.collect(rules, batch)
+        } else if self.is_barcoded() {
             self.accept_as::<Barcoded>(scratch, batch, part)
         } else {
             self.accept_as::<PositionOnly>(scratch, batch, part)

@@ -3,11 +3,12 @@
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::end_store::{ItemSorters, Sorter};
+use super::end_store::ItemSorters;
 use super::ends::{MatePairing, Pending, meet};
 use super::item::{self, HalfKind, HalfOrder, ItemLayout, ReadSummary};
 use super::libraries::Libraries;
 use super::rules::Rules;
+use super::sorter::Sorter;
 
 /// Joins halves by name.
 pub struct Join<'a> {

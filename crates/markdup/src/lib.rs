@@ -1,4 +1,4 @@
-//! Marks duplicates as Picard MarkDuplicates 3.4 does, with extensions.
+//! Marks duplicates as Picard MarkDuplicates 3.4 does, with extensions, or as samtools markdup 1.24 does.
 //!
 //! | step | file |
 //! |---|---|
@@ -10,12 +10,13 @@
 //! | barcodes, which keep templates of equal ends apart | [`barcodes`] |
 //! | the keys of ends and pairs, packed to sort as numbers | [`item`] |
 //! | the ends of a batch of reads | [`ends`] |
-//! | items, in memory and on disk | [`end_store`] |
+//! | items, in memory and on disk | [`end_store`], [`sorter`] |
 //! | items and verdicts in the files of a job in stages | [`stored`], [`verdict`] |
 //! | mates that were not adjacent, joined by name | [`join`] |
 //! | which templates are duplicates, and which of them are optical | [`marks`], [`optical`] |
 //! | the same with UMIs | [`molecules`], [`umi`] |
 //! | from all ends to the verdict; the verdict | [`resolver`], [`verdict`] |
+//! | the same by the rules of samtools | [`samtools`] |
 //! | flags and tags on records | [`apply`] |
 //! | counts and metrics | [`metrics`] |
 //!
@@ -41,22 +42,26 @@ pub mod molecules;
 pub mod optical;
 pub mod resolver;
 pub mod rules;
+pub mod samtools;
 pub mod score;
+pub mod sorter;
 pub mod stored;
 pub mod umi;
 pub mod verdict;
 
 use serde::{Deserialize, Serialize};
 
-pub use apply::{ApplyMarks, DuplicateTypes, Writing};
-pub use end_store::{EndStore, Sorting};
+pub use apply::{ApplyMarks, DuplicateTypes, EarlierMarks, Writing};
+pub use end_store::EndStore;
 pub use ends::{DuplicateEnds, EndsPart, EndsScratch, MatePairing};
 pub use item::Item;
 pub use libraries::Libraries;
 pub use metrics::DuplicationMetrics;
-pub use resolver::{DuplicateResolver, verdict_bytes};
+pub use resolver::{DuplicateResolver, Resolved, verdict_bytes};
 pub use rules::{Coding, Optical, Rules};
+pub use samtools::{PairEnds, SamtoolsRules};
 pub use score::Strategy;
+pub use sorter::Sorting;
 pub use verdict::{DuplicateCounts, Verdict};
 
 /// Which records of a duplicate template are flagged.

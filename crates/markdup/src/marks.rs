@@ -4,11 +4,12 @@ use readmill_format::spill::Spill;
 use readmill_record::{Error, Result};
 
 use super::Mode;
-use super::end_store::{ItemSorters, Merged, Sorter, Sorting, spill_sorted};
+use super::end_store::ItemSorters;
 use super::item::{self, ItemLayout};
 use super::libraries::Libraries;
 use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
+use super::sorter::{Merged, Sorter, Sorting, spill_sorted};
 use super::verdict::{BitSet, Deepest, DuplicateCounts, RowStore};
 
 /// Sets larger than this are reported.

@@ -7,9 +7,10 @@
 
 use readmill_record::{Error, Result};
 
-use super::end_store::{ItemSorters, Merged, Sorting};
+use super::end_store::ItemSorters;
 use super::item::{self, Item, ItemLayout};
 use super::marks::{DuplicateMarks, FragmentSet, PairSet};
+use super::sorter::{Merged, Sorting};
 use super::umi::{Strand, UmiCount, Umis, cluster, code, code_apart, code_strand, code_umi};
 
 /// Bytes that a UMI of the current position takes, sets and indexes included.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::end_store::{AnyItems, EndStore, ItemSorters, Sorter, Sorting, spill_sorted};
+use super::end_store::{AnyItems, EndStore, ItemSorters};
 use super::ends::{DuplicateEnds, MatePairing};
 use super::item::ItemLayout;
 use super::join::{Join, TemplateRecords};
 use super::marks::DuplicateMarks;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
+use super::samtools::{KeyedReads, Undecided};
+use super::sorter::{Sorter, Sorting, spill_sorted};
 use super::verdict::{BitSet, DuplicateCounts, DuplicateSets, OrdinalTable, Verdict};
 use super::{Mode, molecules};
 
@@ -35,24 +37,40 @@ pub struct DuplicateResolver<'a, T> {
 /// Returns the least bytes that the verdict on `records` records takes.
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let bits = 1 + u64::from(rules.optical.is_some());
-    let tables = u64::from(rules.members || rules.molecules);
+    let tables = u64::from(rules.members || rules.molecules || rules.samtools.is_some());
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
+}
+
+/// The duplicates of an input.
+pub struct Resolved {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What names decide, by the rules of samtools.
+    pub undecided: Option<Undecided>,
 }
 
 impl<T: Sorting> DuplicateResolver<'_, T> {
     /// Resolves the duplicates of an input of `records` records. If it is `grouped` by name, no mates are
     /// joined by name.
-    pub fn resolve(&self, mode: Mode, grouped: bool, ends: EndStore, records: u64) -> Result<Verdict> {
+    pub fn resolve(&self, mode: Mode, grouped: bool, ends: EndStore, records: u64) -> Result<Resolved> {
         let EndStore { items, mut name_groups, examined, .. } = ends;
         if grouped {
             name_groups = Sorter::default();
         }
         let tally = DuplicateCounts { libraries: examined.counts(), ..DuplicateCounts::default() };
-        let run = ResolverRun { resolver: self, mode, grouped, name_groups, records };
-        match items {
-            AnyItems::PositionOnly(items) => run.resolve(items, tally),
-            AnyItems::Barcoded(items) => run.resolve(items, tally),
-        }
+        let run = |name_groups| ResolverRun { resolver: self, mode, grouped, name_groups, records };
+        let verdict = match items {
+            AnyItems::PositionOnly(items) => run(name_groups).resolve(items, tally)?,
+            AnyItems::Barcoded(items) => run(name_groups).resolve(items, tally)?,
+            AnyItems::Samtools(items) => {
+                let &DuplicateResolver { threads, ref spill, room, in_use, .. } = self;
+                let names = name_groups;
+                let keys = KeyedReads { items, names, records, threads, spill, room, in_use };
+                let (verdict, undecided) = keys.resolve(mode, tally)?;
+                return Ok(Resolved { verdict, undecided: Some(undecided) });
+            }
+        };
+        Ok(Resolved { verdict, undecided: None })
     }
 }
 

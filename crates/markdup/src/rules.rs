@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::barcodes::Barcodes;
 use super::location::ReadNames;
+use super::samtools::SamtoolsRules;
 use super::score::Strategy;
 use super::umi::Umis;
 
@@ -27,6 +28,8 @@ pub struct Rules {
     pub members: bool,
     /// Whether to number the molecules that UMIs identify.
     pub molecules: bool,
+    /// The rules of samtools, which hold in place of all others; `None` for Picard's.
+    pub samtools: Option<SamtoolsRules>,
 }
 
 /// The rules for optical duplicates.

@@ -44,6 +44,15 @@ fn sum_of_qualities(qual: &[u8]) -> u32 {
     qual.chunks(COUNTED_TOGETHER).map(sum).fold(0, u32::saturating_add)
 }
 
+/// The sum of all qualities of 15 and more, as samtools has it: those above 127 count, and those of a read without
+/// qualities are 255.
+pub fn sum_of_all_qualities(qual: &[u8]) -> u64 {
+    if qual.iter().fold(0, |all, q| all | q) < 0x80 {
+        return qual.chunks(COUNTED_TOGETHER).map(|block| u64::from(sum(block))).sum();
+    }
+    qual.iter().filter(|&&q| q >= LEAST_QUALITY).map(|&q| u64::from(q)).sum()
+}
+
 /// Qualities per block: each is at most 127, and two at a time go into one of four sums, which stay below
 /// 2^16.
 const COUNTED_TOGETHER: usize = 8 * 256;
@@ -101,6 +110,8 @@ mod tests {
         }
         assert_eq!(sum_of_qualities(&[127; 100_000]), 12_700_000);
         assert_eq!(sum_of_qualities(&[255, 40]), 0);
+        assert_eq!(sum_of_all_qualities(&[127; 100_000]), 12_700_000);
+        assert_eq!(sum_of_all_qualities(&[255, 40, 14, 15]), 310);
     }
 
     /// Guava's and htsjdk's murmur3_32 over UTF-16 code units with seed 1, by the published algorithm.

@@ -7,11 +7,12 @@ use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::end_store::{AnyItems, EndStore, ItemSorters, Sorting, StoredItems};
+use super::end_store::{AnyItems, EndStore, ItemSorters};
 use super::grouping::Grouping;
 use super::item::{self, HalfOrder, ItemLayout};
 use super::metrics::Examined;
 use super::rules::FieldCounts;
+use super::sorter::{Sorting, StoredItems};
 
 /// The ends of a part of the input, without the place of their file.
 #[derive(Serialize, Deserialize)]
@@ -63,6 +64,7 @@ impl EndStore {
         match &mut self.items {
             AnyItems::PositionOnly(items) => items.sort(threads)?,
             AnyItems::Barcoded(items) => items.sort(threads)?,
+            AnyItems::Samtools(_) => return Err(other_layout()),
         }
         threads.sort(self.name_groups.chunks_mut())?;
         threads.sort(self.incomplete.chunks_mut())?;
@@ -70,6 +72,7 @@ impl EndStore {
             match &self.items {
                 AnyItems::PositionOnly(items) => (false, items.store(spill, into)?),
                 AnyItems::Barcoded(items) => (true, items.store(spill, into)?),
+                AnyItems::Samtools(_) => return Err(other_layout()),
             };
         Ok(StoredEnds {
             pairs,
@@ -97,7 +100,7 @@ impl EndStore {
         match (&mut self.items, ends.is_barcoded) {
             (AnyItems::PositionOnly(items), false) => items.adopt(&ends, base, order, spill)?,
             (AnyItems::Barcoded(items), true) => items.adopt(&ends, base, order, spill)?,
-            _ => return Err(Error::bug("the ends of a part have another layout")),
+            _ => return Err(other_layout()),
         }
         self.name_groups.adopt(
             ends.name_groups,
@@ -113,6 +116,10 @@ impl EndStore {
         self.has_dt |= ends.has_dt;
         Ok(())
     }
+}
+
+fn other_layout() -> Error {
+    Error::bug("the ends of a part have another layout")
 }
 
 impl<S: ItemLayout> ItemSorters<S> {

@@ -7,8 +7,8 @@ use readmill_record::{Error, Result, Stamp};
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
-use super::end_store::Sorter;
 use super::metrics::{LibraryCounts, SetSizes};
+use super::sorter::Sorter;
 
 /// The duplicate marks of all records, looked up by record number.
 pub struct Verdict {
@@ -245,6 +245,13 @@ impl BitSet {
     pub fn set(&mut self, ordinal: u64) {
         if let Some(word) = self.0.get_mut((ordinal / 64) as usize) {
             *word |= 1 << (ordinal % 64);
+        }
+    }
+
+    /// Clears a bit.
+    pub fn clear(&mut self, ordinal: u64) {
+        if let Some(word) = self.0.get_mut((ordinal / 64) as usize) {
+            *word &= !(1 << (ordinal % 64));
         }
     }
 

@@ -44,7 +44,7 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - `bwa mem` with an index that bwa 0.7 made: readmill makes the file that this index lacks, `REF.bwt.2bit.64`, beside it, once
   (`--complete-index` of [align](align.md#index)). Without any index it is refused, as by bwa.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
-- `readmill samtools markdup` is refused, since its rules are not Picard's; `--as-picard` marks by Picard's rules.
+- `readmill samtools markdup` marks by the rules of samtools; with `--as-picard`, which samtools lacks, by Picard's.
 - The results are those of the tool, but for the rows 158 to 170 of [parity](parity.md), and others that it lists for the native commands.
 ";
 

@@ -11,7 +11,7 @@ use super::tool::{Command, Front, Make, Tool};
 
 /// Lines that each command needs beside an option; `IN` is a file of reads, `DICT` a dictionary.
 const LINES: &[(&str, &str)] = &[
-    ("samtools markdup", "--as-picard IN o.bam"),
+    ("samtools markdup", "IN o.bam"),
     ("samtools fixmate", "IN o.bam"),
     ("samtools merge", "-f o.bam IN IN"),
     ("samtools collate", "IN x"),

@@ -113,6 +113,15 @@ fn lines_of_samtools_become_native_ones() {
         ),
         ("samtools fixmate -m - -", "readmill filter --fix-mates samtools -@ 1 -o - -l 6 --no-index -"),
         (
+            "samtools markdup -l 500 a.bam o.bam",
+            "readmill markdup --rules samtools --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        (
+            "samtools markdup -rSc -m s -@ 3 - o.bam",
+            "readmill markdup --rules samtools --remove-duplicates --duplicate-mode template --ends sequence \
+             --clear-marks -@ 4 -o o.bam -l 6 --no-index -",
+        ),
+        (
             "samtools markdup -r --as-picard a.bam o.bam",
             "readmill markdup --remove-duplicates --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),
@@ -268,7 +277,9 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
 #[test]
 fn what_is_not_taken_is_refused_by_name_with_the_way() {
     for (line, words) in [
-        ("samtools markdup a.bam o.bam", ["--as-picard", "readmill markdup"]),
+        ("samtools markdup -d 100 a.bam o.bam", ["-d", "--optical-distance"]),
+        ("samtools markdup -m x a.bam o.bam", ["-m is t or s", ""]),
+        ("samtools markdup --barcode-tag RX a.bam o.bam", ["--barcode-tag", "--as-picard"]),
         ("samtools sort -I r.fa a.bam", ["-I", "minimisers"]),
         ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),
         ("samtools sort --no a.bam", ["--no-PG", ""]),

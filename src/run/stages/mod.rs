@@ -292,7 +292,9 @@ impl<'a> RunState<'a> {
         };
         let (_charges, room) = self.reserve(inputs, 0)?;
         let order = match duplicate_ends.mate_pairing() {
-            MatePairing::InBatch | MatePairing::NameCoordinate => HalfOrder::Place,
+            MatePairing::InBatch | MatePairing::NameCoordinate | MatePairing::ByFields => {
+                HalfOrder::Place
+            }
             MatePairing::InBatchThenName | MatePairing::NameInput => HalfOrder::Input,
         };
         let mut ends = EndStore::new(&duplicate_ends);
@@ -313,8 +315,8 @@ impl<'a> RunState<'a> {
         };
         let charge = self.memory.ledger.empty(ENDS);
         let stated = duplicates::stated(inputs);
-        let (verdict, _marks) = resolver.resolve(wanted.mode, stated, ends, charge, records)?;
-        Ok(Judgement { verdict: verdict.store(records, into)?, has_dt })
+        let (resolved, _marks) = resolver.resolve(wanted.mode, stated, ends, charge, records)?;
+        Ok(Judgement { verdict: resolved.verdict.store(records, into)?, has_dt })
     }
 
     /// Loads the marks of duplicates, whose memory is charged.

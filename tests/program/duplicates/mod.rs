@@ -3,6 +3,7 @@
 #[allow(dead_code)] // molecules are judged by more of it
 pub mod oracle;
 pub mod random_reads;
+mod samtools;
 mod scattered;
 
 use std::collections::BTreeSet;

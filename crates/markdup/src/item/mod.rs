@@ -4,7 +4,7 @@
 //!
 //! Items have two layouts: [`PositionOnly`], and [`Barcoded`] with 128 bits more for barcodes or a UMI.
 
-mod bits;
+pub(crate) mod bits;
 mod end;
 mod half;
 mod pair;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use readmill::plan::parse_size;
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, same_input_words, samtools_output, standard_stream, threads_in_all};
@@ -98,54 +98,66 @@ pub const MARKDUP: Command = command(
     markdup,
 );
 
-const NO_REPORT: &str = "readmill markdup --metrics FILE writes Picard's, --metrics-json FILE JSON";
+const NO_REPORT: &str = "readmill flagstat counts the flagged reads of the output";
 
 #[rustfmt::skip] // a row is a line
 const MARKDUP_OPTIONS: &[Opt] = &[
-    Opt::built("--as-picard", Takes::Nothing, "of readmill alone: without it the command is refused, since duplicates are marked by Picard's rules"),
+    Opt::built("--as-picard", Takes::Nothing, "of readmill alone: Picard's rules instead of --rules samtools"),
     Opt::native("-r", Takes::Nothing, "--remove-duplicates"),
-    Opt::harmless("-l", Takes::Value, "readmill needs no longest read"),
+    Opt::harmless("-l", Takes::Value, "readmill needs no longest read: reads of any length are compared"),
     Opt::built("-S", Takes::Nothing, "--duplicate-mode template; without it coordinate"),
     Opt::refused("-s", Takes::Nothing, "writes samtools' own report", NO_REPORT),
     Opt::refused("-f", Takes::Value, "writes samtools' own report", NO_REPORT),
     Opt::refused("--json", Takes::Nothing, "writes samtools' own report", NO_REPORT),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
-    Opt::refused("-d", Takes::Value, "writes dt by samtools' rules", "readmill markdup --optical-distance N --tag-duplicates all writes DT"),
-    Opt::harmless("-c", Takes::Nothing, "0x400 is always decided anew"),
-    Opt::only("-m --mode", Takes::Value, &["t"], "compares where sequences start", "readmill compares both ends of templates"),
+    Opt::refused("-d", Takes::Value, "writes dt by samtools' rules", "readmill markdup --optical-distance N --tag-duplicates all writes DT, by Picard's rules"),
+    Opt::built("-c", Takes::Nothing, "--clear-marks; with --as-picard nothing: 0x400 is always decided anew"),
+    Opt::built("-m --mode", Takes::Value, "t: --ends template, s: --ends sequence"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::harmless("--include-fails", Takes::Nothing, "Picard's rules include them"),
-    Opt::harmless("--no-multi-dup", Takes::Nothing, "a duplicate is always compared with the read that stays"),
-    Opt::refused("--read-coords", Takes::Value, "reads places from names", "readmill markdup --read-names REGEX"),
-    Opt::refused("--coords-order", Takes::Value, "says what --read-coords finds", "readmill markdup --read-names REGEX"),
-    Opt::native("--barcode-tag", Takes::Value, "--barcode-tag"),
-    Opt::refused("--barcode-name", Takes::Nothing, "takes UMIs of names", "readmill markdup --umi name --umi-method exact"),
-    Opt::refused("--barcode-rgx", Takes::Value, "takes UMIs of names", "readmill markdup --umi name --umi-method exact"),
+    Opt::refused("--include-fails", Takes::Nothing, "compares reads that failed quality control, too", "Picard's rules do: --as-picard"),
+    Opt::harmless("--no-multi-dup", Takes::Nothing, "it changes dt and do alone, which are not written"),
+    Opt::refused("--read-coords", Takes::Value, "reads places from names", "readmill markdup --read-names REGEX, by Picard's rules"),
+    Opt::refused("--coords-order", Takes::Value, "says what --read-coords finds", "readmill markdup --read-names REGEX, by Picard's rules"),
+    Opt::built("--barcode-tag", Takes::Value, "--barcode-tag with --as-picard; refused without it"),
+    Opt::refused("--barcode-name", Takes::Nothing, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
+    Opt::refused("--barcode-rgx", Takes::Value, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
     Opt::refused("--move-umi-to-tag", Takes::Nothing, "moves UMIs to RX", "readmill align --umi-from-name does, before"),
-    Opt::refused("--umi-separator", Takes::Value, "says where the UMI of a name begins", "readmill markdup --umi name:SEPARATOR"),
-    Opt::refused("--use-read-groups", Takes::Nothing, "compares reads of one read group alone", "Picard's rules compare reads of one library"),
-    Opt::refused("-t", Takes::Nothing, "writes do, the name of the read that stays", "readmill markdup --tag-duplicate-set-members writes DI and DS"),
-    Opt::refused("--duplicate-count", Takes::Nothing, "writes dc, the number of duplicates", "readmill markdup --tag-duplicate-set-members writes DI and DS"),
+    Opt::refused("--umi-separator", Takes::Value, "says where the UMI of a name begins", "readmill markdup --umi name:SEPARATOR, by Picard's rules"),
+    Opt::refused("--use-read-groups", Takes::Nothing, "compares reads of one read group alone", "Picard's rules compare reads of one library: --as-picard"),
+    Opt::refused("-t", Takes::Nothing, "writes do, the name of the read that stays", "readmill markdup --tag-duplicate-set-members writes DI and DS, by Picard's rules"),
+    Opt::refused("--duplicate-count", Takes::Nothing, "writes dc, the number of duplicates", "readmill markdup --tag-duplicate-set-members writes DI and DS, by Picard's rules"),
 ];
 
 fn markdup(given: &Given) -> Result<Line> {
     let [input, output] = &given.operands[..] else {
         return Err(given.refuse("give one input and one output"));
     };
-    if !given.has("--as-picard") {
-        let mode = if given.has("-S") { "template" } else { "coordinate" };
-        let remove = if given.has("-r") { " --remove-duplicates" } else { "" };
-        let what = "is not supported: it has rules of its own (no libraries, no reads that failed quality control), \
-                    and readmill marks by Picard's";
-        return Err(Error::usage(format!("{} {what}", given.command)).hint(format!(
-            "if Picard's rules are meant, add --as-picard, or type: readmill markdup {input} -o {output} \
-             --duplicate-mode {mode}{remove}"
-        )));
-    }
-    let mut line = Line::new("markdup");
+    let by_picard = given.has("--as-picard");
+    let mut line = Line::new(if by_picard { "markdup" } else { "markdup --rules samtools" });
     line.add(given.native_words());
     let mode = if given.has("-S") { "template" } else { "coordinate" };
     line.flag("--duplicate-mode", Some(mode));
+    match (by_picard, given.value("--barcode-tag")) {
+        (false, Some(_)) => {
+            let what = "--barcode-tag is compared by Picard's rules alone, which --as-picard chooses";
+            return Err(given.refuse(what));
+        }
+        (_, tag) => line.flag("--barcode-tag", tag),
+    };
+    match given.value("-m") {
+        None | Some("t") => {}
+        Some("s") if by_picard => {
+            return Err(given
+                .refuse("-m s compares where sequences start, and Picard's rules compare templates"));
+        }
+        Some("s") => {
+            line.add(["--ends", "sequence"]);
+        }
+        Some(_) => return Err(given.refuse("-m is t or s")),
+    }
+    if given.has("-c") && !by_picard {
+        line.add(["--clear-marks"]);
+    }
     line.flag("-T", given.value("-T").map(directory_of));
     line.flag("-@", Some(&threads_in_all(given)?));
     let level = given.has("-u").then_some("0");

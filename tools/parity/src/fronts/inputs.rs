@@ -35,6 +35,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
         "sort --no-PG -n -o named.bam in.bam",
         "sort --no-PG -n -o named2.bam in2.bam",
         "fixmate --no-PG -m named.bam fixed.bam",
+        "sort --no-PG -o fixed.sorted.bam fixed.bam",
         "index sorted.bam",
         "index other.bam",
     ] {

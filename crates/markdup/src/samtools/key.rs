@@ -1,0 +1,170 @@
+//! What samtools compares of a read, from the read alone.
+//!
+//! Positions are unclipped and counted from 1, as samtools counts them: the start of a read is its first base, clips
+//! included, its end its last.
+
+use std::cmp::Ordering;
+
+use readmill_record::RecordRef;
+
+use super::PairEnds;
+
+/// The 5′ end of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Reference sequence.
+    pub ref_id: i32,
+    /// Its unclipped position.
+    pub coordinate: i64,
+    /// On the reverse strand.
+    pub reverse: bool,
+}
+
+/// How the two reads of a pair lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orientation {
+    /// Both forward: by templates, the first segment left.
+    ForwardForward,
+    /// Both reverse: by templates, the first segment right.
+    ReverseReverse,
+    /// The left one forward, the right one reverse.
+    ForwardReverse,
+    /// The left one reverse, the right one forward.
+    ReverseForward,
+}
+
+/// The key of a read of a pair: reads of one key are duplicates of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairKey {
+    /// Its reference sequence.
+    pub ref_id: i32,
+    /// The end of it that is compared.
+    pub coordinate: i64,
+    /// The strand of the read, if that end is its 5′ end in all reads of this key.
+    pub five_prime: Option<bool>,
+    /// The mate's reference sequence.
+    pub other_ref_id: i32,
+    /// The end of the mate that is compared.
+    pub other_coordinate: i64,
+    /// Whether the read is the left one.
+    pub left: bool,
+    /// How the two lie to each other.
+    pub orientation: Orientation,
+}
+
+/// Unclipped start and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    start: i64,
+    end: i64,
+}
+
+impl Span {
+    /// The span of a read.
+    pub fn of_read(record: RecordRef<'_>) -> Self {
+        let cigar = record.cigar();
+        Span {
+            start: i64::from(record.pos()) + 1 - cigar.leading_clip(),
+            end: record.end() + cigar.trailing_clip(),
+        }
+    }
+
+    /// The span of a read at `pos`, 0-based, whose CIGAR is this text. Unlike a read's own, a CIGAR without reference bases
+    /// has no length.
+    pub fn of_text(pos: i32, cigar: &[u8]) -> Self {
+        let (mut clipped, mut length, mut in_front, mut aligned) = (0i64, 0i64, true, false);
+        let mut rest = cigar;
+        while !rest.is_empty() && rest[0] != b'*' {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let number = rest[..digits].iter().fold(0i64, |number, digit| {
+                number.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+            });
+            let number = if digits == 0 { 1 } else { number };
+            let Some((&operator, behind)) = rest[digits..].split_first() else { break };
+            let is_clip = matches!(operator, b'S' | b'H');
+            in_front &= is_clip;
+            if in_front {
+                clipped = clipped.saturating_add(number);
+            }
+            if matches!(operator, b'M' | b'D' | b'N' | b'=' | b'X') {
+                aligned = true;
+                length = length.saturating_add(number);
+            } else if is_clip && aligned {
+                length = length.saturating_add(number);
+            }
+            rest = behind;
+        }
+        let pos = i64::from(pos);
+        Span { start: (pos + 1).saturating_sub(clipped), end: pos.saturating_add(length) }
+    }
+
+    /// The 5′ end of a read of this strand.
+    pub fn five_prime(self, reverse: bool) -> i64 {
+        if reverse { self.end } else { self.start }
+    }
+}
+
+/// The key of a read and its mate.
+pub fn pair_key(compared: PairEnds, record: RecordRef<'_>, own: Span, mate: Span) -> PairKey {
+    let flags = record.flags();
+    let (reverse, same_strand) = (flags.is_reverse(), flags.is_reverse() == flags.is_mate_reverse());
+    let (ref_id, other_ref_id) = (record.ref_id(), record.next_ref_id());
+    let five_prime = own.five_prime(reverse);
+    let of_mate = mate.five_prime(flags.is_mate_reverse());
+    let order = ref_id.cmp(&other_ref_id).then(five_prime.cmp(&of_mate));
+    let left = match compared {
+        PairEnds::Template => order.is_le(),
+        PairEnds::Sequence => match order.then(record.pos().cmp(&record.next_pos())) {
+            Ordering::Equal => flags.is_first(),
+            order => order.is_lt(),
+        },
+    };
+    let key = PairKey {
+        ref_id,
+        coordinate: five_prime,
+        five_prime: Some(reverse),
+        other_ref_id,
+        other_coordinate: of_mate,
+        left,
+        orientation: match (same_strand, left != reverse) {
+            (true, true) => Orientation::ForwardForward,
+            (true, false) => Orientation::ReverseReverse,
+            (false, true) => Orientation::ForwardReverse,
+            (false, false) => Orientation::ReverseForward,
+        },
+    };
+    if !same_strand || compared == PairEnds::Sequence {
+        return key;
+    }
+    // Of templates whose reads lie on one strand, the outer ends are compared, and the strand of the first segment.
+    let (coordinate, other_coordinate) =
+        if left { (own.start, mate.end) } else { (own.end, mate.start) };
+    let orientation = if (left == flags.is_first()) != reverse {
+        Orientation::ForwardForward
+    } else {
+        Orientation::ReverseReverse
+    };
+    PairKey { coordinate, five_prime: None, other_coordinate, orientation, ..key }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_span_of_a_mate_is_that_of_its_cigar_text() {
+        for (cigar, start, end) in [
+            ("10M", 101, 110),
+            ("2H3S10M", 96, 110),
+            ("3S10M2S1H", 98, 113),
+            ("4M2I3D1N2P1M5S", 101, 114),
+            ("5S", 96, 100),
+            ("M", 101, 101),
+            ("*", 101, 100),
+            ("", 101, 100),
+            ("3S4", 98, 100),
+        ] {
+            assert_eq!(Span::of_text(100, cigar.as_bytes()), Span { start, end }, "{cigar}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Marks duplicates in one scan of all keys in order.
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_record::Result;
+
+use super::item::{self, EndItem, PairItem, SingleItem};
+use super::store::SamtoolsItems;
+use super::undecided::Undecided;
+use crate::Mode;
+use crate::sorter::{Merged, Sorter, Sorting, spill_sorted};
+use crate::verdict::{BitSet, DuplicateCounts, Verdict};
+
+/// Least memory for the list of ties, before it is spilled.
+const LEAST: u64 = 8 << 20;
+
+/// The keys of an input, and what there is to resolve them.
+pub struct KeyedReads<'a, T> {
+    /// The keys.
+    pub items: SamtoolsItems,
+    /// Names of records that get the marks of others, and of those.
+    pub names: Sorter<[u64; 3]>,
+    /// Number of records.
+    pub records: u64,
+    /// The threads.
+    pub threads: &'a T,
+    /// The spill.
+    pub spill: &'a Arc<Spill>,
+    /// Memory limit for the keys and everything derived from them.
+    pub room: u64,
+    /// Called with the bytes of them that are in use.
+    pub in_use: &'a dyn Fn(u64),
+}
+
+impl<T: Sorting> KeyedReads<'_, T> {
+    /// Resolves duplicates, apart from what names decide.
+    pub fn resolve(self, mode: Mode, mut tally: DuplicateCounts) -> Result<(Verdict, Undecided)> {
+        let KeyedReads { mut items, mut names, records, threads, spill, room, in_use } = self;
+        in_use(items.filled() + names.filled());
+        spill_sorted(&mut names, threads, spill, 0)?; // they are needed when reads are in order, which takes memory
+        if items.bytes() > room {
+            items.spill(threads, spill, 0)?;
+        }
+        threads.sort(items.pairs.chunks_mut())?;
+        threads.sort(items.paired_ends.chunks_mut())?;
+        threads.sort(items.singles.chunks_mut())?;
+        let beside = room.saturating_sub(items.bytes()).max(LEAST);
+        let duplicates = BitSet::new(records);
+        let mut marks =
+            Marks { threads, spill, room: beside, duplicates, tied: Sorter::default(), sets: 0 };
+        marks.scan(&items, &mut tally)?;
+        in_use(items.filled() + marks.tied.filled());
+        drop(items);
+        threads.sort(marks.tied.chunks_mut())?;
+        let Marks { duplicates, tied, sets, .. } = marks;
+        let undecided = Undecided::new(&tied, sets, names, records, spill, room)?;
+        in_use(tied.filled() + undecided.bytes());
+        let spill = Arc::clone(spill);
+        let (by_template, optical, sets) = (false, None, None);
+        Ok((Verdict { mode, by_template, duplicates, optical, sets, spill, tally }, undecided))
+    }
+}
+
+/// The marks of all reads, filled set by set.
+struct Marks<'a, T> {
+    threads: &'a T,
+    spill: &'a Spill,
+    /// Memory limit of the list of ties.
+    room: u64,
+    duplicates: BitSet,
+    /// Reads that share the best score of their set, and the number of the set. All of them are marked.
+    tied: Sorter<[u64; 2]>,
+    sets: u64,
+}
+
+impl<T: Sorting> Marks<'_, T> {
+    /// Scans pairs and single reads together: a single read whose end a paired read has is a duplicate.
+    fn scan(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
+        let mut singles = Singles::new(items.singles.merge(self.spill)?)?;
+        let mut paired_ends = items.paired_ends.merge(self.spill)?;
+        let mut other = paired_ends.next_item()?;
+        let mut pairs = items.pairs.merge(self.spill)?;
+        let mut set: Option<PairSet> = None;
+        while let Some(pair) = pairs.next_item()? {
+            if let Some(end) = item::pair_end(&pair) {
+                while let Some(key) = other.filter(|key| *key < end) {
+                    singles.paired_end(&key, &mut self.duplicates)?;
+                    other = paired_ends.next_item()?;
+                }
+                singles.paired_end(&end, &mut self.duplicates)?;
+            }
+            match &mut set {
+                Some(set) if item::same_set(&set.best, &pair) => {
+                    tally.pairs += 1;
+                    self.add(set, &pair)?;
+                }
+                _ => set = Some(PairSet { best: pair, tied: None }),
+            }
+        }
+        while let Some(key) = other {
+            singles.paired_end(&key, &mut self.duplicates)?;
+            other = paired_ends.next_item()?;
+        }
+        tally.fragments += singles.finish(&mut self.duplicates)?;
+        Ok(())
+    }
+
+    /// Marks a read that comes behind the best one of its set. A read of equal score may take its place.
+    fn add(&mut self, set: &mut PairSet, pair: &PairItem) -> Result<()> {
+        self.duplicates.set(item::pair_ordinal(pair));
+        if !item::are_tied(&set.best, pair) {
+            return Ok(());
+        }
+        let number = match set.tied {
+            Some(number) => number,
+            None => {
+                let (number, best) = (self.sets, item::pair_ordinal(&set.best));
+                self.duplicates.set(best);
+                self.tied.push([best, number]);
+                self.sets += 1;
+                *set.tied.insert(number)
+            }
+        };
+        self.tied.push([item::pair_ordinal(pair), number]);
+        if self.tied.bytes() > self.room {
+            spill_sorted(&mut self.tied, self.threads, self.spill, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// A set of paired reads during the scan.
+struct PairSet {
+    /// The first one of the best score.
+    best: PairItem,
+    /// The number of the set, if several have that score.
+    tied: Option<u64>,
+}
+
+/// Scans single reads in order, together with the ends of paired reads.
+struct Singles<'a> {
+    merged: Merged<'a, SingleItem>,
+    next: Option<SingleItem>,
+    /// The end of the read before, if that is not known to be the end of a paired read.
+    before: Option<EndItem>,
+    marked: u64,
+}
+
+impl<'a> Singles<'a> {
+    fn new(mut merged: Merged<'a, SingleItem>) -> Result<Self> {
+        Ok(Singles { next: merged.next_item()?, merged, before: None, marked: 0 })
+    }
+
+    /// Processes the end of a paired read: in the sets before it the first read stays, in the set at it none.
+    fn paired_end(&mut self, key: &EndItem, duplicates: &mut BitSet) -> Result<()> {
+        while let Some(single) = self.next {
+            let end = item::single_end(&single);
+            if end > *key {
+                break;
+            }
+            self.add(&single, end == *key, duplicates)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, single: &SingleItem, paired: bool, duplicates: &mut BitSet) -> Result<()> {
+        let end = item::single_end(single);
+        if paired || self.before == Some(end) {
+            duplicates.set(item::single_ordinal(single));
+            self.marked += 1;
+        }
+        self.before = Some(end);
+        self.next = self.merged.next_item()?;
+        Ok(())
+    }
+
+    /// Processes the reads behind all ends; returns how many reads were marked.
+    fn finish(mut self, duplicates: &mut BitSet) -> Result<u64> {
+        while let Some(single) = self.next {
+            self.add(&single, false, duplicates)?;
+        }
+        Ok(self.marked)
+    }
+}

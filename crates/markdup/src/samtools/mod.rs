@@ -1,0 +1,51 @@
+//! Duplicates by the rules of samtools markdup 1.24.
+//!
+//! A read says everything itself: where its mate aligns (RNEXT, PNEXT and the field MC), and what the mate scores (ms). So
+//! mates are not joined, and each read is marked by itself.
+//!
+//! | step | file |
+//! |---|---|
+//! | what is compared of a read | [`key`] |
+//! | keys packed to sort as numbers | [`item`] |
+//! | the keys of a batch of reads | [`part`] |
+//! | keys, in memory and on disk | [`store`] |
+//! | which reads are duplicates | [`marks`] |
+//! | ties, which names decide; other records of a name | [`undecided`] |
+
+mod item;
+pub mod key;
+pub mod marks;
+pub mod part;
+pub mod store;
+pub mod undecided;
+
+pub use marks::KeyedReads;
+pub use part::SamtoolsPart;
+pub use store::SamtoolsItems;
+pub use undecided::{TiedRead, Undecided};
+
+/// The most words of 64 bits that a record adds: the key of a pair, its 5′ end, and the entry of its name.
+pub const MOST_WORDS: usize = 4 + 2 + 3;
+
+/// The bytes that a typical record adds: the key of a pair.
+pub const USUAL_BYTES: u64 = 32;
+
+/// How reads are compared by the rules of samtools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SamtoolsRules {
+    /// Which ends of a pair are compared.
+    pub ends: PairEnds,
+    /// Whether secondary, supplementary and unmapped records get the mark of the duplicate of their name, if that has SA or
+    /// XA or an unmapped mate.
+    pub other_records: bool,
+}
+
+/// Which ends of a pair are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PairEnds {
+    /// The outer ends of the template.
+    #[default]
+    Template,
+    /// The 5′ ends of both reads.
+    Sequence,
+}

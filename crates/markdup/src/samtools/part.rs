@@ -1,0 +1,112 @@
+//! Collects the keys of a batch of reads.
+
+use readmill_record::tag::{self, Field, Tag};
+use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
+
+use super::key::{End, Span, pair_key};
+use super::{PairEnds, SamtoolsRules, item, undecided};
+use crate::score;
+
+const MS: Tag = *b"ms";
+const SA: Tag = *b"SA";
+const XA: Tag = *b"XA";
+
+/// The keys of one batch, as words of 64 bits.
+#[derive(Default)]
+pub struct SamtoolsPart {
+    pub(super) pairs: Vec<u64>,
+    pub(super) paired_ends: Vec<u64>,
+    pub(super) singles: Vec<u64>,
+    /// Names of records that get the marks of others, and of those.
+    pub(crate) names: Vec<u64>,
+}
+
+impl SamtoolsPart {
+    /// Bytes its keys take.
+    pub fn bytes(&self) -> u64 {
+        let all = [&self.pairs, &self.paired_ends, &self.singles, &self.names];
+        all.iter().map(|words| size_of_val(&words[..]) as u64).sum()
+    }
+
+    /// Collects the keys of a batch.
+    pub fn collect(&mut self, rules: &SamtoolsRules, batch: &Batch) -> Result<()> {
+        for (stamp, record) in batch.records() {
+            let flags = record.flags();
+            let is_other = flags.is_unmapped() || !flags.is_primary();
+            if rules.other_records {
+                self.note_name(record, stamp, is_other);
+            }
+            if !is_other && !flags.is_qc_fail() {
+                let collected = self.collect_read(rules.ends, record, stamp);
+                collected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_read(&mut self, compared: PairEnds, record: RecordRef<'_>, stamp: Stamp) -> Result<()> {
+        let (own, reverse, ordinal) =
+            (Span::of_read(record), record.flags().is_reverse(), stamp.ordinal());
+        let end = End { ref_id: record.ref_id(), coordinate: own.five_prime(reverse), reverse };
+        let score = score::sum_of_all_qualities(record.qual()) as i64;
+        if !has_mate(record) {
+            let single = item::single(&end, score, record.pos(), ordinal);
+            self.singles.extend(single);
+            return Ok(());
+        }
+        let [cigar, mate_score] = mate_fields(record)?;
+        let key = pair_key(compared, record, own, Span::of_text(record.next_pos(), cigar.value));
+        // (samtools holds what the mate scores in 32 bits.)
+        let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
+        self.pairs.extend(item::pair(&key, score + of_mate, ordinal));
+        if key.five_prime.is_none() {
+            self.paired_ends.extend(item::end(&end));
+        }
+        Ok(())
+    }
+
+    /// Stores the name of a record that gets the marks of its name, or of a read that may give it one.
+    fn note_name(&mut self, record: RecordRef<'_>, stamp: Stamp, is_other: bool) {
+        let gives = || {
+            let has = |tag| record.field(tag).is_some();
+            record.flags().is_mate_unmapped() || has(SA) || has(XA)
+        };
+        if is_other || gives() {
+            self.names.extend(undecided::name_entry(record.qname(), stamp.ordinal(), is_other));
+        }
+    }
+}
+
+/// Whether the read is compared together with its mate.
+fn has_mate(record: RecordRef<'_>) -> bool {
+    let flags = record.flags();
+    let is_nowhere = record.next_ref_id() == -1 && record.next_pos() == -1;
+    flags.is_paired() && !flags.is_mate_unmapped() && !is_nowhere
+}
+
+/// The mate's CIGAR and score.
+fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
+    let (mut cigar, mut score) = (None, None);
+    for field in record.fields() {
+        match field.tag {
+            tag::MC => cigar = cigar.or(Some(field)),
+            MS => score = score.or(Some(field)),
+            _ => {}
+        }
+    }
+    let lacks = |what: &str| {
+        Err(Error::input(format!("the read has no {what}, and samtools' rules need it"))
+            .hint("fix mates in the same run: readmill prep --fix-mates samtools --mark-duplicates, or before: samtools fixmate -m"))
+    };
+    match (cigar, score) {
+        (None, _) => lacks("MC, the CIGAR of its mate"),
+        (Some(cigar), _) if !matches!(cigar.kind, b'Z' | b'H') => {
+            lacks("MC that is text, the CIGAR of its mate")
+        }
+        (_, None) => lacks("ms, the score of its mate"),
+        (_, Some(score)) if score.integer() == Some(-1) => {
+            lacks("ms of zero or more, the score of its mate")
+        }
+        (Some(cigar), Some(score)) => Ok([cigar, score]),
+    }
+}

@@ -1,0 +1,42 @@
+//! Stores the keys of the whole input until duplicates are resolved.
+
+use readmill_format::spill::Spill;
+use readmill_record::Result;
+
+use super::item::{EndItem, PairItem, SingleItem};
+use super::part::SamtoolsPart;
+use crate::sorter::{Sorter, Sorting, spill_sorted};
+
+/// The keys of all reads.
+#[derive(Default)]
+pub struct SamtoolsItems {
+    pub(super) pairs: Sorter<PairItem>,
+    /// 5′ ends of paired reads that the keys of their pairs lack.
+    pub(super) paired_ends: Sorter<EndItem>,
+    pub(super) singles: Sorter<SingleItem>,
+}
+
+impl SamtoolsItems {
+    pub(crate) fn push(&mut self, part: &SamtoolsPart) {
+        self.pairs.extend(&part.pairs);
+        self.paired_ends.extend(&part.paired_ends);
+        self.singles.extend(&part.singles);
+    }
+
+    /// Bytes of memory that is allocated for them.
+    pub fn bytes(&self) -> u64 {
+        self.pairs.bytes() + self.paired_ends.bytes() + self.singles.bytes()
+    }
+
+    /// Bytes of memory that hold keys.
+    pub fn filled(&self) -> u64 {
+        self.pairs.filled() + self.paired_ends.filled() + self.singles.filled()
+    }
+
+    /// Sorts what is in memory and writes it to the spill.
+    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+        spill_sorted(&mut self.pairs, threads, spill, turn)?;
+        spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
+        spill_sorted(&mut self.singles, threads, spill, turn)
+    }
+}

@@ -1,0 +1,131 @@
+//! The values of flags that say how duplicates are marked.
+
+use readmill_markdup::umi::Method;
+use readmill_markdup::{DuplicateTypes, PairEnds, Strategy};
+
+use super::choice::Choice;
+
+/// Which records of a duplicate template are flagged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateMode {
+    /// Template, if the input proves to be grouped by name; else coordinate.
+    Auto,
+    /// Every record of the template, as Picard does on queryname-grouped input.
+    Template,
+    /// The primary mapped records alone, as Picard does on coordinate-sorted input.
+    Coordinate,
+}
+
+/// Whose rules say which reads are duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RuleSet {
+    Picard,
+    Samtools,
+}
+
+/// Values of `--rules`.
+pub(super) const RULES: &[Choice<RuleSet>] = &[
+    Choice {
+        value: RuleSet::Picard,
+        name: "picard",
+        aliases: &[],
+        help: "Those of Picard MarkDuplicates: libraries apart, mates found by name",
+    },
+    Choice {
+        value: RuleSet::Samtools,
+        name: "samtools",
+        aliases: &[],
+        help: "Those of samtools markdup: mates by the fields MC and ms, which --fix-mates samtools and samtools fixmate -m write",
+    },
+];
+
+/// Values of `--ends`.
+pub(super) const ENDS: &[Choice<PairEnds>] = &[
+    Choice {
+        value: PairEnds::Template,
+        name: "template",
+        aliases: &["t"],
+        help: "The outer ends of the template",
+    },
+    Choice {
+        value: PairEnds::Sequence,
+        name: "sequence",
+        aliases: &["s"],
+        help: "Where the sequence of each read starts",
+    },
+];
+
+/// Values of `--duplicate-mode`.
+pub(super) const MODES: &[Choice<DuplicateMode>] = &[
+    Choice {
+        value: DuplicateMode::Auto,
+        name: "auto",
+        aliases: &[],
+        help: "template if the reads are grouped by name, else coordinate; where the reads do not tell, the header does",
+    },
+    Choice {
+        value: DuplicateMode::Template,
+        name: "template",
+        aliases: &["queryname"],
+        help: "Every record of the template, as Picard does on queryname-grouped input",
+    },
+    Choice {
+        value: DuplicateMode::Coordinate,
+        name: "coordinate",
+        aliases: &[],
+        help: "Mapped primary records only, as Picard does on coordinate-sorted input",
+    },
+];
+
+/// Values of `--tag-duplicates`.
+pub(super) const TYPES: &[Choice<DuplicateTypes>] = &[
+    Choice { value: DuplicateTypes::DontTag, name: "none", aliases: &["DontTag"], help: "" },
+    Choice { value: DuplicateTypes::OpticalOnly, name: "optical", aliases: &["OpticalOnly"], help: "" },
+    Choice { value: DuplicateTypes::All, name: "all", aliases: &[], help: "" },
+];
+
+/// Values of `--scoring-strategy`.
+pub(super) const STRATEGIES: &[Choice<Strategy>] = &[
+    Choice {
+        value: Strategy::SumOfBaseQualities,
+        name: "sum-of-base-qualities",
+        aliases: &["SUM_OF_BASE_QUALITIES"],
+        help: "The sum of base qualities of 15 and more",
+    },
+    Choice {
+        value: Strategy::TotalMappedReferenceLength,
+        name: "total-mapped-reference-length",
+        aliases: &["TOTAL_MAPPED_REFERENCE_LENGTH"],
+        help: "The number of reference bases aligned to",
+    },
+    Choice { value: Strategy::Random, name: "random", aliases: &[], help: "A hash of the read name" },
+];
+
+/// Values of `--umi-method`.
+pub(super) const METHODS: &[Choice<Method>] = &[
+    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Equal ones" },
+    Choice {
+        value: Method::Directional,
+        name: "directional",
+        aliases: &[],
+        help: "UMIs that may be sequencing errors of a more frequent UMI, as in umi_tools",
+    },
+    Choice {
+        value: Method::Adjacency,
+        name: "adjacency",
+        aliases: &[],
+        help: "As the method of umi_tools",
+    },
+    Choice {
+        value: Method::Cluster,
+        name: "cluster",
+        aliases: &[],
+        help: "All that are linked by differences of at most --umi-edits, as umi_tools has it",
+    },
+    Choice {
+        value: Method::Paired,
+        name: "paired",
+        aliases: &[],
+        help: "Both strands of a duplex molecule, as fgbio has it; UMIs such as ACGT-TTGA",
+    },
+];

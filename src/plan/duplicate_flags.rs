@@ -1,0 +1,325 @@
+//! The flags that ask for duplicates to be marked, with Picard's names of them.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+use readmill_markdup::barcodes::Barcodes;
+use readmill_markdup::location::ReadNames;
+use readmill_markdup::umi::{Method, UmiSource, Umis};
+use readmill_markdup::{
+    Coding, DuplicateTypes, EarlierMarks, Optical, PairEnds, Rules, SamtoolsRules, Strategy, Writing,
+};
+use readmill_record::{Error, Result};
+
+use super::choice::one_of;
+use super::duplicate_choices::{DuplicateMode, ENDS, METHODS, MODES, RULES, RuleSet, STRATEGIES, TYPES};
+use super::duplicates::{Duplicates, Metrics};
+
+/// Flags that say how duplicates are marked.
+#[derive(Args)]
+#[command(next_help_heading = "Duplicates")]
+pub struct DuplicateFlags {
+    /// Mark duplicates and leave them out of the output
+    #[arg(long)]
+    remove_duplicates: bool,
+    /// Leave optical duplicates out of the output
+    #[arg(long, alias = "remove-sequencing-duplicates")]
+    remove_optical_duplicates: bool,
+    /// Whose rules say which reads are duplicates; the flags below are those of Picard's rules, unless they name samtools
+    #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULES))]
+    rules: RuleSet,
+    /// Which ends of a pair are compared by samtools' rules
+    #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(ENDS))]
+    ends: PairEnds,
+    /// Clear the duplicate flags of the input first, and dt and do with them, by samtools' rules, which keep them otherwise; Picard's rules decide all flags anew
+    #[arg(long)]
+    clear_marks: bool,
+    /// Which records of a duplicate template are flagged
+    #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(MODES))]
+    duplicate_mode: DuplicateMode,
+    /// Write duplication metrics, as Picard's METRICS_FILE
+    #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]
+    metrics: Option<PathBuf>,
+    /// Write duplication metrics as JSON
+    #[arg(long, value_name = "FILE")]
+    metrics_json: Option<PathBuf>,
+    /// Which duplicates get a DT field: SQ for optical ones, LB for others
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "none",
+        alias = "TAGGING_POLICY",
+        ignore_case = true,
+        value_parser = one_of(TYPES)
+    )]
+    tag_duplicates: DuplicateTypes,
+    /// Write the duplicate set of each pair: DI, the number of the pair that stays, and DS, its size
+    #[arg(long)]
+    tag_duplicate_set_members: bool,
+    /// Keep DT fields of the input
+    #[arg(long)]
+    keep_dt: bool,
+    /// How the best read of a duplicate set is chosen
+    #[arg(
+        long,
+        value_name = "STRATEGY",
+        default_value = "sum-of-base-qualities",
+        alias = "DUPLICATE_SCORING_STRATEGY",
+        ignore_case = true,
+        value_parser = one_of(STRATEGIES)
+    )]
+    scoring_strategy: Strategy,
+    /// Most pixels between optical duplicates, in x and in y; auto: what the instrument in the read names asks for; off
+    #[arg(long, value_name = "PIXELS", default_value = "100", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
+    optical_distance: Distance,
+    /// How read names tell where a read was seen: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, true coordinates), null (not), or a regular expression whose groups are tile, x, y
+    #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
+    read_names: Option<ReadNames>,
+    /// In larger duplicate sets, optical duplicates are not looked for
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 300_000,
+        alias = "MAX_OPTICAL_DUPLICATE_SET_SIZE",
+        allow_hyphen_values = true
+    )]
+    max_optical_set_size: i64,
+    /// Mark optical duplicates alone
+    #[arg(long)]
+    optical_only: bool,
+    /// Look for optical duplicates among single reads, too
+    #[arg(long)]
+    optical_single: bool,
+    /// Field with the barcode of the template: others are no duplicates
+    #[arg(long, value_name = "TAG", alias = "BARCODE_TAG", value_parser = parse_tag)]
+    barcode_tag: Option<[u8; 2]>,
+    /// Field with the barcode of the first read
+    #[arg(long, value_name = "TAG", alias = "READ_ONE_BARCODE_TAG", value_parser = parse_tag)]
+    read_one_barcode_tag: Option<[u8; 2]>,
+    /// Field with the barcode of the second read
+    #[arg(long, value_name = "TAG", alias = "READ_TWO_BARCODE_TAG", value_parser = parse_tag)]
+    read_two_barcode_tag: Option<[u8; 2]>,
+    /// The barcode has two halves, one of each strand of the molecule
+    #[arg(long, requires = "barcode_tag")]
+    duplex_umi: bool,
+    /// Field for the identifier of the molecule that the barcode tells
+    #[arg(long, value_name = "TAG", alias = "MOLECULAR_IDENTIFIER_TAG", requires = "barcode_tag", value_parser = parse_tag)]
+    molecular_identifier_tag: Option<[u8; 2]>,
+    /// Where the UMI of a template is: tag:RX, name (or name:SEPARATOR), inline:N (or inline:N+N)
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
+    umi: Option<UmiSource>,
+    /// Which UMIs of one position are one molecule
+    #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(METHODS))]
+    umi_method: Method,
+    /// Most symbols in which UMIs of one molecule differ
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "umi")]
+    umi_edits: u32,
+    /// Field for the number of the molecule
+    #[arg(long, value_name = "TAG", default_value = "MI", requires = "umi", value_parser = parse_tag)]
+    molecule_tag: [u8; 2],
+    #[command(flatten)]
+    picard: PicardFlags,
+}
+
+/// Flags that take a value in Picard.
+#[derive(Args)]
+#[command(next_help_heading = "Duplicates, as Picard has them")]
+struct PicardFlags {
+    #[arg(long = "REMOVE_DUPLICATES", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
+    remove_duplicates_as: Option<bool>,
+    #[arg(long = "REMOVE_SEQUENCING_DUPLICATES", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
+    remove_sequencing_duplicates_as: Option<bool>,
+    #[arg(long = "TAG_DUPLICATE_SET_MEMBERS", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
+    tag_duplicate_set_members_as: Option<bool>,
+    #[arg(long = "CLEAR_DT", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
+    clear_dt_as: Option<bool>,
+    #[arg(long = "DUPLEX_UMI", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set, requires = "barcode_tag")]
+    duplex_umi_as: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Distance {
+    Off,
+    Auto,
+    Pixels(i32),
+}
+
+fn parse_distance(text: &str) -> Result<Distance, String> {
+    match text {
+        "off" => Ok(Distance::Off),
+        "auto" => Ok(Distance::Auto),
+        _ => {
+            let pixels = text.parse::<i32>().ok();
+            pixels.map(Distance::Pixels).ok_or_else(|| "write a number of pixels, auto or off".into())
+        }
+    }
+}
+
+fn parse_names(text: &str) -> Result<ReadNames, String> {
+    ReadNames::parse(text).map_err(|error| error.to_string())
+}
+
+fn parse_tag(text: &str) -> Result<[u8; 2], String> {
+    match *text.as_bytes() {
+        [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
+        _ => Err("a tag is a letter and a letter or digit, such as RX".into()),
+    }
+}
+
+/// The first name whose flag is given.
+fn first_given<const N: usize>(flags: [(&'static str, bool); N]) -> Option<&'static str> {
+    flags.into_iter().find_map(|(name, given)| given.then_some(name))
+}
+
+impl DuplicateFlags {
+    /// Whether duplicates are to be marked.
+    pub fn is_given(&self) -> bool {
+        self.remove_duplicates || self.remove_optical_duplicates
+    }
+
+    /// Returns the request.
+    pub fn duplicates(&self) -> Duplicates {
+        let picard = self.by_picard();
+        if self.rules == RuleSet::Picard {
+            let of_samtools =
+                [("--ends", self.ends != PairEnds::default()), ("--clear-marks", self.clear_marks)];
+            return Duplicates { out_of_place: first_given(of_samtools), ..picard };
+        }
+        let earlier = if self.clear_marks { EarlierMarks::Clear } else { EarlierMarks::Keep };
+        let other_records = self.duplicate_mode == DuplicateMode::Template;
+        Duplicates {
+            mode: self.duplicate_mode,
+            rules: Rules {
+                samtools: Some(SamtoolsRules { ends: self.ends, other_records }),
+                ..Rules::default()
+            },
+            writing: Writing { remove: picard.writing.remove, earlier, ..Writing::default() },
+            auto_distance: false,
+            optical_off: false,
+            needs_optical: false,
+            out_of_place: self.only_by_picard(&picard),
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// The first flag given that only Picard's rules have.
+    fn only_by_picard(&self, picard: &Duplicates) -> Option<&'static str> {
+        let Duplicates { rules, writing, metrics, .. } = picard;
+        let optical = Optical::default();
+        first_given([
+            ("--metrics", metrics.picard.is_some()),
+            ("--metrics-json", metrics.json.is_some()),
+            ("--remove-optical-duplicates", writing.remove_optical),
+            ("--tag-duplicates", writing.duplicate_types != DuplicateTypes::DontTag),
+            ("--tag-duplicate-set-members", writing.members),
+            ("--keep-dt", !writing.clear_dt),
+            ("--scoring-strategy", rules.strategy != Strategy::default()),
+            ("--optical-distance", self.optical_distance != Distance::Pixels(optical.distance)),
+            ("--read-names", self.read_names.is_some()),
+            ("--max-optical-set-size", self.max_optical_set_size as u64 != optical.most),
+            ("--optical-only", self.optical_only),
+            ("--optical-single", self.optical_single),
+            ("a barcode", matches!(rules.coding, Some(Coding::Barcodes(_)))),
+            ("--umi", matches!(rules.coding, Some(Coding::Umis(_)))),
+        ])
+    }
+
+    fn by_picard(&self) -> Duplicates {
+        let picard = &self.picard;
+        let duplex = picard.duplex_umi_as.unwrap_or(self.duplex_umi);
+        let writing = Writing {
+            remove: picard.remove_duplicates_as.unwrap_or(self.remove_duplicates),
+            remove_optical: picard
+                .remove_sequencing_duplicates_as
+                .unwrap_or(self.remove_optical_duplicates),
+            clear_dt: picard.clear_dt_as.unwrap_or(!self.keep_dt),
+            duplicate_types: self.tag_duplicates,
+            members: picard.tag_duplicate_set_members_as.unwrap_or(self.tag_duplicate_set_members),
+            molecule: self.molecular_identifier_tag.map(|tag| (tag, duplex)),
+            molecule_number: self
+                .umi
+                .is_some()
+                .then_some((self.molecule_tag, self.umi_method == Method::Paired)),
+            earlier: EarlierMarks::Replace,
+        };
+        let metrics = Metrics { picard: self.metrics.clone(), json: self.metrics_json.clone() };
+        let rules = self.rules(&writing, &metrics, duplex);
+        let auto_distance = self.optical_distance == Distance::Auto;
+        let needs_optical = self.optical_only
+            || self.optical_single
+            || self.optical_distance == Distance::Off
+                && (self.remove_optical_duplicates
+                    || self.tag_duplicates == DuplicateTypes::OpticalOnly);
+        let optical_off = self.optical_distance == Distance::Off;
+        let mode = self.duplicate_mode;
+        Duplicates {
+            mode,
+            rules,
+            writing,
+            auto_distance,
+            optical_off,
+            needs_optical,
+            metrics,
+            out_of_place: None,
+        }
+    }
+
+    fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
+        let auto = self.optical_distance == Distance::Auto;
+        let names =
+            self.read_names.clone().unwrap_or(if auto { ReadNames::Full } else { ReadNames::Picard });
+        let barcodes = Barcodes {
+            template: self.barcode_tag,
+            first: self.read_one_barcode_tag,
+            second: self.read_two_barcode_tag,
+            duplex,
+        };
+        let coded = [barcodes.template, barcodes.first, barcodes.second].iter().any(Option::is_some);
+        let wanted = writing.remove_optical
+            || writing.duplicate_types != DuplicateTypes::DontTag
+            || metrics.picard.is_some()
+            || metrics.json.is_some()
+            || self.optical_only
+            || self.optical_single;
+        let optical = Optical {
+            distance: match self.optical_distance {
+                Distance::Pixels(pixels) => pixels,
+                _ => Optical::default().distance,
+            },
+            most: u64::try_from(self.max_optical_set_size).unwrap_or(0),
+            single: self.optical_single,
+            alone: self.optical_only,
+        };
+        let sought = self.optical_distance != Distance::Off && !matches!(names, ReadNames::Off);
+        Rules {
+            strategy: self.scoring_strategy,
+            names,
+            optical: (wanted && sought).then_some(optical),
+            coding: match &self.umi {
+                Some(source) => {
+                    let (method, edits) = (self.umi_method, self.umi_edits);
+                    Some(Coding::Umis(Umis { source: *source, method, edits }))
+                }
+                None => coded.then_some(Coding::Barcodes(barcodes)),
+            },
+            members: writing.members,
+            molecules: self.umi.is_some(),
+            samtools: None,
+        }
+    }
+
+    /// Refuses flags that say how duplicates are marked where none are marked.
+    pub fn check_unused(&self) -> Result<()> {
+        let duplicates = self.duplicates();
+        let default = self.duplicate_mode == DuplicateMode::Auto
+            && duplicates.words().len() == 2
+            && duplicates.out_of_place.is_none();
+        let optical = self.optical_distance != Distance::Pixels(Optical::default().distance)
+            || self.max_optical_set_size as u64 != Optical::default().most;
+        if default && !optical && self.metrics.is_none() && self.metrics_json.is_none() {
+            return Ok(());
+        }
+        Err(Error::usage("flags say how duplicates are marked, and none are to be marked")
+            .hint("add --mark-duplicates or --remove-duplicates"))
+    }
+}

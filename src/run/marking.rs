@@ -1,0 +1,127 @@
+//! Marking within a run: duplicates are resolved when all reads are known, what names decide once they are in order, and
+//! marks are applied as reads leave.
+
+use std::sync::Arc;
+
+use readmill_markdup::apply::FlaggedCounts;
+use readmill_markdup::grouping::Stated;
+use readmill_markdup::optical::CANDIDATE_BYTES;
+use readmill_markdup::{
+    ApplyMarks, DuplicateEnds, DuplicationMetrics, Libraries, Resolved, Verdict, Writing,
+};
+use readmill_record::{Charge, Error, Result, Step};
+use readmill_sort::Sources;
+
+use super::RunState;
+use super::summary::{self, Summary};
+use crate::outputs::report_files;
+use crate::pipeline::duplicates::DuplicateResolver;
+use crate::pipeline::sort_buffer::SortBuffer;
+use crate::pipeline::sort_context::{ENDS, SortContext};
+use crate::pipeline::undecided;
+
+/// The duplicates of a run, apart from what names decide.
+pub struct ResolvedDuplicates {
+    resolved: Resolved,
+    charge: Charge,
+    writing: Writing,
+    libraries: Arc<Libraries>,
+}
+
+/// The duplicates of a run, and the step that marks them.
+pub struct MarkedDuplicates {
+    verdict: Arc<Verdict>,
+    _charge: Charge,
+    apply: ApplyMarks,
+    counted: Arc<FlaggedCounts>,
+    libraries: Arc<Libraries>,
+}
+
+impl RunState<'_> {
+    /// Resolves which reads are duplicates. `stated` is the order of the headers, with whether a template was too long to
+    /// be kept together.
+    pub(super) fn resolve(
+        &self,
+        context: &SortContext,
+        duplicate_ends: &DuplicateEnds,
+        (stated, cut): (Stated, bool),
+        buffer: &mut SortBuffer,
+        summary: &mut Summary,
+    ) -> Result<ResolvedDuplicates> {
+        let Some(wanted) = &self.plan.steps.duplicates else {
+            return Err(Error::bug("there are no duplicates to be resolved"));
+        };
+        let writing = Writing {
+            clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
+            ..wanted.writing.clone()
+        };
+        self.console.stage("marking", None, true);
+        let free = context.ledger.free();
+        let largest = buffer.records.saturating_mul(CANDIDATE_BYTES);
+        let optical = self.plan.most_optical_bytes().min(largest);
+        if buffer.ends.any_halves() && free < context.room / 4 || free < optical {
+            buffer.spill(context)?;
+        }
+        let resolver = DuplicateResolver {
+            crew: context.crew,
+            ledger: &context.ledger,
+            most: context.room / 2,
+            spill: &context.spill,
+            duplicate_ends,
+            cut,
+            console: self.console,
+        };
+        let ends = std::mem::take(&mut buffer.ends);
+        let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty(ENDS));
+        let (resolved, charge) = resolver.resolve(wanted.mode, stated, ends, charge, buffer.records)?;
+        let verdict = &resolved.verdict;
+        if wanted.rules.samtools.is_some() {
+            summary::found_by_samtools(&verdict.tally, self.console);
+        } else {
+            summary::found(&verdict.tally, &self.header, self.console);
+            summary.mode = Some(verdict.mode);
+        }
+        let libraries = Arc::clone(&duplicate_ends.libraries);
+        Ok(ResolvedDuplicates { resolved, charge, writing, libraries })
+    }
+}
+
+impl ResolvedDuplicates {
+    /// Decides what is left to names, in a pass over `sources`, and makes the step.
+    pub(super) fn decide(
+        self,
+        state: &RunState<'_>,
+        context: &SortContext,
+        sources: &Arc<Sources>,
+    ) -> Result<MarkedDuplicates> {
+        let ResolvedDuplicates { resolved, mut charge, writing, libraries } = self;
+        let Resolved { mut verdict, undecided } = resolved;
+        if let Some(undecided) = undecided {
+            undecided::decide(context.crew, sources, &mut verdict, &undecided, state.console)?;
+            charge.resize(charge.bytes() - undecided.bytes());
+        }
+        let verdict = Arc::new(verdict);
+        let (own, header) = (Arc::clone(&libraries), &state.header);
+        let apply = ApplyMarks::new(Arc::clone(&verdict), writing, own, header);
+        let counted = apply.counted();
+        Ok(MarkedDuplicates { verdict, _charge: charge, apply, counted, libraries })
+    }
+}
+
+impl MarkedDuplicates {
+    /// The step that marks reads.
+    pub(super) fn step(&self) -> Box<dyn Step> {
+        self.apply.fork()
+    }
+
+    pub(super) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// Metrics of the reads that were marked.
+    pub(super) fn metrics(&self) -> DuplicationMetrics {
+        let mut counts = self.verdict.tally.libraries.clone();
+        self.counted.add_to(&mut counts);
+        report_files::duplication(&self.libraries, counts, &self.verdict.tally.sizes)
+    }
+}
