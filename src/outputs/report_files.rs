@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use readmill_bqsr as bqsr;
 use readmill_filters::tally::{Report, RunNames};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
+use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries};
 use readmill_qc::Program;
 use readmill_record::header::Header;
@@ -71,6 +72,13 @@ impl ReportFiles {
         let Some(target) = self.target(ReportFile::Json) else { return Ok(()) };
         metrics.put_json(&command, &sample, |text| target.write(text.as_bytes()))?;
         target.sync()
+    }
+
+    /// Writes the report of samtools markdup that the plan asks for.
+    pub fn write_samtools_report(&mut self, plan: &Plan, report: &SamtoolsReport) -> Result<()> {
+        let command = plan.command_line();
+        self.write(ReportFile::Metrics, report.text(&command).as_bytes())?;
+        self.write(ReportFile::Json, report.json(&command).as_bytes())
     }
 
     /// Writes the result of a tally to its files.
@@ -151,7 +159,9 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
 pub fn check(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
-    let is_named = paths(plan).iter().any(|(what, _)| metrics.contains(what))
+    let by_samtools =
+        plan.steps.duplicates.as_ref().is_some_and(|duplicates| duplicates.rules.samtools.is_some());
+    let is_named = !by_samtools && paths(plan).iter().any(|(what, _)| metrics.contains(what))
         || plan.tallies.qc.is_some()
         || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
     if plan.tallies.sample.is_some() && !is_named {

@@ -37,10 +37,10 @@ pub struct DuplicateFlags {
     /// Which records of a duplicate template are flagged
     #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(MODES))]
     duplicate_mode: DuplicateMode,
-    /// Write duplication metrics, as Picard's METRICS_FILE
+    /// Write duplication metrics, as Picard's METRICS_FILE, or as samtools markdup -f by its rules
     #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]
     metrics: Option<PathBuf>,
-    /// Write duplication metrics as JSON
+    /// Write duplication metrics as JSON, by samtools' rules as its --json
     #[arg(long, value_name = "FILE")]
     metrics_json: Option<PathBuf>,
     /// Which duplicates get a DT field: SQ for optical ones, LB for others
@@ -198,17 +198,15 @@ impl DuplicateFlags {
             optical_off: false,
             needs_optical: false,
             out_of_place: self.only_by_picard(&picard),
-            metrics: Metrics::default(),
+            metrics: picard.metrics,
         }
     }
 
     /// The first flag given that only Picard's rules have.
     fn only_by_picard(&self, picard: &Duplicates) -> Option<&'static str> {
-        let Duplicates { rules, writing, metrics, .. } = picard;
+        let Duplicates { rules, writing, .. } = picard;
         let optical = Optical::default();
         first_given([
-            ("--metrics", metrics.picard.is_some()),
-            ("--metrics-json", metrics.json.is_some()),
             ("--remove-optical-duplicates", writing.remove_optical),
             ("--tag-duplicates", writing.duplicate_types != DuplicateTypes::DontTag),
             ("--tag-duplicate-set-members", writing.members),

@@ -97,7 +97,7 @@ impl RunState<'_> {
         let written =
             merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter.into(), self.console)?;
         if let Some(marked) = &marked {
-            files.write_metrics(self.plan, &marked.metrics())?;
+            marked.write_metrics(self.plan, &mut files)?;
         }
         if let Some(counter) = counter {
             self.finish_table(counter, &mut files, recalibrated)?;

@@ -6,19 +6,18 @@ use std::sync::Arc;
 use readmill_markdup::apply::FlaggedCounts;
 use readmill_markdup::grouping::Stated;
 use readmill_markdup::optical::CANDIDATE_BYTES;
-use readmill_markdup::{
-    ApplyMarks, DuplicateEnds, DuplicationMetrics, Libraries, Resolved, Verdict, Writing,
-};
+use readmill_markdup::{ApplyMarks, DuplicateEnds, Libraries, Resolved, Verdict, Writing};
 use readmill_record::{Charge, Error, Result, Step};
 use readmill_sort::Sources;
 
 use super::RunState;
 use super::summary::{self, Summary};
-use crate::outputs::report_files;
+use crate::outputs::report_files::{self, ReportFiles};
 use crate::pipeline::duplicates::DuplicateResolver;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{ENDS, SortContext};
 use crate::pipeline::undecided;
+use crate::plan::Plan;
 
 /// The duplicates of a run, apart from what names decide.
 pub struct ResolvedDuplicates {
@@ -35,6 +34,7 @@ pub struct MarkedDuplicates {
     apply: ApplyMarks,
     counted: Arc<FlaggedCounts>,
     libraries: Arc<Libraries>,
+    by_samtools: bool,
 }
 
 impl RunState<'_> {
@@ -96,6 +96,7 @@ impl ResolvedDuplicates {
     ) -> Result<MarkedDuplicates> {
         let ResolvedDuplicates { resolved, mut charge, writing, libraries } = self;
         let Resolved { mut verdict, undecided } = resolved;
+        let by_samtools = undecided.is_some();
         if let Some(undecided) = undecided {
             undecided::decide(context.crew, sources, &mut verdict, &undecided, state.console)?;
             charge.resize(charge.bytes() - undecided.bytes());
@@ -104,7 +105,7 @@ impl ResolvedDuplicates {
         let (own, header) = (Arc::clone(&libraries), &state.header);
         let apply = ApplyMarks::new(Arc::clone(&verdict), writing, own, header);
         let counted = apply.counted();
-        Ok(MarkedDuplicates { verdict, _charge: charge, apply, counted, libraries })
+        Ok(MarkedDuplicates { verdict, _charge: charge, apply, counted, libraries, by_samtools })
     }
 }
 
@@ -118,10 +119,15 @@ impl MarkedDuplicates {
         &self.verdict
     }
 
-    /// Metrics of the reads that were marked.
-    pub(super) fn metrics(&self) -> DuplicationMetrics {
+    /// Writes the metrics of the reads that were marked, or the report of samtools.
+    pub(super) fn write_metrics(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
+        if self.by_samtools {
+            let report = self.counted.samtools_report(&self.verdict.tally);
+            return files.write_samtools_report(plan, &report);
+        }
         let mut counts = self.verdict.tally.libraries.clone();
         self.counted.add_to(&mut counts);
-        report_files::duplication(&self.libraries, counts, &self.verdict.tally.sizes)
+        let metrics = report_files::duplication(&self.libraries, counts, &self.verdict.tally.sizes);
+        files.write_metrics(plan, &metrics)
     }
 }

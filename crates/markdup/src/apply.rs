@@ -9,8 +9,9 @@ use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Stamp, S
 use super::barcodes::{self, strand};
 use super::libraries::Libraries;
 use super::metrics::LibraryCounts;
+use super::samtools::SamtoolsReport;
 use super::umi::Strand;
-use super::verdict::Verdict;
+use super::verdict::{DuplicateCounts, Verdict};
 
 /// Selects the marks that are written to records. The default is Picard's, except for `clear_dt`.
 #[derive(Clone, Debug, Default)]
@@ -95,14 +96,21 @@ pub struct ApplyMarks {
     flagged: u64,
 }
 
-/// Duplicates among mapped primary records, by library.
+/// Counts of the records that were flagged.
 #[derive(Debug, Default)]
-pub struct FlaggedCounts(Vec<[AtomicU64; 2]>);
+pub struct FlaggedCounts {
+    /// Duplicates among mapped primary records, by library.
+    libraries: Vec<[AtomicU64; 2]>,
+    /// Secondary, supplementary and unmapped records.
+    others: AtomicU64,
+    /// Records that are removed, apart from these.
+    removed: AtomicU64,
+}
 
 impl FlaggedCounts {
     /// Adds them to the counts of their libraries.
     pub fn add_to(&self, libraries: &mut Vec<LibraryCounts>) {
-        for (library, [unpaired, paired]) in self.0.iter().enumerate() {
+        for (library, [unpaired, paired]) in self.libraries.iter().enumerate() {
             let (unpaired, paired) = (unpaired.load(Relaxed), paired.load(Relaxed));
             if unpaired + paired > 0 && libraries.len() <= library {
                 libraries.resize_with(library + 1, LibraryCounts::default);
@@ -115,6 +123,19 @@ impl FlaggedCounts {
     }
 }
 
+impl FlaggedCounts {
+    /// The report of samtools: these counts with those of the resolver.
+    pub fn samtools_report(&self, tally: &DuplicateCounts) -> SamtoolsReport {
+        SamtoolsReport {
+            reads: tally.reads,
+            written: tally.reads.all - self.removed.load(Relaxed),
+            paired_duplicates: tally.pairs,
+            single_duplicates: tally.fragments,
+            others: self.others.load(Relaxed),
+        }
+    }
+}
+
 impl ApplyMarks {
     /// Applies the verdict.
     pub fn new(
@@ -123,13 +144,14 @@ impl ApplyMarks {
         libraries: Arc<Libraries>,
         header: &Header,
     ) -> Self {
-        let counted = libraries.names().iter().map(|_| Default::default()).collect();
+        let of_libraries = libraries.names().iter().map(|_| Default::default()).collect();
+        let counted = FlaggedCounts { libraries: of_libraries, ..FlaggedCounts::default() };
         ApplyMarks {
             verdict,
             writing: Arc::new(writing),
             libraries,
             header: header.clone(),
-            counted: Arc::new(FlaggedCounts(counted)),
+            counted: Arc::new(counted),
             flagged: 0,
         }
     }
@@ -148,7 +170,7 @@ impl ApplyMarks {
         }
         let library = self.libraries.library(self.libraries.group(record.read_group()));
         let paired = flags.is_paired() && !flags.is_mate_unmapped();
-        if let Some(counts) = self.counted.0.get(usize::from(library)) {
+        if let Some(counts) = self.counted.libraries.get(usize::from(library)) {
             counts[usize::from(paired)].fetch_add(1, Relaxed);
         }
     }
@@ -255,9 +277,9 @@ impl Step for ApplyMarks {
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let mut flagged = 0;
+        let (mut flagged, mut others, mut removed) = (0, 0, 0);
         let this = &*self;
-        let earlier = this.writing.earlier;
+        let Writing { remove, remove_optical, earlier, .. } = *this.writing;
         if earlier == EarlierMarks::Clear {
             batch.rewrite(|_, record, out| {
                 let mut fields = FieldEditor::new(record, out);
@@ -268,16 +290,23 @@ impl Step for ApplyMarks {
             })?;
         }
         batch.edit(|stamp, raw| {
-            let flags = RecordRef::new(raw).flags().0;
+            let before = RecordRef::new(raw).flags();
+            let (flags, stays) = (before.0, earlier == EarlierMarks::Keep && before.is_duplicate());
             if this.verdict.is_duplicate(stamp) {
                 flagged += 1;
+                let is_other = before.is_unmapped() || !before.is_primary();
+                others += u64::from(is_other && !(stays && remove));
+                removed += u64::from(remove && (stays || !is_other));
                 edit::set_flags(raw, flags | Flags::DUPLICATE);
                 this.count(RecordRef::new(raw));
-            } else if earlier != EarlierMarks::Keep {
+            } else if stays {
+                removed += u64::from(remove);
+            } else {
                 edit::set_flags(raw, flags & !Flags::DUPLICATE);
             }
         });
-        let Writing { remove, remove_optical, .. } = *self.writing;
+        self.counted.others.fetch_add(others, Relaxed);
+        self.counted.removed.fetch_add(removed, Relaxed);
         if remove_optical {
             batch.retain(|stamp, record| {
                 !(record.flags().is_duplicate() && (remove || this.verdict.is_optical(stamp)))

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
+use super::samtools::ReadCounts;
 use super::sorter::Sorter;
 
 /// The duplicate marks of all records, looked up by record number.
@@ -39,6 +40,8 @@ pub struct DuplicateCounts {
     pub sizes: SetSizes,
     /// The largest set.
     pub deepest: Option<Deepest>,
+    /// Records by the rules of samtools.
+    pub reads: ReadCounts,
 }
 
 /// The largest duplicate set.

@@ -122,6 +122,10 @@ fn lines_of_samtools_become_native_ones() {
              --clear-marks -@ 4 -o o.bam -l 6 --no-index -",
         ),
         (
+            "samtools markdup -sf x --json a.bam o.bam",
+            "readmill markdup --rules samtools --duplicate-mode coordinate --metrics-json x -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        (
             "samtools markdup -r --as-picard a.bam o.bam",
             "readmill markdup --remove-duplicates --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),

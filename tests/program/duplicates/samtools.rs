@@ -163,7 +163,7 @@ fn reads_whose_mates_were_not_fixed_are_refused_with_the_way() {
 #[test]
 fn flags_of_other_rules_are_refused() {
     for (flags, name) in [
-        ("--rules samtools --metrics x", "--metrics"),
+        ("--rules samtools --optical-single", "--optical-single"),
         ("--rules samtools --tag-duplicates all", "--tag-duplicates"),
         ("--rules samtools --optical-distance 2500", "--optical-distance"),
         ("--rules samtools --umi name", "--umi"),
@@ -174,6 +174,40 @@ fn flags_of_other_rules_are_refused() {
         assert_eq!(done.code, Some(1), "{flags}: {}", done.stderr);
         assert!(done.stderr.contains(&format!("{name} is no flag of")), "{flags}: {}", done.stderr);
     }
+}
+
+/// The report of samtools markdup -f, and with --json.
+#[test]
+fn the_report_is_that_of_samtools() {
+    let [[a1, a2], [b1, b2]] = [pair("a", 'I', 'I'), pair("b", 'I', '5')];
+    let single = |name: &str, flag| read(name, flag, 500, "4M", "*\t0", 'I', "NM:i:0");
+    let b2 = b2.replace("MC:Z", "SA:Z:c2,5,+,4M,60,0;\tMC:Z");
+    let other = read("b", 2113, 500, "4M", "=\t100", 'I', "NM:i:0");
+    let old = single("d", 1024).replace("\t500\t", "\t501\t");
+    let text = text(&[a1, b1, a2, b2, single("c", 0), single("e", 0), other, old]);
+    let dir = TestDir::new();
+    let [report, json] = ["report.txt", "report.json"].map(|name| arg(&dir.path(name)));
+    let flags = format!("--duplicate-mode template --metrics {report} --metrics-json {json}");
+    let lines = |kept: u32| {
+        format!(
+            "READ: 8\nWRITTEN: {kept}\nEXCLUDED: 1\nEXAMINED: 7\nPAIRED: 4\nSINGLE: 3\nDUPLICATE PAIR: 2\n\
+             DUPLICATE SINGLE: 1\nDUPLICATE PAIR OPTICAL: 0\nDUPLICATE SINGLE OPTICAL: 0\nDUPLICATE NON PRIMARY: 1\n\
+             DUPLICATE NON PRIMARY OPTICAL: 0\nDUPLICATE PRIMARY TOTAL: 3\nDUPLICATE TOTAL: 4\n\
+             ESTIMATED_LIBRARY_SIZE: 1\n\n"
+        )
+    };
+    output(&text, &flags);
+    let read = |path: &str| std::fs::read_to_string(path).expect("a report");
+    let (command, rows) = (read(&report), lines(8));
+    let (command, below) = command.split_once('\n').expect("lines");
+    assert!(command.starts_with("COMMAND: readmill markdup --rules samtools "), "{command}");
+    assert_eq!(below, rows);
+    assert!(
+        read(&json).ends_with("    \"DUPLICATE TOTAL\": 4,\n    \"ESTIMATED_LIBRARY_SIZE\": 1\n}\n")
+    );
+    // (The other record counts as written, as in samtools, though it is removed.)
+    assert_eq!(records(&output(&text, &format!("{flags} --remove-duplicates"))).len(), 3);
+    assert!(read(&report).ends_with(&lines(4)), "{}", read(&report));
 }
 
 /// Mates are fixed, duplicates marked and reads sorted in one pass, as fixmate -m, sort and markdup do.

@@ -71,7 +71,7 @@ fn object(members: impl Iterator<Item = (String, String)>) -> String {
 }
 
 /// Formats a string (RFC 8259, section 7).
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {

@@ -38,6 +38,7 @@ impl<T: Sorting> KeyedReads<'_, T> {
     pub fn resolve(self, mode: Mode, mut tally: DuplicateCounts) -> Result<(Verdict, Undecided)> {
         let KeyedReads { mut items, mut names, records, threads, spill, room, in_use } = self;
         in_use(items.filled() + names.filled());
+        tally.reads = items.reads;
         spill_sorted(&mut names, threads, spill, 0)?; // they are needed when reads are in order, which takes memory
         if items.bytes() > room {
             items.spill(threads, spill, 0)?;

@@ -10,17 +10,20 @@
 //! | the keys of a batch of reads | [`part`] |
 //! | keys, in memory and on disk | [`store`] |
 //! | which reads are duplicates | [`marks`] |
+//! | the report | [`report`] |
 //! | ties, which names decide; other records of a name | [`undecided`] |
 
 mod item;
 pub mod key;
 pub mod marks;
 pub mod part;
+pub mod report;
 pub mod store;
 pub mod undecided;
 
 pub use marks::KeyedReads;
 pub use part::SamtoolsPart;
+pub use report::{ReadCounts, SamtoolsReport};
 pub use store::SamtoolsItems;
 pub use undecided::{TiedRead, Undecided};
 

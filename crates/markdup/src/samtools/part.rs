@@ -4,6 +4,7 @@ use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 
 use super::key::{End, Span, pair_key};
+use super::report::ReadCounts;
 use super::{PairEnds, SamtoolsRules, item, undecided};
 use crate::score;
 
@@ -19,6 +20,7 @@ pub struct SamtoolsPart {
     pub(super) singles: Vec<u64>,
     /// Names of records that get the marks of others, and of those.
     pub(crate) names: Vec<u64>,
+    pub(super) reads: ReadCounts,
 }
 
 impl SamtoolsPart {
@@ -31,6 +33,7 @@ impl SamtoolsPart {
     /// Collects the keys of a batch.
     pub fn collect(&mut self, rules: &SamtoolsRules, batch: &Batch) -> Result<()> {
         for (stamp, record) in batch.records() {
+            self.reads.all += 1;
             let flags = record.flags();
             let is_other = flags.is_unmapped() || !flags.is_primary();
             if rules.other_records {
@@ -50,10 +53,12 @@ impl SamtoolsPart {
         let end = End { ref_id: record.ref_id(), coordinate: own.five_prime(reverse), reverse };
         let score = score::sum_of_all_qualities(record.qual()) as i64;
         if !has_mate(record) {
+            self.reads.single += 1;
             let single = item::single(&end, score, record.pos(), ordinal);
             self.singles.extend(single);
             return Ok(());
         }
+        self.reads.paired += 1;
         let [cigar, mate_score] = mate_fields(record)?;
         let key = pair_key(compared, record, own, Span::of_text(record.next_pos(), cigar.value));
         // (samtools holds what the mate scores in 32 bits.)

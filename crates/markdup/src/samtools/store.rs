@@ -5,6 +5,7 @@ use readmill_record::Result;
 
 use super::item::{EndItem, PairItem, SingleItem};
 use super::part::SamtoolsPart;
+use super::report::ReadCounts;
 use crate::sorter::{Sorter, Sorting, spill_sorted};
 
 /// The keys of all reads.
@@ -14,6 +15,8 @@ pub struct SamtoolsItems {
     /// 5′ ends of paired reads that the keys of their pairs lack.
     pub(super) paired_ends: Sorter<EndItem>,
     pub(super) singles: Sorter<SingleItem>,
+    /// Records of each kind.
+    pub(super) reads: ReadCounts,
 }
 
 impl SamtoolsItems {
@@ -21,6 +24,7 @@ impl SamtoolsItems {
         self.pairs.extend(&part.pairs);
         self.paired_ends.extend(&part.paired_ends);
         self.singles.extend(&part.singles);
+        self.reads.add(&part.reads);
     }
 
     /// Bytes of memory that is allocated for them.

@@ -98,17 +98,15 @@ pub const MARKDUP: Command = command(
     markdup,
 );
 
-const NO_REPORT: &str = "readmill flagstat counts the flagged reads of the output";
-
 #[rustfmt::skip] // a row is a line
 const MARKDUP_OPTIONS: &[Opt] = &[
     Opt::built("--as-picard", Takes::Nothing, "of readmill alone: Picard's rules instead of --rules samtools"),
     Opt::native("-r", Takes::Nothing, "--remove-duplicates"),
     Opt::harmless("-l", Takes::Value, "readmill needs no longest read: reads of any length are compared"),
     Opt::built("-S", Takes::Nothing, "--duplicate-mode template; without it coordinate"),
-    Opt::refused("-s", Takes::Nothing, "writes samtools' own report", NO_REPORT),
-    Opt::refused("-f", Takes::Value, "writes samtools' own report", NO_REPORT),
-    Opt::refused("--json", Takes::Nothing, "writes samtools' own report", NO_REPORT),
+    Opt::built("-s", Takes::Nothing, "--metrics /dev/stderr, unless -f is given"),
+    Opt::built("-f", Takes::Value, "--metrics, or --metrics-json with --json; with --as-picard in Picard's form"),
+    Opt::built("--json", Takes::Nothing, "--metrics-json instead of --metrics"),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
     Opt::refused("-d", Takes::Value, "writes dt by samtools' rules", "readmill markdup --optical-distance N --tag-duplicates all writes DT, by Picard's rules"),
     Opt::built("-c", Takes::Nothing, "--clear-marks; with --as-picard nothing: 0x400 is always decided anew"),
@@ -157,6 +155,10 @@ fn markdup(given: &Given) -> Result<Line> {
     }
     if given.has("-c") && !by_picard {
         line.add(["--clear-marks"]);
+    }
+    if given.has("-s") || given.has("-f") || given.has("--json") {
+        let metrics = if given.has("--json") { "--metrics-json" } else { "--metrics" };
+        line.flag(metrics, Some(given.value("-f").unwrap_or("/dev/stderr")));
     }
     line.flag("-T", given.value("-T").map(directory_of));
     line.flag("-@", Some(&threads_in_all(given)?));
