@@ -34,6 +34,12 @@ pub struct DuplicateFlags {
     /// Clear the duplicate flags of the input first, and dt and do with them, by samtools' rules, which keep them otherwise; Picard's rules decide all flags anew
     #[arg(long)]
     clear_marks: bool,
+    /// By samtools' rules, let reads that failed quality control (0x200) take part
+    #[arg(long)]
+    include_fails: bool,
+    /// By samtools' rules, compare reads of one read group alone
+    #[arg(long)]
+    use_read_groups: bool,
     /// Which records of a duplicate template are flagged
     #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(MODES))]
     duplicate_mode: DuplicateMode,
@@ -181,16 +187,25 @@ impl DuplicateFlags {
     pub fn duplicates(&self) -> Duplicates {
         let picard = self.by_picard();
         if self.rules == RuleSet::Picard {
-            let of_samtools =
-                [("--ends", self.ends != PairEnds::default()), ("--clear-marks", self.clear_marks)];
+            let of_samtools = [
+                ("--ends", self.ends != PairEnds::default()),
+                ("--clear-marks", self.clear_marks),
+                ("--include-fails", self.include_fails),
+                ("--use-read-groups", self.use_read_groups),
+            ];
             return Duplicates { out_of_place: first_given(of_samtools), ..picard };
         }
         let earlier = if self.clear_marks { EarlierMarks::Clear } else { EarlierMarks::Keep };
-        let other_records = self.duplicate_mode == DuplicateMode::Template;
         Duplicates {
             mode: self.duplicate_mode,
             rules: Rules {
-                samtools: Some(SamtoolsRules { ends: self.ends, other_records }),
+                samtools: Some(SamtoolsRules {
+                    ends: self.ends,
+                    other_records: self.duplicate_mode == DuplicateMode::Template,
+                    failed_reads: self.include_fails,
+                    by_read_group: self.use_read_groups,
+                    barcode: self.barcode_tag,
+                }),
                 ..Rules::default()
             },
             writing: Writing { remove: picard.writing.remove, earlier, ..Writing::default() },
@@ -206,6 +221,7 @@ impl DuplicateFlags {
     fn only_by_picard(&self, picard: &Duplicates) -> Option<&'static str> {
         let Duplicates { rules, writing, .. } = picard;
         let optical = Optical::default();
+        let has_report = picard.metrics.picard.is_some() || picard.metrics.json.is_some();
         first_given([
             ("--remove-optical-duplicates", writing.remove_optical),
             ("--tag-duplicates", writing.duplicate_types != DuplicateTypes::DontTag),
@@ -217,7 +233,11 @@ impl DuplicateFlags {
             ("--max-optical-set-size", self.max_optical_set_size as u64 != optical.most),
             ("--optical-only", self.optical_only),
             ("--optical-single", self.optical_single),
-            ("a barcode", matches!(rules.coding, Some(Coding::Barcodes(_)))),
+            ("--read-one-barcode-tag", self.read_one_barcode_tag.is_some()),
+            ("--read-two-barcode-tag", self.read_two_barcode_tag.is_some()),
+            ("--duplex-umi", self.duplex_umi || self.picard.duplex_umi_as == Some(true)),
+            ("--molecular-identifier-tag", self.molecular_identifier_tag.is_some()),
+            ("--metrics with --use-read-groups", self.use_read_groups && has_report),
             ("--umi", matches!(rules.coding, Some(Coding::Umis(_)))),
         ])
     }

@@ -181,6 +181,13 @@ fn words_of_samtools(rules: &SamtoolsRules, writing: &Writing) -> Vec<String> {
         words.extend(["--ends", name_of(ENDS, rules.ends)]);
     }
     words.extend((writing.earlier == EarlierMarks::Clear).then_some("--clear-marks"));
+    words.extend(rules.failed_reads.then_some("--include-fails"));
+    words.extend(rules.by_read_group.then_some("--use-read-groups"));
     words.extend(writing.remove.then_some("--remove-duplicates"));
-    words.into_iter().map(Into::into).collect()
+    let words = words.into_iter().map(Into::into);
+    let barcode = rules
+        .barcode
+        .iter()
+        .flat_map(|tag| ["--barcode-tag".to_string(), String::from_utf8_lossy(tag).into_owned()]);
+    words.chain(barcode).collect()
 }

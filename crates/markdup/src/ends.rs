@@ -162,7 +162,10 @@ impl DuplicateEnds {
     /// Collects the ends of a batch.
     pub fn accept(&self, scratch: &mut EndsScratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
         if let Some(rules) = &self.rules.samtools {
-            part.samtools.collect(rules, batch)
+            part.samtools.collect(rules, batch, |record| {
+                let group = self.group(scratch, record.read_group()).number;
+                if self.libraries.is_known(group) { group + 1 } else { 0 }
+            })
         } else if self.is_barcoded() {
             self.accept_as::<Barcoded>(scratch, batch, part)
         } else {

@@ -122,6 +122,11 @@ fn lines_of_samtools_become_native_ones() {
              --clear-marks -@ 4 -o o.bam -l 6 --no-index -",
         ),
         (
+            "samtools markdup --include-fails --use-read-groups --barcode-tag RX a.bam o.bam",
+            "readmill markdup --rules samtools --barcode-tag RX --duplicate-mode coordinate --include-fails --use-read-groups \
+             -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        (
             "samtools markdup -sf x --json a.bam o.bam",
             "readmill markdup --rules samtools --duplicate-mode coordinate --metrics-json x -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),
@@ -283,7 +288,6 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
     for (line, words) in [
         ("samtools markdup -d 100 a.bam o.bam", ["-d", "--optical-distance"]),
         ("samtools markdup -m x a.bam o.bam", ["-m is t or s", ""]),
-        ("samtools markdup --barcode-tag RX a.bam o.bam", ["--barcode-tag", "--as-picard"]),
         ("samtools sort -I r.fa a.bam", ["-I", "minimisers"]),
         ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),
         ("samtools sort --no a.bam", ["--no-PG", ""]),

@@ -148,6 +148,40 @@ fn marks_of_the_input_stay_unless_they_are_cleared() {
 }
 
 #[test]
+fn reads_that_failed_quality_control_take_part_if_asked_and_lose() {
+    let failed = |line: &String| {
+        let flag = number(line, 1);
+        line.replacen(&format!("\t{flag}\t"), &format!("\t{}\t", flag + 0x200), 1)
+    };
+    let [[a1, a2], [b1, b2]] = [pair("a", 'I', 'I').map(|line| failed(&line)), pair("b", '0', '0')];
+    let single = |name: &str, flag, quality| read(name, flag, 500, "4M", "*\t0", quality, "NM:i:0");
+    let text = text(&[a1, b1, a2, b2, single("c", 0x200, 'I'), single("d", 0, '0')]);
+    assert_eq!(flagged(&text, ""), [""; 0]);
+    assert_eq!(flagged(&text, "--include-fails"), ["a:100", "a:300", "d:500"]);
+}
+
+#[test]
+fn reads_of_other_barcodes_or_read_groups_are_no_duplicates() {
+    let with =
+        |name: &str, fields: &str| pair(name, 'I', 'I').map(|line| line.trim_end().to_owned() + fields);
+    let text = text(
+        &[
+            with("a", "\tRX:Z:AC\tRG:Z:x\n"),
+            with("b", "\tRX:Z:AC\tRG:Z:y\n"),
+            with("c", "\tRX:Z:AG\tRG:Z:x\n"),
+            with("d", "\tRX:i:7\tRG:Z:z\n"),
+            with("e", "\n"),
+        ]
+        .map(|[first, _]| first),
+    );
+    let text = text.replace("@SQ\tSN:c2", "@RG\tID:x\n@RG\tID:y\n@SQ\tSN:c2");
+    assert_eq!(flagged(&text, ""), ["b:100", "c:100", "d:100", "e:100"]);
+    assert_eq!(flagged(&text, "--barcode-tag RX"), ["b:100", "e:100"]);
+    assert_eq!(flagged(&text, "--use-read-groups"), ["c:100", "e:100"]);
+    assert_eq!(flagged(&text, "--use-read-groups --barcode-tag RX"), ["e:100"]);
+}
+
+#[test]
 fn reads_whose_mates_were_not_fixed_are_refused_with_the_way() {
     let [first, last] = pair("a", 'I', 'I');
     for (field, words) in [("MC", "the CIGAR of its mate"), ("ms", "the score of its mate")] {
@@ -167,7 +201,11 @@ fn flags_of_other_rules_are_refused() {
         ("--rules samtools --tag-duplicates all", "--tag-duplicates"),
         ("--rules samtools --optical-distance 2500", "--optical-distance"),
         ("--rules samtools --umi name", "--umi"),
+        ("--rules samtools --barcode-tag RX --duplex-umi", "--duplex-umi"),
+        ("--rules samtools --use-read-groups --metrics x", "--metrics with --use-read-groups"),
         ("--rules picard --ends sequence", "--ends"),
+        ("--include-fails", "--include-fails"),
+        ("--use-read-groups", "--use-read-groups"),
         ("--clear-marks", "--clear-marks"),
     ] {
         let done = readmill(format!("markdup no.bam -o - {flags}").split_whitespace());

@@ -48,6 +48,7 @@ fn steps_that_need_all_reads_at_once_are_refused() {
     for (command, what) in [
         ("prep in/x.sam -o out/x.bam --sort coordinate --fix-mates samtools", "mates are to be fixed"),
         ("prep in/x.sam -o out/x.bam --sort coordinate --fix-mates picard", "mates are to be fixed"),
+        ("markdup in/x.sam -o out/x.bam --rules samtools", "marked by samtools' rules"),
         ("prep in/x.sam -o out/x.bam --min-mapq 1", "neither sorted nor are duplicates marked"),
     ] {
         refused(command, &[what]);

@@ -1,7 +1,7 @@
 //! Reads packed into arrays of 64-bit numbers whose numeric order is the wanted order: the key of a set, then the better
 //! score, then the read that comes first.
 
-use super::key::{End, Orientation, PairKey};
+use super::key::{Code, End, Orientation, PairKey};
 use crate::item::bits::{Field, biased, get, put, same_prefix};
 
 /// A read of a pair, under the key of the pair.
@@ -11,33 +11,41 @@ pub type PairItem = [u64; 4];
 pub type EndItem = [u64; 2];
 
 /// A read that is compared without a mate.
-pub type SingleItem = [u64; 3];
+pub type SingleItem = [u64; 4];
+
+/// What keeps reads of equal ends apart: the read group, the barcode.
+const CODE: Field = Field(0, 48);
 
 /// Positions reach below zero (clips) and are kept with this bias.
 const BIAS: i64 = 1 << 33;
-const REF: Field = Field(0, 32);
-const COORDINATE: Field = Field(32, 34);
+const REF: Field = Field(48, REF_BITS);
+const COORDINATE: Field = Field(75, 34);
 
-const REVERSE: Field = Field(66, 1);
-const END_BITS: usize = 67;
+const REVERSE: Field = Field(109, 1);
+const END_BITS: usize = 110;
 
 /// Whether the coordinate of a pair is the 5′ end of its forward read (0), of its reverse read (1), or need not be one (2).
-const END_KIND: Field = Field(66, 2);
-const OTHER_REF: Field = Field(68, 32);
-const OTHER_COORDINATE: Field = Field(100, 34);
-const LEFT: Field = Field(134, 1);
-const ORIENTATION: Field = Field(135, 2);
-const KEY_BITS: usize = 137;
-const PAIR_SCORE: Field = Field(KEY_BITS, SCORE_BITS);
-const PAIR_ORDINAL: Field = Field(185, 40);
+const END_KIND: Field = Field(109, 2);
+const OTHER_REF: Field = Field(111, REF_BITS);
+const OTHER_COORDINATE: Field = Field(138, 34);
+const LEFT: Field = Field(172, 1);
+const ORIENTATION: Field = Field(173, 2);
+const KEY_BITS: usize = 175;
+
+/// Whether the read failed quality control, and its score.
+const PAIR_RANK: Field = Field(KEY_BITS, 1 + SCORE_BITS);
+const PAIR_ORDINAL: Field = Field(216, 40);
 
 const SINGLE_SCORE: Field = Field(END_BITS, SCORE_BITS);
-const SINGLE_POS: Field = Field(115, 32);
-const SINGLE_ORDINAL: Field = Field(147, 40);
+const SINGLE_POS: Field = Field(150, 32);
+const SINGLE_ORDINAL: Field = Field(182, 40);
 
-/// A read has up to 2^31 qualities of up to 255, and its mate says any number of 32 bits.
-const SCORE_BITS: usize = 48;
-const MOST_SCORE: i64 = 1 << 42;
+/// [`HALF_REFS`](crate::item::HALF_REFS) reference sequences, and none.
+const REF_BITS: usize = 27;
+
+/// A read has up to 2^30 qualities of up to 255, and its mate says any number of 32 bits.
+const SCORE_BITS: usize = 40;
+const MOST_SCORE: i64 = 1 << 39;
 
 fn coordinate(at: i64) -> u64 {
     biased(at, BIAS, COORDINATE.1)
@@ -48,13 +56,14 @@ fn by_score(score: i64) -> u64 {
     (MOST_SCORE - score).clamp(0, (1 << SCORE_BITS) - 1) as u64
 }
 
-pub fn end(end: &End) -> EndItem {
+pub fn end(code: Code, end: &End) -> EndItem {
     let mut item = [0; 2];
-    put_end(&mut item, end);
+    put_end(&mut item, code, end);
     item
 }
 
-fn put_end(item: &mut [u64], end: &End) {
+fn put_end(item: &mut [u64], code: Code, end: &End) {
+    put(item, CODE, code.packed());
     put(item, REF, (end.ref_id + 1) as u64);
     put(item, COORDINATE, coordinate(end.coordinate));
     put(item, REVERSE, end.reverse.into());
@@ -62,9 +71,9 @@ fn put_end(item: &mut [u64], end: &End) {
 
 /// Packs a single read; of reads with equal scores, the one whose position is smaller comes first, then the one that came
 /// first.
-pub fn single(read: &End, score: i64, pos: i32, ordinal: u64) -> SingleItem {
-    let mut item = [0; 3];
-    put_end(&mut item, read);
+pub fn single(code: Code, read: &End, score: i64, pos: i32, ordinal: u64) -> SingleItem {
+    let mut item = [0; 4];
+    put_end(&mut item, code, read);
     put(&mut item, SINGLE_SCORE, by_score(score));
     put(&mut item, SINGLE_POS, (i64::from(pos) + 1) as u64);
     put(&mut item, SINGLE_ORDINAL, ordinal);
@@ -79,8 +88,10 @@ pub fn single_ordinal(item: &SingleItem) -> u64 {
     get(item, SINGLE_ORDINAL)
 }
 
-pub fn pair(key: &PairKey, score: i64, ordinal: u64) -> PairItem {
+/// Packs a read of a pair; reads that passed quality control come before those that failed.
+pub fn pair(code: Code, key: &PairKey, failed: bool, score: i64, ordinal: u64) -> PairItem {
     let mut item = [0; 4];
+    put(&mut item, CODE, code.packed());
     put(&mut item, REF, (key.ref_id + 1) as u64);
     put(&mut item, COORDINATE, coordinate(key.coordinate));
     put(&mut item, END_KIND, key.five_prime.map_or(2, u64::from));
@@ -94,7 +105,7 @@ pub fn pair(key: &PairKey, score: i64, ordinal: u64) -> PairItem {
         Orientation::ReverseForward => 3,
     };
     put(&mut item, ORIENTATION, orientation);
-    put(&mut item, PAIR_SCORE, by_score(score));
+    put(&mut item, PAIR_RANK, u64::from(failed) << SCORE_BITS | by_score(score));
     put(&mut item, PAIR_ORDINAL, ordinal);
     item
 }
@@ -106,7 +117,7 @@ pub fn same_set(a: &PairItem, b: &PairItem) -> bool {
 
 /// Whether two reads of one set have the same score.
 pub fn are_tied(a: &PairItem, b: &PairItem) -> bool {
-    get(a, PAIR_SCORE) == get(b, PAIR_SCORE)
+    get(a, PAIR_RANK) == get(b, PAIR_RANK)
 }
 
 /// The 5′ end of the read, if the key has it.
@@ -128,7 +139,7 @@ mod tests {
 
     fn key(coordinate: i64, five_prime: Option<bool>) -> PairKey {
         let (ref_id, other_ref_id, other_coordinate, left) =
-            (-1, i32::MAX - 1, i64::from(u32::MAX), true);
+            (-1, crate::item::HALF_REFS - 1, i64::from(u32::MAX), true);
         let orientation = Orientation::ReverseForward;
         PairKey { ref_id, coordinate, five_prime, other_ref_id, other_coordinate, left, orientation }
     }
@@ -137,24 +148,32 @@ mod tests {
     fn ends_and_numbers_come_back() {
         for (at, reverse) in [(-7, true), (1 << 31, false)] {
             let five_prime = End { ref_id: -1, coordinate: at, reverse };
-            let item = pair(&key(at, Some(reverse)), 1 << 41, (1 << 40) - 1);
-            assert_eq!(pair_end(&item), Some(end(&five_prime)));
+            let code = Code { read_group: u16::MAX, barcode: u32::MAX };
+            let item = pair(code, &key(at, Some(reverse)), true, -(1 << 38), (1 << 40) - 1);
+            assert_eq!(pair_end(&item), Some(end(code, &five_prime)));
             assert_eq!(pair_ordinal(&item), (1 << 40) - 1);
-            let item = single(&five_prime, -1, i32::MAX, (1 << 40) - 2);
-            assert_eq!(single_end(&item), end(&five_prime));
+            let item = single(code, &five_prime, -1, i32::MAX, (1 << 40) - 2);
+            assert_eq!(single_end(&item), end(code, &five_prime));
             assert_eq!(single_ordinal(&item), (1 << 40) - 2);
         }
-        assert_eq!(pair_end(&pair(&key(5, None), 0, 0)), None);
+        assert_eq!(pair_end(&pair(Code::default(), &key(5, None), false, 0, 0)), None);
     }
 
     #[test]
     fn better_scores_come_first_then_earlier_reads() {
-        let of = |score, ordinal| pair(&key(3, None), score, ordinal);
+        let (code, barcode) = (Code::default(), Code { barcode: 1, ..Code::default() });
+        let of = |score, ordinal| pair(code, &key(3, None), false, score, ordinal);
+        let failed = pair(code, &key(3, None), true, 99, 0);
+        assert!(of(-5, 9) < failed && same_set(&of(9, 5), &failed));
+        assert!(!same_set(&of(1, 1), &pair(barcode, &key(3, None), false, 1, 1)));
         assert!(of(9, 5) < of(8, 1) && of(8, 1) < of(8, 2) && of(-1, 0) > of(0, 9));
         assert!(are_tied(&of(8, 1), &of(8, 2)) && !are_tied(&of(9, 1), &of(8, 1)));
-        assert!(same_set(&of(1, 1), &of(2, 2)) && !same_set(&of(1, 1), &pair(&key(4, None), 1, 1)));
+        assert!(
+            same_set(&of(1, 1), &of(2, 2))
+                && !same_set(&of(1, 1), &pair(code, &key(4, None), false, 1, 1))
+        );
         let five_prime = End { ref_id: 3, coordinate: 10, reverse: false };
-        let single = |pos, ordinal| single(&five_prime, 50, pos, ordinal);
+        let single = |pos, ordinal| single(code, &five_prime, 50, pos, ordinal);
         assert!(single(8, 2) < single(9, 1) && single(9, 1) < single(9, 2));
     }
 }

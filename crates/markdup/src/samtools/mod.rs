@@ -27,6 +27,8 @@ pub use report::{ReadCounts, SamtoolsReport};
 pub use store::SamtoolsItems;
 pub use undecided::{TiedRead, Undecided};
 
+use readmill_record::tag::Tag;
+
 /// The most words of 64 bits that a record adds: the key of a pair, its 5′ end, and the entry of its name.
 pub const MOST_WORDS: usize = 4 + 2 + 3;
 
@@ -41,6 +43,12 @@ pub struct SamtoolsRules {
     /// Whether secondary, supplementary and unmapped records get the mark of the duplicate of their name, if that has SA or
     /// XA or an unmapped mate.
     pub other_records: bool,
+    /// Whether reads that failed quality control take part; they lose against those that passed.
+    pub failed_reads: bool,
+    /// Whether only reads of one read group are compared.
+    pub by_read_group: bool,
+    /// The field of a barcode: only reads of one barcode are compared.
+    pub barcode: Option<Tag>,
 }
 
 /// Which ends of a pair are compared.

@@ -3,7 +3,7 @@
 use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 
-use super::key::{End, Span, pair_key};
+use super::key::{Code, End, Span, barcode_hash, pair_key};
 use super::report::ReadCounts;
 use super::{PairEnds, SamtoolsRules, item, undecided};
 use crate::score;
@@ -31,7 +31,14 @@ impl SamtoolsPart {
     }
 
     /// Collects the keys of a batch.
-    pub fn collect(&mut self, rules: &SamtoolsRules, batch: &Batch) -> Result<()> {
+    ///
+    /// `read_group` gives the number of a record's read group, from 1, and 0 if the header lacks it.
+    pub fn collect(
+        &mut self,
+        rules: &SamtoolsRules,
+        batch: &Batch,
+        mut read_group: impl FnMut(RecordRef<'_>) -> u16,
+    ) -> Result<()> {
         for (stamp, record) in batch.records() {
             self.reads.all += 1;
             let flags = record.flags();
@@ -39,22 +46,33 @@ impl SamtoolsPart {
             if rules.other_records {
                 self.note_name(record, stamp, is_other);
             }
-            if !is_other && !flags.is_qc_fail() {
-                let collected = self.collect_read(rules.ends, record, stamp);
+            if !is_other && (rules.failed_reads || !flags.is_qc_fail()) {
+                let read_group = if rules.by_read_group { read_group(record) } else { 0 };
+                let barcode = rules.barcode.and_then(|tag| record.field(tag));
+                let barcode = barcode.filter(|field| matches!(field.kind, b'Z' | b'H'));
+                let barcode = barcode.map_or(0, |field| barcode_hash(field.value));
+                let code = Code { read_group, barcode };
+                let collected = self.collect_read(rules.ends, code, record, stamp);
                 collected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
             }
         }
         Ok(())
     }
 
-    fn collect_read(&mut self, compared: PairEnds, record: RecordRef<'_>, stamp: Stamp) -> Result<()> {
+    fn collect_read(
+        &mut self,
+        compared: PairEnds,
+        code: Code,
+        record: RecordRef<'_>,
+        stamp: Stamp,
+    ) -> Result<()> {
         let (own, reverse, ordinal) =
             (Span::of_read(record), record.flags().is_reverse(), stamp.ordinal());
         let end = End { ref_id: record.ref_id(), coordinate: own.five_prime(reverse), reverse };
         let score = score::sum_of_all_qualities(record.qual()) as i64;
         if !has_mate(record) {
             self.reads.single += 1;
-            let single = item::single(&end, score, record.pos(), ordinal);
+            let single = item::single(code, &end, score, record.pos(), ordinal);
             self.singles.extend(single);
             return Ok(());
         }
@@ -63,9 +81,10 @@ impl SamtoolsPart {
         let key = pair_key(compared, record, own, Span::of_text(record.next_pos(), cigar.value));
         // (samtools holds what the mate scores in 32 bits.)
         let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
-        self.pairs.extend(item::pair(&key, score + of_mate, ordinal));
+        let failed = record.flags().is_qc_fail();
+        self.pairs.extend(item::pair(code, &key, failed, score + of_mate, ordinal));
         if key.five_prime.is_none() {
-            self.paired_ends.extend(item::end(&end));
+            self.paired_ends.extend(item::end(code, &end));
         }
         Ok(())
     }

@@ -112,16 +112,16 @@ const MARKDUP_OPTIONS: &[Opt] = &[
     Opt::built("-c", Takes::Nothing, "--clear-marks; with --as-picard nothing: 0x400 is always decided anew"),
     Opt::built("-m --mode", Takes::Value, "t: --ends template, s: --ends sequence"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
-    Opt::refused("--include-fails", Takes::Nothing, "compares reads that failed quality control, too", "Picard's rules do: --as-picard"),
+    Opt::built("--include-fails", Takes::Nothing, "--include-fails; with --as-picard nothing: Picard's rules include them"),
     Opt::harmless("--no-multi-dup", Takes::Nothing, "it changes dt and do alone, which are not written"),
     Opt::refused("--read-coords", Takes::Value, "reads places from names", "readmill markdup --read-names REGEX, by Picard's rules"),
     Opt::refused("--coords-order", Takes::Value, "says what --read-coords finds", "readmill markdup --read-names REGEX, by Picard's rules"),
-    Opt::built("--barcode-tag", Takes::Value, "--barcode-tag with --as-picard; refused without it"),
+    Opt::native("--barcode-tag", Takes::Value, "--barcode-tag"),
     Opt::refused("--barcode-name", Takes::Nothing, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
     Opt::refused("--barcode-rgx", Takes::Value, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
     Opt::refused("--move-umi-to-tag", Takes::Nothing, "moves UMIs to RX", "readmill align --umi-from-name does, before"),
     Opt::refused("--umi-separator", Takes::Value, "says where the UMI of a name begins", "readmill markdup --umi name:SEPARATOR, by Picard's rules"),
-    Opt::refused("--use-read-groups", Takes::Nothing, "compares reads of one read group alone", "Picard's rules compare reads of one library: --as-picard"),
+    Opt::built("--use-read-groups", Takes::Nothing, "--use-read-groups; refused with --as-picard, and with -s, -f and --json"),
     Opt::refused("-t", Takes::Nothing, "writes do, the name of the read that stays", "readmill markdup --tag-duplicate-set-members writes DI and DS, by Picard's rules"),
     Opt::refused("--duplicate-count", Takes::Nothing, "writes dc, the number of duplicates", "readmill markdup --tag-duplicate-set-members writes DI and DS, by Picard's rules"),
 ];
@@ -135,13 +135,6 @@ fn markdup(given: &Given) -> Result<Line> {
     line.add(given.native_words());
     let mode = if given.has("-S") { "template" } else { "coordinate" };
     line.flag("--duplicate-mode", Some(mode));
-    match (by_picard, given.value("--barcode-tag")) {
-        (false, Some(_)) => {
-            let what = "--barcode-tag is compared by Picard's rules alone, which --as-picard chooses";
-            return Err(given.refuse(what));
-        }
-        (_, tag) => line.flag("--barcode-tag", tag),
-    };
     match given.value("-m") {
         None | Some("t") => {}
         Some("s") if by_picard => {
@@ -153,8 +146,13 @@ fn markdup(given: &Given) -> Result<Line> {
         }
         Some(_) => return Err(given.refuse("-m is t or s")),
     }
-    if given.has("-c") && !by_picard {
-        line.add(["--clear-marks"]);
+    for (option, word) in [("-c", "--clear-marks"), ("--include-fails", "--include-fails")] {
+        if given.has(option) && !by_picard {
+            line.add([word]);
+        }
+    }
+    if given.has("--use-read-groups") {
+        line.add(["--use-read-groups"]); // with --as-picard, the native line refuses it
     }
     if given.has("-s") || given.has("-f") || given.has("--json") {
         let metrics = if given.has("--json") { "--metrics-json" } else { "--metrics" };
