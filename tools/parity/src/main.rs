@@ -28,6 +28,7 @@ mod random_cases;
 mod regenerate;
 mod reports;
 mod samples;
+mod samtools_duplicates;
 mod several_inputs;
 mod sort;
 mod umi;
@@ -227,6 +228,7 @@ fn small(
     }
     if args.has(ParityPart::Metrics) {
         duplicates::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;
+        samtools_duplicates::compare(&dir("by-samtools")?, number(4, 200), ledger);
     }
     if args.has(ParityPart::Umi) && args.quick {
         ledger.left_out("umi: beside umi_tools and fgumi", FULL_RUN);
