@@ -164,6 +164,10 @@ pub fn check(plan: &Plan) -> Result<()> {
     let is_named = !by_samtools && paths(plan).iter().any(|(what, _)| metrics.contains(what))
         || plan.tallies.qc.is_some()
         || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
+    if plan.tallies.sample.is_some() && !is_named && by_samtools {
+        let what = "--sample names the sample in metrics, and the report of samtools has no name of it";
+        return Err(Error::usage(what).hint("leave --sample out"));
+    }
     if plan.tallies.sample.is_some() && !is_named {
         let what = "--sample names the sample in metrics, and none are written";
         return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
