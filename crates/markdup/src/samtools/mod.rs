@@ -6,7 +6,7 @@
 //! | step | file |
 //! |---|---|
 //! | what is compared of a read | [`key`] |
-//! | keys packed to sort as numbers | [`item`] |
+//! | keys packed to sort as numbers | `item` |
 //! | the keys of a batch of reads | [`part`] |
 //! | keys, in memory and on disk | [`store`] |
 //! | which reads are duplicates | [`marks`] |
