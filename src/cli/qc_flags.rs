@@ -38,7 +38,7 @@ pub struct SamePassQc {
     /// Write Picard's quality metrics of the output, in files that are named PREFIX.alignment_summary_metrics and so on
     #[arg(long, value_name = "PREFIX")]
     qc: Option<PathBuf>,
-    /// Programs of Picard whose metrics are written, or all [default: those of CollectMultipleMetrics]
+    /// Programs of Picard whose metrics are written, or all that need no more files [default: those of CollectMultipleMetrics]
     #[arg(
         long,
         value_name = "LIST",
@@ -59,9 +59,9 @@ impl SamePassQc {
     }
 
     /// The metrics that are asked for.
-    pub fn request(&self) -> Result<Option<QcRequest>> {
+    pub fn request(&self, has_reference: bool) -> Result<Option<QcRequest>> {
         match &self.qc {
-            Some(prefix) => self.options.request(prefix, &self.qc_metrics).map(Some),
+            Some(prefix) => self.options.request(prefix, &self.qc_metrics, has_reference).map(Some),
             None if self.options != QcOptions::default() => {
                 let what = "there are options of quality metrics, and none are written";
                 Err(Error::usage(what).hint("add --qc PREFIX, or leave the options out"))
@@ -75,7 +75,7 @@ impl SamePassQc {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
-    /// Levels of alignments and insert sizes [default: ALL_READS]
+    /// Levels of alignments, insert sizes and GC bias [default: ALL_READS]
     #[arg(
         long,
         alias = "METRIC_ACCUMULATION_LEVEL",
@@ -128,11 +128,27 @@ pub struct QcOptions {
     /// Take the quality yield from QUAL even where there is OQ
     #[arg(long)]
     ignore_original_qualities: bool,
+    /// Bases of the windows of which G and C are counted, up to 10000 [default: 100]
+    #[arg(
+        long,
+        alias = "SCAN_WINDOW_SIZE",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(Options::MOST_SCAN_WINDOW))
+    )]
+    scan_window_size: Option<u32>,
+    /// Rows of GC bias without duplicates, beside those of all reads
+    #[arg(long, alias = "ALSO_IGNORE_DUPLICATES")]
+    also_ignore_duplicates: bool,
 }
 
 impl QcOptions {
     /// The metrics of these programs, in files whose names begin with `prefix`.
-    pub fn request(&self, prefix: &Path, programs: &[Option<Program>]) -> Result<QcRequest> {
+    pub fn request(
+        &self,
+        prefix: &Path,
+        programs: &[Option<Program>],
+        has_reference: bool,
+    ) -> Result<QcRequest> {
         if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
             return Err(Error::usage(
                 "quality metrics are several files, and need the beginning of their names",
@@ -142,7 +158,7 @@ impl QcOptions {
         let default = Options::default();
         let one_or = |given: Option<i32>, default: i32| given.unwrap_or(default);
         let options = Options {
-            programs: chosen(programs),
+            programs: chosen(programs, has_reference),
             metric_accumulation_level: or(
                 &self.metric_accumulation_level,
                 default.metric_accumulation_level,
@@ -162,14 +178,19 @@ impl QcOptions {
             pf_reads_only: self.pf_reads_only,
             include_no_calls: self.include_no_calls,
             use_original_qualities: !self.ignore_original_qualities,
+            scan_window_size: self.scan_window_size.unwrap_or(default.scan_window_size),
+            also_ignore_duplicates: self.also_ignore_duplicates,
         };
         Ok(QcRequest::new(prefix, options))
     }
 }
 
-/// The programs that are asked for, each once.
-fn chosen(programs: &[Option<Program>]) -> Vec<Program> {
-    let is_chosen = |program: &Program| programs.iter().any(|it| it.is_none_or(|it| it == *program));
+/// The programs that are asked for, each once. `all` are those that need no file which is not given.
+fn chosen(programs: &[Option<Program>], has_reference: bool) -> Vec<Program> {
+    let is_chosen = |program: &Program| {
+        let can_be = has_reference || !program.needs_reference();
+        programs.iter().any(|it| it.map_or(can_be, |it| it == *program))
+    };
     if programs.is_empty() {
         Program::DEFAULT.to_vec()
     } else {

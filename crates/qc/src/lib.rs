@@ -10,9 +10,10 @@
 //! | CollectInsertSizeMetrics | `insert_size` |
 //! | MeanQualityByCycle, CollectBaseDistributionByCycle | `cycles` |
 //! | QualityScoreDistribution, CollectQualityYieldMetrics | `qualities`, `quality_yield` |
+//! | CollectGcBiasMetrics | [`gc_bias`] |
 //! | numbers by key, and the memory of all counts | `counts`, `room` |
 //!
-//! Secondary and supplementary records are not counted anywhere, as in Picard. Counts are integers; means and shares are
+//! Secondary and supplementary records are counted by CollectGcBiasMetrics alone, as in Picard. Counts are integers; means and shares are
 //! computed once, of their sums.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -21,6 +22,7 @@ mod adapters;
 mod alignment;
 mod counts;
 mod cycles;
+pub mod gc_bias;
 mod insert_size;
 pub mod levels;
 pub mod options;

@@ -19,22 +19,25 @@ pub enum Program {
     QualityScoreDistribution,
     /// Reads and bases of good quality.
     CollectQualityYieldMetrics,
+    /// Reads by the share of G and C where they start.
+    CollectGcBiasMetrics,
 }
 
 use Program::{
-    CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectInsertSizeMetrics,
-    CollectQualityYieldMetrics, MeanQualityByCycle, QualityScoreDistribution,
+    CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectGcBiasMetrics,
+    CollectInsertSizeMetrics, CollectQualityYieldMetrics, MeanQualityByCycle, QualityScoreDistribution,
 };
 
 impl Program {
     /// All programs.
-    pub const ALL: [Program; 6] = [
+    pub const ALL: [Program; 7] = [
         CollectAlignmentSummaryMetrics,
         CollectBaseDistributionByCycle,
         CollectInsertSizeMetrics,
         MeanQualityByCycle,
         QualityScoreDistribution,
         CollectQualityYieldMetrics,
+        CollectGcBiasMetrics,
     ];
 
     /// Those that CollectMultipleMetrics runs if it is not told otherwise.
@@ -49,19 +52,26 @@ impl Program {
             MeanQualityByCycle => "MeanQualityByCycle",
             QualityScoreDistribution => "QualityScoreDistribution",
             CollectQualityYieldMetrics => "CollectQualityYieldMetrics",
+            CollectGcBiasMetrics => "CollectGcBiasMetrics",
         }
     }
 
-    /// What CollectMultipleMetrics appends to the name of its output.
-    pub fn ending(self) -> &'static str {
+    /// What CollectMultipleMetrics appends to the name of its output, for each file of the program.
+    pub fn endings(self) -> &'static [&'static str] {
         match self {
-            CollectAlignmentSummaryMetrics => ".alignment_summary_metrics",
-            CollectBaseDistributionByCycle => ".base_distribution_by_cycle_metrics",
-            CollectInsertSizeMetrics => ".insert_size_metrics",
-            MeanQualityByCycle => ".quality_by_cycle_metrics",
-            QualityScoreDistribution => ".quality_distribution_metrics",
-            CollectQualityYieldMetrics => ".quality_yield_metrics",
+            CollectAlignmentSummaryMetrics => &[".alignment_summary_metrics"],
+            CollectBaseDistributionByCycle => &[".base_distribution_by_cycle_metrics"],
+            CollectInsertSizeMetrics => &[".insert_size_metrics"],
+            MeanQualityByCycle => &[".quality_by_cycle_metrics"],
+            QualityScoreDistribution => &[".quality_distribution_metrics"],
+            CollectQualityYieldMetrics => &[".quality_yield_metrics"],
+            CollectGcBiasMetrics => &[".gc_bias.detail_metrics", ".gc_bias.summary_metrics"],
         }
+    }
+
+    /// Whether it counts nothing without a reference.
+    pub fn needs_reference(self) -> bool {
+        self == CollectGcBiasMetrics
     }
 }
 
@@ -70,7 +80,7 @@ impl Program {
 pub struct Options {
     /// The programs.
     pub programs: Vec<Program>,
-    /// The levels at which alignments and insert sizes are summed up.
+    /// The levels at which alignments, insert sizes and GC bias are summed up.
     pub metric_accumulation_level: Vec<Level>,
     /// Sequences of which reads may be adapters.
     pub adapter_sequence: Vec<String>,
@@ -96,6 +106,10 @@ pub struct Options {
     pub include_no_calls: bool,
     /// Whether the quality yield goes by OQ, where there is one.
     pub use_original_qualities: bool,
+    /// Bases of the windows of which G and C are counted.
+    pub scan_window_size: u32,
+    /// Whether GC bias has rows without duplicates, too.
+    pub also_ignore_duplicates: bool,
 }
 
 impl Default for Options {
@@ -115,11 +129,21 @@ impl Default for Options {
             pf_reads_only: false,
             include_no_calls: false,
             use_original_qualities: true,
+            scan_window_size: 100,
+            also_ignore_duplicates: false,
         }
     }
 }
 
 impl Options {
+    /// The most bases of a window of which G and C are counted.
+    pub const MOST_SCAN_WINDOW: u32 = 10_000;
+
+    /// The files of these programs, by what their names end in.
+    pub fn endings(&self) -> impl Iterator<Item = &'static str> {
+        self.programs.iter().flat_map(|program| program.endings()).copied()
+    }
+
     /// Whether the program is wanted.
     pub fn has(&self, program: Program) -> bool {
         self.programs.contains(&program)

@@ -5,7 +5,7 @@ use readmill_record::Result;
 use super::{Context, EndAlignments, HIGH_QUALITY, Of};
 use crate::counts::{count_bytes, count_pairs};
 use crate::read::{N, Read};
-use crate::reference::ReferencePages;
+use crate::reference::{ReferenceContigs, ReferencePages};
 
 /// Bases that are compared at once: no more than a page of the reference.
 const AT_ONCE: usize = 1 << 12;
@@ -21,14 +21,63 @@ struct Block {
     length: usize,
 }
 
+/// Gives the aligned blocks of a read to `see`, as far as there are bases of the read, and of a contig of this length; returns
+/// the number of insertions and deletions.
+fn for_each_block(
+    read: &Read<'_>,
+    contig: Option<u32>,
+    mut see: impl FnMut(Block) -> Result<()>,
+) -> Result<u64> {
+    let (mut at, mut base, mut indels) = (i64::from(read.record.pos()), 0_usize, 0);
+    for (op, n) in read.record.cigar().ops() {
+        let n = n as usize;
+        match op {
+            0 | 7 | 8 => {
+                let left = read.bases.len().saturating_sub(base);
+                if let Ok(at) = u32::try_from(at) {
+                    let on_contig =
+                        contig.map_or(usize::MAX, |length| length.saturating_sub(at) as usize);
+                    see(Block { base, at, length: n.min(left).min(on_contig) })?;
+                }
+                (at, base) = (at + n as i64, base + n);
+            }
+            1 => (base, indels) = (base + n, indels + 1),
+            2 => (at, indels) = (at + n as i64, indels + 1),
+            3 => at += n as i64,
+            4 => base += n,
+            _ => {}
+        }
+    }
+    Ok(indels)
+}
+
+/// Returns how many bases of a mapped read differ from the reference.
+pub(crate) fn mismatches(
+    read: &Read<'_>,
+    reference: &ReferenceContigs,
+    pages: &mut ReferencePages,
+) -> Result<u64> {
+    let Some((contig, length)) = reference.place(read.record.ref_id())? else { return Ok(0) };
+    let mut mismatches = 0;
+    for_each_block(read, Some(length), |block| {
+        let bases = &read.bases[block.base.min(read.bases.len())..][..block.length];
+        for (at, bases) in (block.at..).step_by(AT_ONCE).zip(bases.chunks(AT_ONCE)) {
+            let codes = pages.of(reference).codes(contig, at, at + bases.len() as u32)?;
+            mismatches += count_pairs(bases, codes, |base, code| base != code);
+        }
+        Ok(())
+    })?;
+    Ok(mismatches)
+}
+
 impl EndAlignments {
-    /// Counts the bases of an aligned read that passes quality controls.
+    /// Counts the bases of an aligned read that passes quality controls; returns its mismatches.
     pub(super) fn add_bases(
         &mut self,
         read: &Read<'_>,
         context: &Context<'_>,
         pages: &mut ReferencePages,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let record = read.record;
         let contig = match context.reference {
             Some(reference) => reference.place(record.ref_id())?,
@@ -36,34 +85,19 @@ impl EndAlignments {
         };
         let is_sure = record.mapq() >= HIGH_QUALITY;
         self.count(Of::HighQualityReads, u64::from(is_sure));
-        let (mut at, mut base) = (i64::from(record.pos()), 0_usize);
-        let (mut mismatches, mut indels) = (0, 0);
-        for (op, n) in record.cigar().ops() {
-            let n = n as usize;
-            match op {
-                0 | 7 | 8 => {
-                    let left = read.bases.len().saturating_sub(base);
-                    if let Ok(at) = u32::try_from(at) {
-                        let on_contig =
-                            contig.map_or(usize::MAX, |(_, length)| length.saturating_sub(at) as usize);
-                        let block = Block { base, at, length: n.min(left).min(on_contig) };
-                        let contig = contig.map(|(number, _)| number);
-                        mismatches += self.add_block(read, &block, contig, context, pages)?;
-                    }
-                    (at, base) = (at + n as i64, base + n);
-                }
-                1 => (base, indels) = (base + n, indels + 1),
-                2 => (at, indels) = (at + n as i64, indels + 1),
-                3 => at += n as i64,
-                4 => base += n,
-                _ => {}
-            }
-        }
+        let mut mismatches = 0;
+        let number = contig.map(|(number, _)| number);
+        let length = contig.map(|(_, length)| length);
+        let indels = for_each_block(read, length, |block| {
+            mismatches += self.add_block(read, &block, number, context, pages)?;
+            Ok(())
+        })?;
         self.count(Of::Indels, indels);
         self.count(Of::Mismatches, mismatches);
         let sure_mismatches = if is_sure { mismatches } else { 0 };
         self.count(Of::HighQualityMismatches, sure_mismatches);
-        self.mismatches.add(sure_mismatches as u32, context.room)
+        self.mismatches.add(sure_mismatches as u32, context.room)?;
+        Ok(mismatches)
     }
 
     /// Counts the bases of a block; returns those that are not equal to the reference.
