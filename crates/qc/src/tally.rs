@@ -21,6 +21,8 @@ use crate::room::Room;
 /// Counts the metrics of Picard.
 pub struct QcTally {
     options: Options,
+    /// A bit for each program that is wanted.
+    wanted: u32,
     levels: Levels,
     adapters: Adapters,
     reference: Option<ReferenceContigs>,
@@ -60,6 +62,7 @@ impl QcTally {
         Ok(QcTally {
             levels: Levels::new(header, &options.metric_accumulation_level),
             adapters: Adapters::new(&options.adapter_sequence),
+            wanted: options.programs.iter().fold(0, |all, &program| all | 1 << program as u32),
             options,
             reference,
             room: Room::of(room),
@@ -79,6 +82,16 @@ pub struct QcPartial {
     quality_yield: QualityYield,
     #[serde(skip)]
     scratch: Scratch,
+}
+
+impl QcPartial {
+    /// Completes the sums of the reads so far: all that is not skipped above.
+    fn flush(&mut self) {
+        self.bases_by_cycle.flush();
+        self.quals_by_cycle.flush();
+        self.original_by_cycle.flush();
+        self.qualities.flush();
+    }
 }
 
 /// The counts of one group of reads.
@@ -125,7 +138,7 @@ impl Tally for QcTally {
         if partial.groups.len() < self.levels.groups {
             self.room.lengthen(&mut partial.groups, self.levels.groups, self.levels.groups)?;
         }
-        let has_gc = self.options.has(Program::CollectGcBiasMetrics);
+        let has_gc = self.wants(Program::CollectGcBiasMetrics);
         let mut codes = std::mem::take(&mut partial.scratch.codes);
         for (_, record) in batch.records() {
             let is_primary = record.flags().is_primary();
@@ -133,6 +146,7 @@ impl Tally for QcTally {
                 self.count(partial, &Read::new(record, &mut codes), is_primary)?;
             }
         }
+        partial.flush();
         codes.shrink_to(1 << 16);
         partial.scratch.codes = codes;
         Ok(())
@@ -162,10 +176,14 @@ impl Tally for QcTally {
 }
 
 impl QcTally {
+    #[inline]
+    fn wants(&self, program: Program) -> bool {
+        self.wanted & 1 << program as u32 != 0
+    }
+
     /// The scan of the reference that the texts need, if they need one.
     pub fn gc_scan(&self) -> Option<GcScan> {
-        let reference =
-            self.reference.as_ref().filter(|_| self.options.has(Program::CollectGcBiasMetrics));
+        let reference = self.reference.as_ref().filter(|_| self.wants(Program::CollectGcBiasMetrics));
         reference.map(|it| GcScan::new(it.file().clone(), self.options.scan_window_size))
     }
 
@@ -176,21 +194,21 @@ impl QcTally {
         let group = partial.scratch.group(&self.levels, read.fields.read_group);
         let (counts, pages) = (&mut partial.groups[group], &mut partial.scratch.pages);
         let mut mismatches = None;
-        if is_primary && options.has(Program::CollectAlignmentSummaryMetrics) {
+        if is_primary && self.wants(Program::CollectAlignmentSummaryMetrics) {
             let context = Context { options, adapters: &self.adapters, reference, room };
             mismatches = counts.alignments.add(read, &context, pages)?;
         }
-        if let Some(reference) = reference.filter(|_| options.has(Program::CollectGcBiasMetrics)) {
+        if let Some(reference) = reference.filter(|_| self.wants(Program::CollectGcBiasMetrics)) {
             let context = GcContext { reference, window: options.scan_window_size, room };
             counts.gc_bias.add(read, mismatches, &context, pages)?;
         }
         if !is_primary {
             return Ok(());
         }
-        if options.has(Program::CollectInsertSizeMetrics) {
+        if self.wants(Program::CollectInsertSizeMetrics) {
             counts.insert_sizes.add(read, options, room)?;
         }
-        if options.has(Program::CollectQualityYieldMetrics) {
+        if self.wants(Program::CollectQualityYieldMetrics) {
             partial.quality_yield.add(read, options);
         }
         let is_left_out = options.pf_reads_only && read.flags.is_qc_fail()
@@ -198,17 +216,17 @@ impl QcTally {
         if is_left_out {
             return Ok(());
         }
-        if options.has(Program::CollectBaseDistributionByCycle) {
+        if self.wants(Program::CollectBaseDistributionByCycle) {
             partial.bases_by_cycle.add(read, room)?;
         }
-        if options.has(Program::MeanQualityByCycle) {
+        if self.wants(Program::MeanQualityByCycle) {
             partial.quals_by_cycle.add(read, read.quals, 0, room)?;
             if let Some(original) = read.fields.original_quals {
                 partial.original_by_cycle.add(read, original, 33, room)?;
             }
         }
-        if options.has(Program::QualityScoreDistribution) {
-            partial.qualities.add(read, options.include_no_calls);
+        if self.wants(Program::QualityScoreDistribution) {
+            partial.qualities.add(read, options.include_no_calls, room)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::reference::{ReferenceContigs, ReferencePages};
 const AT_ONCE: usize = 1 << 12;
 
 /// Bases that are looked at one by one if any of them differs.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 /// An aligned block: bases of the read beside bases of the reference.
 struct Block {
@@ -128,17 +128,39 @@ impl EndAlignments {
                 }
                 _ => bases,
             };
-            let pieces = bases.chunks(LANES).zip(codes.chunks(LANES)).zip((first..).step_by(LANES));
-            for ((bases, codes), first) in pieces {
-                if count_pairs(bases, codes, |base, code| (base != code) | (base == N)) == 0 {
-                    continue;
+            let (base_lanes, bases) = bases.as_chunks::<LANES>();
+            let (code_lanes, codes) = codes.as_chunks::<LANES>();
+            for ((bases, codes), first) in
+                base_lanes.iter().zip(code_lanes).zip((first..).step_by(LANES))
+            {
+                let differs = bases
+                    .iter()
+                    .zip(codes)
+                    .fold(0, |all, (&base, &code)| all | (base ^ code) | u8::from(base == N));
+                if differs != 0 {
+                    all += self.add_differing(read, first, bases, codes, context)?;
                 }
-                for (i, (base, code)) in (first..).zip(bases.iter().zip(codes)) {
-                    all += u64::from(base != code);
-                    if base != code || *base == N {
-                        self.add_bad_cycle(read, i, context.room)?;
-                    }
-                }
+            }
+            let first = first + base_lanes.len() * LANES;
+            all += self.add_differing(read, first, bases, codes, context)?;
+        }
+        Ok(all)
+    }
+
+    /// Looks at each of a few bases, of which some may differ from the reference; returns how many do.
+    fn add_differing(
+        &mut self,
+        read: &Read<'_>,
+        first: usize,
+        bases: &[u8],
+        codes: &[u8],
+        context: &Context<'_>,
+    ) -> Result<u64> {
+        let mut all = 0;
+        for (i, (base, code)) in (first..).zip(bases.iter().zip(codes)) {
+            if base != code || *base == N {
+                all += u64::from(base != code);
+                self.add_bad_cycle(read, i, context.room)?;
             }
         }
         Ok(all)
