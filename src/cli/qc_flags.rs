@@ -113,7 +113,7 @@ pub struct QcOptions {
     /// It is the median and so many times the median absolute deviation [default: 10]
     #[arg(long, alias = "DEVIATIONS", value_name = "X", value_parser = parse_deviations)]
     deviations: Option<f64>,
-    /// Count insert sizes of duplicates, too
+    /// Count insert sizes and substitutions of duplicates, too
     #[arg(long, alias = "INCLUDE_DUPLICATES")]
     include_duplicates: bool,
     /// Qualities and bases by cycle of aligned reads only
@@ -125,7 +125,7 @@ pub struct QcOptions {
     /// Count N in the distribution of qualities, too
     #[arg(long, alias = "INCLUDE_NO_CALLS")]
     include_no_calls: bool,
-    /// Take the quality yield from QUAL even where there is OQ
+    /// Take quality yield and substitutions from QUAL even where there is OQ
     #[arg(long)]
     ignore_original_qualities: bool,
     /// Bases of the windows of which G and C are counted, up to 10000 [default: 100]
@@ -139,6 +139,27 @@ pub struct QcOptions {
     /// Rows of GC bias without duplicates, beside those of all reads
     #[arg(long, alias = "ALSO_IGNORE_DUPLICATES")]
     also_ignore_duplicates: bool,
+    /// Least quality of bases whose substitutions are counted [default: 20]
+    #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
+    minimum_quality_score: Option<u8>,
+    /// Least mapping quality of reads whose substitutions are counted [default: 30]
+    #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
+    minimum_mapping_quality: Option<u8>,
+    /// Least insert size of pairs whose substitutions are counted [default: 60]
+    #[arg(long, alias = "MINIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
+    minimum_insert_size: Option<u32>,
+    /// Largest insert size of such pairs, 0 for any [default: 600]
+    #[arg(long, alias = "MAXIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
+    maximum_insert_size: Option<u32>,
+    /// Count substitutions of reads without a mate, and of pairs of any insert size
+    #[arg(long, alias = "INCLUDE_UNPAIRED")]
+    include_unpaired: bool,
+    /// Count substitutions of reads that fail quality controls
+    #[arg(long, alias = "INCLUDE_NON_PF_READS")]
+    include_non_pf_reads: bool,
+    /// Mates are expected to be of the same strand, for substitutions
+    #[arg(long, alias = "TANDEM_READS")]
+    tandem_reads: bool,
 }
 
 impl QcOptions {
@@ -180,7 +201,20 @@ impl QcOptions {
             use_original_qualities: !self.ignore_original_qualities,
             scan_window_size: self.scan_window_size.unwrap_or(default.scan_window_size),
             also_ignore_duplicates: self.also_ignore_duplicates,
+            minimum_quality_score: self.minimum_quality_score.unwrap_or(default.minimum_quality_score),
+            minimum_mapping_quality: (self.minimum_mapping_quality)
+                .unwrap_or(default.minimum_mapping_quality),
+            minimum_insert_size: self.minimum_insert_size.unwrap_or(default.minimum_insert_size),
+            maximum_insert_size: self.maximum_insert_size.unwrap_or(default.maximum_insert_size),
+            include_unpaired: self.include_unpaired,
+            include_non_pf_reads: self.include_non_pf_reads,
+            tandem_reads: self.tandem_reads,
         };
+        let most = options.maximum_insert_size;
+        if most > 0 && most < options.minimum_insert_size {
+            return Err(Error::usage("the largest insert size is below the least one")
+                .hint("raise --maximum-insert-size, or lower --minimum-insert-size"));
+        }
         Ok(QcRequest::new(prefix, options))
     }
 }
@@ -201,6 +235,11 @@ fn chosen(programs: &[Option<Program>], has_reference: bool) -> Vec<Program> {
 /// What is given, or the default if nothing is.
 fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
     if given.is_empty() { default } else { given.to_vec() }
+}
+
+/// A parser of insert sizes.
+fn parse_size() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=i64::from(i32::MAX))
 }
 
 fn parse_adapter(text: &str) -> std::result::Result<String, String> {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::Adapters;
 use crate::alignment::{Alignments, Context};
+use crate::artifacts::{ArtifactContext, Artifacts, Libraries};
 use crate::cycles::{CycleBases, CycleQualities};
 use crate::gc_bias::{GcBias, GcContext, GcScan, GcWindows};
 use crate::insert_size::InsertSizes;
@@ -24,6 +25,7 @@ pub struct QcTally {
     /// A bit for each program that is wanted.
     wanted: u32,
     levels: Levels,
+    libraries: Libraries,
     adapters: Adapters,
     reference: Option<ReferenceContigs>,
     room: Room,
@@ -50,14 +52,17 @@ impl QcTally {
         memory: u64,
     ) -> Result<Self> {
         let has_gc = options.has(Program::CollectGcBiasMetrics);
-        let compares = options.has(Program::CollectAlignmentSummaryMetrics) || has_gc;
+        let has_artifacts = options.has(Program::CollectSequencingArtifactMetrics);
+        let compares = options.has(Program::CollectAlignmentSummaryMetrics) || has_gc || has_artifacts;
         let reference = reference.filter(|_| compares);
         let reference =
             reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
-        if has_gc && reference.is_none() {
-            return Err(Error::bug("GC bias is counted, and there is no reference"));
+        if (has_gc || has_artifacts) && reference.is_none() {
+            return Err(Error::bug("metrics are counted that need a reference, and there is none"));
         }
+        let libraries = if has_artifacts { Libraries::new(header) } else { Libraries::default() };
         let room = THREAD_BYTES * (threads + 1) + memory / PART;
+        let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
         let pages = reference.as_ref().map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
         Ok(QcTally {
             levels: Levels::new(header, &options.metric_accumulation_level),
@@ -66,7 +71,8 @@ impl QcTally {
             options,
             reference,
             room: Room::of(room),
-            bytes: room + pages + if has_gc { GcScan::THREAD_BYTES * threads } else { 0 },
+            bytes: room + pages + scan + libraries.bytes(),
+            libraries,
         })
     }
 }
@@ -80,6 +86,7 @@ pub struct QcPartial {
     original_by_cycle: CycleQualities,
     qualities: Qualities,
     quality_yield: QualityYield,
+    artifacts: Artifacts,
     #[serde(skip)]
     scratch: Scratch,
 }
@@ -138,11 +145,12 @@ impl Tally for QcTally {
         if partial.groups.len() < self.levels.groups {
             self.room.lengthen(&mut partial.groups, self.levels.groups, self.levels.groups)?;
         }
-        let has_gc = self.wants(Program::CollectGcBiasMetrics);
+        let counts_all = self.wants(Program::CollectGcBiasMetrics)
+            || self.wants(Program::CollectSequencingArtifactMetrics);
         let mut codes = std::mem::take(&mut partial.scratch.codes);
         for (_, record) in batch.records() {
             let is_primary = record.flags().is_primary();
-            if is_primary || has_gc {
+            if is_primary || counts_all {
                 self.count(partial, &Read::new(record, &mut codes), is_primary)?;
             }
         }
@@ -167,11 +175,13 @@ impl Tally for QcTally {
         into.original_by_cycle.merge(&from.original_by_cycle);
         into.qualities.merge(&from.qualities);
         into.quality_yield.merge(&from.quality_yield);
+        into.artifacts.merge(&from.artifacts);
     }
 
     fn finish(&self, mut total: QcPartial) -> Result<QcTotal> {
         total.groups.resize_with(self.levels.groups, GroupCounts::default);
-        Ok(QcTotal { counts: total, units: self.levels.units.clone(), options: self.options.clone() })
+        let (units, libraries) = (self.levels.units.clone(), self.libraries.clone());
+        Ok(QcTotal { counts: total, units, libraries, options: self.options.clone() })
     }
 }
 
@@ -201,6 +211,11 @@ impl QcTally {
         if let Some(reference) = reference.filter(|_| self.wants(Program::CollectGcBiasMetrics)) {
             let context = GcContext { reference, window: options.scan_window_size, room };
             counts.gc_bias.add(read, mismatches, &context, pages)?;
+        }
+        let wants_artifacts = self.wants(Program::CollectSequencingArtifactMetrics);
+        if let Some(reference) = reference.filter(|_| wants_artifacts) {
+            let context = ArtifactContext { options, libraries: &self.libraries, reference, room };
+            partial.artifacts.add(read, &context, pages)?;
         }
         if !is_primary {
             return Ok(());
@@ -236,6 +251,7 @@ impl QcTally {
 pub struct QcTotal {
     counts: QcPartial,
     units: Vec<Unit>,
+    libraries: Libraries,
     options: Options,
 }
 
@@ -285,6 +301,11 @@ impl QcTotal {
             (Program::CollectGcBiasMetrics, [details, summary]) => {
                 let units = self.units(|sum: &mut GcBias, group| sum.merge(&group.gc_bias));
                 GcBias::put([details, summary], &units, windows, options);
+            }
+            (Program::CollectSequencingArtifactMetrics, texts) => {
+                if let Ok(texts) = texts.try_into() {
+                    counts.artifacts.put(texts, &self.libraries, options);
+                }
             }
             (program, _) => unreachable!("{program:?} has another number of files"),
         }

@@ -127,12 +127,17 @@ fn parts_of_the_reads_sum_up_to_the_same_files() {
     assert_eq!(texts(&second, &windows), texts(&whole, &windows));
 }
 
+/// A reference of bases without a pattern, in a file of this name.
+fn reference(file: &str) -> Reference {
+    let bases: String = (0..1000).map(|i| char::from(b"ACGT"[(i * i / 7 + i / 3) % 4])).collect();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+    std::fs::write(&path, format!(">c1\n{bases}\n")).unwrap();
+    Reference::open(&path, &Ledger::unlimited()).unwrap()
+}
+
 #[test]
 fn gc_bias_counts_supplementary_records_and_the_windows_of_the_reference() {
-    let bases: String = (0..1000).map(|i| char::from(b"ACGT"[(i * i / 7 + i / 3) % 4])).collect();
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gc_bias.fa");
-    std::fs::write(&path, format!(">c1\n{bases}\n")).unwrap();
-    let reference = Reference::open(&path, &Ledger::unlimited()).unwrap();
+    let reference = reference("gc_bias.fa");
     let header = Header::parse(HEADER).unwrap();
     let options = Options {
         programs: vec![Program::CollectGcBiasMetrics],
@@ -161,4 +166,27 @@ fn gc_bias_counts_supplementary_records_and_the_windows_of_the_reference() {
         lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
     }
     assert_eq!(texts.len(), 2);
+}
+
+#[test]
+fn substitutions_are_counted_by_context_and_the_worst_contexts_are_named() {
+    let header = Header::parse(HEADER).unwrap();
+    let programs = vec![Program::CollectSequencingArtifactMetrics];
+    let options = Options { programs, ..Options::default() };
+    let reference = reference("artifacts.fa");
+    let tally = QcTally::new(options, &header, Some(reference), 1, 64 << 20).unwrap();
+    let tally = SharedTally::new(tally);
+    let of_the_library: Vec<&str> = READS.into_iter().filter(|line| line.ends_with("RG:Z:a")).collect();
+    observe(&tally, &header, &of_the_library);
+    let texts = texts(&tally, &GcWindows::default());
+    for (text, lines) in texts.iter().zip([
+        &["\ns\tl\tA\tC\tAAA\t1\t1\t0\t0\t0.5\t3\n", "\ns\tl\tA\tC\tCAG\t0\t0\t0\t1\t0\t100\n"][..],
+        &["\ns\tl\tA\tC\t8\tCAA\t0\tAAN\t5\tNAA\t2\tNA\n", "\tNCA\t100\tDeamination\n"],
+        &["\ns\tl\tA\tC\tCAG\t0\t0\t0\t1\t0\t1\t0\t100\n"],
+        &["\ns\tl\tC\tA\t100\tACA\t100\tACN\t100\tNCA\t100\tCref\n"],
+        &["\nA\tC\tA>C\t6\t6\t0.5\n", "\nC\tG\tC>G\t6\t4\t0.4\n"],
+    ]) {
+        lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
+    }
+    assert_eq!(texts.len(), 5);
 }

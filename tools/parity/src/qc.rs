@@ -12,7 +12,7 @@ use crate::random::SeededRandom;
 use crate::samples;
 
 /// The files of all programs, by their endings; the last ones are those of programs that need a reference.
-const ENDINGS: [&str; 8] = [
+const ENDINGS: [&str; 13] = [
     "alignment_summary_metrics",
     "base_distribution_by_cycle_metrics",
     "insert_size_metrics",
@@ -21,6 +21,11 @@ const ENDINGS: [&str; 8] = [
     "quality_yield_metrics",
     "gc_bias.detail_metrics",
     "gc_bias.summary_metrics",
+    "pre_adapter_detail_metrics",
+    "pre_adapter_summary_metrics",
+    "bait_bias_detail_metrics",
+    "bait_bias_summary_metrics",
+    "error_summary_metrics",
 ];
 
 /// How many of them need no reference.
@@ -38,7 +43,8 @@ const OPTIONS: [(&str, &str, &str); 4] = [
     (
         "--minimum-pct 0.01 --histogram-width 220 --include-duplicates --max-insert-size 200 \
          --expected-pair-orientations fr,rf --pf-reads-only --include-no-calls \
-         --also-ignore-duplicates",
+         --also-ignore-duplicates --minimum-quality-score 0 --minimum-mapping-quality 0 --tandem-reads \
+         --include-non-pf-reads --minimum-insert-size 0 --maximum-insert-size 0",
         "EXTRA_ARGUMENT=CollectInsertSizeMetrics::MINIMUM_PCT=0.01 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::HISTOGRAM_WIDTH=220 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::INCLUDE_DUPLICATES=true \
@@ -48,12 +54,19 @@ const OPTIONS: [(&str, &str, &str); 4] = [
          EXTRA_ARGUMENT=QualityScoreDistribution::PF_READS_ONLY=true \
          EXTRA_ARGUMENT=QualityScoreDistribution::INCLUDE_NO_CALLS=true \
          EXTRA_ARGUMENT=CollectBaseDistributionByCycle::PF_READS_ONLY=true",
-        "EXTRA_ARGUMENT=CollectGcBiasMetrics::ALSO_IGNORE_DUPLICATES=true",
+        "EXTRA_ARGUMENT=CollectGcBiasMetrics::ALSO_IGNORE_DUPLICATES=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MINIMUM_QUALITY_SCORE=0 \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MINIMUM_MAPPING_QUALITY=0 \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::TANDEM_READS=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::INCLUDE_NON_PF_READS=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::INCLUDE_DUPLICATES=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MINIMUM_INSERT_SIZE=0 \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MAXIMUM_INSERT_SIZE=0",
     ),
     (
         "--minimum-pct 0 --deviations 2 --min-histogram-width 20 --aligned-reads-only \
          --adapter-sequence ACGTACGTACGTACGTACGT --ignore-original-qualities \
-         --scan-window-size 33",
+         --scan-window-size 33 --include-unpaired",
         "EXTRA_ARGUMENT=CollectInsertSizeMetrics::MINIMUM_PCT=0 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::DEVIATIONS=2 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::MIN_HISTOGRAM_WIDTH=20 \
@@ -63,7 +76,9 @@ const OPTIONS: [(&str, &str, &str); 4] = [
          EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::ADAPTER_SEQUENCE=null \
          EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::ADAPTER_SEQUENCE=ACGTACGTACGTACGTACGT \
          EXTRA_ARGUMENT=CollectQualityYieldMetrics::USE_ORIGINAL_QUALITIES=false",
-        "EXTRA_ARGUMENT=CollectGcBiasMetrics::SCAN_WINDOW_SIZE=33",
+        "EXTRA_ARGUMENT=CollectGcBiasMetrics::SCAN_WINDOW_SIZE=33 \
+         INCLUDE_UNPAIRED=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::USE_OQ=false",
     ),
 ];
 
@@ -94,7 +109,11 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
             let theirs = match reference {
                 "" => theirs.to_owned(),
                 reference => {
-                    format!("PROGRAM=CollectGcBiasMetrics R={reference} {theirs} {with_reference}")
+                    format!(
+                        "PROGRAM=CollectGcBiasMetrics PROGRAM=CollectSequencingArtifactMetrics \
+                         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::REFERENCE_SEQUENCE={reference} \
+                         R={reference} {theirs} {with_reference}"
+                    )
                 }
             };
             ledger.check(&format!("{input}{beside}: all files {ours}"), || {

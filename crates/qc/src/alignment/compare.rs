@@ -14,16 +14,16 @@ const AT_ONCE: usize = 1 << 12;
 const LANES: usize = 16;
 
 /// An aligned block: bases of the read beside bases of the reference.
-struct Block {
+pub(crate) struct Block {
     /// Where it starts in the read, and on the contig.
-    base: usize,
-    at: u32,
-    length: usize,
+    pub base: usize,
+    pub at: u32,
+    pub length: usize,
 }
 
 /// Gives the aligned blocks of a read to `see`, as far as there are bases of the read, and of a contig of this length; returns
 /// the number of insertions and deletions.
-fn for_each_block(
+pub(crate) fn for_each_block(
     read: &Read<'_>,
     contig: Option<u32>,
     mut see: impl FnMut(Block) -> Result<()>,

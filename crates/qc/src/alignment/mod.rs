@@ -5,7 +5,7 @@
 mod compare;
 mod table;
 
-pub(crate) use compare::mismatches;
+pub(crate) use compare::{for_each_block, mismatches};
 use readmill_record::Result;
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
 use serde::{Deserialize, Serialize};
