@@ -359,6 +359,8 @@ impl OutputFlags {
         steps: Steps,
     ) -> Result<Plan> {
         let resources = self.resources.resources(self.path())?;
+        // Reads that are aligned come with the reference of the aligner.
+        let has_reference = resources.reference.is_some() || command == plan::Command::Align;
         Ok(Plan {
             command,
             inputs,
@@ -366,7 +368,7 @@ impl OutputFlags {
             aligning: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
-            tallies: self.beside.tallies()?,
+            tallies: self.beside.tallies(has_reference)?,
             resources,
         })
     }
@@ -521,8 +523,8 @@ impl FromArgMatches for TallyFlags {
 }
 
 impl SamePassFlags {
-    pub fn tallies(&self) -> Result<Tallies> {
-        let (files, qc) = (self.tallies.0.clone(), self.qc.request()?);
+    pub fn tallies(&self, has_reference: bool) -> Result<Tallies> {
+        let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
         Ok(Tallies { files, qc, verify: self.verify, ..Tallies::default() })
     }
 

@@ -38,7 +38,7 @@ pub struct SamePassQc {
     /// Write Picard's quality metrics of the output, in files that are named PREFIX.alignment_summary_metrics and so on
     #[arg(long, value_name = "PREFIX")]
     qc: Option<PathBuf>,
-    /// Programs of Picard whose metrics are written, or all [default: those of CollectMultipleMetrics]
+    /// Programs of Picard whose metrics are written, or all that need no more files [default: those of CollectMultipleMetrics]
     #[arg(
         long,
         value_name = "LIST",
@@ -59,9 +59,9 @@ impl SamePassQc {
     }
 
     /// The metrics that are asked for.
-    pub fn request(&self) -> Result<Option<QcRequest>> {
+    pub fn request(&self, has_reference: bool) -> Result<Option<QcRequest>> {
         match &self.qc {
-            Some(prefix) => self.options.request(prefix, &self.qc_metrics).map(Some),
+            Some(prefix) => self.options.request(prefix, &self.qc_metrics, has_reference).map(Some),
             None if self.options != QcOptions::default() => {
                 let what = "there are options of quality metrics, and none are written";
                 Err(Error::usage(what).hint("add --qc PREFIX, or leave the options out"))
@@ -75,7 +75,7 @@ impl SamePassQc {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
-    /// Levels of alignments and insert sizes [default: ALL_READS]
+    /// Levels of alignments, insert sizes and GC bias [default: ALL_READS]
     #[arg(
         long,
         alias = "METRIC_ACCUMULATION_LEVEL",
@@ -113,7 +113,7 @@ pub struct QcOptions {
     /// It is the median and so many times the median absolute deviation [default: 10]
     #[arg(long, alias = "DEVIATIONS", value_name = "X", value_parser = parse_deviations)]
     deviations: Option<f64>,
-    /// Count insert sizes of duplicates, too
+    /// Count insert sizes and substitutions of duplicates, too
     #[arg(long, alias = "INCLUDE_DUPLICATES")]
     include_duplicates: bool,
     /// Qualities and bases by cycle of aligned reads only
@@ -125,14 +125,51 @@ pub struct QcOptions {
     /// Count N in the distribution of qualities, too
     #[arg(long, alias = "INCLUDE_NO_CALLS")]
     include_no_calls: bool,
-    /// Take the quality yield from QUAL even where there is OQ
+    /// Take quality yield and substitutions from QUAL even where there is OQ
     #[arg(long)]
     ignore_original_qualities: bool,
+    /// Bases of the windows of which G and C are counted, up to 10000 [default: 100]
+    #[arg(
+        long,
+        alias = "SCAN_WINDOW_SIZE",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(Options::MOST_SCAN_WINDOW))
+    )]
+    scan_window_size: Option<u32>,
+    /// Rows of GC bias without duplicates, beside those of all reads
+    #[arg(long, alias = "ALSO_IGNORE_DUPLICATES")]
+    also_ignore_duplicates: bool,
+    /// Least quality of bases whose substitutions are counted [default: 20]
+    #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
+    minimum_quality_score: Option<u8>,
+    /// Least mapping quality of reads whose substitutions are counted [default: 30]
+    #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
+    minimum_mapping_quality: Option<u8>,
+    /// Least insert size of pairs whose substitutions are counted [default: 60]
+    #[arg(long, alias = "MINIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
+    minimum_insert_size: Option<u32>,
+    /// Largest insert size of such pairs, 0 for any [default: 600]
+    #[arg(long, alias = "MAXIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
+    maximum_insert_size: Option<u32>,
+    /// Count substitutions of reads without a mate, and of pairs of any insert size
+    #[arg(long, alias = "INCLUDE_UNPAIRED")]
+    include_unpaired: bool,
+    /// Count substitutions of reads that fail quality controls
+    #[arg(long, alias = "INCLUDE_NON_PF_READS")]
+    include_non_pf_reads: bool,
+    /// Mates are expected to be of the same strand, for substitutions
+    #[arg(long, alias = "TANDEM_READS")]
+    tandem_reads: bool,
 }
 
 impl QcOptions {
     /// The metrics of these programs, in files whose names begin with `prefix`.
-    pub fn request(&self, prefix: &Path, programs: &[Option<Program>]) -> Result<QcRequest> {
+    pub fn request(
+        &self,
+        prefix: &Path,
+        programs: &[Option<Program>],
+        has_reference: bool,
+    ) -> Result<QcRequest> {
         if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
             return Err(Error::usage(
                 "quality metrics are several files, and need the beginning of their names",
@@ -142,7 +179,7 @@ impl QcOptions {
         let default = Options::default();
         let one_or = |given: Option<i32>, default: i32| given.unwrap_or(default);
         let options = Options {
-            programs: chosen(programs),
+            programs: chosen(programs, has_reference),
             metric_accumulation_level: or(
                 &self.metric_accumulation_level,
                 default.metric_accumulation_level,
@@ -162,14 +199,32 @@ impl QcOptions {
             pf_reads_only: self.pf_reads_only,
             include_no_calls: self.include_no_calls,
             use_original_qualities: !self.ignore_original_qualities,
+            scan_window_size: self.scan_window_size.unwrap_or(default.scan_window_size),
+            also_ignore_duplicates: self.also_ignore_duplicates,
+            minimum_quality_score: self.minimum_quality_score.unwrap_or(default.minimum_quality_score),
+            minimum_mapping_quality: (self.minimum_mapping_quality)
+                .unwrap_or(default.minimum_mapping_quality),
+            minimum_insert_size: self.minimum_insert_size.unwrap_or(default.minimum_insert_size),
+            maximum_insert_size: self.maximum_insert_size.unwrap_or(default.maximum_insert_size),
+            include_unpaired: self.include_unpaired,
+            include_non_pf_reads: self.include_non_pf_reads,
+            tandem_reads: self.tandem_reads,
         };
+        let most = options.maximum_insert_size;
+        if most > 0 && most < options.minimum_insert_size {
+            return Err(Error::usage("the largest insert size is below the least one")
+                .hint("raise --maximum-insert-size, or lower --minimum-insert-size"));
+        }
         Ok(QcRequest::new(prefix, options))
     }
 }
 
-/// The programs that are asked for, each once.
-fn chosen(programs: &[Option<Program>]) -> Vec<Program> {
-    let is_chosen = |program: &Program| programs.iter().any(|it| it.is_none_or(|it| it == *program));
+/// The programs that are asked for, each once. `all` are those that need no file which is not given.
+fn chosen(programs: &[Option<Program>], has_reference: bool) -> Vec<Program> {
+    let is_chosen = |program: &Program| {
+        let can_be = has_reference || !program.needs_reference();
+        programs.iter().any(|it| it.map_or(can_be, |it| it == *program))
+    };
     if programs.is_empty() {
         Program::DEFAULT.to_vec()
     } else {
@@ -180,6 +235,11 @@ fn chosen(programs: &[Option<Program>]) -> Vec<Program> {
 /// What is given, or the default if nothing is.
 fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
     if given.is_empty() { default } else { given.to_vec() }
+}
+
+/// A parser of insert sizes.
+fn parse_size() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=i64::from(i32::MAX))
 }
 
 fn parse_adapter(text: &str) -> std::result::Result<String, String> {

@@ -145,7 +145,7 @@ pub struct QcArgs {
     /// Beginning of the names of the files
     #[arg(short, long, value_name = "PREFIX")]
     output: PathBuf,
-    /// Programs of Picard whose metrics are written, or all [default: those of CollectMultipleMetrics]
+    /// Programs of Picard whose metrics are written, or all that need no more files [default: those of CollectMultipleMetrics]
     #[arg(
         long,
         value_name = "LIST",
@@ -163,9 +163,10 @@ pub struct QcArgs {
 
 impl QcArgs {
     pub fn plan(&self) -> Result<Plan> {
-        let request = self.options.request(&self.output, &self.metrics)?;
-        let tallies = Tallies { qc: Some(request), ..Tallies::default() };
         let resources = self.resources.resources(&self.output)?;
+        let has_reference = resources.reference.is_some();
+        let request = self.options.request(&self.output, &self.metrics, has_reference)?;
+        let tallies = Tallies { qc: Some(request), ..Tallies::default() };
         Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
     }
 }

@@ -8,7 +8,6 @@ use readmill_filters::tally::{Report, RunNames};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries};
-use readmill_qc::Program;
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
 
@@ -29,8 +28,8 @@ pub enum ReportFile {
     After,
     /// The result of the tally of this name.
     Tally(&'static str),
-    /// The metrics of a program of Picard.
-    Qc(Program),
+    /// The quality metrics in the file whose name ends so.
+    Qc(&'static str),
 }
 
 /// The open report files; a name that cannot be written is reported before the run.
@@ -151,7 +150,7 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let tallies = plan.tallies.files.iter();
     let tallies = tallies.map(|(spec, path)| (ReportFile::Tally(spec.name), path.as_path()));
     let metrics = plan.tallies.qc.iter().flat_map(QcRequest::files);
-    let metrics = metrics.map(|(program, path)| (ReportFile::Qc(program), path));
+    let metrics = metrics.map(|(ending, path)| (ReportFile::Qc(ending), path));
     let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
     named.chain(tallies).chain(metrics).collect()
 }

@@ -386,11 +386,10 @@ impl Plan {
         self.check_dropped()?;
         self.check_parts()?;
         self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
+        let has_reference = self.resources.reference.is_some();
+        self.tallies.qc.as_ref().map_or(Ok(()), |qc| qc.check(has_reference))?;
         let filters = &self.steps.filters;
-        filters.check(PlanFacts {
-            has_reference: self.resources.reference.is_some(),
-            marks_duplicates: self.steps.duplicates.is_some(),
-        })?;
+        filters.check(PlanFacts { has_reference, marks_duplicates: self.steps.duplicates.is_some() })?;
         if let Some(recalibration) = &self.steps.recalibration {
             recalibration.check()?;
             let without = |aligning: &Aligning| aligning.lanes.iter().any(Lane::lacks_group);

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use readmill_filters::tally::TallySpec;
-use readmill_qc::{Options, Program};
+use readmill_qc::Options;
+use readmill_record::{Error, Result};
 
 /// Files to write about the reads of the output, and whether to verify that none was lost.
 #[derive(Clone, Debug, Default)]
@@ -37,12 +38,12 @@ pub struct QcRequest {
 impl QcRequest {
     /// A request for these metrics, in files whose names begin with `prefix`.
     pub fn new(prefix: &Path, options: Options) -> Self {
-        let file = |program: &Program| {
+        let file = |ending: &str| {
             let mut name = prefix.as_os_str().to_owned();
-            name.push(program.ending());
+            name.push(ending);
             PathBuf::from(name)
         };
-        let files = options.programs.iter().map(file).collect();
+        let files = options.endings().map(file).collect();
         QcRequest { prefix: prefix.to_path_buf(), options, files }
     }
 
@@ -51,8 +52,20 @@ impl QcRequest {
         &self.prefix
     }
 
-    /// Each program with its file.
-    pub fn files(&self) -> impl Iterator<Item = (Program, &Path)> {
-        self.options.programs.iter().copied().zip(self.files.iter().map(PathBuf::as_path))
+    /// The files, each after what its name ends in.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.options.endings().zip(self.files.iter().map(PathBuf::as_path))
+    }
+
+    /// Checks that there is a reference for each program that needs one.
+    pub(super) fn check(&self, has_reference: bool) -> Result<()> {
+        let mut programs = self.options.programs.iter();
+        match programs.find(|program| program.needs_reference() && !has_reference) {
+            None => Ok(()),
+            Some(program) => {
+                let what = format!("{} counts nothing without a reference", program.name());
+                Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"))
+            }
+        }
     }
 }

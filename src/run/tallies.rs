@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use readmill_engine::{Crew, map_ordered};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
+use readmill_qc::gc_bias::{GcScan, GcWindows};
 use readmill_qc::{QcTally, QcTotal};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
@@ -154,11 +156,29 @@ fn quality(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<RunRe
     let Some(request) = &plan.tallies.qc else { return Ok(None) };
     let Resources { reference, memory: all, .. } = &plan.resources;
     let reference = reference.as_ref().map(|fasta| fasta.open(&memory.ledger)).transpose()?;
-    let threads = memory.crew.threads as u64;
-    let tally = QcTally::new(request.options.clone(), header, reference, threads, *all)?;
-    let texts = |total: QcTotal, names: &RunNames<'_>| total.texts(names.in_place_of, names.started);
-    let files = request.files().map(|(program, _)| ReportFile::Qc(program)).collect();
+    let crew = memory.crew;
+    let tally = QcTally::new(request.options.clone(), header, reference, crew.threads as u64, *all)?;
+    let scan = tally.gc_scan();
+    let texts = move |total: QcTotal, names: &RunNames<'_>| {
+        let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?.unwrap_or_default();
+        Ok(total.texts(&windows, names.in_place_of, names.started))
+    };
+    let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
     Ok(Some(RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) }))
+}
+
+/// Counts the windows of the reference on all threads. It is done once the reads are written, so that jobs which only count a
+/// share of the reads do not do it.
+fn gc_windows(scan: &GcScan, crew: Crew) -> Result<GcWindows> {
+    let mut pieces = scan.pieces();
+    let workers = map_ordered(
+        crew,
+        || Ok::<_, Error>(pieces.next()),
+        || scan.worker(),
+        |worker, piece| worker.scan(&piece),
+        |()| Ok(()),
+    )?;
+    Ok(scan.windows(&workers))
 }
 
 /// Fails if reads differ after `what` in more than it may change.

@@ -15,8 +15,101 @@ pub const MOST_CYCLES: usize = 1 << 16;
 /// Columns of the table of bases.
 const COLUMNS: [&str; 7] = ["READ_END", "CYCLE", "PCT_A", "PCT_C", "PCT_G", "PCT_T", "PCT_N"];
 
-/// The column of each code of a base: A, C, G, T, anything else.
-const BASE_COLUMNS: [u8; 16] = [4, 0, 1, 4, 2, 4, 4, 4, 3, 4, 4, 4, 4, 4, 4, 4];
+/// The codes of the bases that have columns, in their order; all others are in the column of N.
+const BASES: [u8; 4] = [1, 2, 4, 8];
+
+/// Reads after which small sums are added to large ones: 255 ones fit into 8 bits, and 255 qualities into 16.
+const MOST_READS: u32 = 255;
+
+/// Sums by cycle. Those of the last few reads are small numbers, of which the processor adds many at once, in the order of
+/// the record: sums of forward reads begin with the first cycle, those of reverse reads end with it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct CycleSums<T> {
+    sums: Vec<u64>,
+    #[serde(skip)]
+    forward: Vec<T>,
+    #[serde(skip)]
+    reverse: Vec<T>,
+    /// The cycles of the longest read that is counted in small sums.
+    longest: usize,
+}
+
+impl<T: Copy + Default + Into<u64>> CycleSums<T> {
+    /// Adds the values of a read; `sum` adds one of them.
+    #[inline]
+    fn add(
+        &mut self,
+        values: &[u8],
+        is_reverse: bool,
+        room: &Room,
+        sum: impl Fn(&mut T, u8),
+    ) -> Result<()> {
+        let length = values.len().min(MOST_CYCLES);
+        if self.forward.len() < length {
+            self.flush();
+            room.lengthen(&mut self.sums, length, MOST_CYCLES)?;
+            room.lengthen(&mut self.forward, length, MOST_CYCLES)?;
+            room.lengthen(&mut self.reverse, length, MOST_CYCLES)?;
+        }
+        self.longest = self.longest.max(length);
+        let (small, values) = if is_reverse {
+            let from = self.reverse.len() - length;
+            (&mut self.reverse[from..], &values[values.len() - length..])
+        } else {
+            (&mut self.forward[..length], &values[..length])
+        };
+        small.iter_mut().zip(values).for_each(|(small, &value)| sum(small, value));
+        Ok(())
+    }
+
+    /// Adds the small sums to the large ones.
+    fn flush(&mut self) {
+        let longest = std::mem::take(&mut self.longest);
+        let forward = self.forward.iter_mut().take(longest);
+        let reverse = self.reverse.iter_mut().rev().take(longest);
+        for (sum, (forward, reverse)) in self.sums.iter_mut().zip(forward.zip(reverse)) {
+            *sum += std::mem::take(forward).into() + std::mem::take(reverse).into();
+        }
+    }
+
+    fn merge(&mut self, from: &CycleSums<T>) {
+        add_each(&mut self.sums, &from.sums);
+    }
+}
+
+/// How many reads have a cycle.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct CycleReads {
+    /// Reads by their last cycle.
+    ended: Vec<u64>,
+    /// Reads in small sums.
+    few: u32,
+}
+
+impl CycleReads {
+    /// Counts a read of this length; returns whether small sums are full with it.
+    #[inline]
+    fn add(&mut self, length: usize, room: &Room) -> Result<bool> {
+        let length = length.min(MOST_CYCLES);
+        room.lengthen(&mut self.ended, length, MOST_CYCLES)?;
+        self.ended[length - 1] += 1;
+        self.few = (self.few + 1) % MOST_READS;
+        Ok(self.few == 0)
+    }
+
+    fn merge(&mut self, from: &CycleReads) {
+        add_each(&mut self.ended, &from.ended);
+    }
+
+    /// The reads that have each cycle.
+    fn lasting(&self) -> Vec<u64> {
+        let mut reads = self.ended.clone();
+        for cycle in (1..reads.len()).rev() {
+            reads[cycle - 1] += reads[cycle];
+        }
+        reads
+    }
+}
 
 /// Sums of qualities by cycle, of first and second reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -28,9 +121,8 @@ pub(crate) struct CycleQualities {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EndQualities {
-    sums: Vec<u64>,
-    /// Reads by their last cycle.
-    ended: Vec<u64>,
+    quals: CycleSums<u16>,
+    reads: CycleReads,
 }
 
 impl CycleQualities {
@@ -38,31 +130,33 @@ impl CycleQualities {
     #[inline]
     pub fn add(&mut self, read: &Read<'_>, quals: &[u8], offset: u8, room: &Room) -> Result<()> {
         self.has_reads = true;
-        let EndQualities { sums, ended } = &mut self.ends[usize::from(read.is_second())];
-        let length = quals.len().min(MOST_CYCLES);
-        if length == 0 {
+        if quals.is_empty() {
             return Ok(());
         }
-        if sums.len() < length {
-            room.lengthen(sums, length, MOST_CYCLES)?;
-            room.lengthen(ended, length, MOST_CYCLES)?;
-        }
-        ended[length - 1] += 1;
-        let add = |(sum, &qual): (&mut u64, &u8)| *sum += u64::from(qual.wrapping_sub(offset));
-        if read.flags.is_reverse() {
-            sums.iter_mut().zip(quals.iter().rev()).for_each(add);
-        } else {
-            sums.iter_mut().zip(quals).for_each(add);
+        let end = &mut self.ends[usize::from(read.is_second())];
+        let is_full = end.reads.add(quals.len(), room)?;
+        let add = |sum: &mut u16, qual: u8| *sum += u16::from(qual.wrapping_sub(offset));
+        end.quals.add(quals, read.flags.is_reverse(), room, add)?;
+        if is_full {
+            end.quals.flush();
         }
         Ok(())
+    }
+
+    /// Completes the sums of the reads so far.
+    pub fn flush(&mut self) {
+        for end in &mut self.ends {
+            end.quals.flush();
+            end.reads.few = 0;
+        }
     }
 
     /// Adds other sums.
     pub fn merge(&mut self, from: &CycleQualities) {
         self.has_reads |= from.has_reads;
         for (into, from) in self.ends.iter_mut().zip(&from.ends) {
-            add_each(&mut into.sums, &from.sums);
-            add_each(&mut into.ended, &from.ended);
+            into.quals.merge(&from.quals);
+            into.reads.merge(&from.reads);
         }
     }
 
@@ -71,13 +165,13 @@ impl CycleQualities {
         let [first, second] = &self.ends;
         let mut bins = Vec::new();
         let mut last = 0;
-        for (cycle, (&sum, reads)) in (1..).zip(first.sums.iter().zip(lasting(&first.ended))) {
+        for (cycle, (&sum, reads)) in (1..).zip(first.quals.sums.iter().zip(first.reads.lasting())) {
             if sum > 0 {
                 bins.push((cycle, sum as f64 / reads as f64));
                 last = cycle;
             }
         }
-        for (cycle, (&sum, reads)) in (1..).zip(second.sums.iter().zip(lasting(&second.ended))) {
+        for (cycle, (&sum, reads)) in (1..).zip(second.quals.sums.iter().zip(second.reads.lasting())) {
             if reads > 0 {
                 bins.push((last + cycle, sum as f64 / reads as f64));
             }
@@ -91,54 +185,50 @@ impl CycleQualities {
     }
 }
 
-/// Returns the reads that have each cycle, from those that end with it.
-fn lasting(ended: &[u64]) -> Vec<u64> {
-    let mut reads = ended.to_vec();
-    for cycle in (1..reads.len()).rev() {
-        reads[cycle - 1] += reads[cycle];
-    }
-    reads
-}
-
 /// Numbers of bases by cycle, of first and second reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CycleBases {
-    ends: [Vec<[u64; 5]>; 2],
-    has_second: bool,
+    ends: [EndBases; 2],
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct EndBases {
+    bases: [CycleSums<u8>; BASES.len()],
+    reads: CycleReads,
 }
 
 impl CycleBases {
     /// Counts a read.
     #[inline]
     pub fn add(&mut self, read: &Read<'_>, room: &Room) -> Result<()> {
-        let end = read.is_second();
-        self.has_second |= end;
-        let rows = &mut self.ends[usize::from(end)];
-        let length = read.bases.len().min(MOST_CYCLES);
-        if rows.len() < length {
-            room.lengthen(rows, length, MOST_CYCLES)?;
+        if read.bases.is_empty() {
+            return Ok(());
         }
-        let add = |(row, &base): (&mut [u64; 5], &u8)| {
-            row[usize::from(BASE_COLUMNS[usize::from(base & 15)])] += 1;
-        };
-        if read.flags.is_reverse() {
-            rows.iter_mut().zip(read.bases.iter().rev()).for_each(add);
-        } else {
-            rows.iter_mut().zip(read.bases).for_each(add);
+        let end = &mut self.ends[usize::from(read.is_second())];
+        let is_full = end.reads.add(read.bases.len(), room)?;
+        for (sums, code) in end.bases.iter_mut().zip(BASES) {
+            let add = |sum: &mut u8, base: u8| *sum += u8::from(base == code);
+            sums.add(read.bases, read.flags.is_reverse(), room, add)?;
+            if is_full {
+                sums.flush();
+            }
         }
         Ok(())
     }
 
+    /// Completes the numbers of the reads so far.
+    pub fn flush(&mut self) {
+        for end in &mut self.ends {
+            end.bases.iter_mut().for_each(CycleSums::flush);
+            end.reads.few = 0;
+        }
+    }
+
     /// Adds other numbers.
     pub fn merge(&mut self, from: &CycleBases) {
-        self.has_second |= from.has_second;
         for (into, from) in self.ends.iter_mut().zip(&from.ends) {
-            if into.len() < from.len() {
-                into.resize(from.len(), [0; 5]);
-            }
-            for (into, from) in into.iter_mut().flatten().zip(from.iter().flatten()) {
-                *into += from;
-            }
+            into.bases.iter_mut().zip(&from.bases).for_each(|(into, from)| into.merge(from));
+            into.reads.merge(&from.reads);
         }
     }
 
@@ -147,19 +237,40 @@ impl CycleBases {
         let (mut rows, mut last) = (Vec::new(), 0);
         for (end, counts) in (1_u64..).zip(&self.ends) {
             let after = if end == 1 { 0 } else { last };
-            for (cycle, bases) in (1_u64..).zip(counts) {
-                let all: u64 = bases.iter().sum();
-                if all == 0 {
-                    continue;
-                }
+            for (n, all) in counts.reads.lasting().into_iter().enumerate().filter(|(_, all)| *all > 0) {
+                let cycle = n as u64 + 1;
+                let bases = counts.bases.each_ref().map(|it| it.sums.get(n).copied().unwrap_or(0));
+                let others = all - bases.iter().sum::<u64>();
                 let mut row = Row::default();
                 row.number(end).number(after + cycle);
-                bases.iter().for_each(|&n| _ = row.decimal(100.0 * n as f64 / all as f64));
+                let bases = bases.into_iter().chain([others]);
+                bases.for_each(|n| _ = row.decimal(100.0 * n as f64 / all as f64));
                 rows.push(row);
                 last = last.max(if end == 1 { cycle } else { 0 });
             }
         }
         metrics::put_table(text, "picard.analysis.BaseDistributionByCycleMetrics", &COLUMNS, &rows);
         text.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_reads_of_any_length_and_number_are_by_cycle() {
+        let (mut sums, room) = (CycleSums::<u8>::default(), Room::of(1 << 20));
+        let add = |sum: &mut u8, value: u8| *sum += value;
+        for n in 0..300 {
+            sums.add(&[1, 0, 1], false, &room, add).unwrap();
+            sums.add(&[1, 0, 0, 0], true, &room, add).unwrap();
+            if n % 100 == 99 {
+                sums.flush();
+            }
+        }
+        sums.add(&[0, 0, 0, 0, 1, 1], true, &room, add).unwrap();
+        sums.flush();
+        assert_eq!(sums.sums[..6], [301, 1, 300, 300, 0, 0]);
     }
 }

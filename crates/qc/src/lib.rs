@@ -10,18 +10,24 @@
 //! | CollectInsertSizeMetrics | `insert_size` |
 //! | MeanQualityByCycle, CollectBaseDistributionByCycle | `cycles` |
 //! | QualityScoreDistribution, CollectQualityYieldMetrics | `qualities`, `quality_yield` |
+//! | CollectGcBiasMetrics | [`gc_bias`] |
+//! | CollectSequencingArtifactMetrics | `artifacts`, `java_order` |
 //! | numbers by key, and the memory of all counts | `counts`, `room` |
 //!
-//! Secondary and supplementary records are not counted anywhere, as in Picard. Counts are integers; means and shares are
+//! Of secondary and supplementary records, CollectGcBiasMetrics counts both and CollectSequencingArtifactMetrics the latter,
+//! as in Picard; the others count neither. Counts are integers; means and shares are
 //! computed once, of their sums.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod adapters;
 mod alignment;
+mod artifacts;
 mod counts;
 mod cycles;
+pub mod gc_bias;
 mod insert_size;
+mod java_order;
 pub mod levels;
 pub mod options;
 mod qualities;

@@ -19,22 +19,29 @@ pub enum Program {
     QualityScoreDistribution,
     /// Reads and bases of good quality.
     CollectQualityYieldMetrics,
+    /// Reads by the share of G and C where they start.
+    CollectGcBiasMetrics,
+    /// Substitutions by context, read end and strand.
+    CollectSequencingArtifactMetrics,
 }
 
 use Program::{
-    CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectInsertSizeMetrics,
-    CollectQualityYieldMetrics, MeanQualityByCycle, QualityScoreDistribution,
+    CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectGcBiasMetrics,
+    CollectInsertSizeMetrics, CollectQualityYieldMetrics, CollectSequencingArtifactMetrics,
+    MeanQualityByCycle, QualityScoreDistribution,
 };
 
 impl Program {
     /// All programs.
-    pub const ALL: [Program; 6] = [
+    pub const ALL: [Program; 8] = [
         CollectAlignmentSummaryMetrics,
         CollectBaseDistributionByCycle,
         CollectInsertSizeMetrics,
         MeanQualityByCycle,
         QualityScoreDistribution,
         CollectQualityYieldMetrics,
+        CollectGcBiasMetrics,
+        CollectSequencingArtifactMetrics,
     ];
 
     /// Those that CollectMultipleMetrics runs if it is not told otherwise.
@@ -49,19 +56,34 @@ impl Program {
             MeanQualityByCycle => "MeanQualityByCycle",
             QualityScoreDistribution => "QualityScoreDistribution",
             CollectQualityYieldMetrics => "CollectQualityYieldMetrics",
+            CollectGcBiasMetrics => "CollectGcBiasMetrics",
+            CollectSequencingArtifactMetrics => "CollectSequencingArtifactMetrics",
         }
     }
 
-    /// What CollectMultipleMetrics appends to the name of its output.
-    pub fn ending(self) -> &'static str {
+    /// What CollectMultipleMetrics appends to the name of its output, for each file of the program.
+    pub fn endings(self) -> &'static [&'static str] {
         match self {
-            CollectAlignmentSummaryMetrics => ".alignment_summary_metrics",
-            CollectBaseDistributionByCycle => ".base_distribution_by_cycle_metrics",
-            CollectInsertSizeMetrics => ".insert_size_metrics",
-            MeanQualityByCycle => ".quality_by_cycle_metrics",
-            QualityScoreDistribution => ".quality_distribution_metrics",
-            CollectQualityYieldMetrics => ".quality_yield_metrics",
+            CollectAlignmentSummaryMetrics => &[".alignment_summary_metrics"],
+            CollectBaseDistributionByCycle => &[".base_distribution_by_cycle_metrics"],
+            CollectInsertSizeMetrics => &[".insert_size_metrics"],
+            MeanQualityByCycle => &[".quality_by_cycle_metrics"],
+            QualityScoreDistribution => &[".quality_distribution_metrics"],
+            CollectQualityYieldMetrics => &[".quality_yield_metrics"],
+            CollectGcBiasMetrics => &[".gc_bias.detail_metrics", ".gc_bias.summary_metrics"],
+            CollectSequencingArtifactMetrics => &[
+                ".pre_adapter_detail_metrics",
+                ".pre_adapter_summary_metrics",
+                ".bait_bias_detail_metrics",
+                ".bait_bias_summary_metrics",
+                ".error_summary_metrics",
+            ],
         }
+    }
+
+    /// Whether it counts nothing without a reference.
+    pub fn needs_reference(self) -> bool {
+        matches!(self, CollectGcBiasMetrics | CollectSequencingArtifactMetrics)
     }
 }
 
@@ -70,7 +92,7 @@ impl Program {
 pub struct Options {
     /// The programs.
     pub programs: Vec<Program>,
-    /// The levels at which alignments and insert sizes are summed up.
+    /// The levels at which alignments, insert sizes and GC bias are summed up.
     pub metric_accumulation_level: Vec<Level>,
     /// Sequences of which reads may be adapters.
     pub adapter_sequence: Vec<String>,
@@ -86,7 +108,7 @@ pub struct Options {
     pub min_histogram_width: Option<i32>,
     /// It is calculated as the median and so many times the median absolute deviation.
     pub deviations: f64,
-    /// Whether insert sizes of duplicates are counted.
+    /// Whether insert sizes and substitutions of duplicates are counted.
     pub include_duplicates: bool,
     /// Whether qualities and bases by cycle are those of aligned reads only.
     pub aligned_reads_only: bool,
@@ -94,8 +116,26 @@ pub struct Options {
     pub pf_reads_only: bool,
     /// Whether the distribution of qualities counts N.
     pub include_no_calls: bool,
-    /// Whether the quality yield goes by OQ, where there is one.
+    /// Whether the quality yield and substitutions go by OQ, where there is one.
     pub use_original_qualities: bool,
+    /// Bases of the windows of which G and C are counted.
+    pub scan_window_size: u32,
+    /// Whether GC bias has rows without duplicates, too.
+    pub also_ignore_duplicates: bool,
+    /// The least quality of a base whose substitution is counted.
+    pub minimum_quality_score: u8,
+    /// The least mapping quality of a record whose substitutions are counted.
+    pub minimum_mapping_quality: u8,
+    /// The least insert size of such a record.
+    pub minimum_insert_size: u32,
+    /// The greatest such size, or 0 for any.
+    pub maximum_insert_size: u32,
+    /// Whether substitutions of reads without a mate are counted, and of pairs of any insert size.
+    pub include_unpaired: bool,
+    /// Whether substitutions of reads that fail quality controls are counted.
+    pub include_non_pf_reads: bool,
+    /// Whether mates are expected to be of the same strand.
+    pub tandem_reads: bool,
 }
 
 impl Default for Options {
@@ -115,11 +155,28 @@ impl Default for Options {
             pf_reads_only: false,
             include_no_calls: false,
             use_original_qualities: true,
+            scan_window_size: 100,
+            also_ignore_duplicates: false,
+            minimum_quality_score: 20,
+            minimum_mapping_quality: 30,
+            minimum_insert_size: 60,
+            maximum_insert_size: 600,
+            include_unpaired: false,
+            include_non_pf_reads: false,
+            tandem_reads: false,
         }
     }
 }
 
 impl Options {
+    /// The most bases of a window of which G and C are counted.
+    pub const MOST_SCAN_WINDOW: u32 = 10_000;
+
+    /// The files of these programs, by what their names end in.
+    pub fn endings(&self) -> impl Iterator<Item = &'static str> {
+        self.programs.iter().flat_map(|program| program.endings()).copied()
+    }
+
     /// Whether the program is wanted.
     pub fn has(&self, program: Program) -> bool {
         self.programs.contains(&program)

@@ -1,9 +1,12 @@
 //! QualityScoreDistribution: numbers of bases by quality.
 
 use readmill_format::metrics::{self, HistogramColumn};
+use readmill_record::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::counts::add_each;
 use crate::read::{N, Read};
+use crate::room::Room;
 
 /// Qualities that have rows. Larger ones do not exist in SAM.
 const MOST: usize = 128;
@@ -15,43 +18,94 @@ pub(crate) struct Qualities {
     original: ByQuality,
 }
 
-/// Numbers of bases by quality. Neighbours in a read, whose qualities are often equal, are counted in different lists: adding
-/// to one number again and again would wait for the sum.
+/// Numbers of bases by quality.
+///
+/// Those of the last few reads are numbers of pairs of neighbours, which are half as many, in different lists: qualities are
+/// often equal, and adding to one number again and again would wait for the sum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct ByQuality(Vec<u64>);
+struct ByQuality {
+    counts: Vec<u64>,
+    #[serde(skip)]
+    pairs: Vec<u32>,
+}
 
-/// The number of these lists.
+/// Bits of a quality in a pair. Larger ones are counted one by one.
+const BITS: u32 = 6;
+
+/// Pairs in a list, and the number of lists.
+const PAIRS: usize = 1 << (2 * BITS);
 const LISTS: usize = 4;
+
+/// The bits of the first and of the second quality of each of four pairs.
+const LOWER: u64 = 0x003f_003f_003f_003f;
+const UPPER: u64 = 0x3f00_3f00_3f00_3f00;
+
+/// The bits of eight qualities that are too large for a pair.
+const LARGE: u64 = 0xc0c0_c0c0_c0c0_c0c0;
 
 impl Default for ByQuality {
     fn default() -> Self {
-        ByQuality(vec![0; LISTS * 256])
+        ByQuality { counts: vec![0; 256], pairs: Vec::new() }
     }
 }
 
 impl ByQuality {
     /// Counts qualities, above `offset`, of called bases, or of all if `no_calls` are counted, too.
     #[inline]
-    fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], no_calls: bool) {
-        let Ok(counts) = <&mut [u64; LISTS * 256]>::try_from(&mut self.0[..]) else { return };
-        let place = |list: usize, qual: u8| list * 256 + usize::from(qual.wrapping_sub(offset));
-        let (each, rest) = quals.as_chunks::<LISTS>();
-        for quals in each {
-            quals.iter().enumerate().for_each(|(list, &qual)| counts[place(list, qual)] += 1);
+    fn add(
+        &mut self,
+        quals: &[u8],
+        offset: u8,
+        bases: &[u8],
+        no_calls: bool,
+        room: &Room,
+    ) -> Result<()> {
+        // Calls of N are subtracted while their qualities may still be in pairs: a count may be below 0 until then.
+        let count = |counts: &mut [u64], qual: u8| {
+            let count = &mut counts[usize::from(qual.wrapping_sub(offset))];
+            *count = count.wrapping_add(1);
+        };
+        room.lengthen(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
+        let lists = self.pairs.as_chunks_mut::<PAIRS>().0.first_chunk_mut::<LISTS>();
+        let Some(lists) = lists else { return Ok(()) };
+        let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();
+        for quals in eights {
+            let all = u64::from_le_bytes(*quals).wrapping_sub(u64::from_ne_bytes([offset; 8]));
+            if all & LARGE > 0 {
+                quals.iter().for_each(|&qual| count(&mut self.counts, qual));
+                continue;
+            }
+            // Each pair of bytes becomes twelve bits.
+            let all = (all & LOWER) | (all & UPPER) >> (8 - BITS);
+            for (list, pairs) in lists.iter_mut().enumerate() {
+                pairs[(all >> (16 * list)) as usize % PAIRS] += 1;
+            }
         }
-        rest.iter().for_each(|&qual| counts[place(0, qual)] += 1);
+        rest.iter().for_each(|&qual| count(&mut self.counts, qual));
         if !no_calls && bases.contains(&N) {
-            let uncalled = quals.iter().zip(bases).enumerate().filter(|(_, (_, base))| **base == N);
-            for (i, (&qual, _)) in uncalled {
-                let list = if i < each.len() * LISTS { i % LISTS } else { 0 };
-                counts[place(list, qual)] -= 1;
+            for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
+                let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
+                *count = count.wrapping_sub(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the numbers of the reads so far.
+    fn flush(&mut self) {
+        for pairs in self.pairs.as_chunks_mut::<PAIRS>().0 {
+            for (pair, count) in pairs.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+                let count = u64::from(std::mem::take(count));
+                for qual in [pair % (1 << BITS), pair >> BITS] {
+                    self.counts[qual] = self.counts[qual].wrapping_add(count);
+                }
             }
         }
     }
 
     fn column(&self, label: &str) -> HistogramColumn {
-        let sum = |qual: usize| self.0.iter().skip(qual).step_by(256).sum::<u64>() as f64;
-        let bins = (0..MOST).map(|qual| (qual as i64, sum(qual))).filter(|&(_, n)| n > 0.0).collect();
+        let bins = self.counts[..MOST].iter().enumerate().filter(|(_, count)| **count > 0);
+        let bins = bins.map(|(qual, &count)| (qual as i64, count as f64)).collect();
         HistogramColumn { label: label.as_bytes().to_vec(), bins }
     }
 }
@@ -59,19 +113,26 @@ impl ByQuality {
 impl Qualities {
     /// Counts a read.
     #[inline]
-    pub fn add(&mut self, read: &Read<'_>, no_calls: bool) {
-        self.quals.add(read.quals, 0, read.bases, no_calls);
+    pub fn add(&mut self, read: &Read<'_>, no_calls: bool, room: &Room) -> Result<()> {
+        self.quals.add(read.quals, 0, read.bases, no_calls, room)?;
         if let Some(original) = read.fields.original_quals {
             // Picard goes through OQ as far as there are qualities.
             let original = &original[..original.len().min(read.quals.len())];
-            self.original.add(original, 33, read.bases, no_calls);
+            self.original.add(original, 33, read.bases, no_calls, room)?;
         }
+        Ok(())
+    }
+
+    /// Completes the numbers of the reads so far.
+    pub fn flush(&mut self) {
+        self.quals.flush();
+        self.original.flush();
     }
 
     /// Adds other numbers.
     pub fn merge(&mut self, from: &Qualities) {
         for (into, from) in [(&mut self.quals, &from.quals), (&mut self.original, &from.original)] {
-            into.0.iter_mut().zip(&from.0).for_each(|(into, from)| *into += from);
+            add_each(&mut into.counts, &from.counts);
         }
     }
 
@@ -80,5 +141,31 @@ impl Qualities {
         let columns = [self.quals.column("COUNT_OF_Q"), self.original.column("COUNT_OF_OQ")];
         text.push(b'\n');
         metrics::put_histograms(text, "java.lang.Byte", "QUALITY", &columns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The counts of these qualities, some of which are of N.
+    fn counts(quals: &[u8], offset: u8, no_calls: bool) -> Vec<(i64, f64)> {
+        let (mut counts, room) = (ByQuality::default(), Room::of(1 << 20));
+        let bases: Vec<u8> = (0..quals.len()).map(|i| if i % 5 == 0 { N } else { 1 }).collect();
+        counts.add(quals, offset, &bases, no_calls, &room).unwrap();
+        counts.add(&quals[..5], offset, &bases, no_calls, &room).unwrap();
+        counts.flush();
+        counts.column("").bins
+    }
+
+    #[test]
+    fn qualities_of_n_are_not_counted_while_their_pairs_wait() {
+        let quals = [2, 30, 30, 30, 37, 2, 37, 37, 63, 64, 93, 93, 93, 93, 93, 93];
+        let all = [(2, 3.0), (30, 6.0), (37, 4.0), (63, 1.0), (64, 1.0), (93, 6.0)];
+        let called = [(30, 6.0), (37, 4.0), (63, 1.0), (64, 1.0), (93, 4.0)];
+        let original = quals.map(|qual| qual + 33);
+        assert_eq!(counts(&quals, 0, true), all);
+        assert_eq!(counts(&quals, 0, false), called);
+        assert_eq!(counts(&original, 33, false), called);
     }
 }

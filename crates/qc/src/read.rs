@@ -6,17 +6,7 @@ use readmill_record::{Flags, RecordRef, tag};
 /// The code of N.
 pub(crate) const N: u8 = 15;
 
-/// The two codes of each byte of SEQ.
-static CODE_PAIRS: [[u8; 2]; 256] = {
-    let (mut pairs, mut i) = ([[0; 2]; 256], 0);
-    while i < 256 {
-        pairs[i] = [(i >> 4) as u8, (i & 15) as u8];
-        i += 1;
-    }
-    pairs
-};
-
-/// A primary record, prepared.
+/// A record, prepared.
 pub(crate) struct Read<'a> {
     pub record: RecordRef<'a>,
     pub flags: Flags,
@@ -65,7 +55,7 @@ impl<'a> Read<'a> {
         let (packed, length) = (record.seq(), record.l_seq());
         codes.resize(2 * packed.len(), 0);
         for (pair, byte) in codes.chunks_exact_mut(2).zip(packed) {
-            pair.copy_from_slice(&CODE_PAIRS[usize::from(*byte)]);
+            pair.copy_from_slice(&[byte >> 4, byte & 15]);
         }
         let quals = record.qual();
         let quals = if quals.first() == Some(&0xff) { &[] } else { quals };

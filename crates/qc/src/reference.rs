@@ -22,6 +22,11 @@ impl ReferenceContigs {
         Ok(ReferenceContigs { reference, contigs })
     }
 
+    /// The reference.
+    pub fn file(&self) -> &Reference {
+        &self.reference
+    }
+
     /// The number and the length of a contig, as [`Matched::place`].
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {

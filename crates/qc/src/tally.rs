@@ -2,12 +2,14 @@
 
 use readmill_format::metrics;
 use readmill_format::reference::Reference;
-use readmill_record::{Batch, Header, Result, Tally};
+use readmill_record::{Batch, Error, Header, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Adapters;
 use crate::alignment::{Alignments, Context};
+use crate::artifacts::{ArtifactContext, Artifacts, Libraries};
 use crate::cycles::{CycleBases, CycleQualities};
+use crate::gc_bias::{GcBias, GcContext, GcScan, GcWindows};
 use crate::insert_size::InsertSizes;
 use crate::levels::{Levels, Unit};
 use crate::options::{Options, Program};
@@ -20,7 +22,10 @@ use crate::room::Room;
 /// Counts the metrics of Picard.
 pub struct QcTally {
     options: Options,
+    /// A bit for each program that is wanted.
+    wanted: u32,
     levels: Levels,
+    libraries: Libraries,
     adapters: Adapters,
     reference: Option<ReferenceContigs>,
     room: Room,
@@ -46,18 +51,28 @@ impl QcTally {
         threads: u64,
         memory: u64,
     ) -> Result<Self> {
-        let reference = reference.filter(|_| options.has(Program::CollectAlignmentSummaryMetrics));
+        let has_gc = options.has(Program::CollectGcBiasMetrics);
+        let has_artifacts = options.has(Program::CollectSequencingArtifactMetrics);
+        let compares = options.has(Program::CollectAlignmentSummaryMetrics) || has_gc || has_artifacts;
+        let reference = reference.filter(|_| compares);
         let reference =
             reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
+        if (has_gc || has_artifacts) && reference.is_none() {
+            return Err(Error::bug("metrics are counted that need a reference, and there is none"));
+        }
+        let libraries = if has_artifacts { Libraries::new(header) } else { Libraries::default() };
         let room = THREAD_BYTES * (threads + 1) + memory / PART;
+        let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
         let pages = reference.as_ref().map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
         Ok(QcTally {
             levels: Levels::new(header, &options.metric_accumulation_level),
             adapters: Adapters::new(&options.adapter_sequence),
+            wanted: options.programs.iter().fold(0, |all, &program| all | 1 << program as u32),
             options,
             reference,
             room: Room::of(room),
-            bytes: room + pages,
+            bytes: room + pages + scan + libraries.bytes(),
+            libraries,
         })
     }
 }
@@ -71,8 +86,19 @@ pub struct QcPartial {
     original_by_cycle: CycleQualities,
     qualities: Qualities,
     quality_yield: QualityYield,
+    artifacts: Artifacts,
     #[serde(skip)]
     scratch: Scratch,
+}
+
+impl QcPartial {
+    /// Completes the sums of the reads so far: all that is not skipped above.
+    fn flush(&mut self) {
+        self.bases_by_cycle.flush();
+        self.quals_by_cycle.flush();
+        self.original_by_cycle.flush();
+        self.qualities.flush();
+    }
 }
 
 /// The counts of one group of reads.
@@ -80,6 +106,7 @@ pub struct QcPartial {
 struct GroupCounts {
     alignments: Alignments,
     insert_sizes: InsertSizes,
+    gc_bias: GcBias,
 }
 
 /// Memory that a thread uses again for each record.
@@ -118,12 +145,16 @@ impl Tally for QcTally {
         if partial.groups.len() < self.levels.groups {
             self.room.lengthen(&mut partial.groups, self.levels.groups, self.levels.groups)?;
         }
+        let counts_all = self.wants(Program::CollectGcBiasMetrics)
+            || self.wants(Program::CollectSequencingArtifactMetrics);
         let mut codes = std::mem::take(&mut partial.scratch.codes);
         for (_, record) in batch.records() {
-            if record.flags().is_primary() {
-                self.count(partial, &Read::new(record, &mut codes))?;
+            let is_primary = record.flags().is_primary();
+            if is_primary || counts_all {
+                self.count(partial, &Read::new(record, &mut codes), is_primary)?;
             }
         }
+        partial.flush();
         codes.shrink_to(1 << 16);
         partial.scratch.codes = codes;
         Ok(())
@@ -136,6 +167,7 @@ impl Tally for QcTally {
             for (into, from) in into.groups.iter_mut().zip(&from.groups) {
                 into.alignments.merge(&from.alignments);
                 into.insert_sizes.merge(&from.insert_sizes);
+                into.gc_bias.merge(&from.gc_bias);
             }
         }
         into.bases_by_cycle.merge(&from.bases_by_cycle);
@@ -143,30 +175,55 @@ impl Tally for QcTally {
         into.original_by_cycle.merge(&from.original_by_cycle);
         into.qualities.merge(&from.qualities);
         into.quality_yield.merge(&from.quality_yield);
+        into.artifacts.merge(&from.artifacts);
     }
 
     fn finish(&self, mut total: QcPartial) -> Result<QcTotal> {
         total.groups.resize_with(self.levels.groups, GroupCounts::default);
-        Ok(QcTotal { counts: total, units: self.levels.units.clone(), options: self.options.clone() })
+        let (units, libraries) = (self.levels.units.clone(), self.libraries.clone());
+        Ok(QcTotal { counts: total, units, libraries, options: self.options.clone() })
     }
 }
 
 impl QcTally {
-    /// Gives a read to all collectors.
     #[inline]
-    fn count(&self, partial: &mut QcPartial, read: &Read<'_>) -> Result<()> {
-        let (options, room) = (&self.options, &self.room);
+    fn wants(&self, program: Program) -> bool {
+        self.wanted & 1 << program as u32 != 0
+    }
+
+    /// The scan of the reference that the texts need, if they need one.
+    pub fn gc_scan(&self) -> Option<GcScan> {
+        let reference = self.reference.as_ref().filter(|_| self.wants(Program::CollectGcBiasMetrics));
+        reference.map(|it| GcScan::new(it.file().clone(), self.options.scan_window_size))
+    }
+
+    /// Gives a read to all collectors, and one that is not primary to those that count all records.
+    #[inline]
+    fn count(&self, partial: &mut QcPartial, read: &Read<'_>, is_primary: bool) -> Result<()> {
+        let (options, room, reference) = (&self.options, &self.room, self.reference.as_ref());
         let group = partial.scratch.group(&self.levels, read.fields.read_group);
-        let counts = &mut partial.groups[group];
-        if options.has(Program::CollectAlignmentSummaryMetrics) {
-            let context =
-                Context { options, adapters: &self.adapters, reference: self.reference.as_ref(), room };
-            counts.alignments.add(read, &context, &mut partial.scratch.pages)?;
+        let (counts, pages) = (&mut partial.groups[group], &mut partial.scratch.pages);
+        let mut mismatches = None;
+        if is_primary && self.wants(Program::CollectAlignmentSummaryMetrics) {
+            let context = Context { options, adapters: &self.adapters, reference, room };
+            mismatches = counts.alignments.add(read, &context, pages)?;
         }
-        if options.has(Program::CollectInsertSizeMetrics) {
+        if let Some(reference) = reference.filter(|_| self.wants(Program::CollectGcBiasMetrics)) {
+            let context = GcContext { reference, window: options.scan_window_size, room };
+            counts.gc_bias.add(read, mismatches, &context, pages)?;
+        }
+        let wants_artifacts = self.wants(Program::CollectSequencingArtifactMetrics);
+        if let Some(reference) = reference.filter(|_| wants_artifacts) {
+            let context = ArtifactContext { options, libraries: &self.libraries, reference, room };
+            partial.artifacts.add(read, &context, pages)?;
+        }
+        if !is_primary {
+            return Ok(());
+        }
+        if self.wants(Program::CollectInsertSizeMetrics) {
             counts.insert_sizes.add(read, options, room)?;
         }
-        if options.has(Program::CollectQualityYieldMetrics) {
+        if self.wants(Program::CollectQualityYieldMetrics) {
             partial.quality_yield.add(read, options);
         }
         let is_left_out = options.pf_reads_only && read.flags.is_qc_fail()
@@ -174,17 +231,17 @@ impl QcTally {
         if is_left_out {
             return Ok(());
         }
-        if options.has(Program::CollectBaseDistributionByCycle) {
+        if self.wants(Program::CollectBaseDistributionByCycle) {
             partial.bases_by_cycle.add(read, room)?;
         }
-        if options.has(Program::MeanQualityByCycle) {
+        if self.wants(Program::MeanQualityByCycle) {
             partial.quals_by_cycle.add(read, read.quals, 0, room)?;
             if let Some(original) = read.fields.original_quals {
                 partial.original_by_cycle.add(read, original, 33, room)?;
             }
         }
-        if options.has(Program::QualityScoreDistribution) {
-            partial.qualities.add(read, options.include_no_calls);
+        if self.wants(Program::QualityScoreDistribution) {
+            partial.qualities.add(read, options.include_no_calls, room)?;
         }
         Ok(())
     }
@@ -194,37 +251,44 @@ impl QcTally {
 pub struct QcTotal {
     counts: QcPartial,
     units: Vec<Unit>,
+    libraries: Libraries,
     options: Options,
 }
 
 impl QcTotal {
-    /// Formats the file of each program, in the order of [`Options::programs`]. `command` returns the command line for a
-    /// program, and the run `started` at a date in any form.
-    pub fn texts(&self, command: &dyn Fn(&str) -> String, started: &str) -> Vec<Vec<u8>> {
-        let text = |&program: &Program| {
-            let mut text = metrics::comments(&command(program.name()), started);
-            text.push(b'\n');
-            self.put(program, &mut text);
-            text.push(b'\n');
-            text
+    /// Formats the files, in the order of [`Options::endings`]. `windows` are those of the reference, if it was scanned,
+    /// `command` returns the command line for a program, and the run `started` at a date in any form.
+    pub fn texts(
+        &self,
+        windows: &GcWindows,
+        command: &dyn Fn(&str) -> String,
+        started: &str,
+    ) -> Vec<Vec<u8>> {
+        let texts = |&program: &Program| {
+            let mut begin = metrics::comments(&command(program.name()), started);
+            begin.push(b'\n');
+            let mut texts = vec![begin; program.endings().len()];
+            self.put(program, windows, &mut texts);
+            texts.iter_mut().for_each(|text| text.push(b'\n'));
+            texts
         };
-        self.options.programs.iter().map(text).collect()
+        self.options.programs.iter().flat_map(texts).collect()
     }
 
-    fn put(&self, program: Program, text: &mut Vec<u8>) {
-        let counts = &self.counts;
-        match program {
-            Program::CollectAlignmentSummaryMetrics => {
+    fn put(&self, program: Program, windows: &GcWindows, texts: &mut [Vec<u8>]) {
+        let (counts, options) = (&self.counts, &self.options);
+        match (program, texts) {
+            (Program::CollectAlignmentSummaryMetrics, [text]) => {
                 let mut units = self.units(|sum: &mut Alignments, group| sum.merge(&group.alignments));
                 units.retain(|(unit, sum)| !unit.is_found || !sum.is_empty());
                 Alignments::put(text, &units);
             }
-            Program::CollectInsertSizeMetrics => {
+            (Program::CollectInsertSizeMetrics, [text]) => {
                 let units = self.units(|sum: &mut InsertSizes, group| sum.merge(&group.insert_sizes));
-                InsertSizes::put(text, &units, &self.options);
+                InsertSizes::put(text, &units, options);
             }
-            Program::CollectBaseDistributionByCycle => counts.bases_by_cycle.put(text),
-            Program::MeanQualityByCycle => {
+            (Program::CollectBaseDistributionByCycle, [text]) => counts.bases_by_cycle.put(text),
+            (Program::MeanQualityByCycle, [text]) => {
                 text.push(b'\n');
                 let mut columns = vec![counts.quals_by_cycle.column("MEAN_QUALITY")];
                 if !counts.original_by_cycle.is_empty() {
@@ -232,8 +296,18 @@ impl QcTotal {
                 }
                 metrics::put_histograms(text, "java.lang.Integer", "CYCLE", &columns);
             }
-            Program::QualityScoreDistribution => counts.qualities.put(text),
-            Program::CollectQualityYieldMetrics => counts.quality_yield.put(text),
+            (Program::QualityScoreDistribution, [text]) => counts.qualities.put(text),
+            (Program::CollectQualityYieldMetrics, [text]) => counts.quality_yield.put(text),
+            (Program::CollectGcBiasMetrics, [details, summary]) => {
+                let units = self.units(|sum: &mut GcBias, group| sum.merge(&group.gc_bias));
+                GcBias::put([details, summary], &units, windows, options);
+            }
+            (Program::CollectSequencingArtifactMetrics, texts) => {
+                if let Ok(texts) = texts.try_into() {
+                    counts.artifacts.put(texts, &self.libraries, options);
+                }
+            }
+            (program, _) => unreachable!("{program:?} has another number of files"),
         }
     }
 

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
+use readmill_format::reference::Reference;
 use readmill_format::sam::LineParser;
+use readmill_qc::gc_bias::GcWindows;
 use readmill_qc::{Level, Options, Program, QcTally};
-use readmill_record::{Batch, DynTally, Header, SharedTally, Stamp};
+use readmill_record::{Batch, DynTally, Header, Ledger, SharedTally, Stamp};
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
@@ -30,9 +34,14 @@ fn batch(header: &Header, lines: &[&str]) -> Batch {
     batch
 }
 
+/// Programs that need no reference.
+fn programs() -> Vec<Program> {
+    Program::ALL.into_iter().filter(|program| !program.needs_reference()).collect()
+}
+
 fn tally(header: &Header) -> SharedTally<QcTally> {
     let options = Options {
-        programs: Program::ALL.to_vec(),
+        programs: programs(),
         metric_accumulation_level: vec![Level::AllReads, Level::Library],
         ..Options::default()
     };
@@ -45,8 +54,8 @@ fn observe(tally: &SharedTally<QcTally>, header: &Header, lines: &[&str]) {
     worker.merge();
 }
 
-fn texts(tally: &SharedTally<QcTally>) -> Vec<String> {
-    let texts = tally.total().unwrap().texts(&|program| format!("{program} x"), "now");
+fn texts(tally: &SharedTally<QcTally>, windows: &GcWindows) -> Vec<String> {
+    let texts = tally.total().unwrap().texts(windows, &|program| format!("{program} x"), "now");
     texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect()
 }
 
@@ -55,7 +64,7 @@ fn the_files_are_those_of_picard() {
     let header = Header::parse(HEADER).unwrap();
     let tally = tally(&header);
     observe(&tally, &header, &READS);
-    let texts = texts(&tally);
+    let texts = texts(&tally, &GcWindows::default());
     for (program, lines) in [
         (
             Program::CollectAlignmentSummaryMetrics,
@@ -100,7 +109,7 @@ fn the_files_are_those_of_picard() {
         ),
         (Program::CollectQualityYieldMetrics, &["\n7\t6\t8\t62\t60\t62\t60\t37\t35\t99\t95\n\n\n"]),
     ] {
-        let text = &texts[Program::ALL.iter().position(|it| *it == program).unwrap()];
+        let text = &texts[programs().iter().position(|it| *it == program).unwrap()];
         lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
     }
 }
@@ -114,5 +123,70 @@ fn parts_of_the_reads_sum_up_to_the_same_files() {
     READS[..3].iter().for_each(|line| observe(&first, &header, &[line]));
     observe(&second, &header, &READS[3..]);
     second.add(&first.save().unwrap()).unwrap();
-    assert_eq!(texts(&second), texts(&whole));
+    let windows = GcWindows::default();
+    assert_eq!(texts(&second, &windows), texts(&whole, &windows));
+}
+
+/// A reference of bases without a pattern, in a file of this name.
+fn reference(file: &str) -> Reference {
+    let bases: String = (0..1000).map(|i| char::from(b"ACGT"[(i * i / 7 + i / 3) % 4])).collect();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+    std::fs::write(&path, format!(">c1\n{bases}\n")).unwrap();
+    Reference::open(&path, &Ledger::unlimited()).unwrap()
+}
+
+#[test]
+fn gc_bias_counts_supplementary_records_and_the_windows_of_the_reference() {
+    let reference = reference("gc_bias.fa");
+    let header = Header::parse(HEADER).unwrap();
+    let options = Options {
+        programs: vec![Program::CollectGcBiasMetrics],
+        metric_accumulation_level: vec![Level::AllReads, Level::Library],
+        scan_window_size: 10,
+        ..Options::default()
+    };
+    let tally = QcTally::new(options, &header, Some(reference), 1, 64 << 20).unwrap();
+    let scan = tally.gc_scan().unwrap();
+    let mut worker = scan.worker();
+    scan.pieces().try_for_each(|piece| worker.scan(&piece)).unwrap();
+    let tally = SharedTally::new(tally);
+    observe(&tally, &header, &READS);
+    let texts = texts(&tally, &scan.windows(&[worker]));
+    for (text, lines) in texts.iter().zip([
+        &[
+            "\nAll Reads\tALL\t20\t78\t0\t0\t0\t0\t\t\t\n",
+            "\nAll Reads\tALL\t30\t140\t2\t1\t2.825714\t1.998082\t\t\t\n",
+            "\nAll Reads\tALL\t40\t162\t1\t2\t1.220988\t1.220988\t\t\t\n",
+        ][..],
+        &[
+            "\nAll Reads\tALL\t10\t4\t5\t25.78362\t18.200202\t0\t1.814679\t0.646405\t0.633974\t1.648333\t\t\t\n",
+            "\nLibrary\tALL\t10\t1\t3\t25.78362\t43.680485\t0\t3.024465\t1.077342\t0\t0\t\tl\t\n",
+        ],
+    ]) {
+        lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
+    }
+    assert_eq!(texts.len(), 2);
+}
+
+#[test]
+fn substitutions_are_counted_by_context_and_the_worst_contexts_are_named() {
+    let header = Header::parse(HEADER).unwrap();
+    let programs = vec![Program::CollectSequencingArtifactMetrics];
+    let options = Options { programs, ..Options::default() };
+    let reference = reference("artifacts.fa");
+    let tally = QcTally::new(options, &header, Some(reference), 1, 64 << 20).unwrap();
+    let tally = SharedTally::new(tally);
+    let of_the_library: Vec<&str> = READS.into_iter().filter(|line| line.ends_with("RG:Z:a")).collect();
+    observe(&tally, &header, &of_the_library);
+    let texts = texts(&tally, &GcWindows::default());
+    for (text, lines) in texts.iter().zip([
+        &["\ns\tl\tA\tC\tAAA\t1\t1\t0\t0\t0.5\t3\n", "\ns\tl\tA\tC\tCAG\t0\t0\t0\t1\t0\t100\n"][..],
+        &["\ns\tl\tA\tC\t8\tCAA\t0\tAAN\t5\tNAA\t2\tNA\n", "\tNCA\t100\tDeamination\n"],
+        &["\ns\tl\tA\tC\tCAG\t0\t0\t0\t1\t0\t1\t0\t100\n"],
+        &["\ns\tl\tC\tA\t100\tACA\t100\tACN\t100\tNCA\t100\tCref\n"],
+        &["\nA\tC\tA>C\t6\t6\t0.5\n", "\nC\tG\tC>G\t6\t4\t0.4\n"],
+    ]) {
+        lines.iter().for_each(|line| assert!(text.contains(line), "{line:?} is not in\n{text}"));
+    }
+    assert_eq!(texts.len(), 5);
 }

@@ -460,6 +460,16 @@ fn an_h_beside_other_arguments_is_not_a_call_for_help() {
 }
 
 #[test]
+fn metrics_that_need_a_reference_ask_for_it() {
+    let folders = place_with_two();
+    let line = "qc in/a.bam -o out/q --metrics CollectGcBiasMetrics";
+    refused(&folders, line, &["CollectGcBiasMetrics", "--reference"]);
+    folders.readmill("qc in/a.bam -o out/q --metrics all".split_whitespace()).succeeds();
+    let left = folders.left();
+    assert!(!left.is_empty() && left.iter().all(|name| !name.contains("gc_bias")), "{left:?}");
+}
+
+#[test]
 fn flags_are_written_alike_everywhere() {
     let folders = TestFolders::new();
     let line = |name: &str, flag: u16| format!("{name}\t{flag}\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n");

@@ -67,6 +67,14 @@ fn reports_and_checks_are_those_of_one_run() {
 }
 
 #[test]
+fn metrics_that_need_the_reference_are_those_of_one_run() {
+    let inputs = simulated();
+    let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa \
+                   --qc out/q --qc-metrics all --also-ignore-duplicates";
+    same(&inputs, command, &["--shards 4 --ranges 3"]);
+}
+
+#[test]
 fn every_format_is_written_as_in_one_run() {
     let text = samples::text(3000, 900, 17);
     let inputs = [("x.bam", samples::in_blocks(&text, 60_000))];

@@ -11,27 +11,40 @@ use crate::ledger::Ledger;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// The files of all programs, by their endings.
-const ENDINGS: [&str; 6] = [
+/// The files of all programs, by their endings; the last ones are those of programs that need a reference.
+const ENDINGS: [&str; 13] = [
     "alignment_summary_metrics",
     "base_distribution_by_cycle_metrics",
     "insert_size_metrics",
     "quality_by_cycle_metrics",
     "quality_distribution_metrics",
     "quality_yield_metrics",
+    "gc_bias.detail_metrics",
+    "gc_bias.summary_metrics",
+    "pre_adapter_detail_metrics",
+    "pre_adapter_summary_metrics",
+    "bait_bias_detail_metrics",
+    "bait_bias_summary_metrics",
+    "error_summary_metrics",
 ];
 
-/// Options of readmill, and the same options of Picard.
-const OPTIONS: [(&str, &str); 4] = [
-    ("", ""),
+/// How many of them need no reference.
+const WITHOUT_REFERENCE: usize = 6;
+
+/// Options of readmill, and the same options of Picard, the last of which only programs have that need a reference.
+const OPTIONS: [(&str, &str, &str); 4] = [
+    ("", "", ""),
     (
         "--metric-accumulation-level all_reads,sample,library,read_group",
         "METRIC_ACCUMULATION_LEVEL=ALL_READS METRIC_ACCUMULATION_LEVEL=SAMPLE \
          METRIC_ACCUMULATION_LEVEL=LIBRARY METRIC_ACCUMULATION_LEVEL=READ_GROUP",
+        "",
     ),
     (
         "--minimum-pct 0.01 --histogram-width 220 --include-duplicates --max-insert-size 200 \
-         --expected-pair-orientations fr,rf --pf-reads-only --include-no-calls",
+         --expected-pair-orientations fr,rf --pf-reads-only --include-no-calls \
+         --also-ignore-duplicates --minimum-quality-score 0 --minimum-mapping-quality 0 --tandem-reads \
+         --include-non-pf-reads --minimum-insert-size 0 --maximum-insert-size 0",
         "EXTRA_ARGUMENT=CollectInsertSizeMetrics::MINIMUM_PCT=0.01 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::HISTOGRAM_WIDTH=220 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::INCLUDE_DUPLICATES=true \
@@ -41,10 +54,19 @@ const OPTIONS: [(&str, &str); 4] = [
          EXTRA_ARGUMENT=QualityScoreDistribution::PF_READS_ONLY=true \
          EXTRA_ARGUMENT=QualityScoreDistribution::INCLUDE_NO_CALLS=true \
          EXTRA_ARGUMENT=CollectBaseDistributionByCycle::PF_READS_ONLY=true",
+        "EXTRA_ARGUMENT=CollectGcBiasMetrics::ALSO_IGNORE_DUPLICATES=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MINIMUM_QUALITY_SCORE=0 \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MINIMUM_MAPPING_QUALITY=0 \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::TANDEM_READS=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::INCLUDE_NON_PF_READS=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::INCLUDE_DUPLICATES=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MINIMUM_INSERT_SIZE=0 \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::MAXIMUM_INSERT_SIZE=0",
     ),
     (
         "--minimum-pct 0 --deviations 2 --min-histogram-width 20 --aligned-reads-only \
-         --adapter-sequence ACGTACGTACGTACGTACGT --ignore-original-qualities",
+         --adapter-sequence ACGTACGTACGTACGTACGT --ignore-original-qualities \
+         --scan-window-size 33 --include-unpaired",
         "EXTRA_ARGUMENT=CollectInsertSizeMetrics::MINIMUM_PCT=0 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::DEVIATIONS=2 \
          EXTRA_ARGUMENT=CollectInsertSizeMetrics::MIN_HISTOGRAM_WIDTH=20 \
@@ -54,6 +76,9 @@ const OPTIONS: [(&str, &str); 4] = [
          EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::ADAPTER_SEQUENCE=null \
          EXTRA_ARGUMENT=CollectAlignmentSummaryMetrics::ADAPTER_SEQUENCE=ACGTACGTACGTACGTACGT \
          EXTRA_ARGUMENT=CollectQualityYieldMetrics::USE_ORIGINAL_QUALITIES=false",
+        "EXTRA_ARGUMENT=CollectGcBiasMetrics::SCAN_WINDOW_SIZE=33 \
+         INCLUDE_UNPAIRED=true \
+         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::USE_OQ=false",
     ),
 ];
 
@@ -79,10 +104,20 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
     for (input, reference) in
         [("in.bam", ""), ("odd.bam", "odd.fa"), ("odd.bam", ""), ("empty.bam", "odd.fa")]
     {
-        for (ours, theirs) in OPTIONS {
+        for (ours, theirs, with_reference) in OPTIONS {
             let beside = if reference.is_empty() { "" } else { ", with its reference" };
+            let theirs = match reference {
+                "" => theirs.to_owned(),
+                reference => {
+                    format!(
+                        "PROGRAM=CollectGcBiasMetrics PROGRAM=CollectSequencingArtifactMetrics \
+                         EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::REFERENCE_SEQUENCE={reference} \
+                         R={reference} {theirs} {with_reference}"
+                    )
+                }
+            };
             ledger.check(&format!("{input}{beside}: all files {ours}"), || {
-                same_files(dir, input, reference, ours, theirs)
+                same_files(dir, input, reference, ours, &theirs)
             });
         }
     }
@@ -106,15 +141,15 @@ fn same_files(
     dir.readmill(&format!(
         "prep {input} -o out.bam --sort coordinate --mark-duplicates --qc ours --qc-metrics all {given} {ours}"
     ))?;
-    let given = if reference.is_empty() { String::new() } else { format!("R={reference}") };
     let mut picard = dir.picard_command(&format!(
         "CollectMultipleMetrics I=out.bam O=theirs PROGRAM=CollectQualityYieldMetrics QUIET=true \
-         VERBOSITY=ERROR VALIDATION_STRINGENCY=SILENT {given} {theirs}"
+         VERBOSITY=ERROR VALIDATION_STRINGENCY=SILENT {theirs}"
     ));
     picard.env("PATH", path_with_r(dir)?);
     dir.finish(picard)?;
     let (mut same, mut lines) = (0, 0);
-    for ending in ENDINGS {
+    let written = if reference.is_empty() { WITHOUT_REFERENCE } else { ENDINGS.len() };
+    for ending in &ENDINGS[..written] {
         let text = fs::read_to_string(dir.path(&format!("ours.{ending}")))?;
         let own = below_comments(&text);
         let path = dir.path(&format!("theirs.{ending}"));

@@ -84,17 +84,17 @@ type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<Vec<u8>>> + Send + Sync;
 impl Report {
     /// A tally whose result `text` formats.
     pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
-        Report::of_files(tally, move |total, names| vec![text(total, names)])
+        Report::of_files(tally, move |total, names| Ok(vec![text(total, names)]))
     }
 
     /// A tally whose result `texts` formats, as one text for each file.
     pub fn of_files<T: Tally + 'static>(
         tally: T,
-        texts: impl Fn(T::Total, &RunNames<'_>) -> Vec<Vec<u8>> + Send + Sync + 'static,
+        texts: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<Vec<u8>>> + Send + Sync + 'static,
     ) -> Self {
         let tally = Arc::new(SharedTally::new(tally));
         let counted = Arc::clone(&tally);
-        Report { tally, texts: Box::new(move |names| Ok(texts(counted.total()?, names))) }
+        Report { tally, texts: Box::new(move |names| texts(counted.total()?, names)) }
     }
 
     /// Returns the texts once the run is over, and resets the tally.

@@ -5,30 +5,79 @@ use readmill_record::Result;
 use super::{Context, EndAlignments, HIGH_QUALITY, Of};
 use crate::counts::{count_bytes, count_pairs};
 use crate::read::{N, Read};
-use crate::reference::ReferencePages;
+use crate::reference::{ReferenceContigs, ReferencePages};
 
 /// Bases that are compared at once: no more than a page of the reference.
 const AT_ONCE: usize = 1 << 12;
 
 /// Bases that are looked at one by one if any of them differs.
-const LANES: usize = 32;
+const LANES: usize = 16;
 
 /// An aligned block: bases of the read beside bases of the reference.
-struct Block {
+pub(crate) struct Block {
     /// Where it starts in the read, and on the contig.
-    base: usize,
-    at: u32,
-    length: usize,
+    pub base: usize,
+    pub at: u32,
+    pub length: usize,
+}
+
+/// Gives the aligned blocks of a read to `see`, as far as there are bases of the read, and of a contig of this length; returns
+/// the number of insertions and deletions.
+pub(crate) fn for_each_block(
+    read: &Read<'_>,
+    contig: Option<u32>,
+    mut see: impl FnMut(Block) -> Result<()>,
+) -> Result<u64> {
+    let (mut at, mut base, mut indels) = (i64::from(read.record.pos()), 0_usize, 0);
+    for (op, n) in read.record.cigar().ops() {
+        let n = n as usize;
+        match op {
+            0 | 7 | 8 => {
+                let left = read.bases.len().saturating_sub(base);
+                if let Ok(at) = u32::try_from(at) {
+                    let on_contig =
+                        contig.map_or(usize::MAX, |length| length.saturating_sub(at) as usize);
+                    see(Block { base, at, length: n.min(left).min(on_contig) })?;
+                }
+                (at, base) = (at + n as i64, base + n);
+            }
+            1 => (base, indels) = (base + n, indels + 1),
+            2 => (at, indels) = (at + n as i64, indels + 1),
+            3 => at += n as i64,
+            4 => base += n,
+            _ => {}
+        }
+    }
+    Ok(indels)
+}
+
+/// Returns how many bases of a mapped read differ from the reference.
+pub(crate) fn mismatches(
+    read: &Read<'_>,
+    reference: &ReferenceContigs,
+    pages: &mut ReferencePages,
+) -> Result<u64> {
+    let Some((contig, length)) = reference.place(read.record.ref_id())? else { return Ok(0) };
+    let mut mismatches = 0;
+    for_each_block(read, Some(length), |block| {
+        let bases = &read.bases[block.base.min(read.bases.len())..][..block.length];
+        for (at, bases) in (block.at..).step_by(AT_ONCE).zip(bases.chunks(AT_ONCE)) {
+            let codes = pages.of(reference).codes(contig, at, at + bases.len() as u32)?;
+            mismatches += count_pairs(bases, codes, |base, code| base != code);
+        }
+        Ok(())
+    })?;
+    Ok(mismatches)
 }
 
 impl EndAlignments {
-    /// Counts the bases of an aligned read that passes quality controls.
+    /// Counts the bases of an aligned read that passes quality controls; returns its mismatches.
     pub(super) fn add_bases(
         &mut self,
         read: &Read<'_>,
         context: &Context<'_>,
         pages: &mut ReferencePages,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let record = read.record;
         let contig = match context.reference {
             Some(reference) => reference.place(record.ref_id())?,
@@ -36,34 +85,19 @@ impl EndAlignments {
         };
         let is_sure = record.mapq() >= HIGH_QUALITY;
         self.count(Of::HighQualityReads, u64::from(is_sure));
-        let (mut at, mut base) = (i64::from(record.pos()), 0_usize);
-        let (mut mismatches, mut indels) = (0, 0);
-        for (op, n) in record.cigar().ops() {
-            let n = n as usize;
-            match op {
-                0 | 7 | 8 => {
-                    let left = read.bases.len().saturating_sub(base);
-                    if let Ok(at) = u32::try_from(at) {
-                        let on_contig =
-                            contig.map_or(usize::MAX, |(_, length)| length.saturating_sub(at) as usize);
-                        let block = Block { base, at, length: n.min(left).min(on_contig) };
-                        let contig = contig.map(|(number, _)| number);
-                        mismatches += self.add_block(read, &block, contig, context, pages)?;
-                    }
-                    (at, base) = (at + n as i64, base + n);
-                }
-                1 => (base, indels) = (base + n, indels + 1),
-                2 => (at, indels) = (at + n as i64, indels + 1),
-                3 => at += n as i64,
-                4 => base += n,
-                _ => {}
-            }
-        }
+        let mut mismatches = 0;
+        let number = contig.map(|(number, _)| number);
+        let length = contig.map(|(_, length)| length);
+        let indels = for_each_block(read, length, |block| {
+            mismatches += self.add_block(read, &block, number, context, pages)?;
+            Ok(())
+        })?;
         self.count(Of::Indels, indels);
         self.count(Of::Mismatches, mismatches);
         let sure_mismatches = if is_sure { mismatches } else { 0 };
         self.count(Of::HighQualityMismatches, sure_mismatches);
-        self.mismatches.add(sure_mismatches as u32, context.room)
+        self.mismatches.add(sure_mismatches as u32, context.room)?;
+        Ok(mismatches)
     }
 
     /// Counts the bases of a block; returns those that are not equal to the reference.
@@ -94,17 +128,39 @@ impl EndAlignments {
                 }
                 _ => bases,
             };
-            let pieces = bases.chunks(LANES).zip(codes.chunks(LANES)).zip((first..).step_by(LANES));
-            for ((bases, codes), first) in pieces {
-                if count_pairs(bases, codes, |base, code| (base != code) | (base == N)) == 0 {
-                    continue;
+            let (base_lanes, bases) = bases.as_chunks::<LANES>();
+            let (code_lanes, codes) = codes.as_chunks::<LANES>();
+            for ((bases, codes), first) in
+                base_lanes.iter().zip(code_lanes).zip((first..).step_by(LANES))
+            {
+                let differs = bases
+                    .iter()
+                    .zip(codes)
+                    .fold(0, |all, (&base, &code)| all | (base ^ code) | u8::from(base == N));
+                if differs != 0 {
+                    all += self.add_differing(read, first, bases, codes, context)?;
                 }
-                for (i, (base, code)) in (first..).zip(bases.iter().zip(codes)) {
-                    all += u64::from(base != code);
-                    if base != code || *base == N {
-                        self.add_bad_cycle(read, i, context.room)?;
-                    }
-                }
+            }
+            let first = first + base_lanes.len() * LANES;
+            all += self.add_differing(read, first, bases, codes, context)?;
+        }
+        Ok(all)
+    }
+
+    /// Looks at each of a few bases, of which some may differ from the reference; returns how many do.
+    fn add_differing(
+        &mut self,
+        read: &Read<'_>,
+        first: usize,
+        bases: &[u8],
+        codes: &[u8],
+        context: &Context<'_>,
+    ) -> Result<u64> {
+        let mut all = 0;
+        for (i, (base, code)) in (first..).zip(bases.iter().zip(codes)) {
+            if base != code || *base == N {
+                all += u64::from(base != code);
+                self.add_bad_cycle(read, i, context.room)?;
             }
         }
         Ok(all)

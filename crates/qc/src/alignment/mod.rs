@@ -5,6 +5,7 @@
 mod compare;
 mod table;
 
+pub(crate) use compare::{for_each_block, mismatches};
 use readmill_record::Result;
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
 use serde::{Deserialize, Serialize};
@@ -77,14 +78,14 @@ pub(crate) struct Context<'a> {
 }
 
 impl Alignments {
-    /// Counts a read.
+    /// Counts a read; returns its mismatches if it was compared with the reference.
     #[inline]
     pub fn add(
         &mut self,
         read: &Read<'_>,
         context: &Context<'_>,
         pages: &mut ReferencePages,
-    ) -> Result<()> {
+    ) -> Result<Option<u64>> {
         let end = match (read.flags.is_paired(), read.flags.is_first()) {
             (true, true) => FIRST,
             (true, false) => SECOND,
@@ -104,16 +105,22 @@ impl EndAlignments {
         self.numbers[of as usize] += n;
     }
 
-    fn add(&mut self, read: &Read<'_>, context: &Context<'_>, pages: &mut ReferencePages) -> Result<()> {
+    fn add(
+        &mut self,
+        read: &Read<'_>,
+        context: &Context<'_>,
+        pages: &mut ReferencePages,
+    ) -> Result<Option<u64>> {
         let flags = read.flags;
         self.count(Of::Reads, 1);
         if !flags.is_qc_fail() {
             self.add_passing(read, context)?;
             if !flags.is_unmapped() {
-                return self.add_bases(read, context, pages);
+                return self.add_bases(read, context, pages).map(Some);
             }
         }
-        self.add_no_calls(read, context.room)
+        self.add_no_calls(read, context.room)?;
+        Ok(None)
     }
 
     /// Counts a read that passes quality controls.

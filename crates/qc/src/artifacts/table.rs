@@ -1,0 +1,333 @@
+//! The files of CollectSequencingArtifactMetrics.
+
+use std::array::from_fn;
+
+use readmill_format::metrics::{self, Row};
+
+use super::{Artifacts, CALLS, CONTEXTS, LIBRARY, Libraries, WAYS};
+use crate::options::Options;
+
+/// Columns of each table that begins with a substitution.
+const SUBSTITUTION: [&str; 4] = ["SAMPLE_ALIAS", "LIBRARY", "REF_BASE", "ALT_BASE"];
+
+const PRE_ADAPTER: [&str; 7] = [
+    "CONTEXT",
+    "PRO_REF_BASES",
+    "PRO_ALT_BASES",
+    "CON_REF_BASES",
+    "CON_ALT_BASES",
+    "ERROR_RATE",
+    "QSCORE",
+];
+
+const BAIT_BIAS: [&str; 9] = [
+    "CONTEXT",
+    "FWD_CXT_REF_BASES",
+    "FWD_CXT_ALT_BASES",
+    "REV_CXT_REF_BASES",
+    "REV_CXT_ALT_BASES",
+    "FWD_ERROR_RATE",
+    "REV_ERROR_RATE",
+    "ERROR_RATE",
+    "QSCORE",
+];
+
+const SUMMARY: [&str; 8] = [
+    "TOTAL_QSCORE",
+    "WORST_CXT",
+    "WORST_CXT_QSCORE",
+    "WORST_PRE_CXT",
+    "WORST_PRE_CXT_QSCORE",
+    "WORST_POST_CXT",
+    "WORST_POST_CXT_QSCORE",
+    "ARTIFACT_NAME",
+];
+
+const ERRORS: [&str; 6] =
+    ["REF_BASE", "ALT_BASE", "SUBSTITUTION", "REF_COUNT", "ALT_COUNT", "SUBSTITUTION_RATE"];
+
+/// Substitutions with a name.
+type Named = (&'static [u8; 2], &'static str);
+const PRE_ADAPTER_NAMES: [Named; 2] = [(b"GT", "OxoG"), (b"CT", "Deamination")];
+const BAIT_BIAS_NAMES: [Named; 2] = [(b"GT", "Gref"), (b"CA", "Cref")];
+
+/// The bases of the digits.
+const LETTERS: &[u8; 4] = b"ACGT";
+
+/// The least rate of errors that is written.
+const LEAST_RATE: f64 = 1e-10;
+
+/// Bases by called base and way.
+type Calls = [[u64; WAYS]; CALLS];
+
+/// A base of the reference and another one that is called, as digits.
+#[derive(Clone, Copy)]
+struct Substitution {
+    reference: usize,
+    called: usize,
+}
+
+impl Substitution {
+    /// All of them, in the order of the tables.
+    fn all() -> impl Iterator<Item = Self> {
+        let pairs = (0..CALLS * CALLS).map(|n| (n / CALLS, n % CALLS));
+        pairs
+            .filter(|(reference, called)| reference != called)
+            .map(|(reference, called)| Substitution { reference, called })
+    }
+}
+
+/// Contexts that count together.
+#[derive(Clone, Copy)]
+enum Contexts {
+    One(usize),
+    /// Those with the same first base and the same base in the middle.
+    Before(usize),
+    /// Those with the same base in the middle and the same last base.
+    After(usize),
+    /// Those with the same base in the middle.
+    Middle(usize),
+}
+
+impl Contexts {
+    fn has(self, context: usize) -> bool {
+        match self {
+            Contexts::One(one) => context == one,
+            Contexts::Before(one) => context >> 2 == one >> 2,
+            Contexts::After(one) => context & 15 == one & 15,
+            Contexts::Middle(middle) => context >> 2 & 3 == middle,
+        }
+    }
+
+    /// The bases, with N for any.
+    fn name(self) -> [u8; 3] {
+        let letters = |one: usize| [4, 2, 0].map(|shift| LETTERS[one >> shift & 3]);
+        match self {
+            Contexts::One(one) => letters(one),
+            Contexts::Before(one) => [letters(one)[0], letters(one)[1], b'N'],
+            Contexts::After(one) => [b'N', letters(one)[1], letters(one)[2]],
+            Contexts::Middle(middle) => [b'N', LETTERS[middle], b'N'],
+        }
+    }
+}
+
+/// The context of the other strand.
+fn reverse_complement(context: usize) -> usize {
+    let complement = !context;
+    (complement & 3) << 4 | complement & 12 | complement >> 4 & 3
+}
+
+/// The bases of a library.
+struct Library<'a> {
+    name: &'a [u8],
+    samples: &'a [u8],
+    contexts: [Calls; CONTEXTS],
+    is_tandem: bool,
+}
+
+/// Reads with one base, and with the other one.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    reference: u64,
+    called: u64,
+}
+
+impl Counts {
+    fn all(self) -> u64 {
+        self.reference + self.called
+    }
+
+    /// The share of the other base.
+    fn rate(self) -> f64 {
+        if self.all() == 0 {
+            return LEAST_RATE;
+        }
+        LEAST_RATE.max(self.called as f64 / self.all() as f64)
+    }
+}
+
+/// What is counted of a substitution in some contexts.
+struct Observed {
+    /// Bases of reads whose end and strand speak for an artifact before the adapters, and against it.
+    supporting: Counts,
+    refuting: Counts,
+    /// Bases at the contexts, and at those of the other strand.
+    forward: Counts,
+    reverse: Counts,
+}
+
+impl Observed {
+    fn pre_adapter_rate(&self) -> f64 {
+        let all = self.supporting.all() + self.refuting.all();
+        if all == 0 {
+            return LEAST_RATE;
+        }
+        LEAST_RATE.max((self.supporting.called as f64 - self.refuting.called as f64) / all as f64)
+    }
+
+    fn bait_bias_rate(&self) -> f64 {
+        LEAST_RATE.max(self.forward.rate() - self.reverse.rate())
+    }
+}
+
+/// The quality of a rate of errors.
+fn quality(rate: f64) -> i64 {
+    (-10.0 * rate.log10() + 0.5).floor() as i64
+}
+
+impl<'a> Library<'a> {
+    fn new(counts: &[u64], name: &'a [u8], libraries: &'a Libraries, options: &Options) -> Self {
+        let at = |context, call, way| counts.get((context * CALLS + call) * WAYS + way);
+        let contexts = from_fn(|context| {
+            from_fn(|call| from_fn(|way| at(context, call, way).copied().unwrap_or(0)))
+        });
+        Library { name, samples: &libraries.samples, contexts, is_tandem: options.tandem_reads }
+    }
+
+    fn observed(&self, of: Substitution, contexts: Contexts) -> Observed {
+        let sum = |call: usize, is_reverse: bool| {
+            let mut sum = [0; WAYS];
+            for context in (0..CONTEXTS).filter(|&context| contexts.has(context)) {
+                let context = if is_reverse { reverse_complement(context) } else { context };
+                let ways = self.contexts[context][call];
+                sum.iter_mut().zip(ways).for_each(|(sum, more)| *sum += more);
+            }
+            sum
+        };
+        let counts = |count: &dyn Fn([u64; WAYS], [u64; WAYS]) -> u64| Counts {
+            reference: count(sum(of.reference, false), sum(3 - of.reference, true)),
+            called: count(sum(of.called, false), sum(3 - of.called, true)),
+        };
+        // Ways are: first read, forward and reverse; second read, forward and reverse.
+        let same = |a: [u64; WAYS], b: [u64; WAYS]| a[0] + a[2] + b[1] + b[3];
+        let other = |a: [u64; WAYS], b: [u64; WAYS]| a[1] + a[3] + b[0] + b[2];
+        let facing = |a: [u64; WAYS], b: [u64; WAYS]| a[0] + a[3] + b[1] + b[2];
+        let averted = |a: [u64; WAYS], b: [u64; WAYS]| a[1] + a[2] + b[0] + b[3];
+        let (supporting, refuting) = if self.is_tandem {
+            (counts(&same), counts(&other))
+        } else {
+            (counts(&facing), counts(&averted))
+        };
+        Observed {
+            supporting,
+            refuting,
+            forward: counts(&|a, _| a.iter().sum()),
+            reverse: counts(&|_, b| b.iter().sum()),
+        }
+    }
+
+    fn row(&self, of: Substitution) -> Row {
+        let mut row = Row::default();
+        row.text(self.samples).text(self.name);
+        row.text(&[LETTERS[of.reference]]).text(&[LETTERS[of.called]]);
+        row
+    }
+
+    /// The row of a summary; `rate` is that of its artifact.
+    fn summary(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> Row {
+        let quality = |contexts| quality(rate(&self.observed(of, contexts)));
+        let mut row = self.row(of);
+        row.number(quality(Contexts::Middle(of.reference)));
+        let middle = of.reference << 2;
+        let each: [&dyn Fn(usize) -> Contexts; 3] = [
+            &|n| Contexts::One(n >> 2 << 4 | middle | n & 3),
+            &|n| Contexts::Before(n >> 2 << 4 | middle),
+            &|n| Contexts::After(middle | n & 3),
+        ];
+        for contexts in each {
+            let all = (0..16).map(contexts).map(|it| (quality(it), it.name()));
+            let (worst, name) = all.min().unwrap_or_default();
+            row.text(&name).number(worst);
+        }
+        let letters = [LETTERS[of.reference], LETTERS[of.called]];
+        let name = names.iter().find(|(substitution, _)| **substitution == letters);
+        row.text(name.map_or("NA", |(_, name)| name).as_bytes());
+        row
+    }
+}
+
+impl Artifacts {
+    /// Appends the tables to the files: details and summary of artifacts before the adapters, the same of bait bias, and the
+    /// summary of errors.
+    pub fn put(&self, texts: &mut [Vec<u8>; 5], libraries: &Libraries, options: &Options) {
+        let mut rows: [Vec<Row>; 5] = Default::default();
+        let mut errors = [[Counts::default(); CALLS]; CALLS];
+        for (number, name) in libraries.names.iter().enumerate() {
+            let counts = self.0.get(number * LIBRARY..(number + 1) * LIBRARY).unwrap_or_default();
+            let is_found = number != libraries.unknown || libraries.has_unknown;
+            if !is_found && counts.iter().all(|&count| count == 0) {
+                continue;
+            }
+            let library = Library::new(counts, name, libraries, options);
+            for of in Substitution::all() {
+                let contexts = (0..CONTEXTS).filter(|context| context >> 2 & 3 == of.reference);
+                for context in contexts.map(Contexts::One) {
+                    let it = library.observed(of, context);
+                    let mut row = library.row(of);
+                    row.text(&context.name());
+                    for counts in [it.supporting, it.refuting] {
+                        row.number(counts.reference).number(counts.called);
+                    }
+                    row.decimal(it.pre_adapter_rate()).number(quality(it.pre_adapter_rate()));
+                    rows[0].push(row);
+                    let mut row = library.row(of);
+                    row.text(&context.name());
+                    for counts in [it.forward, it.reverse] {
+                        row.number(counts.reference).number(counts.called);
+                    }
+                    row.decimal(it.forward.rate()).decimal(it.reverse.rate());
+                    row.decimal(it.bait_bias_rate()).number(quality(it.bait_bias_rate()));
+                    rows[2].push(row);
+                    // A substitution and that of the other strand are one error.
+                    let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };
+                    let error = &mut errors[strand(of.reference)][strand(of.called)];
+                    error.reference += it.supporting.reference + it.refuting.reference;
+                    error.called += it.supporting.called + it.refuting.called;
+                }
+                rows[1].push(library.summary(of, Observed::pre_adapter_rate, &PRE_ADAPTER_NAMES));
+                rows[3].push(library.summary(of, Observed::bait_bias_rate, &BAIT_BIAS_NAMES));
+            }
+        }
+        if !rows[0].is_empty() {
+            let each = Substitution::all().filter(|of| of.reference < 2);
+            rows[4].extend(each.map(|of| error_row(of, errors[of.reference][of.called])));
+        }
+        let class = |name: &str| format!("picard.analysis.artifacts.SequencingArtifactMetrics${name}");
+        let begin = |columns: &[&'static str]| [&SUBSTITUTION[..], columns].concat();
+        let tables = [
+            (class("PreAdapterDetailMetrics"), begin(&PRE_ADAPTER)),
+            (class("PreAdapterSummaryMetrics"), begin(&SUMMARY)),
+            (class("BaitBiasDetailMetrics"), begin(&BAIT_BIAS)),
+            (class("BaitBiasSummaryMetrics"), begin(&SUMMARY)),
+            ("picard.analysis.artifacts.ErrorSummaryMetrics".into(), ERRORS.to_vec()),
+        ];
+        for ((text, rows), (class, columns)) in texts.iter_mut().zip(&rows).zip(&tables) {
+            metrics::put_table(text, class, columns, rows);
+            text.push(b'\n');
+        }
+    }
+}
+
+fn error_row(of: Substitution, counts: Counts) -> Row {
+    let (reference, called) = (LETTERS[of.reference], LETTERS[of.called]);
+    let mut row = Row::default();
+    row.text(&[reference]).text(&[called]).text(&[reference, b'>', called]);
+    row.number(counts.reference).number(counts.called);
+    row.decimal(crate::counts::divide(counts.called as f64, counts.all() as f64));
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_strand_is_read_backwards() {
+        let name = |context| Contexts::One(context).name();
+        for (context, other) in [(0, *b"TTT"), (0b00_01_10, *b"CGT"), (0b10_10_11, *b"ACC")] {
+            assert_eq!(name(reverse_complement(context)), other);
+        }
+        assert_eq!(Contexts::Before(0b00_01_10).name(), *b"ACN");
+        assert_eq!(Contexts::After(0b00_01_10).name(), *b"NCG");
+    }
+}

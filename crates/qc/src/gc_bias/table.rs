@@ -1,0 +1,175 @@
+//! The two files of CollectGcBiasMetrics.
+
+use readmill_format::metrics::{self, Row};
+
+use super::{BINS, GcBias, GcCounts, GcWindows};
+use crate::levels::Unit;
+use crate::options::Options;
+
+/// Columns of the detailed table, before those of the unit.
+const DETAILS: [&str; 8] = [
+    "ACCUMULATION_LEVEL",
+    "READS_USED",
+    "GC",
+    "WINDOWS",
+    "READ_STARTS",
+    "MEAN_BASE_QUALITY",
+    "NORMALIZED_COVERAGE",
+    "ERROR_BAR_WIDTH",
+];
+
+/// Columns of the summary, before those of the unit.
+const SUMMARY: [&str; 12] = [
+    "ACCUMULATION_LEVEL",
+    "READS_USED",
+    "WINDOW_SIZE",
+    "TOTAL_CLUSTERS",
+    "ALIGNED_READS",
+    "AT_DROPOUT",
+    "GC_DROPOUT",
+    "GC_NC_0_19",
+    "GC_NC_20_39",
+    "GC_NC_40_59",
+    "GC_NC_60_79",
+    "GC_NC_80_100",
+];
+
+/// Columns of the unit.
+const UNIT: [&str; 3] = ["SAMPLE", "LIBRARY", "READ_GROUP"];
+
+/// The ranges of percentages in the summary: the first, and the first after it.
+const RANGES: [(usize, usize); 5] = [(0, 20), (20, 40), (40, 60), (60, 80), (80, BINS)];
+
+/// The greatest percentage that counts as AT dropout.
+const MOST_AT: usize = 50;
+
+impl GcBias {
+    /// Appends the detailed table and the summary to their files, from the units and their counts. A unit without aligned
+    /// reads has no rows.
+    pub fn put(
+        [details, summary]: [&mut Vec<u8>; 2],
+        units: &[(&Unit, GcBias)],
+        windows: &GcWindows,
+        options: &Options,
+    ) {
+        let (mut detail_rows, mut summary_rows) = (Vec::new(), Vec::new());
+        for (unit, counts) in units {
+            let [unique, duplicates] = &counts.0;
+            let mut all = unique.clone();
+            all.merge(duplicates);
+            let unique = options.also_ignore_duplicates.then_some(("UNIQUE", unique));
+            for (used, counts) in [("ALL", &all)].into_iter().chain(unique) {
+                if counts.aligned > 0 {
+                    let part = Part { unit, used, counts, windows };
+                    detail_rows.extend((0..BINS).map(|gc| part.detail(gc)));
+                    summary_rows.push(part.summary(options.scan_window_size));
+                }
+            }
+        }
+        let columns = [&DETAILS[..], &UNIT].concat();
+        metrics::put_table(details, "picard.analysis.GcBiasDetailMetrics", &columns, &detail_rows);
+        details.push(b'\n');
+        let columns = [&SUMMARY[..], &UNIT].concat();
+        metrics::put_table(summary, "picard.analysis.GcBiasSummaryMetrics", &columns, &summary_rows);
+        summary.push(b'\n');
+    }
+}
+
+/// The reads of a unit, with or without duplicates.
+struct Part<'a> {
+    unit: &'a Unit,
+    used: &'static str,
+    counts: &'a GcCounts,
+    windows: &'a GcWindows,
+}
+
+impl Part<'_> {
+    /// The reads of a bin.
+    fn reads(&self, gc: usize) -> u64 {
+        self.counts.bins.get(gc).map_or(0, |bin| bin.reads)
+    }
+
+    fn all_reads(&self) -> f64 {
+        self.counts.bins.iter().map(|bin| bin.reads).sum::<u64>() as f64
+    }
+
+    fn all_windows(&self) -> f64 {
+        self.windows.0.iter().sum::<u64>() as f64
+    }
+
+    fn reads_per_window(&self) -> f64 {
+        self.all_reads() / self.all_windows()
+    }
+
+    fn begin(&self) -> Row {
+        let level = match self.unit.names() {
+            [_, _, Some(_)] => "Read Group",
+            [_, Some(_), None] => "Library",
+            [Some(_), None, None] => "Sample",
+            [None, None, None] => "All Reads",
+        };
+        let mut row = Row::default();
+        row.text(level.as_bytes()).text(self.used.as_bytes());
+        row
+    }
+
+    /// Only the column of the level itself has a name.
+    fn end(&self, mut row: Row) -> Row {
+        let names = self.unit.names();
+        let last = names.iter().rposition(Option::is_some);
+        let names = names.into_iter().enumerate();
+        names.for_each(|(n, name)| _ = row.optional(name.filter(|_| Some(n) == last)));
+        row
+    }
+
+    fn detail(&self, gc: usize) -> Row {
+        let bin = self.counts.bins.get(gc).copied().unwrap_or_default();
+        let windows = self.windows.0[gc];
+        let quality = match bin.errors {
+            0 => 0,
+            errors => phred(errors as f64 / bin.bases as f64),
+        };
+        let relative = |reads: f64| match windows {
+            0 => 0.0,
+            windows => reads / windows as f64 / self.reads_per_window(),
+        };
+        let mut row = self.begin();
+        row.number(gc as u64).number(windows).number(bin.reads).number(quality);
+        row.decimal(relative(bin.reads as f64)).decimal(relative((bin.reads as f64).sqrt()));
+        self.end(row)
+    }
+
+    fn summary(&self, window: u32) -> Row {
+        let mut row = self.begin();
+        row.number(window).number(self.counts.clusters).number(self.counts.aligned);
+        self.dropouts().into_iter().for_each(|dropout| _ = row.decimal(dropout));
+        for (from, to) in RANGES {
+            let bins = || (from..to).filter(|&gc| self.windows.0[gc] > 0);
+            let windows: u64 = bins().map(|gc| self.windows.0[gc]).sum();
+            let reads = bins().map(|gc| self.reads(gc)).sum::<u64>() as f64;
+            row.decimal(match windows {
+                0 => 0.0,
+                windows => reads / (windows as f64 * self.reads_per_window()),
+            });
+        }
+        self.end(row)
+    }
+
+    /// Sums, in percent, of what bins have less of the reads than of the windows: bins up to 50 % of G and C, and others.
+    fn dropouts(&self) -> [f64; 2] {
+        let mut sums = [0.0; 2];
+        for (gc, &windows) in self.windows.0.iter().enumerate() {
+            let reads = self.reads(gc) as f64 / self.all_reads();
+            let dropout = (windows as f64 / self.all_windows() - reads) * 100.0;
+            if dropout > 0.0 {
+                sums[usize::from(gc > MOST_AT)] += dropout;
+            }
+        }
+        sums
+    }
+}
+
+/// The quality of bases with this share of errors.
+fn phred(errors: f64) -> i64 {
+    (-10.0 * errors.log10() + 0.5).floor() as i64
+}
