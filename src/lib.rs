@@ -31,6 +31,7 @@ pub mod shard;
 
 pub use outputs::signal;
 pub use plan::Plan;
+pub use process::end_with::end_with;
 pub use process::{allocator, console, limit, pause};
 pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use readmill::Plan;
 use readmill::console::Console;
 use readmill::plan::{Choice, Resources, Verbosity, one_of};
 use readmill::shard::job::Job;
 use readmill::shard::{self, Division, Engine, JobStage, Outcome, StageState, Work};
+use readmill::{Plan, end_with};
 use readmill_record::{Error, Result};
 
 use super::common::parse_memory;
@@ -158,6 +158,9 @@ struct StageResources {
     /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
+    /// End when the process of this number ends, as by SIGTERM; for engines, whose stages shall not outlive them
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    end_with: Option<u32>,
 }
 
 /// A flag of commands that can be done in stages.
@@ -270,6 +273,7 @@ impl PlanArgs {
 impl StageArgs {
     /// Opens the job, in the directory where its command was given.
     fn open(&self, make: MakePlan) -> Result<(Work, Console)> {
+        self.resources.end_with.map_or(Ok(()), end_with)?;
         let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
         else {
             return Err(Error::bug("the directory of the job has no path"));

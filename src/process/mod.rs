@@ -1,7 +1,9 @@
-//! This process: its allocator, its memory limit, its open files, its log on standard error, and pauses for tests.
+//! This process: its allocator, its memory limit, its open files, its log on standard error, its end with another process,
+//! and pauses for tests.
 
 pub mod allocator;
 pub mod console;
+pub mod end_with;
 pub mod limit;
 pub(crate) mod open_files;
 pub mod pause;

@@ -1,6 +1,7 @@
 //! Stages that are killed at any moment, and two processes at one stage: whoever comes after goes on, and the output is
 //! that of one run.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use readmill::pause::Moment::{self, *};
@@ -43,6 +44,38 @@ const STAGES: [(&str, &[(Moment, u32)]); 5] = [
     ("write 1..2", &[(Started, 1), (InputOpened, 1), (InputOpened, 2)]),
     ("join", &[(Started, 1), (InputOpened, 1), (OutputsComplete, 1)]),
 ];
+
+#[test]
+fn a_stage_ends_with_the_process_that_it_is_to_end_with() {
+    let (scene, expected) = scene();
+    scene.plan("--shards 2 --ranges 2").succeeds();
+    let mut engine = Command::new("sleep").arg("600").spawn().unwrap();
+    let words = format!("shard map 2 --work work -q --end-with {}", engine.id());
+    let (say, wait) = (scene.path("say"), scene.path("wait"));
+    std::fs::write(&say, "").unwrap();
+    assert!(Command::new("mkfifo").arg(&wait).status().unwrap().success());
+    let mut stage = scene.folders.command();
+    stage.args(words.split(' '));
+    stage.env("READMILL_PAUSE_AT", format!("PieceRead:{}:{}", say.display(), wait.display()));
+    let mut stage = stage.spawn().unwrap();
+    let begun = Instant::now();
+    while std::fs::read(&say).unwrap().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the stage does not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    assert!(!stage.wait().unwrap().success());
+    assert_eq!(scene.stages(), ["job.json"]);
+
+    // It is no longer there at all.
+    let refused = scene.folders.readmill(words.split(' '));
+    assert_eq!(refused.status.code(), Some(1), "{}", refused.stderr);
+    assert!(refused.stderr.contains("there is no process"), "{}", refused.stderr);
+
+    scene.run().succeeds();
+    scene.is_written(&expected, "after a stage had ended with its engine");
+}
 
 #[test]
 fn a_stage_that_is_killed_at_a_named_moment_is_done_by_the_next_run() {

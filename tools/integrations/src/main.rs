@@ -6,6 +6,7 @@
 //! bytes of a direct run of readmill. Each check is one line, `ok` or `FAIL`.
 
 mod cohort;
+mod dask;
 mod killer;
 mod nextflow;
 mod outcome;
@@ -48,6 +49,8 @@ enum Engine {
     Wdl,
     /// slurmctld, slurmd and munged of the system, for this run alone
     Slurm,
+    /// Dask, by pip
+    Dask,
     /// Graphviz, which draws the stages of a job
     Graphviz,
 }
@@ -77,6 +80,7 @@ fn main() -> Result<()> {
             Engine::Snakemake => snakemake::run(&cohort, &peers, &mut outcome)?,
             Engine::Wdl => wdl::run(&cohort, &peers, &mut outcome)?,
             Engine::Slurm => slurm::run(&cohort, &peers, &mut outcome)?,
+            Engine::Dask => dask::run(&cohort, &peers, &mut outcome)?,
             Engine::Graphviz => stages::draw(&cohort, &peers, &mut outcome)?,
         }
     }

@@ -153,6 +153,12 @@ impl Peers {
         pip::install_snakemake(&self.cache)
     }
 
+    /// Python with Dask at `pip::DASK`, by pip.
+    pub fn dask(&self) -> Result<Tool> {
+        let _installing = self.installing("dask")?;
+        pip::install_dask(&self.cache)
+    }
+
     /// miniwdl at `pip::MINIWDL`, by pip, with a backend that needs no containers.
     pub fn miniwdl(&self) -> Result<Tool> {
         let _installing = self.installing("miniwdl")?;

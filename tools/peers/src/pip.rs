@@ -71,6 +71,19 @@ pub fn install_snakemake(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
+/// The release of Dask's scheduler and workers that `python/readmill` is tested with.
+pub const DASK: &str = "2026.8.0";
+
+/// The release of pytest that runs `python/tests`.
+const PYTEST: &str = "9.2.0";
+
+/// Python with Dask at [`DASK`] and pytest, 70 MB, below `cache`.
+pub fn install_dask(cache: &Path) -> Result<Tool> {
+    let wanted = [format!("distributed=={DASK}"), format!("pytest=={PYTEST}")];
+    let home = environment(cache, &format!("dask-{DASK}"), &wanted)?;
+    Ok(Tool::plain("python3", home.join("bin/python3"), DASK.to_owned()))
+}
+
 /// The release of miniwdl that runs what `integrations/wdl` has.
 pub const MINIWDL: &str = "1.16.0";
 

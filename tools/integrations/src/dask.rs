@@ -1,0 +1,27 @@
+//! Dask: the tests of `python`, which run jobs on a cluster, and kill its parts.
+
+use anyhow::{Context, Result};
+use readmill_peers::{Peers, workspace};
+
+use crate::cohort::Cohort;
+use crate::outcome::{Outcome, finish};
+
+/// Runs all checks.
+pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
+    let python = peers.dask()?;
+    outcome.title(&format!("Dask {}", python.version));
+    let directory = cohort.directory("dask", false)?;
+    outcome.check(
+        "jobs on three workers; a worker, the scheduler and the driver are killed; the output is that of a direct run",
+        || {
+            let home = workspace().join("python");
+            let mut tests = python.command();
+            tests.current_dir(&directory).env("READMILL", &cohort.readmill).env("PYTHONPATH", &home);
+            tests.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--log-level=CRITICAL"]);
+            let said = finish(tests.arg(home.join("tests")), &directory.join("pytest.log"))?.succeeded()?;
+            let last = said.lines().rfind(|line| line.contains(" passed"));
+            Ok(last.context("no test was run")?.to_string())
+        },
+    );
+    Ok(())
+}
