@@ -19,6 +19,7 @@ threads of its worker, so one is right: ``dask worker ADDRESS --nworkers 1 --nth
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
 import socket
@@ -40,6 +41,8 @@ RESOURCE = "readmill"
 
 #: Seconds that a scheduler may be out of reach.
 _PATIENCE = 30.0
+
+_LOST = "the scheduler of the cluster was lost; when there is one again, the same call goes on where the job was"
 
 
 class StageFailed(RuntimeError):
@@ -213,8 +216,11 @@ class _Tasks:
     def one(self, name: str, function: Callable, *arguments):
         """Runs one task, and returns its result."""
         future = self.start(f"readmill-{name}-{os.urandom(8).hex()}", function, *arguments, first=True)
-        while self.wait(1.0) is not future:
-            pass
+        others = []
+        while (ended := self.wait(1.0)) is not future:
+            others += [ended] if ended else []
+        for other in others:  # they are taken later
+            self.ended.put(other)
         try:
             return _result(future)
         finally:
@@ -231,9 +237,6 @@ class _Tasks:
                     return None
                 if time.monotonic() - out_of_reach > _PATIENCE:
                     raise Lost(_LOST) from None
-
-
-_LOST = "the scheduler of the cluster was lost; when there is one again, the same call goes on where the job was"
 
 
 def _result(future: Future):
@@ -265,6 +268,7 @@ class _Driver:
         self.attempts: dict[str, int] = {}
         self.under_way: dict[str, Stage] = {}
         self.messages = ""
+        self.places = 1
 
     def drive(self) -> tuple[list[StageRun], str]:
         with self.shown() as show:
@@ -311,8 +315,9 @@ class _Driver:
         self.finished = {name: run for name, run in self.finished.items() if name in names}
 
     def _progress(self) -> Progress:
-        workers = self.tasks.client.scheduler_info(n_workers=-1)["workers"].values()
-        places = sum(int(worker["resources"].get(RESOURCE, 0)) for worker in workers)
+        with contextlib.suppress(OSError):  # a scheduler out of reach: the last number is as good
+            workers = self.tasks.client.scheduler_info(n_workers=-1)["workers"].values()
+            self.places = sum(int(worker["resources"].get(RESOURCE, 0)) for worker in workers)
         seconds = {name: run.seconds for name, run in self.finished.items()}
         return Progress(
             finished=len(self.finished),
@@ -320,7 +325,7 @@ class _Driver:
             under_way=len(self.under_way),
             bytes=sum(run.bytes for run in self.finished.values()),
             seconds=time.monotonic() - self.started,
-            seconds_left=seconds_left(self.job, seconds, places),
+            seconds_left=seconds_left(self.job, seconds, self.places),
         )
 
 
@@ -378,8 +383,6 @@ def _call(arguments: list[str], given: str | None, directory: str | None = None)
 
 def _finished(work: str, given: str | None) -> list[str]:
     """The names of the stages whose files are there."""
-    import json
-
     rows = json.loads(_call(["shard", "status", "--work", work, "--format", "json"], given))
     return [row["name"] for row in rows if row["finished"]]
 

@@ -12,11 +12,17 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
+from readmill.job import words
+
 READMILL = os.environ.get("READMILL") or shutil.which("readmill")
 
-#: What is done to the sample, as flags of Python and of the command line.
+#: A directory with unsorted.bam, ref.fa and known.vcf. Without it a sample is simulated, and not recalibrated.
+COHORT = os.environ.get("READMILL_COHORT")
+
+#: What is done to the sample, as arguments of Python.
 FLAGS = {"sort": "coordinate", "mark_duplicates": True, "no_PG": True}
-LINE = ["--sort", "coordinate", "--mark-duplicates", "--no-PG"]
+if COHORT:
+    FLAGS |= {"reference": f"{COHORT}/ref.fa", "bqsr": True, "known_sites": f"{COHORT}/known.vcf"}
 
 
 @pytest.fixture(scope="session")
@@ -29,19 +35,62 @@ def readmill() -> str:
 def sample(readmill, tmp_path_factory) -> Path:
     """A directory with unsorted reads, in.bam, and what one run makes of them, one.bam."""
     home = tmp_path_factory.mktemp("sample")
-    subprocess.run([readmill, "demo", "--pairs", "20000", "-o", home / "demo"], check=True, capture_output=True)
-    shutil.move(home / "demo" / "reads.bam", home / "in.bam")
-    subprocess.run([readmill, "prep", "in.bam", "-o", "one.bam", *LINE, "-q"], check=True, cwd=home)
+    if COHORT:
+        shutil.copy(f"{COHORT}/unsorted.bam", home / "in.bam")
+    else:
+        subprocess.run([readmill, "demo", "--pairs", "20000", "-o", home / "demo"], check=True, capture_output=True)
+        shutil.move(home / "demo" / "reads.bam", home / "in.bam")
+    subprocess.run([readmill, "prep", "in.bam", "-o", "one.bam", *words(FLAGS), "-q"], check=True, cwd=home)
     return home
 
 
+#: Whether the workers can be in network namespaces, as if they were hosts.
+HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None and shutil.which("unshare") is not None
+
+
+class Hosts:
+    """Network namespaces with names of hosts, which reach each other over a bridge."""
+
+    def __init__(self, number: int):
+        self.tag = f"rm{os.getpid() % 100000}"
+        self.net = f"10.{64 + os.getpid() % 128}.7"
+        self.number = number
+        self._ip(f"link add {self.tag} type bridge")
+        self._ip(f"addr add {self.net}.1/24 dev {self.tag}")
+        self._ip(f"link set {self.tag} up")
+        for n in range(number):
+            space, outer = f"{self.tag}-{n}", f"{self.tag}v{n}"
+            self._ip(f"netns add {space}")
+            self._ip(f"link add {outer} type veth peer name eth0 netns {space}")
+            self._ip(f"link set {outer} master {self.tag} up")
+            self._ip(f"-n {space} addr add {self.net}.{10 + n}/24 dev eth0")
+            self._ip(f"-n {space} link set eth0 up")
+            self._ip(f"-n {space} link set lo up")
+
+    @staticmethod
+    def _ip(line: str) -> None:
+        subprocess.run(["ip", *line.split()], check=True)
+
+    def enter(self, n: int) -> list[str]:
+        """The words before a command that runs it on a host."""
+        named = f'hostname host{n}; exec "$@"'
+        return ["ip", "netns", "exec", f"{self.tag}-{n}", "unshare", "--uts", "sh", "-c", named, "sh"]
+
+    def close(self) -> None:
+        for n in range(self.number):
+            self._ip(f"netns del {self.tag}-{n}")
+        self._ip(f"link del {self.tag}")
+
+
 class Cluster:
-    """A scheduler and workers, each a process group of its own on this machine."""
+    """A scheduler and workers, each a process group of its own; the workers are on hosts of their own if that can be."""
 
     def __init__(self, home: Path, readmill: str, workers: int):
         self.home, self.readmill = home, readmill
+        self.hosts = Hosts(workers) if HAS_HOSTS else None
+        self.host = f"{self.hosts.net}.1" if self.hosts else "127.0.0.1"
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.bind((self.host, 0))
             self.port = free.getsockname()[1]
         self.scheduler = None
         self.workers = {}
@@ -51,20 +100,22 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"tcp://{self.host}:{self.port}"
 
-    def _start(self, name: str, *words: str) -> subprocess.Popen:
+    def _start(self, name: str, *words: str, host: int | None = None) -> subprocess.Popen:
         log = open(self.home / f"{name}.log", "ab")
         environment = {**os.environ, "READMILL": self.readmill, "PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, "-m", "dask", *words]
+        if self.hosts and host is not None:
+            command = [*self.hosts.enter(host), *command]
         return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.home, env=environment, start_new_session=True)
 
     def start_scheduler(self) -> None:
-        self.scheduler = self._start("scheduler", "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self.scheduler = self._start("scheduler", "scheduler", "--host", self.host, "--port", str(self.port), "--no-dashboard")
 
     def start_worker(self, number: int) -> None:
         words = ["worker", self.address, "--nworkers", "1", "--nthreads", "1", "--no-dashboard", "--resources", "readmill=1"]
-        self.workers[number] = self._start(f"worker-{number}", *words, "--name", str(number))
+        self.workers[number] = self._start(f"worker-{number}", *words, "--name", str(number), host=number)
 
     @staticmethod
     def kill(process: subprocess.Popen) -> None:
@@ -80,6 +131,8 @@ class Cluster:
         for process in [self.scheduler, *self.workers.values()]:
             if process.poll() is None:
                 self.kill(process)
+        if self.hosts:
+            self.hosts.close()
 
 
 def wait_until(condition, seconds: float = 60.0):
