@@ -142,3 +142,39 @@ def wait_until(condition, seconds: float = 60.0):
         assert time.monotonic() < end, "it did not come in time"
         time.sleep(0.01)
     return value
+
+
+#: The program that stands for readmill in tests which kill its stages.
+SLOW = str(Path(__file__).with_name("slow_readmill.sh"))
+
+#: A driver: a program that runs one job.
+DRIVER = """
+import json, sys
+from distributed import Client
+from readmill.dask import prep
+address, source, output, work, program, flags = sys.argv[1:]
+with Client(address) as client:
+    prep(client, source, output=output, work=work, shards=4, program=program, **json.loads(flags))
+"""
+
+
+@pytest.fixture
+def slow(readmill, tmp_path, monkeypatch) -> Path:
+    """Has each stage wait for a second and note down that it begins; returns the notes."""
+    state = tmp_path / "begun"
+    state.touch()
+    (tmp_path / "begun.seconds").write_text("1")
+    monkeypatch.setenv("REAL_READMILL", readmill)
+    monkeypatch.setenv("SLOW_READMILL_STATE", str(state))
+    return state
+
+
+def processes_of(state: Path, stage: str) -> list[int]:
+    """The processes of a kind of stage that have begun."""
+    lines = [line.split() for line in state.read_text().splitlines()]
+    return [int(words[-1]) for words in lines if words[0] == stage]
+
+
+def same(sample: Path, output: Path) -> bool:
+    pairs = [(sample / "one.bam", output), (sample / "one.bam.bai", Path(f"{output}.bai"))]
+    return all(expected.read_bytes() == found.read_bytes() for expected, found in pairs)

@@ -8,18 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import FLAGS, HAS_HOSTS, Cluster, wait_until
+from conftest import DRIVER, FLAGS, HAS_HOSTS, SLOW, Cluster, processes_of, same, wait_until
 from distributed import Client, LocalCluster
 
 from readmill.dask import Lost, StageFailed, prep, run, sort
-
-SLOW = str(Path(__file__).with_name("slow_readmill.sh"))
-
-
-def same(sample: Path, output: Path) -> bool:
-    pairs = [(sample / "one.bam", output), (sample / "one.bam.bai", Path(f"{output}.bai"))]
-    return all(expected.read_bytes() == found.read_bytes() for expected, found in pairs)
-
 
 @pytest.fixture
 def local(readmill, monkeypatch):
@@ -28,17 +20,6 @@ def local(readmill, monkeypatch):
     with LocalCluster(n_workers=2, threads_per_worker=1, resources={"readmill": 1}, dashboard_address=None) as cluster:
         with Client(cluster) as client:
             yield client
-
-
-@pytest.fixture
-def slow(readmill, tmp_path, monkeypatch) -> Path:
-    """Has each stage wait for a second and note down that it begins; returns the notes."""
-    state = tmp_path / "begun"
-    state.touch()
-    (tmp_path / "begun.seconds").write_text("1")
-    monkeypatch.setenv("REAL_READMILL", readmill)
-    monkeypatch.setenv("SLOW_READMILL_STATE", str(state))
-    return state
 
 
 @pytest.fixture
@@ -120,12 +101,6 @@ def test_workers_need_the_resource(sample, tmp_path):
             sort(client, sample / "in.bam", output=tmp_path / "out.bam", work=str(tmp_path / "work"))
 
 
-def processes_of(state: Path, stage: str) -> list[int]:
-    """The processes of a kind of stage that have begun."""
-    lines = [line.split() for line in state.read_text().splitlines()]
-    return [int(words[-1]) for words in lines if words[0] == stage]
-
-
 def is_running(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -184,16 +159,6 @@ def test_cancelling_ends_the_programs(slow, local, sample, tmp_path):
         prep(local, sample / "in.bam", progress=interrupt, **options)
     pids = processes_of(slow, "map")
     wait_until(lambda: not any(is_running(pid) for pid in pids), 30)
-
-
-DRIVER = """
-import json, sys
-from distributed import Client
-from readmill.dask import prep
-address, source, output, work, program, flags = sys.argv[1:]
-with Client(address) as client:
-    prep(client, source, output=output, work=work, shards=4, program=program, **json.loads(flags))
-"""
 
 
 def test_a_driver_that_is_killed_goes_on_when_it_is_started_again(cluster, sample, tmp_path, slow):
