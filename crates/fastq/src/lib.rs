@@ -35,8 +35,10 @@
 mod batch_linker;
 mod claims;
 mod general;
+mod gzip;
 mod layout;
 mod line;
+mod restart;
 mod ring;
 mod source;
 mod strict;
@@ -48,5 +50,6 @@ pub use batch_linker::BatchLinker;
 pub use claims::{Claims, Layout, Options, TakenBatch};
 pub use layout::Doubt;
 pub use line::template_name;
+pub use restart::{RestartPoint, TextPlace};
 pub use source::{Bytes, FastqInput, holds_records};
 pub use structure::{Purpose, ReadStructure};
