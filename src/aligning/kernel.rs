@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_align::Kernel;
@@ -72,7 +72,7 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
 }
 
 /// Memory that reads may take while they are aligned, in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AlignRoom {
     /// Reads and their candidates, and what long reads take besides.
     pub reads: u64,
@@ -119,6 +119,11 @@ impl AlignNeeds {
     pub fn waiting(&self, crew: Crew) -> u64 {
         let taking = self.taking * ahead(crew.threads) as u64;
         self.cohort + self.text + taking + self.ticket * crew.in_flight as u64
+    }
+
+    /// What reading takes, without aligning.
+    pub fn of_scan(self) -> Self {
+        AlignNeeds { index: 0, thread: 0, cohort: 0, ..self }
     }
 
     /// Returns the part of it that reads and candidates may take.
@@ -168,6 +173,40 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
 /// Whether it is a named pipe or standard input.
 fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
+}
+
+/// The aligner without its index, for whoever does not align: contigs and cohorts are known.
+pub fn without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
+    match aligning.aligner {
+        #[cfg(feature = "bwa")]
+        plan::Aligner::Bwa(ref options) => {
+            use readmill_align::bwa;
+            let prefix = bwa::FILES.find(&aligning.reference)?;
+            Ok(Arc::new(bwa::BwaKernel::without_index(&prefix, (**options).clone())?))
+        }
+        #[cfg(feature = "minibwa")]
+        plan::Aligner::Minibwa(ref options) => {
+            use readmill_align::minibwa;
+            let prefix = minibwa::FILES.find(&aligning.reference)?;
+            Ok(Arc::new(minibwa::MinibwaKernel::without_index(&prefix, (**options).clone())?))
+        }
+    }
+}
+
+/// The files of the aligner's index.
+pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
+    match aligning.aligner {
+        #[cfg(feature = "bwa")]
+        plan::Aligner::Bwa(_) => {
+            use readmill_align::bwa::FILES;
+            Ok(FILES.files(&FILES.find(&aligning.reference)?))
+        }
+        #[cfg(feature = "minibwa")]
+        plan::Aligner::Minibwa(_) => {
+            use readmill_align::minibwa::FILES;
+            Ok(FILES.files(&FILES.find(&aligning.reference)?))
+        }
+    }
 }
 
 /// Loads the index into memory.

@@ -8,12 +8,13 @@ use readmill_engine::{Crew, Pool};
 use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::Linked;
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::kernel::{AlignRoom, ahead};
 use super::queue::{AlignQueue, AlignTask, RawRecords};
 use super::read_tags::{self, Comments};
+use super::slice::{LanePlace, LaneSlice, SliceStart, WantedTemplates};
 use super::unaligned::Unaligned;
 use crate::plan;
 use crate::process::console::Console;
@@ -37,6 +38,10 @@ pub struct Lane {
     /// Adapters that are still looked for, once enough have been found.
     kept: Kept,
     files: Vec<PathBuf>,
+    /// Which templates are aligned.
+    pub wanted: WantedTemplates,
+    /// Adapters found before the first one that is read.
+    pub adapters: AdapterCounts,
 }
 
 /// Where reads are.
@@ -47,7 +52,32 @@ pub enum LaneSource {
     Records(Box<Unaligned>),
 }
 
-/// All lanes, one after the other, and the aligner of their reads.
+/// Which lanes are opened.
+#[derive(Clone, Copy)]
+pub enum ChosenLanes<'a> {
+    /// All.
+    All,
+    /// None.
+    None,
+    /// One lane, to be scanned.
+    Scan(usize),
+    /// A slice of one lane.
+    Slice(&'a LaneSlice),
+}
+
+impl ChosenLanes<'_> {
+    /// Whether this lane is opened.
+    fn has(&self, lane: usize) -> bool {
+        match self {
+            ChosenLanes::All => true,
+            ChosenLanes::None => false,
+            ChosenLanes::Scan(chosen) => *chosen == lane,
+            ChosenLanes::Slice(slice) => slice.lane == lane,
+        }
+    }
+}
+
+/// Lanes, one after the other, and the aligner of their reads.
 pub struct Lanes {
     /// The aligner.
     pub kernel: Arc<dyn Kernel>,
@@ -129,9 +159,10 @@ fn zstd_window_log(room: AlignRoom) -> u32 {
 }
 
 impl Lanes {
-    /// Opens the files of all lanes but those of records, which are open.
+    /// Opens the files of the chosen lanes but those of records, which are open.
     pub fn open(
         wanted: &plan::Aligning,
+        chosen: ChosenLanes<'_>,
         mut unaligned: Vec<Unaligned>,
         kernel: Arc<dyn Kernel>,
         crew: Crew,
@@ -146,16 +177,32 @@ impl Lanes {
             in_flight: ahead,
             allow_missing_eof,
             zstd_window_log: zstd_window_log(room),
+            restartable: matches!(chosen, ChosenLanes::Scan(_)),
             ..Options::default()
         };
+        let start = match chosen {
+            ChosenLanes::Slice(slice) => slice.start.clone(),
+            _ => SliceStart::default(),
+        };
+        let options = Options { first: start.reading.template, ..options };
+        let until = if let ChosenLanes::Slice(slice) = chosen { slice.until } else { None };
+        let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
+        let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
         let mut unaligned = unaligned.drain(..);
-        let open = |lane: &plan::Lane| {
-            let input = |path: &PathBuf| FastqInput::Path(path.clone());
+        let mut open = |lane: &plan::Lane| {
+            let input = |number: usize| {
+                let path = lane.files[number].clone();
+                match &start.reading.place {
+                    LanePlace::Fastq(points) => points.get(number).cloned(),
+                    LanePlace::Start | LanePlace::Piece(_) => None,
+                }
+                .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
+            };
             let layout = match &lane.files[..] {
                 [_] if lane.records => None,
-                [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
-                [one] if lane.interleaved => Some(Layout::Interleaved(input(one))),
-                [one] => Some(Layout::Single(input(one))),
+                [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
+                [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
+                [_] => Some(Layout::Single(input(0))),
                 [] => return Err(Error::bug("a lane without files")),
             };
             let origin = match layout {
@@ -166,11 +213,13 @@ impl Lanes {
                 }
             };
             let group = lane.group_id().map(<[u8]>::to_vec);
-            Ok(Lane { origin, group, kept: Kept::default(), files: lane.files.clone() })
+            let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
+            marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
+            let wanted = WantedTemplates { from: start.template, until };
+            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters })
         };
-        let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
-        let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
-        let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
+        let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
         let threads = crew.threads;
@@ -231,6 +280,32 @@ impl Lanes {
     ) {
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
+        }
+    }
+
+    /// Links a piece of the file of a lane to those before it, or ends the file, and hands out its records.
+    pub fn link_opened(
+        &self,
+        lane: usize,
+        opened: Option<Opened>,
+        chain: &mut ChunkLinker,
+    ) -> Result<()> {
+        let last = opened.is_none();
+        let linked = match opened {
+            Some(opened) => chain.link(opened),
+            None => chain.finish(Batch::default()),
+        };
+        self.hand_out(lane, linked, last)
+    }
+
+    /// Ends a lane before the end of its files.
+    pub fn end(&self, lane: usize) {
+        match &self.lanes[lane].origin {
+            LaneSource::Fastq(claims) => claims.end(),
+            LaneSource::Records(unaligned) => {
+                unaligned.end();
+                self.queue().raw.retain(|raw| raw.lane != lane);
+            }
         }
     }
 
@@ -307,14 +382,15 @@ impl Lanes {
     }
 
     /// Hands out records that have come, in pieces that become batches of reads.
-    pub fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
+    fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
         let Linked { batch, number, mut fault, .. } = linked;
         let records = batch.len();
         if records == 0 && fault.is_none() && !last {
             self.batches.put(batch);
             return Ok(());
         }
-        let segments = self.lanes[lane].unaligned()?.segments(&batch);
+        let unaligned = self.lanes[lane].unaligned()?;
+        let (segments, number) = (unaligned.segments(&batch), unaligned.first_record() + number);
         let (batch, mut queue, mut from) = (Arc::new(batch), self.queue(), 0);
         loop {
             let (mut to, mut bytes) = (from, 0);

@@ -1,5 +1,6 @@
 //! Reads of SAM, BAM and CRAM files that have not been aligned.
 
+use std::io::Read as ReadBytes;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -36,6 +37,8 @@ pub struct Unaligned {
     segments: OnceLock<usize>,
     /// New IDs of read groups and programs, where other files have the same.
     renames: Renames,
+    /// Records before those that are read.
+    first_record: u64,
 }
 
 /// The unread part of the file.
@@ -52,8 +55,36 @@ impl Unaligned {
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
-        let (read, segments, renames) = Default::default();
-        Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
+        let (read, segments, renames, first_record) = Default::default();
+        let path = path.into();
+        Ok(Unaligned { path, header, setup, size, read, claims, segments, renames, first_record })
+    }
+
+    /// Reads only a part of the file, as a stream that looks like a file. `segments` are the reads of each template, if
+    /// they are known, and `template` is the number of its first template.
+    pub fn narrow(
+        &mut self,
+        stream: Box<dyn ReadBytes + Send>,
+        rules: &OpenOptions,
+        segments: Option<usize>,
+        template: u64,
+    ) -> Result<()> {
+        let rules = OpenOptions { container: CONTAINER, ..open_input::named(&self.path, rules) };
+        let source = Source::open(stream, &rules).map_err(|error| error.file(&self.path))?;
+        *self.claims() = UnalignedClaims { source: Some(source), waiting: None };
+        (self.size, self.first_record) = (None, template * segments.unwrap_or(1) as u64);
+        self.segments = segments.map_or_else(OnceLock::new, OnceLock::from);
+        Ok(())
+    }
+
+    /// Records of the file before those that are read.
+    pub fn first_record(&self) -> u64 {
+        self.first_record
+    }
+
+    /// Reads no more.
+    pub fn end(&self) {
+        *self.claims() = UnalignedClaims { source: None, waiting: None };
     }
 
     /// Returns the lines of its header about reads: read groups, programs, comments.

@@ -191,7 +191,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => {
             it.complete_index()?;
-            process(&it.plan()?)
+            resume(it.resume(), &it.plan()?, arguments)
         }
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
@@ -235,7 +235,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
     let words: Vec<OsString> = words.map(OsString::from).collect();
     let refused = |what: String| {
         Error::usage(what).hint(
-            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
+            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup, prep or align, with its flags",
         )
     };
     let parsed = parse(&words).map_err(|error| refused(plain(&error)))?;
@@ -244,6 +244,11 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
         Command::Merge(it) => it.plan(plan::Command::Merge),
         Command::Markdup(it) => it.plan(),
         Command::Prep(it) => it.plan(),
+        #[cfg(any(feature = "bwa", feature = "minibwa"))]
+        Command::Align(it) => {
+            it.complete_index()?;
+            it.plan()
+        }
         _ => Err(refused(format!("{name} cannot be done in stages"))),
     }
 }

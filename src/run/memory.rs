@@ -17,7 +17,7 @@ use crate::outputs::extra_writer;
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
-use crate::run::recal_setup;
+use crate::run::{AlignScope, recal_setup};
 
 const MIB: u64 = 1 << 20;
 
@@ -142,8 +142,12 @@ pub struct Memory {
 
 impl Memory {
     /// Divides the plan's memory, or returns an error that names the least memory.
-    pub fn divide(plan: &Plan) -> Result<Self> {
-        let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
+    pub(crate) fn divide(plan: &Plan, scope: &AlignScope) -> Result<Self> {
+        let needs = match (&plan.aligning, scope) {
+            (None, _) | (_, AlignScope::Header) => None,
+            (Some(wanted), AlignScope::Scan) => Some(aligning::needs(wanted)?.of_scan()),
+            (Some(wanted), _) => Some(aligning::needs(wanted)?),
+        };
         let threads = plan.resources.threads.max(1);
         let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))

@@ -28,11 +28,11 @@ use readmill_filters::spec::FilterSteps;
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Changes, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{Changes, Charge, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, Lanes, Unaligned};
+use crate::aligning::{self, ChosenLanes, LaneSlice, Lanes, Unaligned};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
@@ -57,6 +57,20 @@ const HEADER_FORMS: u64 = 3;
 /// Bytes of regions that one thread reads in less time than others take to start.
 const FEW_BYTES: u64 = 2 << 20;
 
+/// What a run opens of reads that are to be aligned; in a plan that aligns none, all inputs are opened.
+pub(crate) enum AlignScope {
+    /// All reads, and the aligner's index.
+    Whole,
+    /// The first reads, to make decisions.
+    First,
+    /// None yet: a lane will be scanned.
+    Scan,
+    /// A slice of a lane, and the aligner's index; `None` for a slice without reads.
+    Slice(Option<Box<LaneSlice>>),
+    /// None: only the header is needed.
+    Header,
+}
+
 /// Carries out a plan.
 pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
     run_with(plan, Additions::default(), console)
@@ -65,7 +79,7 @@ pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
 /// Carries out a plan, with steps and tallies of another program.
 pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
     let started = Instant::now();
-    with_state(plan, additions, console, |state, inputs| {
+    with_state(plan, AlignScope::Whole, additions, console, |state, inputs| {
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
             Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
@@ -81,6 +95,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
 /// Opens the inputs of a plan, makes its steps, and passes both to `execute`.
 pub(crate) fn with_state<T>(
     plan: &Plan,
+    scope: AlignScope,
     additions: Additions,
     console: &Console,
     execute: impl FnOnce(RunState<'_>, Inputs) -> Result<T>,
@@ -92,7 +107,7 @@ pub(crate) fn with_state<T>(
     if !plan.resources.allow_missing_eof {
         open_input::check_ends(&plan.inputs)?;
     }
-    let mut memory = Memory::divide(plan)?;
+    let mut memory = Memory::divide(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
     let _audit = audit::begin();
@@ -109,7 +124,7 @@ pub(crate) fn with_state<T>(
         ledger: memory.ledger.clone(),
     };
     let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, &memory, &rules, console)?,
+        Some(wanted) => aligned(plan, wanted, scope, &memory, &rules, console)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
     if let Some(regions) = &plan.regions {
@@ -149,6 +164,7 @@ pub(crate) fn with_state<T>(
 fn aligned(
     plan: &Plan,
     wanted: &Aligning,
+    scope: AlignScope,
     memory: &Memory,
     rules: &OpenOptions,
     console: &Console,
@@ -156,12 +172,35 @@ fn aligned(
     let resources = &plan.resources;
     let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
-    let kernel = aligning::load(wanted)?;
+    let kernel = match scope {
+        AlignScope::Whole | AlignScope::Slice(Some(_)) => aligning::load(wanted)?,
+        _ => aligning::without_index(wanted)?,
+    };
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
-    let room =
-        memory.aligning.ok_or_else(|| Error::bug("reads to be aligned have no share of the memory"))?;
-    let lanes = Lanes::open(wanted, unaligned, kernel, memory.crew, room, resources.allow_missing_eof)?;
-    if !wanted.as_given {
+    let slice;
+    let chosen = match scope {
+        AlignScope::Whole | AlignScope::First => ChosenLanes::All,
+        AlignScope::Scan | AlignScope::Header | AlignScope::Slice(None) => ChosenLanes::None,
+        AlignScope::Slice(Some(mut of)) => {
+            let mut records = unaligned.drain(..);
+            if let Some(mut lane) = records.nth(of.lane) {
+                if let Some(stream) = of.stream.take() {
+                    lane.narrow(stream, rules, of.segments, of.start.reading.template)?;
+                }
+                drop(records);
+                unaligned.push(lane);
+            } else {
+                drop(records);
+            }
+            slice = of;
+            ChosenLanes::Slice(&slice)
+        }
+    };
+    let room = memory.aligning.unwrap_or_default();
+    let allow_missing_eof = resources.allow_missing_eof;
+    let lanes =
+        Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
+    if !wanted.as_given && matches!(chosen, ChosenLanes::All) {
         lanes.check_layout(console)?;
     }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);

@@ -23,6 +23,7 @@ use readmill_record::{Error, Result};
 use super::common::OutputFlags;
 use super::hints::{is_named_as_records, no_output};
 use super::prep::StepFlags;
+use super::shard::ResumeFlag;
 use shared::SharedFlags;
 
 #[cfg(feature = "bwa")]
@@ -65,6 +66,8 @@ pub struct AlignArgs {
     #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
+    resume: ResumeFlag,
+    #[command(flatten)]
     steps: StepFlags,
     #[command(flatten)]
     read_tags: read_tags::ReadTagFlags,
@@ -94,6 +97,10 @@ impl AlignArgs {
             KernelName::Minibwa => Err(Error::usage("--complete-index is for --kernel bwa")
                 .hint("make the index: readmill index --kernel minibwa REF")),
         }
+    }
+
+    pub fn resume(&self) -> &ResumeFlag {
+        &self.resume
     }
 
     pub fn plan(&self) -> Result<Plan> {

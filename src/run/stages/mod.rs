@@ -20,9 +20,11 @@ use serde::{Deserialize, Serialize};
 
 mod join;
 mod recalibration;
+mod scan;
 
 pub use join::{JoinedRange, JoinedSlices};
 pub use recalibration::{ReadSites, SiteFinder};
+pub use scan::ScanInput;
 
 use super::{RunState, set_order};
 use crate::outputs::Sink;
@@ -173,7 +175,11 @@ impl<'a> RunState<'a> {
         let ends = wanted.map(prepare).transpose()?;
         let first = inputs.first_reads()?;
         let record = first.batch().and_then(|batch| Some(batch.record(*batch.spans.first()?)));
-        let anchor = record.map_or_else(Vec::new, |record| record.qname().to_vec());
+        let anchor = match inputs.lanes() {
+            Some(lanes) => lanes.first_name(),
+            None => record.map(|record| record.qname().to_vec()),
+        }
+        .unwrap_or_default();
         let duplicates = ends.map(|ends| {
             (ends.mate_pairing(), ends.rules.optical.as_ref().map(|optical| optical.distance))
         });
