@@ -31,7 +31,7 @@ fn complement(base: char) -> char {
 }
 
 /// The sample as SAM; some mates are in reverse order, and some reads are reverse-complemented.
-fn sam() -> String {
+pub fn sam() -> String {
     let texts = reads().each_ref().map(|bytes| std::str::from_utf8(bytes).expect("FASTQ is text"));
     let [ones, twos] = texts.map(|text| text.lines().collect::<Vec<_>>());
     let mut out = String::from(
