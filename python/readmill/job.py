@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -30,6 +30,8 @@ class Job:
     #: Hash of everything that decides the output: the same command over the same input has the same hash.
     hash: str
     stages: tuple[Stage, ...]
+    #: Bytes of all inputs.
+    input_bytes: int = 0
 
     @classmethod
     def read(cls, plan: str, graph: str) -> Job:
@@ -38,12 +40,18 @@ class Job:
             Stage(row["name"], row["stage"], frozenset(row["needs"]), tuple(row["command"]), row["file"])
             for row in json.loads(graph)
         )
-        return cls(json.loads(plan)["checksum"], tuple(stages))
+        job = json.loads(plan)
+        return cls(job["checksum"], tuple(stages), sum(file["size"] for file in job["inputs"]))
 
     def ready(self, finished: Collection[str], started: Collection[str]) -> list[Stage]:
         """The stages that can start now, in the order of the job."""
         done = set(finished)
         return [stage for stage in self.stages if stage.name not in started and stage.needs <= done]
+
+    def bytes_read(self, finished: Collection[str]) -> int:
+        """Bytes of the input that the finished ``map`` stages have sorted, or aligned, about: slices are of about one size."""
+        slices = [stage.name for stage in self.stages if stage.kind == "map"]
+        return self.input_bytes * sum(name in finished for name in slices) // max(len(slices), 1)
 
 
 #: About how long all stages of a kind take, in units of what all ``map`` stages take: for a forecast before the first of
@@ -60,6 +68,12 @@ _SHARES = {
     "join": 0.05,
 }
 
+#: What aligning the reads of a slice takes, in units of what sorting them takes.
+_ALIGNING = 20.0
+
+#: What all ``scan`` stages take, in units of what all ``map`` stages that align take. Only FASTQ is scanned.
+_SCANNING = 0.05
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -70,8 +84,11 @@ class Progress:
     stages: int
     #: Stages that have been handed to the cluster and have not ended.
     under_way: int
-    #: Bytes in the files of finished stages.
-    bytes: int
+    #: Bytes of the input, and of these about how many are read, sorted and, from FASTQ, aligned.
+    input_bytes: int
+    bytes_read: int
+    #: Bytes in the files of finished stages, those of the output among them.
+    bytes_written: int
     #: Seconds since the start.
     seconds: float
     #: About how many seconds are left; None before the first stage has ended.
@@ -80,7 +97,8 @@ class Progress:
     def __str__(self) -> str:
         left = "" if self.seconds_left is None else f", about {_clock(self.seconds_left)} left"
         return (
-            f"readmill: {self.finished} of {self.stages} stages finished, {self.bytes / 1e9:.2f} GB written, "
+            f"readmill: {self.finished} of {self.stages} stages finished, {self.bytes_read / 1e9:.2f} of "
+            f"{self.input_bytes / 1e9:.2f} GB read, {self.bytes_written / 1e9:.2f} GB written, "
             f"{_clock(self.seconds)} so far{left}"
         )
 
@@ -95,13 +113,38 @@ def seconds_left(job: Job, seconds: dict[str, float], places: int) -> float | No
     if not known:
         return None
     count = _counts(stage.kind for stage in job.stages)
-    units = [known[kind] * count[kind] / _SHARES.get(kind, 1.0) for kind in known if kind in ("map", "write")]
-    unit = sum(units) / len(units) if units else 0.0
+    shares = _shares(is_aligned="scan" in count)
+    # What a share of 1 takes, by the longest of the kinds that are known: short stages tell little.
+    longest = max(known, key=lambda kind: shares.get(kind, 1.0))
+    unit = known[longest] * count[longest] / shares.get(longest, 1.0)
     left = 0.0
     for kind, number in _counts(stage.kind for stage in job.stages if stage.name not in seconds).items():
-        each = known.get(kind, unit * _SHARES.get(kind, 1.0) / count[kind])
+        each = known.get(kind, unit * shares.get(kind, 1.0) / count[kind])
         left += each * -(-number // min(max(places, 1), number))
     return left
+
+
+def _shares(is_aligned: bool) -> dict[str, float]:
+    """The shares of the stages of a job; ``map`` is 1."""
+    if not is_aligned:
+        return _SHARES
+    return {kind: share / _ALIGNING for kind, share in _SHARES.items()} | {"map": 1.0, "scan": _SCANNING}
+
+
+class Forecast:
+    """How long a job still takes. It counts down between the ends of two stages."""
+
+    def __init__(self, job: Job):
+        self._job = job
+        self._known: tuple[int, int] = (0, 0)
+        self._end: float | None = None
+
+    def seconds_left(self, seconds: dict[str, float], places: int, now: float) -> float | None:
+        """Seconds from ``now``, in seconds since the start; None before the first stage has ended."""
+        if (known := (len(seconds), places)) != self._known:
+            left = seconds_left(self._job, seconds, places)
+            self._known, self._end = known, None if left is None else now + left
+        return None if self._end is None else max(0.0, self._end - now)
 
 
 def _counts(kinds: Iterable[str]) -> dict[str, int]:
@@ -133,3 +176,14 @@ def words(flags: dict[str, object]) -> list[str]:
             elif one is not None and one is not False:
                 line.append(f"{flag}={one}")
     return line
+
+
+def output_of(line: Sequence[str]) -> str:
+    """The output that a command line names by ``-o``."""
+    for word, after in zip(line, [*line[1:], ""]):
+        if word in ("-o", "--output") and after:
+            return after
+        for start in ("--output=", "-o=", "-o"):
+            if word.startswith(start) and len(word) > len(start):
+                return word[len(start) :]
+    raise ValueError(f"name the output by -o FILE: {' '.join(line)}")
