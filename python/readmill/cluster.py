@@ -2,8 +2,8 @@
 
 ::
 
-    python -m readmill.cluster local -- prep in.bam -o out.bam --sort coordinate
-    python -m readmill.cluster slurm --workers 8 --cores 16 --memory 64G --time 2:00:00 -- prep in.bam -o out.bam --sort coordinate
+    python -m readmill.cluster local -- sort in.bam -o out.bam
+    python -m readmill.cluster slurm --workers 8 --cores 16 --memory 64G --time 2:00:00 -- sort in.bam -o out.bam
 
 prints a Python script that does so; ``--run`` runs that script. ``readmill cluster`` is the same command. The exit codes
 are those of readmill.
@@ -97,6 +97,7 @@ if __name__ == "__main__":
         cores={cores},
         processes=1,
         memory={memory},
+        job_mem={memory_of_job},
         walltime={time},
 {more}\
         worker_extra_args=["--resources", "readmill=1", "--no-dashboard"],  # one stage at a time
@@ -224,7 +225,7 @@ def _remove_keys(work: str) -> None:
 
 @contextlib.contextmanager
 def _ending_on_sigterm() -> Iterator[None]:
-    def end(*_) -> NoReturn:
+    def end(*_: object) -> NoReturn:
         raise _Terminated
 
     before = signal.signal(signal.SIGTERM, end)
@@ -326,7 +327,10 @@ def _parser() -> argparse.ArgumentParser:
     slurm.add_argument("--account", metavar="NAME", help="account of the jobs")
     slurm.add_argument("--interface", metavar="NAME", help="network between this machine and the nodes, such as ib0")
     slurm.add_argument(
-        "--sbatch", metavar="OPTION", action="append", help="another option of sbatch, as in --sbatch=--qos=long; may be given again"
+        "--sbatch",
+        metavar="OPTION",
+        action="append",
+        help="another option of sbatch, as in --sbatch=--qos=long; may be given again",
     )
     for place in (local, slurm):
         place.add_argument("--run", action="store_true", help="run the script instead of printing it")
@@ -388,6 +392,7 @@ def _slurm(given: argparse.Namespace, command: list[str], work: str) -> str:
     }
     return _SLURM.format(
         command=_listed(command), work=repr(work), cores=given.cores, memory=repr(f"{memory >> 20}MiB"),
+        memory_of_job=repr(f"{memory >> 20}M"),
         time=repr(given.time), more="".join(f"        {name}={value!r},\n" for name, value in more.items() if value),
         workers=given.workers, options=_options(given, memory - _WORKER),
     )  # fmt: skip

@@ -26,16 +26,17 @@ import json
 import os
 import queue
 import socket
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from distributed import Client, Future, get_worker
 from distributed.scheduler import KilledWorker
 
 from . import program
-from .job import Forecast, Job, Progress, Stage, output_of, words
+from .job import Job, Stage, output_of, words
+from .progress import Forecast, Progress, Shown, printer
 
 __all__ = [
     "Lost",
@@ -64,7 +65,7 @@ _LOST = "the scheduler of the cluster was lost; when there is one again, the sam
 class StageFailed(RuntimeError):
     """A stage failed in a way that another run does not heal, or too often. The text has its messages."""
 
-    def __init__(self, text: str, code: int = 1):
+    def __init__(self, text: str, code: int = 1) -> None:
         super().__init__(text)
         #: The exit code of the program, or 128 and the number of the signal that ended it.
         self.code = code
@@ -122,7 +123,7 @@ class Result:
         )
 
 
-def align(client: Client, reference: str, reads: str | Sequence[str], **options) -> Result:
+def align(client: Client, reference: str, reads: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill align`` in stages on a cluster; see `run` for the options.
 
     ``reference`` is the FASTA, whose index must be beside it. ``reads`` is a file or a list of files of FASTQ: R1 and R2,
@@ -132,22 +133,22 @@ def align(client: Client, reference: str, reads: str | Sequence[str], **options)
     return run(client, "align", [reference, *files], **options)
 
 
-def prep(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def prep(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill prep`` in stages on a cluster; see `run` for the options."""
     return run(client, "prep", inputs, **options)
 
 
-def sort(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def sort(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill sort`` in stages on a cluster; see `run` for the options."""
     return run(client, "sort", inputs, **options)
 
 
-def markdup(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def markdup(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill markdup`` in stages on a cluster; see `run` for the options."""
     return run(client, "markdup", inputs, **options)
 
 
-def merge(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def merge(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill merge`` in stages on a cluster; see `run` for the options."""
     return run(client, "merge", inputs, **options)
 
@@ -230,7 +231,7 @@ def run_line(
         planned = tasks.one("plan", _plan, request, program, work, os.getcwd())
         job = Job.read(planned["plan"], planned["graph"])
         options = {"threads": threads, "memory": memory, "temp_dir": temp_dir, "program": program}
-        shown = _printer(progress)
+        shown = printer(progress)
         stages, messages = _Driver(tasks, job, options, work, retries, shown, started).drive()
         if not keep:
             tasks.one("clean", _call, ["shard", "clean", "--work", work], program)
@@ -249,7 +250,7 @@ def _check_workers(client: Client) -> None:
 class _Tasks:
     """Tasks on the cluster. At the end all that are left are cancelled, which ends their programs."""
 
-    def __init__(self, client: Client):
+    def __init__(self, client: Client) -> None:
         self.client = client
         self.ended: queue.Queue[Future] = queue.Queue()
         self.futures: dict[str, Future] = {}
@@ -257,11 +258,11 @@ class _Tasks:
     def __enter__(self) -> _Tasks:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):  # a scheduler that is lost has no tasks
             self.client.cancel(list(self.futures.values()), force=True)
 
-    def start(self, key: str, function: Callable, *arguments, first: bool = False) -> Future:
+    def start(self, key: str, function: Callable, *arguments: Any, first: bool = False) -> Future:
         future = self.client.submit(
             _guarded, function, *arguments, key=key, pure=False, resources={RESOURCE: 1}, priority=int(first)
         )
@@ -273,7 +274,7 @@ class _Tasks:
         self.futures.pop(future.key, None)
         future.release()
 
-    def one(self, name: str, function: Callable, *arguments):
+    def one(self, name: str, function: Callable, *arguments: Any) -> Any:
         """Runs one task, and returns its result."""
         future = self.start(f"readmill-{name}-{os.urandom(8).hex()}", function, *arguments, first=True)
         others = []
@@ -299,7 +300,7 @@ class _Tasks:
                     raise Lost(_LOST) from None
 
 
-def _result(future: Future):
+def _result(future: Future) -> Any:
     """The result of a task that has ended."""
     if future.status in ("cancelled", "lost"):
         raise Lost(_LOST)
@@ -324,7 +325,7 @@ class _Driver:
     The cluster keeps no results that matter: what is finished is what has its file in the directory of the job.
     """
 
-    def __init__(self, tasks: _Tasks, job: Job, options: dict, work: str, retries: int, shown, started: float):
+    def __init__(self, tasks: _Tasks, job: Job, options: dict, work: str, retries: int, shown: Shown, started: float) -> None:
         self.tasks, self.job, self.options, self.work = tasks, job, options, work
         self.retries, self.shown, self.started = retries, shown, started
         self.finished: dict[str, StageRun] = {}
@@ -398,40 +399,10 @@ class _Driver:
         )
 
 
-def _printer(progress: bool | Callable[[Progress], None] | None):
-    """What shows progress: a line on a terminal unless something else is asked for."""
-
-    @contextlib.contextmanager
-    def shown() -> Iterator[Callable[[Progress], None]]:
-        if callable(progress):
-            yield progress
-        elif progress is False or not (progress or sys.stderr.isatty()):
-            yield lambda _: None
-        elif sys.stderr.isatty():
-            yield lambda progress: print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
-            print(file=sys.stderr)
-        else:
-            yield _Log().show
-
-    return shown
-
-
-class _Log:
-    """Lines in a log: one for each minute, and the last."""
-
-    def __init__(self):
-        self.last = -60.0
-
-    def show(self, progress: Progress) -> None:
-        if progress.seconds - self.last >= 60 or progress.finished == progress.stages:
-            self.last = progress.seconds
-            print(progress, file=sys.stderr, flush=True)
-
-
 # ---- What runs on the workers ----
 
 
-def _guarded(function: Callable, *arguments):
+def _guarded(function: Callable, *arguments: Any) -> Any:
     """Calls a function of these. A failure of the program is a result, since Dask logs errors as if tasks were defective."""
     try:
         return function(*arguments)

@@ -174,7 +174,8 @@ class Cluster:
         command = [sys.executable, "-m", "dask", *words]
         if self.hosts and host is not None:
             command = [*self.hosts.enter(host), *command]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.home, env=environment() | {"READMILL": self.readmill}, start_new_session=True)
+        own = environment() | {"READMILL": self.readmill}
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.home, env=own, start_new_session=True)
 
     def start_scheduler(self) -> None:
         self.scheduler = self._start("scheduler", "scheduler", "--host", self.host, "--port", str(self.port), "--no-dashboard")
@@ -249,3 +250,10 @@ def processes_of(state: Path, stage: str) -> list[int]:
     """The processes of a kind of stage that have begun."""
     lines = [line.split() for line in state.read_text().splitlines()]
     return [int(words[-1]) for words in lines if words[0] == stage]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False

@@ -1,4 +1,5 @@
-"""Random disturbance of jobs from BAM and from FASTQ in turn: stages, workers, the scheduler and the driver are killed, and stages are held up.
+"""Random disturbance of jobs from BAM and from FASTQ in turn: stages, workers, the scheduler and the driver are killed, and
+stages are held up.
 
 READMILL_CHAOS_SECONDS says for how long; READMILL_CHAOS_SEED repeats a run's choices, though not its moments.
 """

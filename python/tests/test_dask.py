@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import FLAGS, HAS_HOSTS, SLOW, Cluster, driver, environment, processes_of, wait_until
+from conftest import FLAGS, HAS_HOSTS, SLOW, Cluster, driver, environment, is_running, processes_of, wait_until
 from distributed import Client, LocalCluster
 
 from readmill.dask import Lost, StageFailed, align, run, sort
@@ -111,20 +111,13 @@ def test_workers_need_the_resource(bam, tmp_path):
 def test_align_is_a_command_line_with_the_reference_in_front(monkeypatch):
     lines = []
     monkeypatch.setattr("readmill.dask.run_line", lambda client, line, **options: lines.append((line, options["shards"])))
-    align(None, "ref.fa", ["a_1.fq", "a_2.fq", "b_1.fq", "b_2.fq"], output="x.bam", work="w", shards=5, rg=["@RG1", "@RG2"], bqsr=True)
-    align(None, Path("ref.fa"), Path("a.fq"), output=Path("x.bam"), work="w")
     reads = ["a_1.fq", "a_2.fq", "b_1.fq", "b_2.fq"]
+    align(None, "ref.fa", reads, output="x.bam", work="w", shards=5, rg=["@RG1", "@RG2"], bqsr=True)
+    align(None, Path("ref.fa"), Path("a.fq"), output=Path("x.bam"), work="w")
     assert lines == [
         (["align", "ref.fa", *reads, "-o", "x.bam", "--rg=@RG1", "--rg=@RG2", "--bqsr"], 5),
         (["align", "ref.fa", "a.fq", "-o", "x.bam"], None),
     ]
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
 
 
 def in_background(function):
@@ -211,6 +204,6 @@ def test_a_scheduler_that_is_killed_goes_on_when_it_is_started_again(sample, clu
     cluster.start_scheduler()
     for number in range(3):
         cluster.start_worker(number)
-    with cluster.client(3) as client:
-        sample.job(client, **options)
+    with cluster.client(3) as again:
+        sample.job(again, **options)
     assert sample.is_that_of(tmp_path / "out.bam")

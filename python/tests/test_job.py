@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from readmill.job import Forecast, Job, Progress, output_of, seconds_left, words
+from readmill.job import Job, output_of, words
+from readmill.progress import Forecast, Progress, seconds_left
 
 
 def job(*before: tuple[str, str, list[str]]) -> Job:
