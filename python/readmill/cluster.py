@@ -17,6 +17,7 @@ import importlib.util
 import os
 import pprint
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -380,6 +381,9 @@ def _local(given: argparse.Namespace, command: list[str], work: str) -> str:
 
 def _slurm(given: argparse.Namespace, command: list[str], work: str) -> str:
     memory = _bytes(given.memory)
+    for what, path in (("the directory of the stages", work), ("Python", sys.executable)):
+        if shlex.quote(path) != path:  # dask-jobqueue writes them into a script as they are
+            raise ValueError(f"{what} must not have spaces or other signs of the shell in its path, for SLURM: {path}")
     if memory < 2 * _WORKER:
         raise ValueError(f"--memory {given.memory} is too little: a worker needs {2 * _WORKER >> 20}M at least")
     if re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", given.time) is None:

@@ -168,6 +168,11 @@ def test_the_script_of_slurm_says_what_was_asked_for(call, bam):
         assert text in script, script
 
 
+def test_a_path_that_jobs_of_slurm_cannot_have_is_refused(call):
+    ran = call("slurm", "--workers", "2", *JOB, "--work", "of mine", "--", "sort", "in.bam", "-o", "x.bam")
+    assert ran.returncode == 1 and "must not have spaces" in ran.stderr and not ran.stdout
+
+
 def test_keys_are_for_this_user_alone(tmp_path):
     (tmp_path / "key.pem").write_text("of somebody else")
     (tmp_path / "key.pem").chmod(0o666)

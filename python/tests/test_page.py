@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import wait_until
 from distributed import Client, Security
 
 CHECKOUT = Path(__file__).parents[2]
@@ -76,7 +77,7 @@ class Home:
 
 @pytest.fixture(scope="module")
 def home(readmill, tmp_path_factory) -> Home:
-    home = Home(tmp_path_factory.mktemp("home") / "of a user", readmill)
+    home = Home(tmp_path_factory.mktemp("home") / "user", readmill)
     home.sh(block("python3 -m venv readmill-python"))
     home.check_and_remove()
     return home
@@ -132,6 +133,11 @@ def test_workflows_go_to_their_engines(home, tmp_path):
     home.check_and_remove()
 
 
+def is_open(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
 def test_tls(home):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -141,6 +147,7 @@ def test_tls(home):
         cwd=home.directory, env=home.environment, start_new_session=True,
     )  # fmt: skip
     try:
+        wait_until(lambda: is_open(int(port)))
         home.python(block("from dask.distributed import Client, Security").replace("8786", port))
         with pytest.raises(OSError):
             Client(f"tcp://127.0.0.1:{port}", timeout=3)
