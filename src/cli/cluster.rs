@@ -28,10 +28,9 @@ impl ClusterArgs {
     /// Replaces this process by Python.
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
-        let found = python()
-            .args(["-c", &format!("import {MODULE}")])
-            .output()
-            .map_err(|e| Error::io("python3 cannot be started", &e).hint("install Python 3.10 or later"))?;
+        let found = python().args(["-c", &format!("import {MODULE}")]).output().map_err(|e| {
+            Error::io("python3 cannot be started", &e).hint("install Python 3.10 or later")
+        })?;
         if !found.status.success() {
             return Err(missing(&String::from_utf8_lossy(&found.stderr)));
         }

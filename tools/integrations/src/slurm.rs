@@ -192,7 +192,8 @@ impl Slurm<'_> {
         command.env("SLURM_CONF", &self.cluster.configuration);
         if let Some(bin) = self.cluster.client.parent() {
             let given = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
-            let mut path = given.map(OsStr::to_owned).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+            let mut path =
+                given.map(OsStr::to_owned).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
             path.push(":");
             path.push(bin);
             command.env("PATH", path);
@@ -254,8 +255,12 @@ impl Slurm<'_> {
         let said = self.submit(&mut command, &self.cohort.readmill)?.succeeded()?;
         self.cohort.direct("sort unsorted.bam -o dask.bam")?;
         let bytes = self.cohort.same("dask.bam", &self.directory.join("dask.bam"))?;
-        ensure!(!self.directory.join("dask.bam.stages").exists(), "the files of stages are still there: {said}");
-        let last = said.lines().last().and_then(|line| line.split_once(": ")).context("nothing was said")?;
+        ensure!(
+            !self.directory.join("dask.bam.stages").exists(),
+            "the files of stages are still there: {said}"
+        );
+        let last =
+            said.lines().last().and_then(|line| line.split_once(": ")).context("nothing was said")?;
         Ok(format!("{bytes} bytes; {}", last.1))
     }
 
@@ -316,7 +321,10 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
     );
     outcome.check("readmill cluster: a partition that is not there ends the command at once", || {
         let said = it.cluster_command(&python, &["--partition", "nowhere", "--run"])?.failed()?;
-        ensure!(said.contains("SLURM does not take the jobs: sbatch: error: invalid partition"), "{said}");
+        ensure!(
+            said.contains("SLURM does not take the jobs: sbatch: error: invalid partition"),
+            "{said}"
+        );
         Ok("its message is that of sbatch".to_owned())
     });
     let job = Job::plan(cohort, &it.directory, "slurm", "stages.sh")?;
