@@ -9,11 +9,14 @@
     result = prep(client, "in.bam", output="out.bam", work="stages", shards=16, sort="coordinate", mark_duplicates=True)
     print(result)
 
+``align`` begins with FASTQ; ``run_line`` takes a command line as it is given to the program.
+
 The tasks carry names of files, never reads. All machines need the program, this package and the same directories. The
 output is, byte for byte, that of the command without a cluster.
 
 Each worker must be started with the resource ``readmill``, which says how many stages it runs at a time. A stage uses all
 threads of its worker, so one is right: ``dask worker ADDRESS --nworkers 1 --nthreads 16 --resources readmill=1``.
+``python -m readmill.cluster`` starts such workers on this machine, or on SLURM.
 """
 
 from __future__ import annotations
@@ -23,18 +26,32 @@ import json
 import os
 import queue
 import socket
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from distributed import Client, Future, get_worker
 from distributed.scheduler import KilledWorker
 
 from . import program
-from .job import Job, Progress, Stage, seconds_left, words
+from .job import Job, Stage, output_of, words
+from .progress import Forecast, Progress, Shown, printer
 
-__all__ = ["Lost", "Progress", "Result", "StageFailed", "StageRun", "markdup", "merge", "prep", "sort"]
+__all__ = [
+    "Lost",
+    "Progress",
+    "Result",
+    "StageFailed",
+    "StageRun",
+    "align",
+    "markdup",
+    "merge",
+    "prep",
+    "run",
+    "run_line",
+    "sort",
+]
 
 #: The name of the resource of workers.
 RESOURCE = "readmill"
@@ -47,6 +64,11 @@ _LOST = "the scheduler of the cluster was lost; when there is one again, the sam
 
 class StageFailed(RuntimeError):
     """A stage failed in a way that another run does not heal, or too often. The text has its messages."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        #: The exit code of the program, or 128 and the number of the signal that ended it.
+        self.code = code
 
 
 class Lost(RuntimeError):
@@ -93,29 +115,40 @@ class Result:
         return max((stage.peak_memory_bytes for stage in self.stages), default=0)
 
     def __str__(self) -> str:
+        hosts = len({stage.host for stage in self.stages})
         return (
-            f"{self.output}: {len(self.stages)} stages on {len({stage.host for stage in self.stages})} hosts, "
+            f"{self.output}: {len(self.stages)} stages on {hosts} {'host' if hosts == 1 else 'hosts'}, "
             f"{self.seconds:.1f} s, {self.cpu_seconds:.1f} s of CPU, peak memory of a stage "
             f"{self.peak_memory_bytes / 2**20:.0f} MiB"
         )
 
 
-def prep(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def align(client: Client, reference: str, reads: str | Sequence[str], **options: Any) -> Result:
+    """Runs ``readmill align`` in stages on a cluster; see `run` for the options.
+
+    ``reference`` is the FASTA, whose index must be beside it. ``reads`` is a file or a list of files of FASTQ: R1 and R2,
+    and R1 and R2 of further lanes, as on the command line.
+    """
+    files = [reads] if isinstance(reads, str | os.PathLike) else list(reads)
+    return run(client, "align", [reference, *files], **options)
+
+
+def prep(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill prep`` in stages on a cluster; see `run` for the options."""
     return run(client, "prep", inputs, **options)
 
 
-def sort(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def sort(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill sort`` in stages on a cluster; see `run` for the options."""
     return run(client, "sort", inputs, **options)
 
 
-def markdup(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def markdup(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill markdup`` in stages on a cluster; see `run` for the options."""
     return run(client, "markdup", inputs, **options)
 
 
-def merge(client: Client, inputs: str | Sequence[str], **options) -> Result:
+def merge(client: Client, inputs: str | Sequence[str], **options: Any) -> Result:
     """Runs ``readmill merge`` in stages on a cluster; see `run` for the options."""
     return run(client, "merge", inputs, **options)
 
@@ -140,9 +173,39 @@ def run(
 ) -> Result:
     """Runs a command of readmill in stages on a Dask cluster, and waits for its end.
 
-    :param command: ``prep``, ``sort``, ``markdup`` or ``merge``.
+    :param command: ``align``, ``prep``, ``sort``, ``markdup`` or ``merge``.
     :param inputs: a file, or several. Relative paths start in the current directory, also on the workers.
     :param output: the file to write.
+    :param flags: flags of the command: ``mark_duplicates=True`` is ``--mark-duplicates``.
+
+    The other parameters, and what is raised, are those of `run_line`.
+    """
+    files = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    line = [command, *map(os.fspath, files), "-o", os.fspath(output), *words(flags)]
+    return run_line(
+        client, line, work=work, shards=shards, ranges=ranges, threads=threads, memory=memory, temp_dir=temp_dir,
+        program=program, retries=retries, progress=progress, keep=keep,
+    )  # fmt: skip
+
+
+def run_line(
+    client: Client,
+    line: Sequence[str],
+    *,
+    work: str,
+    shards: int | None = None,
+    ranges: int | None = None,
+    threads: int | None = None,
+    memory: str | None = None,
+    temp_dir: str | None = None,
+    program: str | None = None,
+    retries: int = 10,
+    progress: bool | Callable[[Progress], None] | None = None,
+    keep: bool = False,
+) -> Result:
+    """Runs a command line of readmill in stages on a Dask cluster, and waits for its end.
+
+    :param line: the words behind ``readmill``, such as ``["sort", "in.bam", "-o", "out.bam"]``.
     :param work: a directory for the files of the stages, which all workers share. If a job was ended in whatever way,
         the same call goes on where it was.
     :param shards: slices of the input, each sorted by itself; by default readmill chooses.
@@ -154,14 +217,12 @@ def run(
     :param retries: how often a stage may fail in a way that another run may heal.
     :param progress: False for none, or a function that gets each `Progress`; by default a line on a terminal.
     :param keep: keep the files of the stages at the end.
-    :param flags: flags of the command: ``mark_duplicates=True`` is ``--mark-duplicates``.
     :raises StageFailed: a stage failed; no output was written.
     :raises Lost: the scheduler was lost.
-    :raises ValueError: no worker has the resource ``readmill``.
+    :raises ValueError: no worker has the resource ``readmill``, or the line names no output.
     """
     started = time.monotonic()
-    inputs = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
-    line = [command, *map(os.fspath, inputs), "-o", os.fspath(output), *words(flags)]
+    output = output_of(line)
     work = os.path.abspath(work)
     _check_workers(client)
     with _Tasks(client) as tasks:
@@ -170,7 +231,7 @@ def run(
         planned = tasks.one("plan", _plan, request, program, work, os.getcwd())
         job = Job.read(planned["plan"], planned["graph"])
         options = {"threads": threads, "memory": memory, "temp_dir": temp_dir, "program": program}
-        shown = _printer(progress)
+        shown = printer(progress)
         stages, messages = _Driver(tasks, job, options, work, retries, shown, started).drive()
         if not keep:
             tasks.one("clean", _call, ["shard", "clean", "--work", work], program)
@@ -189,7 +250,7 @@ def _check_workers(client: Client) -> None:
 class _Tasks:
     """Tasks on the cluster. At the end all that are left are cancelled, which ends their programs."""
 
-    def __init__(self, client: Client):
+    def __init__(self, client: Client) -> None:
         self.client = client
         self.ended: queue.Queue[Future] = queue.Queue()
         self.futures: dict[str, Future] = {}
@@ -197,13 +258,13 @@ class _Tasks:
     def __enter__(self) -> _Tasks:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):  # a scheduler that is lost has no tasks
             self.client.cancel(list(self.futures.values()), force=True)
 
-    def start(self, key: str, function: Callable, *arguments, first: bool = False) -> Future:
+    def start(self, key: str, function: Callable, *arguments: Any, first: bool = False) -> Future:
         future = self.client.submit(
-            function, *arguments, key=key, pure=False, resources={RESOURCE: 1}, priority=int(first)
+            _guarded, function, *arguments, key=key, pure=False, resources={RESOURCE: 1}, priority=int(first)
         )
         self.futures[key] = future
         future.add_done_callback(self.ended.put)
@@ -213,7 +274,7 @@ class _Tasks:
         self.futures.pop(future.key, None)
         future.release()
 
-    def one(self, name: str, function: Callable, *arguments):
+    def one(self, name: str, function: Callable, *arguments: Any) -> Any:
         """Runs one task, and returns its result."""
         future = self.start(f"readmill-{name}-{os.urandom(8).hex()}", function, *arguments, first=True)
         others = []
@@ -239,12 +300,12 @@ class _Tasks:
                     raise Lost(_LOST) from None
 
 
-def _result(future: Future):
+def _result(future: Future) -> Any:
     """The result of a task that has ended."""
     if future.status in ("cancelled", "lost"):
         raise Lost(_LOST)
     try:
-        return future.result()
+        result = future.result()
     except (ModuleNotFoundError, RuntimeError) as error:
         causes = [error, error.__cause__]
         if not any(isinstance(cause, ModuleNotFoundError) and cause.name == "readmill" for cause in causes):
@@ -253,6 +314,9 @@ def _result(future: Future):
             "the Python package readmill is not installed where the scheduler and the workers run; install it there, too",
             name="readmill",
         ) from None
+    if isinstance(result, StageFailed):
+        raise result
+    return result
 
 
 class _Driver:
@@ -261,13 +325,14 @@ class _Driver:
     The cluster keeps no results that matter: what is finished is what has its file in the directory of the job.
     """
 
-    def __init__(self, tasks: _Tasks, job: Job, options: dict, work: str, retries: int, shown, started: float):
+    def __init__(self, tasks: _Tasks, job: Job, options: dict, work: str, retries: int, shown: Shown, started: float) -> None:
         self.tasks, self.job, self.options, self.work = tasks, job, options, work
         self.retries, self.shown, self.started = retries, shown, started
         self.finished: dict[str, StageRun] = {}
         self.attempts: dict[str, int] = {}
         self.under_way: dict[str, Stage] = {}
         self.messages = ""
+        self.forecast = Forecast(job)
         self.places = 1
 
     def drive(self) -> tuple[list[StageRun], str]:
@@ -303,14 +368,16 @@ class _Driver:
             self.messages = messages if stage.kind == "join" else self.messages
             self.finished[stage.name] = StageRun(stage.name, attempts=self.attempts[stage.name], **ended)
         elif ended["code"] == program.MAY_HEAL or ended["code"] < 0:
-            self._again(stage, ended["messages"])
+            self._again(stage, ended["messages"], ended["code"])
         else:
-            raise StageFailed(f"stage {stage.name} failed with exit code {ended['code']}:\n{ended['messages']}")
+            text = f"stage {stage.name} failed with exit code {ended['code']}:\n{ended['messages']}"
+            raise StageFailed(text, ended["code"])
 
-    def _again(self, stage: Stage, why: str) -> None:
+    def _again(self, stage: Stage, why: str, code: int = program.MAY_HEAL) -> None:
         """Has a stage run again, and those before it whose files are no longer there."""
         if self.attempts[stage.name] > self.retries:
-            raise StageFailed(f"stage {stage.name} failed {self.attempts[stage.name]} times, the last time so:\n{why}")
+            text = f"stage {stage.name} failed {self.attempts[stage.name]} times, the last time so:\n{why}"
+            raise StageFailed(text, code if code > 0 else 128 - code)
         names = set(self.tasks.one("status", _finished, self.work, self.options["program"]))
         self.finished = {name: run for name, run in self.finished.items() if name in names}
 
@@ -318,48 +385,29 @@ class _Driver:
         with contextlib.suppress(OSError):  # a scheduler out of reach: the last number is as good
             workers = self.tasks.client.scheduler_info(n_workers=-1)["workers"].values()
             self.places = sum(int(worker["resources"].get(RESOURCE, 0)) for worker in workers)
-        seconds = {name: run.seconds for name, run in self.finished.items()}
+        runs = self.finished.values()
+        now = time.monotonic() - self.started
         return Progress(
-            finished=len(self.finished),
+            finished=len(runs),
             stages=len(self.job.stages),
             under_way=len(self.under_way),
-            bytes=sum(run.bytes for run in self.finished.values()),
-            seconds=time.monotonic() - self.started,
-            seconds_left=seconds_left(self.job, seconds, self.places),
+            input_bytes=self.job.input_bytes,
+            bytes_read=self.job.bytes_read(self.finished.keys()),
+            bytes_written=sum(run.bytes for run in runs),
+            seconds=now,
+            seconds_left=self.forecast.seconds_left({run.name: run.seconds for run in runs}, self.places, now),
         )
 
 
-def _printer(progress: bool | Callable[[Progress], None] | None):
-    """What shows progress: a line on a terminal unless something else is asked for."""
-
-    @contextlib.contextmanager
-    def shown() -> Iterator[Callable[[Progress], None]]:
-        if callable(progress):
-            yield progress
-        elif progress is False or not (progress or sys.stderr.isatty()):
-            yield lambda _: None
-        elif sys.stderr.isatty():
-            yield lambda progress: print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
-            print(file=sys.stderr)
-        else:
-            yield _Log().show
-
-    return shown
-
-
-class _Log:
-    """Lines in a log: one for each minute, and the last."""
-
-    def __init__(self):
-        self.last = -60.0
-
-    def show(self, progress: Progress) -> None:
-        if progress.seconds - self.last >= 60 or progress.finished == progress.stages:
-            self.last = progress.seconds
-            print(progress, file=sys.stderr, flush=True)
-
-
 # ---- What runs on the workers ----
+
+
+def _guarded(function: Callable, *arguments: Any) -> Any:
+    """Calls a function of these. A failure of the program is a result, since Dask logs errors as if tasks were defective."""
+    try:
+        return function(*arguments)
+    except StageFailed as failure:
+        return failure
 
 
 def _plan(request: list[str], given: str | None, work: str, directory: str) -> dict:
@@ -377,7 +425,8 @@ def _call(arguments: list[str], given: str | None, directory: str | None = None)
     """Runs the program; returns what it writes."""
     ended = _run([program.find(given), *arguments], directory)
     if ended.code != 0:
-        raise StageFailed(f"readmill {' '.join(arguments[:2])} failed with exit code {ended.code}:\n{ended.messages}")
+        text = f"readmill {' '.join(arguments[:2])} failed with exit code {ended.code}:\n{ended.messages}"
+        raise StageFailed(text, ended.code if ended.code > 0 else 128 - ended.code)
     return ended.output
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 #: Exit code of a failure that another run may heal, such as a full disk or a damaged file that was removed.
 MAY_HEAL = 75
@@ -91,7 +93,7 @@ def run(
         )
 
 
-def _wait(child: subprocess.Popen, is_cancelled: Callable[[], bool]):
+def _wait(child: subprocess.Popen, is_cancelled: Callable[[], bool]) -> resource.struct_rusage:
     """Waits for the end of a child; returns what it used."""
     ended = select.poll()
     descriptor = os.pidfd_open(child.pid)
@@ -121,7 +123,7 @@ def _end(child: subprocess.Popen) -> None:
             continue
 
 
-def _text(file, most: int | None) -> str:
+def _text(file: IO[bytes], most: int | None) -> str:
     """The text in a file; with ``most``, only so many last bytes."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - most) if most else 0)

@@ -1,5 +1,6 @@
 """A small sample, what one run of readmill makes of it, and a Dask cluster of processes that can be killed."""
 
+import json
 import os
 import shutil
 import signal
@@ -7,22 +8,28 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from distributed import Client
 
+from readmill.dask import Result, align, prep
 from readmill.job import words
 
 READMILL = os.environ.get("READMILL") or shutil.which("readmill")
 
-#: A directory with unsorted.bam, ref.fa and known.vcf. Without it a sample is simulated, and not recalibrated.
+#: A directory with unsorted.bam, ref.fa and its index, FASTQ of two lanes, and known.vcf. Without it samples are simulated, and
+#: not recalibrated.
 COHORT = os.environ.get("READMILL_COHORT")
 
-#: What is done to the sample, as arguments of Python.
+#: What is done to the reads of BAM, as arguments of Python.
 FLAGS = {"sort": "coordinate", "mark_duplicates": True, "no_PG": True}
 if COHORT:
     FLAGS |= {"reference": f"{COHORT}/ref.fa", "bqsr": True, "known_sites": f"{COHORT}/known.vcf"}
+
+#: What is done to those of FASTQ. The reference is in front of them.
+FASTQ_FLAGS = {name: value for name, value in FLAGS.items() if name != "reference"}
 
 
 @pytest.fixture(scope="session")
@@ -31,17 +38,77 @@ def readmill() -> str:
     return str(Path(READMILL).resolve())
 
 
-@pytest.fixture(scope="session")
-def sample(readmill, tmp_path_factory) -> Path:
-    """A directory with unsorted reads, in.bam, and what one run makes of them, one.bam."""
-    home = tmp_path_factory.mktemp("sample")
-    if COHORT:
-        shutil.copy(f"{COHORT}/unsorted.bam", home / "in.bam")
+@dataclass(frozen=True)
+class Sample:
+    """Reads, what is done to them, and what one run makes of them: one.bam in ``home``."""
+
+    home: Path
+    command: str
+    inputs: tuple[str, ...]
+    flags: dict[str, object]
+
+    def job(self, client: Client, **options) -> Result:
+        """Runs the command on a cluster, as users do."""
+        if self.command == "align":
+            return align(client, self.inputs[0], self.inputs[1:], **self.flags, **options)
+        return prep(client, self.inputs[0], **self.flags, **options)
+
+    def line(self, output: Path) -> list[str]:
+        """The command line."""
+        return [self.command, *self.inputs, "-o", str(output), *words(self.flags)]
+
+    def is_that_of(self, output: Path) -> bool:
+        """Whether an output and its index are those of one run."""
+        pairs = [(self.home / "one.bam", output), (self.home / "one.bam.bai", Path(f"{output}.bai"))]
+        return all(expected.read_bytes() == found.read_bytes() for expected, found in pairs)
+
+
+def aligns_in_stages(readmill: str, line: list[str], work: Path) -> bool:
+    """Whether the program takes ``align`` in stages. Any other failure is none of this."""
+    plan = subprocess.run([readmill, "shard", "plan", "--work", work, *line], capture_output=True, text=True)
+    return "align cannot be done in stages" not in plan.stderr
+
+
+def made_sample(readmill: str, home: Path, command: str) -> Sample:
+    demo = home / "demo"
+    if command == "align":
+        if COHORT:
+            demo = Path(COHORT)
+            files, lanes = ("ref.fa", "one_1.fq", "one_2.fq", "two_1.fq", "two_2.fq"), ("L1", "L10")
+        else:
+            subprocess.run([readmill, "demo", "--fastq", "--pairs", "6000", "-o", demo], check=True, capture_output=True)
+            files, lanes = ("ref.fa", "reads_1.fq", "reads_2.fq"), ("L1",)
+        groups = [f"@RG\\tID:{lane}\\tSM:s\\tLB:l\\tPL:ILLUMINA" for lane in lanes]
+        sample = Sample(home, command, tuple(str(demo / name) for name in files), FASTQ_FLAGS | {"rg": groups})
+        if not aligns_in_stages(readmill, sample.line(home / "one.bam"), home / "probe"):
+            pytest.skip("this readmill does not align in stages: `readmill shard plan … align` refuses it")
     else:
-        subprocess.run([readmill, "demo", "--pairs", "20000", "-o", home / "demo"], check=True, capture_output=True)
-        shutil.move(home / "demo" / "reads.bam", home / "in.bam")
-    subprocess.run([readmill, "prep", "in.bam", "-o", "one.bam", *words(FLAGS), "-q"], check=True, cwd=home)
-    return home
+        if COHORT:
+            shutil.copy(f"{COHORT}/unsorted.bam", home / "in.bam")
+        else:
+            subprocess.run([readmill, "demo", "--pairs", "20000", "-o", demo], check=True, capture_output=True)
+            shutil.move(demo / "reads.bam", home / "in.bam")
+        sample = Sample(home, command, (str(home / "in.bam"),), FLAGS)
+    subprocess.run([readmill, *sample.line(home / "one.bam"), "-q"], check=True, cwd=home)
+    return sample
+
+
+@pytest.fixture(scope="session")
+def bam(readmill, tmp_path_factory) -> Sample:
+    """Unsorted reads of BAM, and `prep`."""
+    return made_sample(readmill, tmp_path_factory.mktemp("prep"), "prep")
+
+
+@pytest.fixture(scope="session")
+def fastq(readmill, tmp_path_factory) -> Sample:
+    """Reads of FASTQ, and `align`."""
+    return made_sample(readmill, tmp_path_factory.mktemp("align"), "align")
+
+
+@pytest.fixture(params=["bam", "fastq"])
+def sample(request) -> Sample:
+    """Each of the samples."""
+    return request.getfixturevalue(request.param)
 
 
 #: Whether the workers can be in network namespaces, as if they were hosts.
@@ -104,11 +171,11 @@ class Cluster:
 
     def _start(self, name: str, *words: str, host: int | None = None) -> subprocess.Popen:
         log = open(self.home / f"{name}.log", "ab")
-        environment = {**os.environ, "READMILL": self.readmill, "PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, "-m", "dask", *words]
         if self.hosts and host is not None:
             command = [*self.hosts.enter(host), *command]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.home, env=environment, start_new_session=True)
+        own = environment() | {"READMILL": self.readmill}
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.home, env=own, start_new_session=True)
 
     def start_scheduler(self) -> None:
         self.scheduler = self._start("scheduler", "scheduler", "--host", self.host, "--port", str(self.port), "--no-dashboard")
@@ -151,11 +218,21 @@ SLOW = str(Path(__file__).with_name("slow_readmill.sh"))
 DRIVER = """
 import json, sys
 from distributed import Client
-from readmill.dask import prep
-address, source, output, work, program, flags = sys.argv[1:]
+from readmill.dask import run_line
+address, work, program, line = sys.argv[1:]
 with Client(address) as client:
-    prep(client, source, output=output, work=work, shards=4, program=program, **json.loads(flags))
+    run_line(client, json.loads(line), work=work, shards=4, program=program)
 """
+
+
+def driver(cluster: Cluster, sample: Sample, output: Path, work: Path) -> list[str]:
+    """The command of a driver, for slow stages."""
+    return [sys.executable, "-c", DRIVER, cluster.address, str(work), SLOW, json.dumps(sample.line(output))]
+
+
+def environment() -> dict[str, str]:
+    """The environment of programs that import what these tests import."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 @pytest.fixture
@@ -175,6 +252,8 @@ def processes_of(state: Path, stage: str) -> list[int]:
     return [int(words[-1]) for words in lines if words[0] == stage]
 
 
-def same(sample: Path, output: Path) -> bool:
-    pairs = [(sample / "one.bam", output), (sample / "one.bam.bai", Path(f"{output}.bai"))]
-    return all(expected.read_bytes() == found.read_bytes() for expected, found in pairs)
+def is_running(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False

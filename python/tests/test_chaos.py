@@ -1,18 +1,19 @@
-"""Random disturbance: stages, workers, the scheduler and the driver are killed, and stages are held up.
+"""Random disturbance of jobs from BAM and from FASTQ in turn: stages, workers, the scheduler and the driver are killed, and
+stages are held up.
 
 READMILL_CHAOS_SECONDS says for how long; READMILL_CHAOS_SEED repeats a run's choices, though not its moments.
 """
 
-import json
+import contextlib
 import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 
-from conftest import DRIVER, FLAGS, SLOW, Cluster, processes_of, same
+import pytest
+from conftest import Cluster, Sample, driver, environment, processes_of
 
 #: Seconds of disturbance in all.
 SECONDS = float(os.environ.get("READMILL_CHAOS_SECONDS", "30"))
@@ -29,13 +30,12 @@ class Chaos:
 
     def __init__(self, cluster: Cluster, command: list[str], begun, choose: random.Random):
         self.cluster, self.command, self.begun, self.choose = cluster, command, begun, choose
-        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         self.driver = self.start_driver()
         self.done = Counter()
 
     def start_driver(self) -> subprocess.Popen:
         log = open(self.cluster.home / "driver.log", "ab")
-        return subprocess.Popen(self.command, env=self.environment, stdout=log, stderr=log)
+        return subprocess.Popen(self.command, env=environment(), stdout=log, stderr=log)
 
     def mend(self) -> None:
         """Starts what has ended, as an operator would; a driver that lost its scheduler, too."""
@@ -80,7 +80,17 @@ class Chaos:
                 pass
 
 
-def test_whatever_is_killed_the_bytes_are_the_same(slow, sample, tmp_path, readmill):
+@pytest.fixture
+def samples(request) -> list[Sample]:
+    """All samples that the program takes in stages."""
+    taken = []
+    for name in ("bam", "fastq"):
+        with contextlib.suppress(pytest.skip.Exception):
+            taken.append(request.getfixturevalue(name))
+    return taken
+
+
+def test_whatever_is_killed_the_bytes_are_the_same(slow, samples, tmp_path, readmill):
     seed = int(os.environ.get("READMILL_CHAOS_SEED") or time.time())
     print(f"READMILL_CHAOS_SEED={seed}")
     choose = random.Random(seed)
@@ -89,22 +99,22 @@ def test_whatever_is_killed_the_bytes_are_the_same(slow, sample, tmp_path, readm
     done, jobs, end = Counter(), 0, time.monotonic() + SECONDS
     try:
         while time.monotonic() < end:
+            sample = samples[jobs % len(samples)]
             jobs += 1
             output, work = tmp_path / f"out{jobs}.bam", tmp_path / f"work{jobs}"
-            command = [sys.executable, "-c", DRIVER, cluster.address, str(sample / "in.bam"), str(output), str(work), SLOW]
-            chaos = Chaos(cluster, [*command, json.dumps(FLAGS)], slow, choose)
+            chaos = Chaos(cluster, driver(cluster, sample, output, work), slow, choose)
             calm = time.monotonic() + min(OF_A_JOB, max(1.0, end - time.monotonic()))
             while chaos.driver.poll() != 0:
                 time.sleep(choose.uniform(0.2, 1.5))
                 assert time.monotonic() < calm + 240, f"job {jobs} does not end; disturbances: {chaos.done}"
                 if time.monotonic() < calm and chaos.driver.poll() != 0:
                     chaos.disturb()
-                assert not output.exists() or output.read_bytes() == (sample / "one.bam").read_bytes()
+                assert not output.exists() or output.read_bytes() == (sample.home / "one.bam").read_bytes()
                 chaos.mend()
-            assert same(sample, output), f"job {jobs} wrote other bytes; disturbances: {chaos.done}"
+            assert sample.is_that_of(output), f"job {jobs} wrote other bytes; disturbances: {chaos.done}"
             assert processes_of(slow, "join"), "no job has come to its end"
             done += chaos.done
             slow.write_text("")
     finally:
         cluster.close()
-    print(f"{jobs} jobs, {sum(done.values())} disturbances: {dict(done)}")
+    print(f"{jobs} jobs of {', '.join(sample.command for sample in samples)}; {sum(done.values())} disturbances: {dict(done)}")

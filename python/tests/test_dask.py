@@ -1,17 +1,17 @@
 """Jobs on a Dask cluster: the bytes are those of one run, whatever is killed."""
 
-import json
 import os
 import subprocess
-import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import DRIVER, FLAGS, HAS_HOSTS, SLOW, Cluster, processes_of, same, wait_until
+from conftest import FLAGS, HAS_HOSTS, SLOW, Cluster, driver, environment, is_running, processes_of, wait_until
 from distributed import Client, LocalCluster
 
-from readmill.dask import Lost, StageFailed, prep, run, sort
+from readmill.dask import Lost, StageFailed, align, run, sort
+
 
 @pytest.fixture
 def local(readmill, monkeypatch):
@@ -30,82 +30,94 @@ def cluster(slow, tmp_path, readmill):
     cluster.close()
 
 
-def test_the_output_is_that_of_one_run(local, sample, tmp_path):
+def test_the_output_is_that_of_one_run(sample, local, tmp_path):
     shown = []
     work = tmp_path / "work"
-    result = prep(
-        local, sample / "in.bam", output=tmp_path / "out.bam", work=str(work), shards=3, ranges=4, progress=shown.append, **FLAGS
-    )
-    assert same(sample, tmp_path / "out.bam")
+    result = sample.job(local, output=tmp_path / "out.bam", work=str(work), shards=3, ranges=4, progress=shown.append)
+    assert sample.is_that_of(tmp_path / "out.bam")
     assert not work.exists() or not any(work.iterdir()), "the files of the stages are still there"
     assert [stage.attempts for stage in result.stages] == [1] * len(result.stages)
     assert shown[0].finished == 0 and shown[-1].finished == shown[-1].stages == len(result.stages)
-    stages = {"map": 3, "cut": 1, "judge": 1, "write": 4, "join": 1} | ({"count": 4, "table": 1} if "bqsr" in FLAGS else {})
-    assert len(result.stages) == sum(stages.values())
-    assert shown[-1].bytes > (tmp_path / "out.bam").stat().st_size
+    kinds = Counter(stage.name.split()[0] for stage in result.stages)
+    expected = {"cut": 1, "judge": 1, "write": 4, "join": 1} | ({"count": 4, "table": 1} if "bqsr" in sample.flags else {})
+    if sample.command == "align":
+        assert kinds.pop("scan") == (len(sample.inputs) - 1) // 2
+        assert kinds.pop("map") >= 3
+    else:
+        expected["map"] = 3
+    assert kinds == expected
+    reads = [progress.bytes_read for progress in shown]
+    assert reads == sorted(reads) and reads[0] == 0 and reads[-1] == shown[-1].input_bytes
+    assert shown[-1].input_bytes >= sum(os.stat(file).st_size for file in sample.inputs if not file.endswith(".fa"))
+    assert shown[-1].bytes_written > (tmp_path / "out.bam").stat().st_size
+    assert shown[0].seconds_left is None and shown[-1].seconds_left == 0.0
     assert 0 < result.peak_memory_bytes < 2 << 30 and result.cpu_seconds > 0
     assert "records read" in result.messages
 
 
-def test_a_second_call_finds_all_stages_finished(local, sample, tmp_path):
-    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 2, "keep": True, **FLAGS}
-    first = prep(local, [sample / "in.bam"], **options)
+def test_a_second_call_finds_all_stages_finished(local, bam, tmp_path):
+    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 2, "keep": True}
+    first = bam.job(local, **options)
     made = os.stat(tmp_path / "out.bam").st_mtime_ns
-    second = prep(local, [sample / "in.bam"], **options)
+    second = bam.job(local, **options)
     assert os.stat(tmp_path / "out.bam").st_mtime_ns == made
     assert second.cpu_seconds < first.cpu_seconds
-    assert same(sample, tmp_path / "out.bam")
+    assert bam.is_that_of(tmp_path / "out.bam")
 
 
-def test_a_damaged_file_is_made_again(local, sample, tmp_path):
-    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 2, "keep": True, **FLAGS}
-    prep(local, sample / "in.bam", **options)
+def test_a_damaged_file_is_made_again(local, bam, tmp_path):
+    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 2, "keep": True}
+    bam.job(local, **options)
     (tmp_path / "out.bam").unlink()
     piece = tmp_path / "work" / "write-0001"
     data = bytearray(piece.read_bytes())
     data[len(data) // 3] ^= 0x41
     piece.write_bytes(data)
-    result = prep(local, sample / "in.bam", **options)
-    assert same(sample, tmp_path / "out.bam")
+    result = bam.job(local, **options)
+    assert bam.is_that_of(tmp_path / "out.bam")
     assert [stage.attempts for stage in result.stages if stage.name == "write 1"] == [2]
 
 
-def test_what_cannot_be_done_is_said(local, sample, tmp_path):
+def test_what_cannot_be_done_is_said(local, bam, tmp_path):
     work = str(tmp_path / "work")
     with pytest.raises(StageFailed, match="no/such.bam"):
         sort(local, "no/such.bam", output=tmp_path / "out.bam", work=work)
     with pytest.raises(StageFailed, match="has no program .*nowhere"):
-        sort(local, sample / "in.bam", output=tmp_path / "out.bam", work=work, program="/nowhere/readmill")
+        sort(local, bam.inputs, output=tmp_path / "out.bam", work=work, program="/nowhere/readmill")
     with pytest.raises(StageFailed, match="--no-such-flag"):
-        run(local, "sort", sample / "in.bam", output=tmp_path / "out.bam", work=work, no_such_flag=True)
+        run(local, "sort", bam.inputs, output=tmp_path / "out.bam", work=work, no_such_flag=True)
     with pytest.raises(StageFailed, match="this plan needs at least -m"):
-        sort(local, sample / "in.bam", output=tmp_path / "out.bam", work=work, memory="2M")
+        sort(local, bam.inputs, output=tmp_path / "out.bam", work=work, memory="2M")
     assert not (tmp_path / "out.bam").exists()
 
 
-def test_a_stage_that_always_fails_ends_the_job(local, sample, tmp_path, readmill):
+def test_a_stage_that_always_fails_ends_the_job(local, bam, tmp_path, readmill):
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\n[ "$2" != write ] || {{ echo "the disk is full" >&2; exit 75; }}\nexec {readmill} "$@"\n')
     program.chmod(0o755)
     with pytest.raises(StageFailed, match=r"write \d failed 3 times.*\n.*the disk is full"):
-        prep(
-            local, sample / "in.bam", output=tmp_path / "out.bam", work=str(tmp_path / "work"), shards=2, retries=2,
-            program=str(program), **FLAGS,
+        bam.job(
+            local, output=tmp_path / "out.bam", work=str(tmp_path / "work"), shards=2, retries=2, program=str(program)
         )
     assert not (tmp_path / "out.bam").exists()
 
 
-def test_workers_need_the_resource(sample, tmp_path):
+def test_workers_need_the_resource(bam, tmp_path):
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         with pytest.raises(ValueError, match="--resources readmill=1"):
-            sort(client, sample / "in.bam", output=tmp_path / "out.bam", work=str(tmp_path / "work"))
+            sort(client, bam.inputs, output=tmp_path / "out.bam", work=str(tmp_path / "work"))
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
+def test_align_is_a_command_line_with_the_reference_in_front(monkeypatch):
+    lines = []
+    monkeypatch.setattr("readmill.dask.run_line", lambda client, line, **options: lines.append((line, options["shards"])))
+    reads = ["a_1.fq", "a_2.fq", "b_1.fq", "b_2.fq"]
+    align(None, "ref.fa", reads, output="x.bam", work="w", shards=5, rg=["@RG1", "@RG2"], bqsr=True)
+    align(None, Path("ref.fa"), Path("a.fq"), output=Path("x.bam"), work="w")
+    assert lines == [
+        (["align", "ref.fa", *reads, "-o", "x.bam", "--rg=@RG1", "--rg=@RG2", "--bqsr"], 5),
+        (["align", "ref.fa", "a.fq", "-o", "x.bam"], None),
+    ]
 
 
 def in_background(function):
@@ -123,11 +135,16 @@ def in_background(function):
     return thread, ended
 
 
-@pytest.mark.parametrize("stage", ["map", "judge", *(["count"] if "bqsr" in FLAGS else []), "write"])
-def test_when_a_worker_is_killed_others_go_on(cluster, sample, tmp_path, slow, stage):
+#: In which stages of each sample a worker is killed.
+KILLED = [(name, stage) for name in ("bam", "fastq") for stage in ("scan", "map", "judge", "count", "write")]
+KILLED = [it for it in KILLED if it != ("bam", "scan") and (it[1] != "count" or "bqsr" in FLAGS)]
+
+
+@pytest.mark.parametrize(("sample", "stage"), KILLED, indirect=["sample"])
+def test_when_a_worker_is_killed_others_go_on(sample, cluster, tmp_path, slow, stage):
     client = cluster.client(3)
-    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 4, "program": SLOW, **FLAGS}
-    thread, ended = in_background(lambda: prep(client, sample / "in.bam", **options))
+    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 4, "program": SLOW}
+    thread, ended = in_background(lambda: sample.job(client, **options))
     pid = wait_until(lambda: processes_of(slow, stage))[0]
     parents = {number: process.pid for number, process in cluster.workers.items()}
     cluster.kill(cluster.workers[next(number for number, parent in parents.items() if is_descendant(pid, parent))])
@@ -135,7 +152,7 @@ def test_when_a_worker_is_killed_others_go_on(cluster, sample, tmp_path, slow, s
     assert "result" in ended, ended
     if HAS_HOSTS:
         assert {"host0", "host1", "host2"} >= {stage.host for stage in ended["result"].stages}
-    assert same(sample, tmp_path / "out.bam")
+    assert sample.is_that_of(tmp_path / "out.bam")
 
 
 def is_descendant(pid: int, ancestor: int) -> bool:
@@ -147,39 +164,37 @@ def is_descendant(pid: int, ancestor: int) -> bool:
     return pid == ancestor
 
 
-def test_cancelling_ends_the_programs(slow, local, sample, tmp_path):
+def test_cancelling_ends_the_programs(slow, local, bam, tmp_path):
     (tmp_path / "begun.seconds").write_text("600")
-    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 2, "program": SLOW, **FLAGS}
+    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 2, "program": SLOW}
 
     def interrupt(progress):
         if processes_of(slow, "map"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        prep(local, sample / "in.bam", progress=interrupt, **options)
+        bam.job(local, progress=interrupt, **options)
     pids = processes_of(slow, "map")
     wait_until(lambda: not any(is_running(pid) for pid in pids), 30)
 
 
-def test_a_driver_that_is_killed_goes_on_when_it_is_started_again(cluster, sample, tmp_path, slow):
+def test_a_driver_that_is_killed_goes_on_when_it_is_started_again(sample, cluster, tmp_path, slow):
     cluster.client(3).close()
-    files = [str(sample / "in.bam"), str(tmp_path / "out.bam"), str(tmp_path / "work"), SLOW, json.dumps(FLAGS)]
-    command = [sys.executable, "-c", DRIVER, cluster.address, *files]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    driver = subprocess.Popen(command, env=environment)
+    command = driver(cluster, sample, tmp_path / "out.bam", tmp_path / "work")
+    started = subprocess.Popen(command, env=environment())
     pids = wait_until(lambda: processes_of(slow, "judge"))
-    driver.kill()
-    driver.wait()
+    started.kill()
+    started.wait()
     wait_until(lambda: not any(is_running(pid) for pid in pids), 60)
-    subprocess.run(command, env=environment, check=True, timeout=120)
-    assert same(sample, tmp_path / "out.bam")
+    subprocess.run(command, env=environment(), check=True, timeout=120)
+    assert sample.is_that_of(tmp_path / "out.bam")
 
 
-def test_a_scheduler_that_is_killed_goes_on_when_it_is_started_again(cluster, sample, tmp_path, slow, monkeypatch):
+def test_a_scheduler_that_is_killed_goes_on_when_it_is_started_again(sample, cluster, tmp_path, slow, monkeypatch):
     monkeypatch.setattr("readmill.dask._PATIENCE", 3.0)
-    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 4, "program": SLOW, **FLAGS}
+    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 4, "program": SLOW}
     client = cluster.client(3)
-    thread, ended = in_background(lambda: prep(client, sample / "in.bam", **options))
+    thread, ended = in_background(lambda: sample.job(client, **options))
     wait_until(lambda: processes_of(slow, "map"))
     cluster.kill(cluster.scheduler)
     thread.join(120)
@@ -189,23 +204,6 @@ def test_a_scheduler_that_is_killed_goes_on_when_it_is_started_again(cluster, sa
     cluster.start_scheduler()
     for number in range(3):
         cluster.start_worker(number)
-    with cluster.client(3) as client:
-        prep(client, sample / "in.bam", **options)
-    assert same(sample, tmp_path / "out.bam")
-
-
-def test_the_example_of_the_documentation_runs(sample, tmp_path, readmill):
-    """The Python example of docs/cluster.md, word for word, on the sample of these tests."""
-    page = Path(__file__).parents[2] / "docs" / "cluster.md"
-    example = page.read_text().partition("```python\n")[2].partition("```")[0]
-    (tmp_path / "readmill-demo").mkdir()
-    (tmp_path / "readmill-demo" / "reads.bam").symlink_to(sample / "in.bam")
-    (tmp_path / "example.py").write_text(example)
-    environment = {**os.environ, "READMILL": readmill, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "example.py"], cwd=tmp_path, env=environment, check=True, timeout=120)
-    plain = [readmill, "prep", "readmill-demo/reads.bam", "-o", "prepared.bam", "--sort", "coordinate", "--mark-duplicates"]
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "readmill-demo").symlink_to(tmp_path / "readmill-demo")
-    subprocess.run([*plain, "--metrics", "metrics.txt", "-q"], cwd=tmp_path / "plain", check=True)
-    assert (tmp_path / "prepared.bam").read_bytes() == (tmp_path / "plain" / "prepared.bam").read_bytes()
-    assert (tmp_path / "metrics.txt").exists()
+    with cluster.client(3) as again:
+        sample.job(again, **options)
+    assert sample.is_that_of(tmp_path / "out.bam")

@@ -107,6 +107,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "cluster",
+        &[
+            "readmill cluster local --run -- prep in.bam -o out.bam --sort coordinate",
+            "readmill cluster slurm --workers 8 --cores 16 --memory 64G --time 2:00:00 --run -- prep in.bam -o out.bam --sort coordinate",
+        ],
+    ),
+    (
         "shard plan",
         &["readmill shard plan --work DIR --shards 8 prep in.bam -o out.bam --sort coordinate"],
     ),

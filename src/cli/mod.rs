@@ -5,6 +5,7 @@ mod align;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod aligner_index;
 mod bqsr;
+mod cluster;
 mod common;
 mod compare;
 mod demo;
@@ -93,6 +94,8 @@ enum Command {
     /// A sort, or duplicates, in stages: on many machines, or to go on after a stop
     #[command(subcommand)]
     Shard(shard::Shard),
+    /// Start workers on this machine or on SLURM, by Python and Dask, and run a command in stages on them
+    Cluster(cluster::ClusterArgs),
     /// Simulate a sample and prepare it
     Demo(demo::DemoArgs),
 }
@@ -169,6 +172,7 @@ impl Command {
     fn leaves_files(&self) -> bool {
         match self {
             Command::View(it) => it.leaves_files(),
+            Command::Cluster(_) => false,
             _ => true,
         }
     }
@@ -199,6 +203,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Merge(it) => resume(it.resume(), &it.plan(plan::Command::Merge)?, arguments),
         Command::Markdup(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Shard(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
+        Command::Cluster(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Filter(it) => process(&it.plan()?),
         Command::View(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),

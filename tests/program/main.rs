@@ -3,6 +3,7 @@
 #[cfg(feature = "bwa")]
 mod align;
 mod bqsr;
+mod cluster;
 mod compare;
 mod cram;
 mod dev_script;

@@ -1,4 +1,4 @@
-//! Dask: the tests of `python`, which run jobs on a cluster, and kill its parts.
+//! Dask: the tests of `python`, which run jobs on a cluster, kill its parts, and run the commands of docs/cluster.md.
 
 use anyhow::{Context, Result};
 use readmill_peers::{Peers, workspace};
@@ -10,9 +10,9 @@ use crate::outcome::{Outcome, finish};
 pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> {
     let python = peers.dask()?;
     outcome.title(&format!("Dask {}", python.version));
-    let directory = cohort.directory("dask", false)?;
+    let directory = cohort.directory("dask", true)?;
     outcome.check(
-        "jobs on three workers, on hosts of their own if this is root; a worker, the scheduler and the driver are killed; the output is that of a direct run",
+        "jobs on three workers, on hosts of their own if this is root; a worker, the scheduler and the driver are killed; the output is that of a direct run; the commands of docs/cluster.md run",
         || {
             let home = workspace().join("python");
             let mut tests = python.command();

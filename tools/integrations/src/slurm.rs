@@ -1,5 +1,6 @@
 //! SLURM: the array, run by daemons of this run alone: munged, slurmctld and slurmd.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use readmill_peers::{Peers, workspace};
+use readmill_peers::{Peers, Tool, workspace};
 
 use crate::cohort::Cohort;
 use crate::killer::Killer;
@@ -156,6 +157,16 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     bail!("this did not come true in a minute: {what}")
 }
 
+/// A command that finds this Python, which finds the package of this checkout.
+fn with_python(mut command: Command, python: &Tool) -> Command {
+    let program = PathBuf::from(python.command().get_program());
+    let bin = program.parent().unwrap_or(&program);
+    let path = [bin.as_os_str().to_owned(), std::env::var_os("PATH").unwrap_or_default()];
+    command.env("PATH", path.join(OsStr::new(":")));
+    command.env("PYTHONPATH", workspace().join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
 struct Slurm<'a> {
     cohort: &'a Cohort,
     directory: PathBuf,
@@ -180,9 +191,11 @@ impl Slurm<'_> {
         command.current_dir(&self.directory).env("READMILL", program);
         command.env("SLURM_CONF", &self.cluster.configuration);
         if let Some(bin) = self.cluster.client.parent() {
-            let mut path = bin.as_os_str().to_owned();
+            let given = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
+            let mut path =
+                given.map(OsStr::to_owned).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
             path.push(":");
-            path.push(std::env::var_os("PATH").unwrap_or_default());
+            path.push(bin);
             command.env("PATH", path);
         }
         finish(command, &self.directory.join("sbatch.log"))
@@ -223,6 +236,32 @@ impl Slurm<'_> {
         let said = fs::read_to_string(self.directory.join("sbatch.log"))?;
         let job = said.trim().rsplit(' ').next().context("sbatch said nothing")?.to_owned();
         Ok(fs::read_to_string(self.directory.join(format!("readmill-{job}_1.log")))?)
+    }
+
+    /// Runs `readmill cluster slurm` for a sort, whose workers are two small jobs.
+    fn cluster_command(&self, python: &Tool, more: &[&str]) -> Result<Ended> {
+        let mut command = with_python(Command::new(&self.cohort.readmill), python);
+        command.args(["cluster", "slurm", "--workers=2", "--cores=1", "--memory=1100M", "--time=10"]);
+        command.args(more).args(["--", "sort", "unsorted.bam", "-o", "dask.bam"]);
+        self.submit(&mut command, &self.cohort.readmill)
+    }
+
+    /// Prints a script of `readmill cluster`, and runs it.
+    fn dask(&self, python: &Tool) -> Result<String> {
+        let script = self.cluster_command(python, &["--shards=3"])?.succeeded()?;
+        fs::write(self.directory.join("job.py"), script)?;
+        let mut command = with_python(python.command(), python);
+        command.arg("job.py");
+        let said = self.submit(&mut command, &self.cohort.readmill)?.succeeded()?;
+        self.cohort.direct("sort unsorted.bam -o dask.bam")?;
+        let bytes = self.cohort.same("dask.bam", &self.directory.join("dask.bam"))?;
+        ensure!(
+            !self.directory.join("dask.bam.stages").exists(),
+            "the files of stages are still there: {said}"
+        );
+        let last =
+            said.lines().last().and_then(|line| line.split_once(": ")).context("nothing was said")?;
+        Ok(format!("{bytes} bytes; {}", last.1))
     }
 
     fn results(&self) -> Result<String> {
@@ -274,6 +313,19 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         );
         ensure!(!log.contains("runs again"), "the log of the task: {log}");
         Ok("exit code 2, one attempt".to_owned())
+    });
+    let python = peers.dask()?;
+    outcome.check(
+        &format!("readmill cluster: the workers of Dask {} are jobs of SLURM; the output is that of a direct run", python.version),
+        || it.dask(&python),
+    );
+    outcome.check("readmill cluster: a partition that is not there ends the command at once", || {
+        let said = it.cluster_command(&python, &["--partition", "nowhere", "--run"])?.failed()?;
+        ensure!(
+            said.contains("SLURM does not take the jobs: sbatch: error: invalid partition"),
+            "{said}"
+        );
+        Ok("its message is that of sbatch".to_owned())
     });
     let job = Job::plan(cohort, &it.directory, Source::Bam, "slurm", "stages.sh")?;
     // The ways to ask for memory, and what a stage gets of them.

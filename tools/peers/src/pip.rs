@@ -74,13 +74,24 @@ pub fn install_snakemake(cache: &Path) -> Result<Tool> {
 /// The release of Dask's scheduler and workers that `python/readmill` is tested with.
 pub const DASK: &str = "2026.8.0";
 
+/// The release of what starts its workers as jobs of SLURM.
+const DASK_JOBQUEUE: &str = "0.9.0";
+
+/// The release of what makes its keys for TLS.
+const CRYPTOGRAPHY: &str = "50.0.2";
+
 /// The release of pytest that runs `python/tests`.
 const PYTEST: &str = "9.2.0";
 
-/// Python with Dask at [`DASK`] and pytest, 70 MB, below `cache`.
+/// Python with Dask at [`DASK`], all that `python/readmill` can use, and pytest, 90 MB, below `cache`.
 pub fn install_dask(cache: &Path) -> Result<Tool> {
-    let wanted = [format!("distributed=={DASK}"), format!("pytest=={PYTEST}")];
-    let home = environment(cache, &format!("dask-{DASK}"), &wanted)?;
+    let wanted = [
+        format!("distributed=={DASK}"),
+        format!("dask-jobqueue=={DASK_JOBQUEUE}"),
+        format!("cryptography=={CRYPTOGRAPHY}"),
+        format!("pytest=={PYTEST}"),
+    ];
+    let home = environment(cache, &format!("dask-{DASK}-jobqueue-{DASK_JOBQUEUE}"), &wanted)?;
     Ok(Tool::plain("python3", home.join("bin/python3"), DASK.to_owned()))
 }
 
