@@ -273,6 +273,8 @@ def measure_fastq(program: Path, home: Path, pairs: int, found: Measurements) ->
         if job.planned is None:
             break
         job.execute()
+        if not job.of("scan"):
+            sys.exit(f"{program} plans FASTQ without `scan`, which the model expects")
         found.add(f"scan_{name}_cpu", job.cpu("scan") / count * 1e6, f"{count:,} reads")
         print(f"scan of {name}: {job.busy('scan'):.2f} of {THREADS} cores busy", file=sys.stderr)
         mapped = job.cpu("map") / count * 1e6
@@ -290,7 +292,13 @@ def machine() -> dict[str, object]:
     models = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cores = os.cpu_count()
-    return {"processor": models[0] if models else platform.machine(), "cores": cores, "memory_gb": round(memory / 1e9, 1)}
+    return {
+        "processor": models[0] if models else platform.machine(),
+        "cores": cores,
+        "memory_gb": round(memory / 1e9, 1),
+        "system": platform.release().split("-")[0],
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def main() -> None:
@@ -303,7 +311,7 @@ def main() -> None:
     arguments = parser.parse_args()
     program = arguments.program.resolve()
     version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.strip()
-    found = Measurements()
+    here, found = machine(), Measurements()
     with tempfile.TemporaryDirectory(dir=arguments.directory) as home:
         make_fastq(program, Path(home), arguments.fastq_pairs)
         measure_bam(program, Path(home), arguments.pairs, found)
@@ -314,7 +322,7 @@ def main() -> None:
     result = {
         "date": datetime.date.today().isoformat(),
         "program": version,
-        "machine": machine(),
+        "machine": here,
         "threads": THREADS,
         "values": dict(sorted(found.values.items())),
     }

@@ -141,6 +141,9 @@ class Cluster:
     """Nodes that take stages in the order of the job, each one at a time."""
 
     def __init__(self, graph: Graph, work: dict[str, Work], it: Inputs, workers: int, storage: float, seed: int):
+        unknown = {stage.kind for stage in graph.stages} - set(work)
+        if unknown:
+            raise ValueError(f"the model does not know how long these stages take: {', '.join(sorted(unknown))}")
         self.env = simpy.Environment()
         self.graph, self.work, self.it, self.workers, self.seed = graph, work, it, workers, seed
         self.storage = Storage(self.env, storage, it.network)
@@ -270,12 +273,16 @@ def plans(program: Path | None, it: Inputs, source: str, workers: list[int]) -> 
         if program is None:
             continue
         try:
-            graphs[shape] = planned(program, it, source, shape)
+            graph = planned(program, it, source, shape)
         except subprocess.CalledProcessError as error:
             if source == "BAM":
                 sys.exit(f"{error}\n{error.stderr}")
-            print(f"{program} cannot plan FASTQ: these stages are a model", file=sys.stderr)
+            print(f"{program} does not plan FASTQ, so these stages are a model:\n{error.stderr}", file=sys.stderr)
             program = None
+            continue
+        if graph.counts() != graphs[shape].counts():
+            print(f"planned {graph.counts()}, not {graphs[shape].counts()}", file=sys.stderr)
+        graphs[shape] = graph
     return {nodes: graphs[Shape.of(it, nodes)] for nodes in workers}
 
 

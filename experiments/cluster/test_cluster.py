@@ -205,6 +205,11 @@ def test_inputs_that_nobody_knows_are_refused():
     assert set(Inputs.read().all) == set(KNOWN)
 
 
+def test_stages_that_the_model_does_not_know_are_refused():
+    with pytest.raises(ValueError, match="does not know how long these stages take: cut"):
+        simulated(small(1, 1), {kind: work for kind, work in SMALL.items() if kind != "cut"}, 1)
+
+
 def test_numbers_have_three_digits_unless_they_count():
     assert [number(it) for it in (9e8, 1024, 0.0065, 35.44, 2)] == ["9e8", "1,024", "0.0065", "35.4", "2"]
 
