@@ -159,6 +159,12 @@ impl Peers {
         pip::install_dask(&self.cache)
     }
 
+    /// Python with what `experiments/cluster` needs, by pip.
+    pub fn simpy(&self) -> Result<Tool> {
+        let _installing = self.installing("simpy")?;
+        pip::install_simpy(&self.cache)
+    }
+
     /// miniwdl at `pip::MINIWDL`, by pip, with a backend that needs no containers.
     pub fn miniwdl(&self) -> Result<Tool> {
         let _installing = self.installing("miniwdl")?;
