@@ -32,20 +32,15 @@ pub struct ReadingStart {
 }
 
 /// A place in the files of a lane.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub enum LanePlace {
     /// The start of its files.
+    #[default]
     Start,
     /// Places in its FASTQ files, one in each.
     Fastq(Vec<RestartPoint>),
     /// The start of the piece of this number, from 0, of a file of records.
     Piece(usize),
-}
-
-impl Default for LanePlace {
-    fn default() -> Self {
-        LanePlace::Start
-    }
 }
 
 /// A slice of a lane.

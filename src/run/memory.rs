@@ -17,7 +17,8 @@ use crate::outputs::extra_writer;
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
-use crate::run::{AlignScope, recal_setup};
+use crate::run::align_scope::AlignScope;
+use crate::run::recal_setup;
 
 const MIB: u64 = 1 << 20;
 
@@ -142,7 +143,12 @@ pub struct Memory {
 
 impl Memory {
     /// Divides the plan's memory, or returns an error that names the least memory.
-    pub(crate) fn divide(plan: &Plan, scope: &AlignScope) -> Result<Self> {
+    pub fn divide(plan: &Plan) -> Result<Self> {
+        Memory::divide_for(plan, &AlignScope::Whole)
+    }
+
+    /// The same for a run that opens so much of the reads that are to be aligned.
+    pub(crate) fn divide_for(plan: &Plan, scope: &AlignScope) -> Result<Self> {
         let needs = match (&plan.aligning, scope) {
             (None, _) | (_, AlignScope::Header) => None,
             (Some(wanted), AlignScope::Scan) => Some(aligning::needs(wanted)?.of_scan()),

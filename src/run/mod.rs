@@ -1,6 +1,7 @@
 //! Carries out a plan: the whole program.
 
 pub mod additions;
+mod align_scope;
 mod already_recalibrated;
 #[cfg(debug_assertions)]
 pub mod audit;
@@ -32,7 +33,7 @@ use readmill_record::{Changes, Charge, ErrorKind, Header, Ledger, Limit, Result,
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, ChosenLanes, LaneSlice, Lanes, Unaligned};
+use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
@@ -47,6 +48,7 @@ use crate::plan::{Aligning, Command, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
+pub(crate) use align_scope::AlignScope;
 use memory::Memory;
 use summary::Summary;
 use tallies::{RunTallies, Tap, changes};
@@ -56,20 +58,6 @@ const HEADER_FORMS: u64 = 3;
 
 /// Bytes of regions that one thread reads in less time than others take to start.
 const FEW_BYTES: u64 = 2 << 20;
-
-/// What a run opens of reads that are to be aligned; in a plan that aligns none, all inputs are opened.
-pub(crate) enum AlignScope {
-    /// All reads, and the aligner's index.
-    Whole,
-    /// The first reads, to make decisions.
-    First,
-    /// None yet: a lane will be scanned.
-    Scan,
-    /// A slice of a lane, and the aligner's index; `None` for a slice without reads.
-    Slice(Option<Box<LaneSlice>>),
-    /// None: only the header is needed.
-    Header,
-}
 
 /// Carries out a plan.
 pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
@@ -107,7 +95,7 @@ pub(crate) fn with_state<T>(
     if !plan.resources.allow_missing_eof {
         open_input::check_ends(&plan.inputs)?;
     }
-    let mut memory = Memory::divide(plan, &scope)?;
+    let mut memory = Memory::divide_for(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
     let _audit = audit::begin();
@@ -198,8 +186,7 @@ fn aligned(
     };
     let room = memory.aligning.unwrap_or_default();
     let allow_missing_eof = resources.allow_missing_eof;
-    let lanes =
-        Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
+    let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
     if !wanted.as_given && matches!(chosen, ChosenLanes::All) {
         lanes.check_layout(console)?;
     }

@@ -73,7 +73,8 @@ pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
         let is_whole = lane.files.iter().any(|path| magic(path) == ZSTD);
         let most = (MOST - (lanes.len() - 1)) as u64;
         let parts = if is_whole { 1 } else { ((size(lane) + each / 2) / each).clamp(1, most) } as usize;
-        slices.extend((0..parts).map(|number| Slice { input, part: Part::Scanned { number, of: parts } }));
+        slices
+            .extend((0..parts).map(|number| Slice { input, part: Part::Scanned { number, of: parts } }));
     }
     Ok(slices)
 }

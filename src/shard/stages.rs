@@ -9,10 +9,10 @@ use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 use super::job::{DuplicateChoice, InputIdentity, Job, MOST, Part};
 use super::range::{Checked, CutFile};
-use super::{scan, slice};
 use super::stage::{JobStage, Outcome};
 use super::stage_file::{StageFile, damaged};
 use super::work::Work;
+use super::{scan, slice};
 use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
@@ -86,18 +86,19 @@ impl Work {
         console.say(&format!("readmill: {}", stage.title()));
         open_files::allow(self.job.slices.len());
         let scope = self.align_scope(stage)?;
-        let made = with_state(&self.plan, scope, Additions::default(), console, |state, inputs| match stage {
-            JobStage::Scan(lane) => self.scan(lane, &state),
-            JobStage::Map(slice) => self.map(slice, state, inputs),
-            JobStage::Cut => self.cut(&state),
-            JobStage::Judge => self.judge(state, &inputs),
-            JobStage::Compare(range) => self.compare(range, state, &inputs),
-            JobStage::Sites => self.sites(&state),
-            JobStage::Count(range) => self.count(range, state, &inputs),
-            JobStage::Table => self.table(&state),
-            JobStage::Write(range) => self.write(range, state, &inputs),
-            JobStage::Join => self.join(state),
-        });
+        let made =
+            with_state(&self.plan, scope, Additions::default(), console, |state, inputs| match stage {
+                JobStage::Scan(lane) => self.scan(lane, &state),
+                JobStage::Map(slice) => self.map(slice, state, inputs),
+                JobStage::Cut => self.cut(&state),
+                JobStage::Judge => self.judge(state, &inputs),
+                JobStage::Compare(range) => self.compare(range, state, &inputs),
+                JobStage::Sites => self.sites(&state),
+                JobStage::Count(range) => self.count(range, state, &inputs),
+                JobStage::Table => self.table(&state),
+                JobStage::Write(range) => self.write(range, state, &inputs),
+                JobStage::Join => self.join(state),
+            });
         made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
     }
 

@@ -254,7 +254,7 @@ enum TailState {
     /// In the member of the place.
     Member(Box<MemberTail>),
     /// In the members behind it.
-    Rest(MultiGzDecoder<BufReader<FileSlice>>),
+    Rest(Box<MultiGzDecoder<BufReader<FileSlice>>>),
     End,
 }
 
@@ -331,11 +331,9 @@ impl MemberTail {
             }
             let before = [self.inflate.total_in(), self.inflate.total_out()];
             let status = self.inflate.decompress(&self.shifted[self.at..], into, InflateFlush::NoFlush);
-            let [taken, written] = [
-                self.inflate.total_in() - before[0],
-                self.inflate.total_out() - before[1],
-            ]
-            .map(|n| n as usize);
+            let [taken, written] =
+                [self.inflate.total_in() - before[0], self.inflate.total_out() - before[1]]
+                    .map(|n| n as usize);
             self.at += taken;
             self.crc.update(&into[..written]);
             self.text += written as u64;
@@ -383,7 +381,8 @@ impl Read for GzipTail {
                         TailState::End
                     } else {
                         let rest = FileSlice::new(&self.file, next, size);
-                        TailState::Rest(MultiGzDecoder::new(BufReader::with_capacity(READ_SIZE, rest)))
+                        let rest = BufReader::with_capacity(READ_SIZE, rest);
+                        TailState::Rest(Box::new(MultiGzDecoder::new(rest)))
                     };
                 }
                 TailState::Rest(rest) => return rest.read(into),

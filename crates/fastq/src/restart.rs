@@ -1,15 +1,12 @@
 //! Places inside FASTQ files from which their text can be read again.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
 
-use readmill_format::bgzf::BlockReader;
 use serde::{Deserialize, Serialize};
 
-use crate::gzip::{GzipPoint, GzipPoints, GzipTail};
-use crate::source::{ByteStream, Meter, Metered, Opened, Packing, TextSource};
+use crate::gzip::{GzipPoint, GzipPoints};
 
 /// A place in a file, between two bytes of its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,31 +87,4 @@ impl Restart {
             points.forget_before(place.block + place.within);
         }
     }
-}
-
-/// Opens a file from a point on.
-pub(crate) fn open(
-    name: &Path,
-    mut file: File,
-    size: u64,
-    point: RestartPoint,
-    packing: Packing,
-) -> io::Result<Opened> {
-    let meter = Meter::of(size.saturating_sub(point.stored_bytes()));
-    let source = match point {
-        RestartPoint::Start => TextSource::Plain(file, 0..size),
-        RestartPoint::Text(offset) => TextSource::Plain(file, offset.min(size)..size),
-        RestartPoint::Blocks(offset, skipped) => {
-            file.seek(SeekFrom::Start(offset))?;
-            let stream = Box::new(Metered(Box::new(file), meter.clone()));
-            let reader = BlockReader::new(stream as Box<_>, packing.allow_missing_eof);
-            TextSource::Blocks(Box::new(reader.from_offset(offset)), skipped as usize)
-        }
-        RestartPoint::Gzip(point, skipped) => {
-            let mut tail = GzipTail::open(&Arc::new(file), &point)?;
-            io::copy(&mut (&mut tail).take(skipped), &mut io::sink())?;
-            TextSource::Stream(ByteStream(Box::new(tail)))
-        }
-    };
-    Ok(Opened { name: name.into(), source, meter, first: Vec::new(), restart: Restart::Nowhere })
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,9 +12,9 @@ use readmill_format::bgzf::BlockReader;
 use readmill_record::{Error, ErrorKind, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::gzip::{GzipPoints, GzipScan};
+use crate::gzip::{GzipPoints, GzipScan, GzipTail};
 use crate::layout::{FirstRead, first_reads};
-use crate::restart::{self, Restart, RestartPoint};
+use crate::restart::{Restart, RestartPoint};
 
 /// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
@@ -75,7 +75,7 @@ pub(crate) struct Meter {
 
 impl Meter {
     /// A meter of an input of so many bytes.
-    pub fn of(total: u64) -> Self {
+    fn of(total: u64) -> Self {
         Meter { total: Some(total), ..Meter::default() }
     }
 
@@ -86,7 +86,7 @@ impl Meter {
 }
 
 /// Counts the bytes read through it.
-pub(crate) struct Metered(pub Bytes, pub Meter);
+struct Metered(Bytes, Meter);
 
 impl Read for Metered {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
@@ -171,9 +171,8 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
         Handle::Pipe(file) => (Box::new(file), None),
         Handle::Other(bytes) => (bytes, None),
         Handle::From(file, size, point) => {
-            return restart::open(&name, file, size, point, packing).map_err(|e| {
-                Error::io("reading failed", &e).file(&name)
-            });
+            return open_from(&name, file, size, point, packing)
+                .map_err(|e| Error::io("reading failed", &e).file(&name));
         }
     };
     let mut peek = Vec::new();
@@ -211,6 +210,33 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
         }
     };
     Ok(Opened { name, source, meter, first, restart })
+}
+
+/// Opens a file from a point on.
+fn open_from(
+    name: &Path,
+    mut file: File,
+    size: u64,
+    point: RestartPoint,
+    packing: Packing,
+) -> io::Result<Opened> {
+    let meter = Meter::of(size.saturating_sub(point.stored_bytes()));
+    let source = match point {
+        RestartPoint::Start => TextSource::Plain(file, 0..size),
+        RestartPoint::Text(offset) => TextSource::Plain(file, offset.min(size)..size),
+        RestartPoint::Blocks(offset, skipped) => {
+            file.seek(SeekFrom::Start(offset))?;
+            let stream = Box::new(Metered(Box::new(file), meter.clone()));
+            let reader = BlockReader::new(stream as Box<_>, packing.allow_missing_eof);
+            TextSource::Blocks(Box::new(reader.from_offset(offset)), skipped as usize)
+        }
+        RestartPoint::Gzip(point, skipped) => {
+            let mut tail = GzipTail::open(&Arc::new(file), &point)?;
+            io::copy(&mut (&mut tail).take(skipped), &mut io::sink())?;
+            TextSource::Stream(ByteStream(Box::new(tail)))
+        }
+    };
+    Ok(Opened { name: name.into(), source, meter, first: Vec::new(), restart: Restart::Nowhere })
 }
 
 /// The packing of the text.
@@ -313,7 +339,7 @@ fn has_block_size(member: &[u8]) -> bool {
 }
 
 /// Text that can only be read from front to back.
-pub(crate) struct ByteStream(pub Bytes);
+pub(crate) struct ByteStream(Bytes);
 
 impl ByteStream {
     /// Fills `into`; returns the number of bytes, and the fault after them, if any.

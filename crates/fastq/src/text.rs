@@ -11,8 +11,8 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater, block_reader};
 use readmill_record::{Error, Result};
 
 use crate::layout::FirstRead;
-use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
 use crate::restart::{Restart, RestartPoint, TextPlace};
+use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
 use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
 
 /// Approximate bytes of a line for reads of 150 bases.

@@ -163,7 +163,8 @@ fn an_index_that_was_changed_after_the_plan_is_refused() {
     let folders = crate::support::TestDir::new();
     let copied = folders.path("ref.fa");
     for suffix in ["", ".amb", ".ann", ".pac", ".bwt.2bit.64"] {
-        std::fs::copy(format!("{}{suffix}", reference()), format!("{}{suffix}", copied.display())).unwrap();
+        std::fs::copy(format!("{}{suffix}", reference()), format!("{}{suffix}", copied.display()))
+            .unwrap();
     }
     let mut scene = scene(&pair(), SORT);
     scene.command[1] = copied.display().to_string();

@@ -116,8 +116,15 @@ impl<'a> Job<'a> {
             SCRIPT.replace("REAL", &quoted(&cohort.readmill)).replace("STATE", &quoted(&state)),
         )?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-        let job =
-            Job { cohort, source, program, workflow: directory.join(file), output, work, state: state.clone() };
+        let job = Job {
+            cohort,
+            source,
+            program,
+            workflow: directory.join(file),
+            output,
+            work,
+            state: state.clone(),
+        };
         let mut plan = Command::new(&cohort.readmill);
         plan.current_dir(directory).args(["shard", "plan", "--shards", "2", "--ranges", "3", "--work"]);
         plan.arg(&job.work).args(source.command().split(' ')).arg("-o").arg(&job.output);

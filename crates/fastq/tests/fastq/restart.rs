@@ -100,7 +100,8 @@ fn check(packed: [Vec<u8>; 2], may_restart: bool) {
 fn files_are_read_again_from_the_start_of_each_batch() {
     let mut random = Random::new(5);
     let texts = [text(1, &mut random), text(2, &mut random)];
-    for (level, member) in [(6, usize::MAX), (1, 500_000), (9, 1_234_567), (0, usize::MAX), (6, 20_000)] {
+    for (level, member) in [(6, usize::MAX), (1, 500_000), (9, 1_234_567), (0, usize::MAX), (6, 20_000)]
+    {
         check(texts.each_ref().map(|text| gzip(text, level, member.min(text.len()))), true);
     }
     for (packing, may) in [(Packing::Plain, true), (Packing::Bgzf, true), (Packing::Zstd, false)] {
