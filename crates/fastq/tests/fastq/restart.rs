@@ -22,7 +22,7 @@ fn text(mate: usize, random: &mut Random) -> Vec<u8> {
         let len = 100 + random.below(60);
         let bases: Vec<u8> = (0..len).map(|_| random.pick(b"ACGT")).collect();
         let qualities: Vec<u8> = (0..len).map(|_| random.pick(b"#,:FFFFF")).collect();
-        write!(out, "@r{at}/{mate}\n").unwrap();
+        writeln!(out, "@r{at}/{mate}").unwrap();
         out.extend_from_slice(&bases);
         out.extend_from_slice(b"\n+\n");
         out.extend_from_slice(&qualities);
