@@ -6,6 +6,7 @@ mod align;
 mod aligner_index;
 mod bqsr;
 mod common;
+mod coverage_flags;
 mod compare;
 mod demo;
 mod fastq;

@@ -5,6 +5,7 @@
 //! | [`sink`] | an output: encoding, writing, index |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
+//! | [`coverage`] | files of coverage |
 //! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
 //! | [`extra`] | the extra outputs that the plan asks for |
@@ -15,6 +16,7 @@
 //! | [`signal`] | signals that stop the run and remove unfinished files |
 
 pub mod atomic_file;
+pub mod coverage;
 mod cram_output;
 pub mod exclusive;
 pub mod extra;

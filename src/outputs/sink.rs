@@ -6,7 +6,7 @@
 //! names together.
 
 use std::io::Read;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_cram as cram;
 use readmill_engine::Pool;
@@ -16,6 +16,9 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
+use super::coverage::{
+    CoverageFiles, CoverageOutput, PartCoverage, PartCoverageMaker, PieceSettings,
+};
 use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, FilePosition, OutputFiles, write_index};
 use crate::outputs::atomic_file::{PositionedFile, with_suffix};
@@ -42,6 +45,9 @@ pub struct Sink {
     level: u8,
     fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
+    coverage: Option<CoverageOutput>,
+    /// Whether the reads are only counted.
+    only_counts: bool,
 }
 
 /// A part of the output, encoded.
@@ -59,6 +65,8 @@ pub struct EncodedPart {
     pub start: u64,
     /// Its reads that go to extra outputs.
     pub routed: RoutedRecords,
+    /// What it adds to the coverage, if that is counted.
+    pub coverage: Option<PartCoverage>,
 }
 
 /// Takes encoded parts in order.
@@ -156,7 +164,24 @@ impl Sink {
             level,
             fastq,
             cram,
+            coverage: None,
+            only_counts: false,
         })
+    }
+
+    /// Counts the coverage of what is written.
+    pub fn count_coverage(&mut self, coverage: CoverageOutput) {
+        self.coverage = Some(coverage);
+    }
+
+    /// Writes no reads: they are only counted.
+    pub fn only_count(&mut self) {
+        self.only_counts = true;
+    }
+
+    /// Takes the coverage out, to complete it.
+    pub fn take_coverage(&mut self) -> Option<CoverageOutput> {
+        self.coverage.take()
     }
 
     /// Charges the usual size of the index; more is charged as it grows.
@@ -173,6 +198,9 @@ impl Sink {
 
     /// Writes the header, which comes first.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
+        if self.only_counts {
+            return Ok(());
+        }
         let mut first = Vec::new();
         let mut bytes = Vec::new();
         match self.format {
@@ -215,6 +243,7 @@ impl Sink {
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        self.coverage.as_mut().map_or(Ok(()), CoverageOutput::restart)?;
         self.files.restart()
     }
 
@@ -230,6 +259,9 @@ impl Sink {
             cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
             pending: self.files.positioned().map(|files| (files, Mutex::default())),
+            pieces: self.coverage.as_ref().map(|coverage| coverage.settings().clone()),
+            coverage: self.coverage.as_ref().map(|coverage| Arc::clone(coverage.files())),
+            only_counts: self.only_counts,
         }
     }
 
@@ -243,7 +275,7 @@ impl Sink {
     /// Takes the next part: assigns its file offset and adds its index entries. A pipe gets the bytes at once; bytes
     /// for a file are written by [`PartWriter::write_pending`], on any thread.
     pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
-        self.assign_offset(&mut part);
+        self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
         match &writer.pending {
             Some((_, queue)) => {
@@ -261,13 +293,14 @@ impl Sink {
 
     /// Writes the next part.
     pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
-        self.assign_offset(&mut part);
+        self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
-        self.write_bytes(&part.bytes)
+        self.write_bytes(&part.bytes)?;
+        self.coverage.as_ref().map_or(Ok(()), |coverage| coverage.files().write_pending())
     }
 
-    /// Adds the index entries of the next part, and fills in values that depend on its offset.
-    fn assign_offset(&mut self, part: &mut EncodedPart) {
+    /// Adds the index entries and the coverage of the next part, and fills in values that depend on its offset.
+    fn assign_offset(&mut self, part: &mut EncodedPart) -> Result<()> {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
             let bytes = index.heap_bytes();
@@ -276,6 +309,10 @@ impl Sink {
         }
         if let Some(cram) = &mut self.cram {
             cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
+        }
+        match (&mut self.coverage, part.coverage.take()) {
+            (Some(coverage), Some(part)) => coverage.take(part),
+            _ => Ok(()),
         }
     }
 
@@ -345,6 +382,11 @@ pub struct PartWriter<'a> {
     parts: Pool<EncodedPart>,
     /// The files, if they can be written at any offset, and the parts that wait to be written.
     pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
+    /// How pieces of the coverage are made, if it is counted.
+    pieces: Option<PieceSettings>,
+    /// The files of the coverage.
+    coverage: Option<Arc<CoverageFiles>>,
+    only_counts: bool,
 }
 
 impl<'a> PartWriter<'a> {
@@ -354,6 +396,7 @@ impl<'a> PartWriter<'a> {
         header: &'a Header,
         sorted: bool,
         cram: Option<cram::EncoderOptions>,
+        pieces: Option<PieceSettings>,
         in_flight: usize,
     ) -> Result<Self> {
         let sorted = sorted || header.claims_coordinate_order();
@@ -368,22 +411,33 @@ impl<'a> PartWriter<'a> {
             cram,
             parts: Pool::new(in_flight),
             pending: None,
+            pieces,
+            coverage: None,
+            only_counts: false,
         })
     }
 
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder {
+        let pieces = self.pieces.as_ref().map(|pieces| Box::new(pieces.maker()));
+        PartEncoder { records: self.record_encoder(), pieces }
+    }
+
+    fn record_encoder(&self) -> RecordEncoder {
+        if self.only_counts {
+            return RecordEncoder::Nothing;
+        }
         if let Some(writing) = &self.cram {
-            return PartEncoder::Cram(Box::new(cram::Encoder::new(writing)));
+            return RecordEncoder::Cram(Box::new(cram::Encoder::new(writing)));
         }
         match self.format {
-            Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
+            Format::Bam => RecordEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
             format => {
                 let style =
                     matches!(format, Format::Fastq | Format::FastqGz).then(|| self.fastq.clone());
                 let codec = format.is_compressed();
                 let codec = codec.then(|| Box::new(Encoder::new(self.codec, self.level, None)));
-                PartEncoder::Text(TextEncoder {
+                RecordEncoder::Text(TextEncoder {
                     header: self.header.clone(),
                     style,
                     codec,
@@ -428,6 +482,7 @@ impl<'a> PartWriter<'a> {
     /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
     /// it is called once more at the end.
     pub fn write_pending(&self) -> Result<()> {
+        self.coverage.as_ref().map_or(Ok(()), |coverage| coverage.write_pending())?;
         let Some((files, queue)) = &self.pending else { return Ok(()) };
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -448,7 +503,16 @@ pub struct EncoderSettings {
 }
 
 /// One thread's encoder of parts.
-pub enum PartEncoder {
+pub struct PartEncoder {
+    records: RecordEncoder,
+    /// Makes pieces of the coverage, if it is counted.
+    pieces: Option<Box<PartCoverageMaker>>,
+}
+
+/// One thread's encoder of the records of parts.
+enum RecordEncoder {
+    /// No records are written.
+    Nothing,
     /// BGZF blocks of BAM records.
     Bam(Box<Encoder>),
     /// Lines of text.
@@ -458,7 +522,7 @@ pub enum PartEncoder {
 }
 
 /// One thread's encoder of text.
-pub struct TextEncoder {
+struct TextEncoder {
     header: Header,
     /// The FASTQ style; `None` for SAM.
     style: Option<fastq::FastqStyle>,
@@ -493,11 +557,13 @@ impl PartEncoder {
     pub fn encode(&mut self, batch: &Batch, part: &mut EncodedPart) -> Result<()> {
         part.bytes.clear();
         part.records = batch.len() as u64;
-        match self {
-            PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
-            PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes)?,
-            PartEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
+        match &mut self.records {
+            RecordEncoder::Nothing => {}
+            RecordEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
+            RecordEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes)?,
+            RecordEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
         }
+        part.coverage = self.pieces.as_mut().map(|pieces| pieces.make(batch)).transpose()?;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 mod aligning;
 mod choice;
 mod command;
+mod coverage;
 mod destination;
 mod duplicate_choices;
 mod duplicate_flags;
@@ -39,6 +40,7 @@ pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, no_index_of_a_pipe};
+pub use coverage::{CoverageRequest, index_ending};
 pub use tallies::{QcRequest, Tallies};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of

@@ -250,7 +250,8 @@ fn request(plan: &Plan, words: &[String]) -> String {
         resources.reference,
         resources.allow_missing_eof,
     );
-    let said = said + &qc + &side_files(plan, words);
+    let coverage = tallies.coverage.iter().map(|it| format!(" {it:?}")).collect::<String>();
+    let said = said + &qc + &coverage + &side_files(plan, words);
     format!("{:032x}", xxh3_128(said.as_bytes()))
 }
 
