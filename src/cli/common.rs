@@ -19,8 +19,8 @@ use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
 
-use super::hints::{self, named_format};
 use super::coverage_flags::SamePassCoverage;
+use super::hints::{self, named_format};
 use super::qc_flags::SamePassQc;
 
 /// Where reads come from.

@@ -180,8 +180,7 @@ impl QcArgs {
             let what = "there are options of quality metrics, and --no-metrics leaves these out";
             return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
         }
-        let coverage =
-            self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
+        let coverage = self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
         let tallies = Tallies { qc, coverage, ..Tallies::default() };
         Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
     }

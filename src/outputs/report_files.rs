@@ -58,9 +58,9 @@ impl ReportFiles {
 
     /// Takes the files of coverage out, to be given back once they are complete.
     pub fn take_coverage(&mut self) -> Vec<(&'static str, AtomicFile)> {
-        let (coverage, others) = std::mem::take(&mut self.files).into_iter().partition(
-            |(what, _): &(ReportFile, AtomicFile)| matches!(what, ReportFile::Coverage(_)),
-        );
+        let (coverage, others) = std::mem::take(&mut self.files)
+            .into_iter()
+            .partition(|(what, _): &(ReportFile, AtomicFile)| matches!(what, ReportFile::Coverage(_)));
         self.files = others;
         let coverage: Vec<(ReportFile, AtomicFile)> = coverage;
         let ending = |(what, target)| match what {

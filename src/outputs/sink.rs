@@ -16,9 +16,7 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
-use super::coverage::{
-    CoverageFiles, CoverageOutput, PartCoverage, PartCoverageMaker, PieceSettings,
-};
+use super::coverage::{CoverageFiles, CoverageOutput, PartCoverage, PartCoverageMaker, PieceSettings};
 use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, FilePosition, OutputFiles, write_index};
 use crate::outputs::atomic_file::{PositionedFile, with_suffix};
@@ -431,7 +429,9 @@ impl<'a> PartWriter<'a> {
             return RecordEncoder::Cram(Box::new(cram::Encoder::new(writing)));
         }
         match self.format {
-            Format::Bam => RecordEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
+            Format::Bam => {
+                RecordEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme)))
+            }
             format => {
                 let style =
                     matches!(format, Format::Fastq | Format::FastqGz).then(|| self.fastq.clone());

@@ -114,11 +114,19 @@ impl<'a> StagedParts<'a> {
 
 impl PartTarget for StagedParts<'_> {
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>> {
-        PartWriter::detached(self.output, header, self.sorted, self.cram.clone(), self.pieces.clone(), in_flight)
+        PartWriter::detached(
+            self.output,
+            header,
+            self.sorted,
+            self.cram.clone(),
+            self.pieces.clone(),
+            in_flight,
+        )
     }
 
     fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
-        let coverage = part.coverage.take().map(|coverage| coverage.store(&mut part.bytes)).transpose()?;
+        let coverage =
+            part.coverage.take().map(|coverage| coverage.store(&mut part.bytes)).transpose()?;
         self.spill.append(&mut self.extent, &part.bytes)?;
         self.parts.push(&StagedPart {
             bytes: part.bytes.len() as u64,

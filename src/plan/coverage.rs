@@ -52,7 +52,9 @@ impl CoverageRequest {
             (Some(Ok(window)), _) if window > 0 => Some(By::Window(window)),
             (Some(_), _) => {
                 let what = "a window of coverage has from 1 to 4294967295 bases";
-                return Err(Error::usage(what).hint("give --coverage-by a number of bases, or a BED file"));
+                return Err(
+                    Error::usage(what).hint("give --coverage-by a number of bases, or a BED file")
+                );
             }
             (None, Some(_)) => Some(By::Bed),
             (None, None) => None,
@@ -72,9 +74,8 @@ impl CoverageRequest {
             (ending, PathBuf::from(name))
         };
         let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_of(&report));
-        let files = wanted.flat_map(|file| {
-            std::iter::once(file.ending()).chain(index_ending(file)).map(name)
-        });
+        let files =
+            wanted.flat_map(|file| std::iter::once(file.ending()).chain(index_ending(file)).map(name));
         let files = files.collect();
         Ok(CoverageRequest { prefix: prefix.to_path_buf(), reads, report, bed, files })
     }

@@ -31,6 +31,7 @@ use readmill_sort::Order;
 pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
 pub use choice::{Choice, one_of};
 pub use command::Command;
+pub use coverage::{CoverageRequest, index_ending};
 pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
@@ -40,7 +41,6 @@ pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, no_index_of_a_pipe};
-pub use coverage::{CoverageRequest, index_ending};
 pub use tallies::{QcRequest, Tallies};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of

@@ -33,8 +33,8 @@ use readmill_sort as sort;
 use readmill_sort::Order;
 
 use crate::aligning::{self, Lanes, Unaligned};
-use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
+use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
 use crate::outputs::{extra, signal};
@@ -191,7 +191,8 @@ fn check_order_for_coverage(plan: &Plan, header: &Header) -> Result<()> {
     if plan.tallies.coverage.is_none() || plan.order() == Order::Coordinate || claims {
         return Ok(());
     }
-    let what = "coverage is counted of reads that are sorted by coordinate, and the header does not say so";
+    let what =
+        "coverage is counted of reads that are sorted by coordinate, and the header does not say so";
     Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
 }
 
@@ -274,7 +275,6 @@ impl RunState<'_> {
         let request = self.plan.tallies.coverage.as_ref();
         request.map(|request| PieceSettings::new(request, &self.header, &self.memory.ledger))
     }
-
 
     fn spill(&self) -> Arc<Spill> {
         Arc::new(Spill::new(&self.plan.resources.temp_dirs))

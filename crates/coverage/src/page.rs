@@ -325,8 +325,12 @@ impl PageEncoder {
                 let begin = self.push(&line, &mut bytes);
                 self.line = line;
                 let [start, end] = place.map(i64::from);
-                let interval =
-                    Interval { ref_id: *number as i32, start, end: end.max(start + 1), is_unmapped: false };
+                let interval = Interval {
+                    ref_id: *number as i32,
+                    start,
+                    end: end.max(start + 1),
+                    is_unmapped: false,
+                };
                 if let Some((before, start)) = last.replace((interval, begin)) {
                     self.index.add_interval(before, start, begin);
                 }

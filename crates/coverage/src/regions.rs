@@ -52,7 +52,8 @@ impl Regions {
                 continue;
             }
             let mut columns = line.splitn(6, |&byte| byte == b'\t');
-            let (Some(contig), Some(start), Some(end)) = (columns.next(), columns.next(), columns.next())
+            let (Some(contig), Some(start), Some(end)) =
+                (columns.next(), columns.next(), columns.next())
             else {
                 skipped += 1;
                 continue;

@@ -507,7 +507,8 @@ impl<L: Lines> Depths for Report<L> {
         self.all.add_all(&summary);
         self.write_summary(&name, "", summary)?;
         if self.options.by.is_some() {
-            let of_regions = std::mem::replace(&mut self.of_regions.summary, DepthSummary::new(u32::MAX));
+            let of_regions =
+                std::mem::replace(&mut self.of_regions.summary, DepthSummary::new(u32::MAX));
             self.write_summary(&name, "_region", of_regions)?;
             self.all_of_regions.add_all(&of_regions);
         }
