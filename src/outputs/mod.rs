@@ -2,7 +2,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`sink`] | an output: encoding, writing, index |
+//! | [`sink`] | an output: parts in their order, index |
+//! | [`part_writer`] | encoding and writing parts on all threads |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
 //! | [`coverage`] | files of coverage |
@@ -22,6 +23,7 @@ pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;
+mod part_writer;
 pub mod report_files;
 pub mod routing;
 pub mod signal;
@@ -30,4 +32,5 @@ pub mod staged_parts;
 
 pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names, remove_indexes};
-pub use sink::{EncodedPart, EncoderSettings, PartEncoder, PartTarget, PartWriter, Sink};
+pub use part_writer::{EncoderSettings, PartEncoder, PartWriter};
+pub use sink::{EncodedPart, PartTarget, Sink};

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::coverage::PieceSettings;
 use super::cram_output::CramOutput;
-use super::sink::{EncodedPart, PartTarget, PartWriter};
+use super::part_writer::PartWriter;
+use super::sink::{EncodedPart, PartTarget};
 use crate::plan::{Format, Output};
 
 /// Bytes of memory for a part in the list, as a rule; its index entries are most of them.

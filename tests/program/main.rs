@@ -4,6 +4,7 @@
 mod align;
 mod bqsr;
 mod compare;
+mod coverage;
 mod cram;
 mod dev_script;
 mod duplicates;

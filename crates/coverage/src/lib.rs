@@ -9,7 +9,7 @@
 //! | the files: regions, thresholds, segments, summary | [`report`] |
 //! | regions of a BED file | [`regions`] |
 //! | shares of bases by depth | `distribution` |
-//! | lines in pages that any thread compresses | [`page`] |
+//! | lines in pages that any thread compresses | [`page`], `line` |
 //!
 //! ```text
 //!  batch ─► PieceMaker ─► Piece ─┐ any thread
@@ -25,6 +25,7 @@
 
 mod distribution;
 pub mod join;
+mod line;
 mod mates;
 pub mod options;
 pub mod page;

@@ -8,7 +8,8 @@ use readmill_format::tabix::Preset;
 use readmill_record::{Error, Result};
 
 use crate::join::Run;
-use crate::report::{CoverageFile, Lines, write_number, write_run};
+use crate::line::{RunLine, write_number};
+use crate::report::{CoverageFile, Lines};
 
 /// The most runs of a page.
 const MOST_RUNS: usize = 1 << 14;
@@ -216,7 +217,7 @@ impl<T: PageTarget> Lines for Pages<T> {
         text.extend_from_slice(names.get(contig as usize).map_or("", String::as_str).as_bytes());
         for position in place {
             text.push(b'\t');
-            write_number(position.into(), text);
+            write_number(position, text);
         }
         text.push(b'\t');
         text.extend_from_slice(columns);
@@ -264,7 +265,6 @@ pub struct PageEncoder {
     deflater: Deflater,
     index: FragmentBuilder,
     block: Vec<u8>,
-    line: Vec<u8>,
 }
 
 /// Returns the scheme of the index of BED files of contigs up to this length.
@@ -288,7 +288,6 @@ impl PageEncoder {
             deflater: Deflater::new(Codec::default(), LEVEL),
             index: FragmentBuilder::new(scheme),
             block: Vec::with_capacity(BLOCK_PAYLOAD),
-            line: Vec::new(),
         }
     }
 
@@ -306,31 +305,22 @@ impl PageEncoder {
             }
         };
         for PageContig { contig, number, until } in &page.contigs {
-            let name = self.names.get(*contig as usize).cloned().unwrap_or_default();
+            let mut run_line = RunLine::new(self.names.get(*contig as usize).map_or("", String::as_str));
             for n in from..*until {
-                let mut line = std::mem::take(&mut self.line);
-                line.clear();
-                let place = match &page.content {
+                let (place, begin) = match &page.content {
                     Content::Runs(runs) => {
-                        write_run(name.as_bytes(), runs[n], &mut line);
-                        [runs[n].start, runs[n].end]
+                        let line = run_line.of(runs[n]);
+                        ([runs[n].start, runs[n].end], self.push(line, &mut bytes))
                     }
                     Content::Text { lines, .. } => {
                         let (own, more) = rest.split_at(lines[n].length as usize);
-                        line.extend_from_slice(own);
                         rest = more;
-                        lines[n].place
+                        (lines[n].place, self.push(own, &mut bytes))
                     }
                 };
-                let begin = self.push(&line, &mut bytes);
-                self.line = line;
                 let [start, end] = place.map(i64::from);
-                let interval = Interval {
-                    ref_id: *number as i32,
-                    start,
-                    end: end.max(start + 1),
-                    is_unmapped: false,
-                };
+                let ref_id = number.cast_signed();
+                let interval = Interval { ref_id, start, end: end.max(start + 1), is_unmapped: false };
                 if let Some((before, start)) = last.replace((interval, begin)) {
                     self.index.add_interval(before, start, begin);
                 }

@@ -534,35 +534,3 @@ impl<L: Lines> Depths for Report<L> {
         }
     }
 }
-
-/// Appends a line of the depth of bases.
-pub(crate) fn write_run(name: &[u8], run: Run, out: &mut Vec<u8>) {
-    out.extend_from_slice(name);
-    out.push(b'\t');
-    write_number(run.start.into(), out);
-    out.push(b'\t');
-    write_number(run.end.into(), out);
-    out.push(b'\t');
-    write_number(run.depth.into(), out);
-    out.push(b'\n');
-}
-
-/// Appends a number in decimal.
-#[inline]
-pub(crate) fn write_number(number: i64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = number.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
-}

@@ -10,11 +10,19 @@ use readmill_simulate::Rng;
 
 use crate::support::Reads;
 
+/// A read that waits for its mate.
+#[derive(Clone)]
+struct Waiting {
+    end: usize,
+    bases: Vec<usize>,
+    ops: usize,
+}
+
 /// The depth of each base of each contig, counted read by read.
 fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
     let mut depths: Vec<Vec<i32>> =
         reads.lengths().iter().map(|&length| vec![0; length as usize]).collect();
-    let mut waiting: HashMap<(i32, Vec<u8>), (usize, Vec<usize>, usize)> = HashMap::new();
+    let mut waiting: HashMap<(i32, Vec<u8>), Waiting> = HashMap::new();
     for raw in &reads.records {
         let record = RecordRef::new(raw);
         let flags = record.flags().0;
@@ -48,10 +56,10 @@ fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
         }
         let key = (record.ref_id(), record.qname().to_vec());
         let mate = record.next_pos() as usize;
-        let mut found = waiting.get(&key).filter(|(end, ..)| *end > start).cloned();
+        let mut found = waiting.get(&key).filter(|mate| mate.end > start).cloned();
         let near = record.ref_id() == record.next_ref_id() && end > mate;
         if near && (start < mate || start == mate && found.is_none()) {
-            waiting.insert(key, (end, bases, n_ops));
+            waiting.insert(key, Waiting { end, bases, ops: n_ops });
             continue;
         }
         if start >= mate {
@@ -59,7 +67,7 @@ fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
         } else {
             found = None;
         }
-        if let Some((mate_end, theirs, their_ops)) = found {
+        if let Some(Waiting { end: mate_end, bases: theirs, ops: their_ops }) = found {
             if n_ops == 1 && their_ops == 1 {
                 (start..mate_end.min(depth.len())).for_each(|base| depth[base] -= 1);
             } else {
