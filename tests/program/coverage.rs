@@ -64,7 +64,7 @@ fn files_do_not_depend_on_resources_or_stages_or_on_who_wrote_the_reads() {
 
 #[test]
 fn what_is_spilled_or_taken_back_changes_nothing() {
-    let inputs = [sample(3_000)];
+    let inputs = [bgzip(&sample(3_000))];
     let command = format!("sort --coverage METRICS {OPTIONS}");
     same_bytes_with(&FEW_RESOURCES, &inputs, &command, "bam");
 }
@@ -78,8 +78,7 @@ fn reads_that_are_not_sorted_are_refused_and_nothing_is_left() {
     };
     let says = arg(&dir.file("says.sam", text("coordinate")));
     let other = arg(&dir.file("other.sam", text("unsorted")));
-    for (input, code, message) in
-        [(says, 2, "lies before the one ahead"), (other, 1, "sorted by coordinate")]
+    for (input, code, message) in [(says, 2, "sorted by coordinate"), (other, 1, "sorted by coordinate")]
     {
         let done = readmill(["qc", &input, "-o", &arg(&dir.path("c")), "--coverage", "--no-metrics"]);
         assert_eq!(done.code, Some(code), "{}", done.stderr);
