@@ -54,7 +54,7 @@ pub fn compare(
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.make(dir)?;
     dir.readmill("prep in.bam -o sample.bam --sort coordinate --mark-duplicates")?;
-    let contigs = dir.newest("view -H sample.bam")?;
+    let contigs = Printed::newest(dir, "view -H sample.bam")?.text()?;
     let length = |line: &str| line.split("LN:").nth(1)?.split('\t').next()?.parse::<u64>().ok();
     let name = |line: &str| Some(line.split("SN:").nth(1)?.split('\t').next()?.to_owned());
     let contigs = contigs.lines().filter(|line| line.starts_with("@SQ"));
