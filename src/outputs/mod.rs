@@ -32,5 +32,5 @@ pub mod staged_parts;
 
 pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names, remove_indexes};
-pub use part_writer::{EncoderSettings, PartEncoder, PartWriter};
-pub use sink::{EncodedPart, PartTarget, Sink};
+pub use part_writer::{EncodedPart, EncoderSettings, PartEncoder, PartWriter};
+pub use sink::{PartTarget, Sink};

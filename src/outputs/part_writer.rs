@@ -5,16 +5,53 @@ use std::sync::{Arc, Mutex, PoisonError};
 use readmill_cram as cram;
 use readmill_engine::Pool;
 use readmill_format::bam::Encoder;
-use readmill_format::bam::index::Scheme;
+use readmill_format::bam::index::{Fragment, IndexFormat, Scheme};
 use readmill_format::bgzf::Codec;
 use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Error, Header, Result};
 
-use super::coverage::{CoverageFiles, PartCoverageMaker, PieceSettings};
+use super::coverage::{CoverageFiles, PartCoverage, PartCoverageMaker, PieceSettings};
 use super::files::FilePosition;
-use super::sink::{EncodedPart, index_scheme};
+use super::routing::RoutedRecords;
 use crate::outputs::atomic_file::PositionedFile;
-use crate::plan::{DEFAULT_LEVEL, Format, Output};
+use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
+
+/// A part of the output, encoded.
+#[derive(Default)]
+pub struct EncodedPart {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its index entries.
+    pub fragment: Option<Fragment>,
+    /// Where its containers of CRAM lie, whose headers get their record numbers once its offset is known.
+    pub cram: cram::Encoded,
+    /// Its records.
+    pub records: u64,
+    /// Bytes of all records before it, by which an output in parts is cut; 0 where reads are not kept.
+    pub start: u64,
+    /// Its reads that go to extra outputs.
+    pub routed: RoutedRecords,
+    /// What it adds to the coverage, if that is counted.
+    pub coverage: Option<PartCoverage>,
+}
+
+/// Returns the scheme of the index of an output; `None` if it gets none, or is not BAM.
+pub(super) fn index_scheme(
+    output: &Output,
+    header: &Header,
+    sorted: bool,
+    is_regular: bool,
+) -> Result<Option<Scheme>> {
+    let bam = output.format == Format::Bam;
+    Ok(match output.index {
+        Index::Auto if bam && sorted && is_regular => Some(Scheme::for_header(header)),
+        Index::Auto | Index::No => None,
+        Index::Wanted if output.format == Format::Cram => None,
+        Index::Wanted => Some(Scheme::for_header(header)),
+        Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
+        Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(Scheme::csi(header)),
+    })
+}
 
 /// A part and its offset.
 type PlacedPart = (FilePosition, EncodedPart);

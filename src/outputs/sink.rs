@@ -10,18 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_cram as cram;
 use readmill_engine::Pool;
-use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
+use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::fastq;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-use super::coverage::{CoverageOutput, PartCoverage};
+use super::coverage::CoverageOutput;
 use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, OutputFiles, write_index};
-use super::part_writer::PartWriter;
+use super::part_writer::{EncodedPart, PartWriter, index_scheme};
 use crate::outputs::atomic_file::with_suffix;
-use crate::outputs::routing::RoutedRecords;
 use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
 use crate::process::console::Console;
 
@@ -49,25 +48,6 @@ pub struct Sink {
     only_counts: bool,
 }
 
-/// A part of the output, encoded.
-#[derive(Default)]
-pub struct EncodedPart {
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// Its index entries.
-    pub fragment: Option<Fragment>,
-    /// Where its containers of CRAM lie, whose headers get their record numbers once its offset is known.
-    pub cram: cram::Encoded,
-    /// Its records.
-    pub records: u64,
-    /// Bytes of all records before it, by which an output in parts is cut; 0 where reads are not kept.
-    pub start: u64,
-    /// Its reads that go to extra outputs.
-    pub routed: RoutedRecords,
-    /// What it adds to the coverage, if that is counted.
-    pub coverage: Option<PartCoverage>,
-}
-
 /// Takes encoded parts in order.
 pub trait PartTarget {
     /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
@@ -85,24 +65,6 @@ impl PartTarget for Sink {
     fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         Sink::take(self, part, writer)
     }
-}
-
-/// Returns the scheme of the index of an output; `None` if it gets none, or is not BAM.
-pub(super) fn index_scheme(
-    output: &Output,
-    header: &Header,
-    sorted: bool,
-    is_regular: bool,
-) -> Result<Option<Scheme>> {
-    let bam = output.format == Format::Bam;
-    Ok(match output.index {
-        Index::Auto if bam && sorted && is_regular => Some(Scheme::for_header(header)),
-        Index::Auto | Index::No => None,
-        Index::Wanted if output.format == Format::Cram => None,
-        Index::Wanted => Some(Scheme::for_header(header)),
-        Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
-        Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(Scheme::csi(header)),
-    })
 }
 
 impl Sink {

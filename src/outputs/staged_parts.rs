@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::coverage::PieceSettings;
 use super::cram_output::CramOutput;
-use super::part_writer::PartWriter;
-use super::sink::{EncodedPart, PartTarget};
+use super::part_writer::{EncodedPart, PartWriter};
+use super::sink::PartTarget;
 use crate::plan::{Format, Output};
 
 /// Bytes of memory for a part in the list, as a rule; its index entries are most of them.
