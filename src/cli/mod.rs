@@ -8,6 +8,7 @@ mod bqsr;
 mod cluster;
 mod common;
 mod compare;
+mod coverage_flags;
 mod demo;
 mod fastq;
 mod files;

@@ -3,6 +3,7 @@
 mod aligning;
 mod choice;
 mod command;
+mod coverage;
 mod destination;
 mod duplicate_choices;
 mod duplicate_flags;
@@ -30,6 +31,7 @@ use readmill_sort::Order;
 pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
 pub use choice::{Choice, one_of};
 pub use command::Command;
+pub use coverage::{CoverageRequest, index_ending};
 pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;

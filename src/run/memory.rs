@@ -13,7 +13,7 @@ use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
 
 use crate::aligning;
-use crate::outputs::extra_writer;
+use crate::outputs::{coverage, extra_writer};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
@@ -203,6 +203,9 @@ impl Memory {
         }
         for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
             division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
+        }
+        if plan.tallies.coverage.is_some() {
+            division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);

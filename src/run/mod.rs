@@ -34,6 +34,7 @@ use readmill_sort as sort;
 use readmill_sort::Order;
 
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
+use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
@@ -70,7 +71,11 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     with_state(plan, AlignScope::Whole, additions, console, |state, inputs| {
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
-            Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
+            Destination::Split(_) => state.run_streaming(inputs, false),
+            Destination::Nowhere => {
+                let counts_in_order = plan.tallies.coverage.is_some();
+                state.run_streaming(inputs, counts_in_order)
+            }
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -137,6 +142,7 @@ pub(crate) fn with_state<T>(
     }
     steps.extend(early);
     late.extend(added_late);
+    check_order_for_coverage(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
     let state = RunState { plan, memory, console, header, steps, after_duplicates, late, lone, tallies };
@@ -205,6 +211,17 @@ fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command)
 }
 
+/// Refuses to count the coverage of reads that do not leave by coordinate.
+fn check_order_for_coverage(plan: &Plan, header: &Header) -> Result<()> {
+    let claims = plan.order() == Order::Input && header.claims_coordinate_order();
+    if plan.tallies.coverage.is_none() || plan.order() == Order::Coordinate || claims {
+        return Ok(());
+    }
+    let what =
+        "coverage is counted of reads that are sorted by coordinate, and the header does not say so";
+    Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
+}
+
 /// Sets the sort order in the header.
 fn set_order(header: &mut Header, order: Order, any_placed: bool) {
     if let Some(order) = order.header(any_placed) {
@@ -246,6 +263,7 @@ impl RunState<'_> {
 
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
+        let is_written = !matches!(self.plan.destination, Destination::Nowhere);
         let nowhere;
         let output = match self.plan.destination.main() {
             Some(output) => output,
@@ -255,7 +273,33 @@ impl RunState<'_> {
                 &nowhere
             }
         };
-        Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)
+        let mut sink = Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)?;
+        if !is_written {
+            sink.only_count();
+        }
+        Ok(sink)
+    }
+
+    /// Has the coverage of the main output counted, if it is asked for.
+    fn count_coverage(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
+        let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
+        let Memory { crew, ledger, .. } = &self.memory;
+        let files = files.take_coverage();
+        sink.count_coverage(CoverageOutput::new(
+            request,
+            &self.header,
+            files,
+            crew.in_flight,
+            ledger,
+            self.console,
+        )?);
+        Ok(())
+    }
+
+    /// How pieces of the coverage are made, where it is counted.
+    fn pieces(&self) -> Option<PieceSettings> {
+        let request = self.plan.tallies.coverage.as_ref();
+        request.map(|request| PieceSettings::new(request, &self.header, &self.memory.ledger))
     }
 
     fn spill(&self) -> Arc<Spill> {
@@ -336,6 +380,10 @@ impl RunState<'_> {
         mut files: ReportFiles,
     ) -> Result<[Vec<(PathBuf, u64)>; 2]> {
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
+        let mut sink = sink;
+        if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
+            files.put_coverage(coverage.complete()?);
+        }
         let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
         let parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
         let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
@@ -388,6 +436,9 @@ impl RunState<'_> {
             sink.charge_index(&self.header, &self.memory.ledger)?;
         }
         let mut files = ReportFiles::open(self.plan, &self.header)?;
+        if let Some(sink) = &mut sink {
+            self.count_coverage(sink, &mut files)?;
+        }
         let apply = self.step_from_file()?;
         let reference = self.recal_reference(&self.spill())?;
         let (_charges, room) = self.reserve(&inputs, self.recal_bytes(reference.as_deref()))?;

@@ -278,7 +278,8 @@ fn request(plan: &Plan, words: &[String]) -> Result<String> {
         resources.reference,
         resources.allow_missing_eof,
     );
-    let mut said = said + &qc + &side_files(plan, words);
+    let coverage = tallies.coverage.iter().map(|it| format!(" {it:?}")).collect::<String>();
+    let mut said = said + &qc + &coverage + &side_files(plan, words);
     if let Some(aligning) = aligning {
         said += &format!(" {aligning:?}");
         index_files(aligning)?.iter().for_each(|path| said += &state_of(path));

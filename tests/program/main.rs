@@ -5,6 +5,7 @@ mod align;
 mod bqsr;
 mod cluster;
 mod compare;
+mod coverage;
 mod cram;
 mod dev_script;
 mod duplicates;

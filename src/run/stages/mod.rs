@@ -409,8 +409,15 @@ impl<'a> RunState<'a> {
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
         let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition);
-        let mut parts =
-            StagedParts::new(output, &self.header, sorted, parts, &self.memory.ledger, into)?;
+        let mut parts = StagedParts::new(
+            output,
+            &self.header,
+            sorted,
+            self.pieces(),
+            parts,
+            &self.memory.ledger,
+            into,
+        )?;
         let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
         let output = OutputRange::between(partition, start.as_ref(), until);
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);
