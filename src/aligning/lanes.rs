@@ -5,14 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, Encoding, FastqInput, Layout, Options, template_name};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
-use super::kernel::{AlignRoom, ahead};
+use super::kernel::{AlignRoom, ahead, is_pipe};
+use super::qualities;
 use super::queue::{AlignQueue, AlignTask, RawRecords};
+use super::read_names;
 use super::read_tags::{self, Comments};
 use super::unaligned::Unaligned;
 use crate::plan;
@@ -55,6 +57,8 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
     /// How barcodes and comments become tags.
     read_tags: plan::ReadTags,
+    /// How reads become records, if they are not aligned, and how FASTQ writes their qualities.
+    import: Option<(plan::Import, Encoding)>,
     /// Finds adapters.
     marker: Option<Marker>,
     /// Bytes that reads and candidates may take.
@@ -128,6 +132,35 @@ fn zstd_window_log(room: AlignRoom) -> u32 {
     (room.long / 4).max(1).ilog2().clamp(23, 27)
 }
 
+/// The FASTQ files of a lane; `None` if it is a file of records.
+fn layout(lane: &plan::Lane) -> Result<Option<Layout>> {
+    let input = |path: &PathBuf| FastqInput::Path(path.clone());
+    Ok(match &lane.files[..] {
+        [_] if lane.records => None,
+        [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
+        [one] if lane.interleaved => Some(Layout::Interleaved(input(one))),
+        [one] => Some(Layout::Single(input(one))),
+        [] => return Err(Error::bug("a lane without files")),
+    })
+}
+
+/// How FASTQ writes qualities: as is said, or as the first records of the first lane tell.
+fn encoding(import: &plan::Import, first: Option<&plan::Lane>, options: Options) -> Result<Encoding> {
+    let (None, Some(first)) = (import.encoding, first) else {
+        return Ok(import.encoding.unwrap_or_default());
+    };
+    if let Some(pipe) = first.files.iter().find(|file| is_pipe(file)) {
+        let what = "how qualities are written cannot be found in a pipe, which is read once";
+        return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
+    }
+    match layout(first)? {
+        Some(files) => Encoding::of_files(files, options).map_err(|error| {
+            if error.place.file.is_none() { error.file(&first.files[0]) } else { error }
+        }),
+        None => Ok(Encoding::Standard),
+    }
+}
+
 impl Lanes {
     /// Opens the files of all lanes but those of records, which are open.
     pub fn open(
@@ -149,16 +182,12 @@ impl Lanes {
             ..Options::default()
         };
         let mut unaligned = unaligned.drain(..);
+        let import = match wanted.aligner.import() {
+            Some(import) => Some((import.clone(), encoding(import, wanted.lanes.first(), options)?)),
+            None => None,
+        };
         let open = |lane: &plan::Lane| {
-            let input = |path: &PathBuf| FastqInput::Path(path.clone());
-            let layout = match &lane.files[..] {
-                [_] if lane.records => None,
-                [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
-                [one] if lane.interleaved => Some(Layout::Interleaved(input(one))),
-                [one] => Some(Layout::Single(input(one))),
-                [] => return Err(Error::bug("a lane without files")),
-            };
-            let origin = match layout {
+            let origin = match layout(lane)? {
                 Some(layout) => LaneSource::Fastq(Arc::new(Claims::open(layout, options)?)),
                 None => {
                     let next = unaligned.next().ok_or_else(|| Error::bug("a file was not opened"))?;
@@ -178,6 +207,7 @@ impl Lanes {
             kernel,
             lanes,
             read_tags,
+            import,
             marker,
             room,
             threads,
@@ -215,10 +245,23 @@ impl Lanes {
             (LaneSource::Fastq(_), false) => Comments::Ignored,
         };
         let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
-        read_tags::apply(&self.read_tags, comments, reads, blame)?;
+        if let (Some((import, encoding)), LaneSource::Fastq(_)) = (&self.import, &lane.origin) {
+            qualities::to_standard(*encoding, &import.qualities, reads, blame)?;
+            read_names::without_numbers(reads, blame)?;
+        }
+        let of_aligner = if self.import.is_some() { &[] } else { &read_tags::OF_ALIGNERS[..] };
+        read_tags::apply(&self.read_tags, comments, of_aligner, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
         Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
+    }
+
+    /// The error of files that have no read at all, unless there need not be any.
+    pub fn without_reads(&self) -> Option<Error> {
+        let (import, _) = self.import.as_ref()?;
+        let what = "there is no read in any file";
+        (!import.allow_empty)
+            .then(|| Error::input(what).hint("if there need not be any, say --allow-empty"))
     }
 
     /// Updates the adapters that the next batches of a lane look for.

@@ -56,9 +56,10 @@ impl Unaligned {
         Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
     }
 
-    /// Returns the lines of its header about reads: read groups, programs, comments.
-    pub fn about_reads(&self) -> Result<Header> {
-        let kept = |kind: &[u8]| !matches!(kind, b"HD" | b"SQ");
+    /// Returns the lines of its header about reads: read groups, programs, comments; where reads stay unaligned, its
+    /// reference sequences, too.
+    pub fn about_reads(&self, with_references: bool) -> Result<Header> {
+        let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
     }

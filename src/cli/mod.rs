@@ -15,10 +15,13 @@ mod filter_flags;
 mod fronts;
 mod help;
 mod hints;
+mod import;
 mod index;
 mod markdup;
 mod prep;
 mod qc_flags;
+mod read_tags;
+mod reads;
 mod recalibration;
 mod sample_flag;
 mod shard;
@@ -61,6 +64,8 @@ enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Align(Box<align::AlignArgs>),
+    /// Reads of FASTQ files to SAM, BAM or CRAM, unaligned
+    Import(Box<import::ImportArgs>),
     #[command(flatten)]
     Files(files::FileCommand),
     /// Any combination of steps in one read of the input
@@ -193,6 +198,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
             it.complete_index()?;
             process(&it.plan()?)
         }
+        Command::Import(it) => process(&it.plan()?),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),

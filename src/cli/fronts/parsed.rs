@@ -28,6 +28,7 @@ const LINES: &[(&str, &str)] = &[
     ("picard FixMateInformation", "-I IN -O o.bam"),
     ("picard SetNmMdAndUqTags", "-I IN -O o.bam -R r.fa"),
     ("picard SamToFastq", "-I IN -F 1.fq"),
+    ("picard FastqToSam", "-F1 1.fq -O o.bam -SM s"),
     ("picard BuildBamIndex", "-I IN"),
     ("picard CreateSequenceDictionary", "-R r.fa"),
     ("picard ViewSam", "-I IN"),

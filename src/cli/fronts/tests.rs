@@ -227,6 +227,16 @@ fn lines_of_picard_and_gatk_become_native_ones() {
             "picard SamToFastq I=a.bam F=o.fq INTERLEAVE=true",
             "readmill fastq -N -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
         ),
+        (
+            "picard FastqToSam F1=1.fq F2=2.fq O=o.bam SM=s RG=g DT=2014-06-01 V=Illumina CO=a SO=unsorted",
+            r"readmill import -R @RG\tID:g\tSM:s\tDT:2014-06-01T00:00:00+0000 --comment a --quality-encoding illumina
+             --sort none -o o.bam -l 5 --no-index 1.fq 2.fq",
+        ),
+        (
+            "picard FastqToSam F1=1.fq O=o.bam SM=s MIN_Q=2 ALLOW_EMPTY_FASTQ=true",
+            r"readmill import -R @RG\tID:A\tSM:s --min-quality 2 --allow-empty --quality-encoding detect --sort queryname
+             -o o.bam -l 5 --no-index 1.fq",
+        ),
         ("picard -Xmx2g ViewSam I=a.bam", "readmill view --memory 2048M --no-PG -h a.bam"),
         (
             "picard ViewSam -Xmx2g -XX:+UseSerialGC I=a.bam",
@@ -336,6 +346,25 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
             assert!(said.contains(word), "{line}: {said}");
         }
     }
+}
+
+#[test]
+fn a_sequence_of_fastq_files_is_as_long_as_there_are_files() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    for name in ["a_001.fq", "a_002.fq", "a_004.fq", "b_001.fq", "b_002.fq", "c_001.fq"] {
+        std::fs::write(path(name), "").expect("a file");
+    }
+    let line = |rest: &str| {
+        let first = path("a_001.fq");
+        native(&format!("picard FastqToSam USE_SEQUENTIAL_FASTQS=true O=o.bam SM=s F1={first}{rest}"))
+    };
+    let [a, b] = ["a", "b"].map(|name| [1, 2].map(|n| path(&format!("{name}_00{n}.fq"))));
+    let pairs = format!(" {} {} {} {}", a[0], b[0], a[1], b[1]);
+    assert!(line(&format!(" F2={}", b[0])).ends_with(&pairs));
+    assert!(line("").ends_with(&format!(" --single -o o.bam -l 5 --no-index {} {}", a[0], a[1])));
+    assert!(line(&format!(" F2={}", path("c_001.fq"))).contains("2 files, and FASTQ2 of 1"));
+    assert!(line(" F2=x_1.fq").contains("_001.fastq"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod edits;
 mod others;
 mod shared;
 mod sorting;
+mod unaligned;
 
 use readmill::plan::parse_size;
 use readmill_record::Result;
@@ -25,7 +26,7 @@ const COMMANDS: &[Command] = &[
     edits::SET_NM_MD_AND_UQ_TAGS,
     others::MARK_ILLUMINA_ADAPTERS,
     others::SAM_TO_FASTQ,
-    others::FASTQ_TO_SAM,
+    unaligned::FASTQ_TO_SAM,
     others::REVERT_SAM,
     others::MERGE_BAM_ALIGNMENT,
     others::BUILD_BAM_INDEX,

@@ -16,13 +16,6 @@ pub const MARK_ILLUMINA_ADAPTERS: Command = refused(
     "readmill align REF unaligned.bam --mark-adapters --adapter-metrics FILE -o OUT",
 );
 
-pub const FASTQ_TO_SAM: Command = refused(
-    "FastqToSam",
-    &[],
-    "no native command writes unaligned reads as BAM",
-    "readmill align REF R1.fq.gz R2.fq.gz -R '@RG\\tID:…\\tSM:…' -o OUT takes FASTQ as it is",
-);
-
 pub const REVERT_SAM: Command = refused(
     "RevertSam",
     &[],

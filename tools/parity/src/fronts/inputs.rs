@@ -77,6 +77,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     write("inter.fq", interleaved(&one, &two).as_bytes())?;
     write("r1.fq", one.as_bytes())?;
     write("r2.fq", two.as_bytes())?;
+    others(dir, &one, &two)?;
     dir.readmill("index genome.fa")?;
     dir.peer(&peers.bwa()?, "index genome.fa")?;
     Ok(())
@@ -112,6 +113,36 @@ fn commented(fastq: &[u8]) -> Result<String> {
         _ => format!("{line}\n"),
     };
     Ok(text.lines().enumerate().map(line).collect())
+}
+
+/// FASTQ in other encodings of qualities, in a sequence of files, and without reads.
+fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
+    let encoded = |by: u8, least: u8| -> String {
+        let letter = |c: char| char::from((c as u8 + by).clamp(least, b'~'));
+        let line = |(number, line): (usize, &str)| match number % 4 {
+            3 => line.chars().map(letter).collect::<String>() + "\n",
+            _ => format!("{line}\n"),
+        };
+        one.lines().enumerate().map(line).collect()
+    };
+    let half = |text: &str, behind: bool| -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let middle = lines.len() / 8 * 4;
+        let part = if behind { &lines[middle..] } else { &lines[..middle] };
+        part.iter().map(|line| format!("{line}\n")).collect()
+    };
+    for (name, text) in [
+        ("illumina.fq", encoded(31, b'@')),
+        ("solexa.fq", encoded(28, b';')),
+        ("empty.fq", String::new()),
+        ("lane_R1_001.fastq", half(one, false)),
+        ("lane_R2_001.fastq", half(two, false)),
+        ("lane_R1_002.fastq", half(one, true)),
+        ("lane_R2_002.fastq", half(two, true)),
+    ] {
+        fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))?;
+    }
+    Ok(())
 }
 
 /// Both reads of each pair, one after the other.
