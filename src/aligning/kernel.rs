@@ -216,6 +216,9 @@ pub fn header(
         text.extend(format!("@CO\t{comment}\n").bytes());
     }
     let mut header = Header::parse(&text)?;
+    if import.is_some() {
+        unaligned.iter_mut().for_each(Unaligned::keep_flags);
+    }
     if !unaligned.is_empty() {
         let theirs = unaligned.iter().map(|it| it.about_reads(import.is_some()));
         let all = std::iter::once(Ok(header)).chain(theirs).collect::<Result<Vec<_>>>()?;

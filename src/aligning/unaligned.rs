@@ -22,7 +22,7 @@ pub const CONTAINER: Limit = Limit::of(32 << 20);
 pub const RECORD: Limit = Limit::of(8 << 20);
 
 const RESET: &str =
-    "take alignments away first: samtools collate -O IN - | samtools reset -o unaligned.bam -";
+    "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// A file of reads.
 pub struct Unaligned {
@@ -34,6 +34,8 @@ pub struct Unaligned {
     claims: Mutex<UnalignedClaims>,
     /// Reads of each template, told by the first record.
     segments: OnceLock<usize>,
+    /// Flags that records keep.
+    kept_flags: u16,
     /// New IDs of read groups and programs, where other files have the same.
     renames: Renames,
 }
@@ -53,7 +55,8 @@ impl Unaligned {
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
         let (read, segments, renames) = Default::default();
-        Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
+        let (path, kept_flags) = (path.into(), Flags::QC_FAIL);
+        Ok(Unaligned { path, header, setup, size, read, claims, segments, kept_flags, renames })
     }
 
     /// Returns the lines of its header about reads: read groups, programs, comments; where reads stay unaligned, its
@@ -62,6 +65,11 @@ impl Unaligned {
         let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
+    }
+
+    /// Keeps all flags that do not say where a read is aligned.
+    pub fn keep_flags(&mut self) {
+        self.kept_flags = Flags::QC_FAIL | Flags::DUPLICATE;
     }
 
     /// Sets the new IDs of a merged header.
@@ -194,7 +202,7 @@ impl Unaligned {
             bases: &bases,
             qualities: (!has_none).then_some(&qualities[..]),
         });
-        reads.push_flags(record.flags().0 & Flags::QC_FAIL);
+        reads.push_flags(record.flags().0 & self.kept_flags);
         Ok(())
     }
 

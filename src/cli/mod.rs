@@ -12,6 +12,7 @@ mod fastq;
 mod files;
 mod filter;
 mod filter_flags;
+mod front_source;
 mod fronts;
 mod help;
 mod hints;
@@ -116,6 +117,10 @@ pub fn main() -> ExitCode {
         },
         Err(error) => return fail(&error),
     };
+    let (arguments, mut source) = match front_source::start(arguments, files.source.as_deref()) {
+        Ok(started) => started,
+        Err(error) => return fail(&error),
+    };
     let cli = match parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, is_json),
@@ -128,9 +133,11 @@ pub fn main() -> ExitCode {
     }
     pause::at(Moment::Started);
     let done = files.prepare().and_then(|()| dispatch(cli.command, &arguments));
-    let code = match done.and_then(|code| files.finish().map(|()| code)) {
-        Ok(code) => code,
-        Err(error) => fail(&error),
+    let done = done.and_then(|code| files.finish().map(|()| code));
+    let code = match (done, source.as_mut().and_then(front_source::Source::failure)) {
+        (_, Some(code)) => code, // it has said what is wrong
+        (Ok(code), None) => code,
+        (Err(error), None) => fail(&error),
     };
     readmill::signal::give_way();
     code

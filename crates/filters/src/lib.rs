@@ -27,6 +27,7 @@ pub mod drop_unmapped;
 pub mod exact_mapping;
 pub mod fix_mates;
 pub mod flags;
+pub mod group_fields;
 pub mod in_read_groups;
 pub mod library;
 pub mod min_mapq;
@@ -39,9 +40,12 @@ pub mod reconcile;
 pub mod rename_contigs;
 pub mod replace_dictionary;
 pub mod replace_read_group;
+pub mod revert;
+
 pub mod select;
 pub mod subsample;
 pub mod to_read_group;
+pub mod whole_templates;
 pub mod with_tag;
 
 pub use change_flags::ChangeFlags;
@@ -68,6 +72,7 @@ pub use select::Select;
 pub use spec::{Filter, FilterSpec, Filters};
 pub use subsample::Subsample;
 pub use to_read_group::ToReadGroup;
+pub use whole_templates::Discarded;
 pub use with_tag::WithTag;
 
 /// All filters and edits, in the order in which they are applied, which is that of the help.
@@ -84,10 +89,13 @@ pub const FILTERS: &[&FilterSpec] = &[
     &with_tag::SPEC,
     &select::SPEC,
     &subsample::SPEC,
+    &revert::SPEC,
+    &whole_templates::SPEC,
     &rename_contigs::SPEC,
     &clean_sam::SPEC,
     &replace_dictionary::SPEC,
     &replace_read_group::SPEC,
+    &group_fields::SPEC,
     &to_read_group::SPEC,
     &fix_mates::SPEC,
     &change_flags::SPEC,

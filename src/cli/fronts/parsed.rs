@@ -29,6 +29,8 @@ const LINES: &[(&str, &str)] = &[
     ("picard SetNmMdAndUqTags", "-I IN -O o.bam -R r.fa"),
     ("picard SamToFastq", "-I IN -F 1.fq"),
     ("picard FastqToSam", "-F1 1.fq -O o.bam -SM s"),
+    ("picard MarkIlluminaAdapters", "-I IN -O o.bam -M m"),
+    ("picard RevertSam", "-I IN -O o.bam"),
     ("picard BuildBamIndex", "-I IN"),
     ("picard CreateSequenceDictionary", "-R r.fa"),
     ("picard ViewSam", "-I IN"),

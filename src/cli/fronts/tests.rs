@@ -237,6 +237,25 @@ fn lines_of_picard_and_gatk_become_native_ones() {
             r"readmill import -R @RG\tID:A\tSM:s --min-quality 2 --allow-empty --quality-encoding detect --sort queryname
              -o o.bam -l 5 --no-index 1.fq",
         ),
+        (
+            "picard RevertSam I=a.bam O=o.bam ATTRIBUTE_TO_CLEAR=XT ATTRIBUTE_TO_REVERSE=null OQ=false ALIAS=s",
+            "readmill prep --revert --revert-keep qualities --set-sample s --revert-clear NM,UQ,PG,MD,MQ,SA,MC,AS,XT \
+             --revert-reverse , --sort queryname -o o.bam -l 5 --no-index a.bam",
+        ),
+        (
+            "picard -Xmx4g RevertSam I=a.bam O=o.bam ATTRIBUTE_TO_CLEAR=XT ATTRIBUTE_TO_CLEAR=null RV=XX RV=null RV=YY SANITIZE=true",
+            "readmill filter -m 2048M --whole-templates -o o.bam -l 5 --no-index -",
+        ),
+        (
+            "picard MarkIlluminaAdapters I=a.bam O=o.bam M=m ADAPTERS=FLUIDIGM APT=-1 FIVE_PRIME_ADAPTER=ACGT",
+            "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --prune-adapters-after -1 \
+             --adapters INDEXED,DUAL_INDEXED,PAIRED_END,FLUIDIGM -o o.bam -l 5 --no-index a.bam",
+        ),
+        (
+            "picard MarkIlluminaAdapters I=a.bam M=m ADAPTERS=null ADAPTERS=NEXTERA_V2",
+            "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --adapters NEXTERA_V2 \
+             -o /dev/null -O sam a.bam",
+        ),
         ("picard -Xmx2g ViewSam I=a.bam", "readmill view --memory 2048M --no-PG -h a.bam"),
         (
             "picard ViewSam -Xmx2g -XX:+UseSerialGC I=a.bam",
@@ -317,7 +336,10 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools addreplacerg -r SM:s a.bam", ["no ID", "-r ID"]),
         ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
         ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
-        ("picard RevertSam I=a O=b", ["RevertSam", "readmill fastq"]),
+        ("picard RevertSam I=a O=b OUTPUT_BY_READGROUP=true", ["OUTPUT_BY_READGROUP", "readmill split"]),
+        ("picard RevertSam I=a O=b SANITIZE=true SO=unsorted", ["SANITIZE", "queryname"]),
+        ("picard RevertSam I=a O=b KEEP_FIRST_DUPLICATE=true", ["KEEP_FIRST_DUPLICATE", "SANITIZE"]),
+        ("picard RevertSam I=a O=b REMOVE_ALIGNMENT_INFORMATION=false", ["RESTORE_HARDCLIPS", "false"]),
         ("gatk ApplyBQSR -I a -O b -bqsr c --read-filter X", ["--read-filter", "readmill filter"]),
         ("gatk BaseRecalibrator -I a -O b -R c", ["--known-sites", ""]),
         ("elprep filter a b --haplotypecaller c", ["--haplotypecaller", "variants"]),
@@ -346,6 +368,21 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
             assert!(said.contains(word), "{line}: {said}");
         }
     }
+}
+
+#[test]
+fn a_line_that_needs_two_runs_is_a_pipe_with_half_of_the_memory_each() {
+    let line = "picard -Xmx4g RevertSam I=a.bam O=o.bam SANITIZE=true QUIET=true RC=null MAX_DISCARD_FRACTION=0.5";
+    let Ok(Front::Native(words, files)) = front(line) else { panic!("a native line") };
+    let joined = |words: &[std::ffi::OsString]| {
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    };
+    let source = files.source.as_deref().map(joined).unwrap_or_default();
+    let wanted = "prep -m 2048M --revert --quiet --revert-complement , --sort queryname --no-index -O bam -l 0 -o - a.bam";
+    assert_eq!(source, wanted);
+    assert_eq!(parsed::refusal(&format!("readmill {wanted}")), None);
+    let wanted = "readmill filter -m 2048M --whole-templates --max-discarded 0.5 --quiet -o o.bam -l 5 --no-index -";
+    assert_eq!(joined(&words), wanted);
 }
 
 #[test]

@@ -9,20 +9,6 @@ use super::super::line::{Line, standard_stream};
 use super::super::tool::Command;
 use super::shared::{COMMON, NO_MD5, REFERENCE, command, refused, temporary};
 
-pub const MARK_ILLUMINA_ADAPTERS: Command = refused(
-    "MarkIlluminaAdapters",
-    &[],
-    "adapters are marked where reads are aligned",
-    "readmill align REF unaligned.bam --mark-adapters --adapter-metrics FILE -o OUT",
-);
-
-pub const REVERT_SAM: Command = refused(
-    "RevertSam",
-    &[],
-    "no native command takes alignments away and keeps BAM",
-    "readmill fastq IN -O -1 R1.fq.gz -2 R2.fq.gz, then readmill align",
-);
-
 pub const MERGE_BAM_ALIGNMENT: Command = refused(
     "MergeBamAlignment",
     &[],

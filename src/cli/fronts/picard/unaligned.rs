@@ -5,6 +5,7 @@ use std::path::Path;
 use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
+use super::super::headers;
 use super::super::line::Line;
 use super::super::tool::Command;
 use super::shared::{COMMON, MD5, REFERENCE, command, common, order, read_group};
@@ -117,4 +118,57 @@ fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
     let numbered = (2..1000).map(|number| format!("{stem}_{number:03}{end}"));
     let more = numbered.take_while(|path| Path::new(path).is_file());
     Ok(std::iter::once(base.to_string()).chain(more).collect())
+}
+
+pub const MARK_ILLUMINA_ADAPTERS: Command =
+    command("MarkIlluminaAdapters", &[ADAPTER_OPTIONS, REFERENCE, MD5, COMMON], mark_illumina_adapters);
+
+#[rustfmt::skip] // a row is a line
+const ADAPTER_OPTIONS: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Value, "the input, of reads that are not aligned: pairs whose mates stand together, or single reads"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it metrics alone"),
+    Opt::native("-M --METRICS", Takes::Value, "--adapter-metrics"),
+    Opt::built("--ADAPTERS", Takes::Values, "--adapters, in addition to Picard's own, which null takes away"),
+    Opt::built("--FIVE_PRIME_ADAPTER", Takes::Value, "--five-prime-adapter; nothing without THREE_PRIME_ADAPTER"),
+    Opt::built("--THREE_PRIME_ADAPTER", Takes::Value, "--three-prime-adapter; nothing without FIVE_PRIME_ADAPTER"),
+    Opt::native("--ADAPTER_TRUNCATION_LENGTH", Takes::Value, "--adapter-truncation-length"),
+    Opt::native("--MAX_ERROR_RATE_PE", Takes::Value, "--max-error-rate-pe"),
+    Opt::native("--MAX_ERROR_RATE_SE", Takes::Value, "--max-error-rate-se"),
+    Opt::native("--MIN_MATCH_BASES_PE", Takes::Value, "--min-match-bases-pe"),
+    Opt::native("--MIN_MATCH_BASES_SE", Takes::Value, "--min-match-bases-se"),
+    Opt::native("--NUM_ADAPTERS_TO_KEEP", Takes::Value, "--num-adapters-to-keep"),
+    Opt::native("-APT --PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN", Takes::Value, "--prune-adapters-after"),
+    Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard ignores it, too"),
+];
+
+/// The adapters that Picard looks for by itself.
+const OWN_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
+
+fn mark_illumina_adapters(given: &Given) -> Result<Line> {
+    let input = given.needed("--INPUT")?;
+    given.needed("--METRICS")?;
+    let mut line = Line::new("import --unaligned --allow-empty --mark-adapters");
+    line.add(given.native_words());
+    let own = if given.is_emptied("--ADAPTERS") { &[][..] } else { &OWN_ADAPTERS };
+    let adapters: Vec<&str> = own.iter().copied().chain(given.all("--ADAPTERS")).collect();
+    if adapters.is_empty() && given.value("--THREE_PRIME_ADAPTER").is_none() {
+        return Err(given.refuse("ADAPTERS is empty, so there is no adapter to look for"));
+    }
+    line.flag(
+        "--adapters",
+        Some(&adapters.join(",")).filter(|_| adapters != OWN_ADAPTERS).map(String::as_str),
+    );
+    if let (Some(five), Some(three)) =
+        (given.value("--FIVE_PRIME_ADAPTER"), given.value("--THREE_PRIME_ADAPTER"))
+    {
+        line.add(["--five-prime-adapter", five, "--three-prime-adapter", three]);
+    }
+    let is_named = headers::order(given, input)?.as_deref() == Some("queryname");
+    line.flag("--sort", is_named.then_some("queryname"));
+    match given.value("--OUTPUT") {
+        Some(output) => common(&mut line, given, output),
+        None => drop(line.add(["-o", "/dev/null", "-O", "sam"])),
+    }
+    line.operands([input]);
+    Ok(line)
 }
