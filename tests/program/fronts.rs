@@ -176,3 +176,24 @@ fn what_is_wrong_with_the_first_of_two_runs_is_said_once() {
     assert!(run.stderr.contains("in.sam"), "{}", run.stderr);
     assert_eq!(dir.names(), ["in.sam"]);
 }
+
+#[test]
+fn adapters_are_marked_and_their_bases_get_a_low_quality() {
+    let dir = TestDir::new();
+    let bases = format!("ACGTTGCA{}", "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA");
+    let fastq = dir.file("r.fq", format!("@r\n{bases}\n+\n{}\n", "5".repeat(bases.len())));
+    let [unaligned, marked, metrics, out] =
+        ["u.bam", "m.bam", "m.txt", "o.fq"].map(|name| arg(&dir.path(name)));
+    for line in [
+        format!("picard FastqToSam F1={} O={unaligned} SM=s V=Standard", arg(&fastq)),
+        format!("picard MarkIlluminaAdapters I={unaligned} O={marked} M={metrics}"),
+        format!(
+            "picard SamToFastq I={marked} F={out} CLIPPING_ATTRIBUTE=XT CLIPPING_ACTION=2 READ1_TRIM=1"
+        ),
+    ] {
+        let run = readmill(line.split(' '));
+        assert_eq!(run.code, Some(0), "{line}: {}", run.stderr);
+    }
+    let text = std::fs::read_to_string(out).expect("FASTQ");
+    assert_eq!(text, format!("@r\n{}\n+\n{}{}\n", &bases[1..], "5".repeat(7), "#".repeat(33)));
+}

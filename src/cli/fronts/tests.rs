@@ -256,6 +256,11 @@ fn lines_of_picard_and_gatk_become_native_ones() {
             "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --adapters NEXTERA_V2 \
              -o /dev/null -O sam a.bam",
         ),
+        (
+            "picard SamToFastq I=a.bam F=o.fq INTER=true CLIP_ATTR=XT CLIP_ACT=2 CLIP_MIN=30 R1_TRIM=3 R2_MAX_BASES=50 Q=10 RC=false",
+            "readmill fastq -N --clip-tag XT --skip-first 3 --most-last 50 --trim-quality 10 --as-aligned --clip-action 2 \
+             --clip-least 30 -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
+        ),
         ("picard -Xmx2g ViewSam I=a.bam", "readmill view --memory 2048M --no-PG -h a.bam"),
         (
             "picard ViewSam -Xmx2g -XX:+UseSerialGC I=a.bam",
@@ -351,6 +356,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("picard ReorderSam I=/dev/stdin O=b SD=c.dict", ["standard input", "to a file"]),
         ("picard FixMateInformation I=/dev/stdin O=b", ["standard input", "to a file"]),
         ("picard SamToFastq I=a F=b F2=c INTERLEAVE=true", ["INTERLEAVE", "SECOND_END_FASTQ"]),
+        ("picard SamToFastq I=a F=b CLIP_ACT=X", ["CLIPPING_ATTRIBUTE", "CLIPPING_ACTION"]),
         ("picard SamToFastq I=a F=b FU=c", ["UNPAIRED_FASTQ", "SECOND_END_FASTQ"]),
         (
             r"picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s DS=C:\temp",

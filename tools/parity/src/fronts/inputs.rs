@@ -81,6 +81,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     write("revert.sam", to_revert(&whole).as_bytes())?;
     dir.newest("sort --no-PG -o revert.bam revert.sam")?;
     dir.readmill("import adapters_1.fq adapters_2.fq --sort queryname -o adapters.bam")?;
+    dir.readmill("import adapters.bam --mark-adapters --sort queryname -o marked_adapters.bam")?;
     dir.readmill("index genome.fa")?;
     dir.peer(&peers.bwa()?, "index genome.fa")?;
     Ok(())
