@@ -154,7 +154,7 @@ fn to_revert(sam: &str) -> String {
             fields.push(format!("OQ:Z:{turned}"));
         }
         if number % 5 == 0 {
-            fields.extend(["XB:Z:ACG".to_owned(), "XQ:Z:I5#".to_owned(), "YA:B:S,1,2,300".to_owned()]);
+            fields.extend(["XB:Z:ACG".to_owned(), "XQ:Z:I5#".to_owned(), "YA:B:s,1,2,300".to_owned()]);
             fields.push(format!("E2:Z:{}", fields[9]));
         }
         if number % 90 == 11 {
