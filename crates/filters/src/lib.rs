@@ -14,6 +14,7 @@ use flag::GivenFlags;
 
 pub mod adapter;
 pub mod criterion;
+pub mod discarded;
 pub mod expression;
 pub mod flag;
 pub mod lone_mates;
@@ -51,6 +52,7 @@ pub mod with_tag;
 pub use change_flags::ChangeFlags;
 pub use clean_sam::CleanSam;
 pub use criterion::Criterion;
+pub use discarded::Discarded;
 pub use drop_unmapped::DropUnmapped;
 pub use exact_mapping::ExactMapping;
 pub use fix_mates::FixMates;
@@ -72,7 +74,6 @@ pub use select::Select;
 pub use spec::{Filter, FilterSpec, Filters};
 pub use subsample::Subsample;
 pub use to_read_group::ToReadGroup;
-pub use whole_templates::Discarded;
 pub use with_tag::WithTag;
 
 /// All filters and edits, in the order in which they are applied, which is that of the help.

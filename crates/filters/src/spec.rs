@@ -10,9 +10,9 @@ use std::sync::Arc;
 use readmill_format::reference::Reference;
 use readmill_record::{Header, Ledger, Result, Step};
 
+use crate::discarded::Discarded;
 use crate::flag::{Flag, GivenFlags};
 use crate::lone_mates::LoneMates;
-use crate::whole_templates::Discarded;
 
 /// The description of a filter: its flags, and how it is made of them.
 #[derive(Debug)]

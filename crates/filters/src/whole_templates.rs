@@ -1,10 +1,10 @@
 //! Drops templates that are not whole, or come several times.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step};
+use readmill_record::{Batch, Changes, RecordRef, Result, Step};
 
+use crate::discarded::Discarded;
 use crate::flag::{Flag, Value};
 use crate::route::templates;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
@@ -62,38 +62,9 @@ impl Filter for WholeTemplatesRequest {
     }
 
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let discarded = Arc::new(Discarded { most: self.share, ..Discarded::default() });
+        let discarded = Arc::new(Discarded::new(self.share));
         context.discarded = Some(Arc::clone(&discarded));
         Ok(Box::new(WholeTemplates { keep_first: self.keep_first, dropped: 0, discarded }))
-    }
-}
-
-/// Reads that are dropped, of all, and the share that may be.
-#[derive(Debug, Default)]
-pub struct Discarded {
-    dropped: AtomicU64,
-    all: AtomicU64,
-    most: f64,
-}
-
-impl Discarded {
-    /// Checks the share, once all reads have been seen.
-    ///
-    /// # Errors
-    /// More are dropped than may be.
-    pub fn check(&self) -> Result<()> {
-        let (dropped, all) = (self.dropped.load(Relaxed), self.all.load(Relaxed));
-        let share = dropped as f64 / all.max(1) as f64;
-        if share <= self.most {
-            return Ok(());
-        }
-        let percent = |share: f64| format!("{:.3} %", 100.0 * share);
-        let what = format!(
-            "--whole-templates drops {dropped} of {all} reads ({}), more than {}",
-            percent(share),
-            percent(self.most)
-        );
-        Err(Error::input(what).hint("if the rest is worth having, allow more by --max-discarded 1"))
     }
 }
 
@@ -179,8 +150,7 @@ impl Step for WholeTemplates {
         }
         let dropped = keeps.iter().filter(|keeps| !**keeps).count() as u64;
         self.dropped += dropped;
-        self.discarded.dropped.fetch_add(dropped, Relaxed);
-        self.discarded.all.fetch_add(batch.len() as u64, Relaxed);
+        self.discarded.note(dropped, batch.len() as u64);
         let mut keeps = keeps.into_iter();
         batch.retain(|_, _| keeps.next().unwrap_or(true));
         Ok(())
@@ -214,7 +184,7 @@ mod tests {
     ];
 
     fn step(keep_first: bool, most: f64) -> WholeTemplates {
-        let discarded = Arc::new(Discarded { most, ..Discarded::default() });
+        let discarded = Arc::new(Discarded::new(most));
         WholeTemplates { keep_first, dropped: 0, discarded }
     }
 
