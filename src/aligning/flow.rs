@@ -31,6 +31,8 @@ pub struct AlignLink {
     /// Cohorts that are not complete, the first of them number `first`.
     cohorts: VecDeque<Cohort>,
     first: u64,
+    /// Whether there was any read.
+    has_reads: bool,
     /// Bytes of reads and candidates that wait for their cohort.
     bytes: u64,
     /// The most that long reads take besides.
@@ -62,6 +64,7 @@ impl AlignLink {
             cutter: None,
             cohorts: VecDeque::new(),
             first: 0,
+            has_reads: false,
             bytes: 0,
             long: 0,
         };
@@ -130,9 +133,7 @@ impl AlignLink {
         }
         if last || are_all {
             self.lanes.end(self.lane);
-            self.close();
-            self.lane += 1;
-            self.begin_lane();
+            self.next_lane()?;
         }
         Ok(())
     }
@@ -143,6 +144,21 @@ impl AlignLink {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
         self.add_wanted(reads, last)
+    }
+
+    /// Ends a lane.
+    ///
+    /// # Errors
+    /// It was the last one, and there must be reads, but there are none.
+    fn next_lane(&mut self) -> Result<()> {
+        self.close();
+        self.lane += 1;
+        self.begin_lane();
+        let is_last = self.lane == self.lanes.lanes.len();
+        match self.lanes.without_reads().filter(|_| is_last && !self.has_reads) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     fn begin_lane(&mut self) {
@@ -157,6 +173,7 @@ impl AlignLink {
 
     /// Adds a batch to its cohort, or parts of it to theirs: those that are given to an aligner at once.
     fn add(&mut self, reads: ReadBatch) -> Result<()> {
+        self.has_reads = true;
         let (all, mut from) = (0..reads.templates(), 0);
         while from < all.end {
             let (part, ends) = match &mut self.cutter {

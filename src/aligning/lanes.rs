@@ -5,14 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, Encoding, FastqInput, Layout, Options, template_name};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
-use super::kernel::{AlignRoom, ahead};
+use super::kernel::{AlignRoom, ahead, is_pipe};
+use super::qualities;
 use super::queue::{AlignQueue, AlignTask, RawRecords};
+use super::read_names;
 use super::read_tags::{self, Comments};
 use super::slice::{LanePlace, LaneSlice, SliceStart, WantedTemplates};
 use super::unaligned::Unaligned;
@@ -85,6 +87,8 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
     /// How barcodes and comments become tags.
     read_tags: plan::ReadTags,
+    /// How reads become records, if they are not aligned, and how FASTQ writes their qualities.
+    import: Option<(plan::Import, Encoding)>,
     /// Finds adapters.
     marker: Option<Marker>,
     /// Bytes that reads and candidates may take.
@@ -158,6 +162,42 @@ fn zstd_window_log(room: AlignRoom) -> u32 {
     (room.long / 4).max(1).ilog2().clamp(23, 27)
 }
 
+/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
+fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
+    let input = |number: usize| {
+        let path = lane.files[number].clone();
+        match place {
+            LanePlace::Fastq(points) => points.get(number).cloned(),
+            LanePlace::Start | LanePlace::Piece(_) => None,
+        }
+        .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
+    };
+    Ok(match &lane.files[..] {
+        [_] if lane.records => None,
+        [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
+        [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
+        [_] => Some(Layout::Single(input(0))),
+        [] => return Err(Error::bug("a lane without files")),
+    })
+}
+
+/// How FASTQ writes qualities: as is said, or as the first records of the first lane tell.
+fn encoding(import: &plan::Import, first: Option<&plan::Lane>, options: Options) -> Result<Encoding> {
+    let (None, Some(first)) = (import.encoding, first) else {
+        return Ok(import.encoding.unwrap_or_default());
+    };
+    if let Some(pipe) = first.files.iter().find(|file| is_pipe(file)) {
+        let what = "how qualities are written cannot be found in a pipe, which is read once";
+        return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
+    }
+    match layout(first, &LanePlace::Start)? {
+        Some(files) => Encoding::of_files(files, options).map_err(|error| {
+            if error.place.file.is_none() { error.file(&first.files[0]) } else { error }
+        }),
+        None => Ok(Encoding::Standard),
+    }
+}
+
 impl Lanes {
     /// Opens the files of the chosen lanes but those of records, which are open.
     pub fn open(
@@ -189,23 +229,12 @@ impl Lanes {
         let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
         let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
         let mut unaligned = unaligned.drain(..);
+        let import = match wanted.aligner.import() {
+            Some(import) => Some((import.clone(), encoding(import, wanted.lanes.first(), options)?)),
+            None => None,
+        };
         let mut open = |lane: &plan::Lane| {
-            let input = |number: usize| {
-                let path = lane.files[number].clone();
-                match &start.reading.place {
-                    LanePlace::Fastq(points) => points.get(number).cloned(),
-                    LanePlace::Start | LanePlace::Piece(_) => None,
-                }
-                .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
-            };
-            let layout = match &lane.files[..] {
-                [_] if lane.records => None,
-                [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
-                [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
-                [_] => Some(Layout::Single(input(0))),
-                [] => return Err(Error::bug("a lane without files")),
-            };
-            let origin = match layout {
+            let origin = match layout(lane, &start.reading.place)? {
                 Some(layout) => LaneSource::Fastq(Arc::new(Claims::open(layout, options)?)),
                 None => {
                     let next = unaligned.next().ok_or_else(|| Error::bug("a file was not opened"))?;
@@ -227,6 +256,7 @@ impl Lanes {
             kernel,
             lanes,
             read_tags,
+            import,
             marker,
             room,
             threads,
@@ -264,10 +294,23 @@ impl Lanes {
             (LaneSource::Fastq(_), false) => Comments::Ignored,
         };
         let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
-        read_tags::apply(&self.read_tags, comments, reads, blame)?;
+        if let (Some((import, encoding)), LaneSource::Fastq(_)) = (&self.import, &lane.origin) {
+            qualities::to_standard(*encoding, &import.qualities, reads, blame)?;
+            read_names::without_numbers(reads, blame)?;
+        }
+        let of_aligner = if self.import.is_some() { &[] } else { &read_tags::OF_ALIGNERS[..] };
+        read_tags::apply(&self.read_tags, comments, of_aligner, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
         Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
+    }
+
+    /// The error of files that have no read at all, unless there need not be any.
+    pub fn without_reads(&self) -> Option<Error> {
+        let (import, _) = self.import.as_ref()?;
+        let what = "there is no read in any file";
+        (!import.allow_empty)
+            .then(|| Error::input(what).hint("if there need not be any, say --allow-empty"))
     }
 
     /// Updates the adapters that the next batches of a lane look for.

@@ -17,7 +17,9 @@
 mod flow;
 mod kernel;
 mod lanes;
+mod qualities;
 mod queue;
+mod read_names;
 mod read_tags;
 mod scan;
 mod slice;

@@ -23,7 +23,7 @@ pub const CONTAINER: Limit = Limit::of(32 << 20);
 pub const RECORD: Limit = Limit::of(8 << 20);
 
 const RESET: &str =
-    "take alignments away first: samtools collate -O IN - | samtools reset -o unaligned.bam -";
+    "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// A file of reads.
 pub struct Unaligned {
@@ -35,6 +35,8 @@ pub struct Unaligned {
     claims: Mutex<UnalignedClaims>,
     /// Reads of each template, told by the first record.
     segments: OnceLock<usize>,
+    /// Flags that records keep.
+    kept_flags: u16,
     /// New IDs of read groups and programs, where other files have the same.
     renames: Renames,
     /// Records before those that are read.
@@ -56,8 +58,19 @@ impl Unaligned {
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
         let (read, segments, renames, first_record) = Default::default();
-        let path = path.into();
-        Ok(Unaligned { path, header, setup, size, read, claims, segments, renames, first_record })
+        let (path, kept_flags) = (path.into(), Flags::QC_FAIL);
+        Ok(Unaligned {
+            path,
+            header,
+            setup,
+            size,
+            read,
+            claims,
+            segments,
+            kept_flags,
+            renames,
+            first_record,
+        })
     }
 
     /// Reads only a part of the file, as a stream that looks like a file. `segments` are the reads of each template, if
@@ -87,11 +100,17 @@ impl Unaligned {
         *self.claims() = UnalignedClaims { source: None, waiting: None };
     }
 
-    /// Returns the lines of its header about reads: read groups, programs, comments.
-    pub fn about_reads(&self) -> Result<Header> {
-        let kept = |kind: &[u8]| !matches!(kind, b"HD" | b"SQ");
+    /// Returns the lines of its header about reads: read groups, programs, comments; where reads stay unaligned, its
+    /// reference sequences, too.
+    pub fn about_reads(&self, with_references: bool) -> Result<Header> {
+        let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
+    }
+
+    /// Keeps all flags that do not say where a read is aligned.
+    pub fn keep_flags(&mut self) {
+        self.kept_flags = Flags::QC_FAIL | Flags::DUPLICATE;
     }
 
     /// Sets the new IDs of a merged header.
@@ -224,7 +243,7 @@ impl Unaligned {
             bases: &bases,
             qualities: (!has_none).then_some(&qualities[..]),
         });
-        reads.push_flags(record.flags().0 & Flags::QC_FAIL);
+        reads.push_flags(record.flags().0 & self.kept_flags);
         Ok(())
     }
 

@@ -278,7 +278,6 @@ impl OutputFlags {
     }
 
     /// The memory that is asked for.
-    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn memory(&self) -> Option<u64> {
         self.resources.memory
     }
@@ -295,7 +294,6 @@ impl OutputFlags {
     }
 
     /// Whether an output is named.
-    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn is_named(&self) -> bool {
         self.output.is_some()
     }

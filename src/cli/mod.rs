@@ -14,13 +14,17 @@ mod fastq;
 mod files;
 mod filter;
 mod filter_flags;
+mod front_source;
 mod fronts;
 mod help;
 mod hints;
+mod import;
 mod index;
 mod markdup;
 mod prep;
 mod qc_flags;
+mod read_tags;
+mod reads;
 mod recalibration;
 mod sample_flag;
 mod shard;
@@ -63,6 +67,8 @@ enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Align(Box<align::AlignArgs>),
+    /// Reads of FASTQ files to SAM, BAM or CRAM, unaligned
+    Import(Box<import::ImportArgs>),
     #[command(flatten)]
     Files(files::FileCommand),
     /// Any combination of steps in one read of the input
@@ -115,6 +121,10 @@ pub fn main() -> ExitCode {
         },
         Err(error) => return fail(&error),
     };
+    let (arguments, mut source) = match front_source::start(arguments, files.source.as_deref()) {
+        Ok(started) => started,
+        Err(error) => return fail(&error),
+    };
     let cli = match parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, is_json),
@@ -127,9 +137,11 @@ pub fn main() -> ExitCode {
     }
     pause::at(Moment::Started);
     let done = files.prepare().and_then(|()| dispatch(cli.command, &arguments));
-    let code = match done.and_then(|code| files.finish().map(|()| code)) {
-        Ok(code) => code,
-        Err(error) => fail(&error),
+    let done = done.and_then(|code| files.finish().map(|()| code));
+    let code = match (done, source.as_mut().and_then(front_source::Source::failure)) {
+        (_, Some(code)) => code, // it has said what is wrong
+        (Ok(code), None) => code,
+        (Err(error), None) => fail(&error),
     };
     readmill::signal::give_way();
     code
@@ -198,6 +210,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
             it.complete_index()?;
             resume(it.resume(), &it.plan()?, arguments)
         }
+        Command::Import(it) => process(&it.plan()?),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),

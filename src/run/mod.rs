@@ -24,12 +24,12 @@ use std::time::Instant;
 
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_engine::Crew;
-use readmill_filters::LoneMates;
 use readmill_filters::spec::FilterSteps;
+use readmill_filters::{Discarded, LoneMates};
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Changes, Charge, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{Changes, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -131,7 +131,7 @@ pub(crate) fn with_state<T>(
     let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().copy()?;
     let Additions { early, late: added_late, tallies: others } = additions;
-    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone } =
+    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone, discarded } =
         filters::make(plan, &mut header, &memory.ledger, console)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(added_late, &mut header)?;
@@ -145,7 +145,18 @@ pub(crate) fn with_state<T>(
     check_order_for_coverage(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
-    let state = RunState { plan, memory, console, header, steps, after_duplicates, late, lone, tallies };
+    let state = RunState {
+        plan,
+        memory,
+        console,
+        header,
+        steps,
+        after_duplicates,
+        late,
+        lone,
+        discarded,
+        tallies,
+    };
     let result = execute(state, inputs);
     console.done();
     result.map_err(|error| match (&plan.inputs[..], error.kind) {
@@ -242,6 +253,8 @@ pub(crate) struct RunState<'a> {
     late: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, where mates are fixed.
     lone: Option<Arc<LoneMates>>,
+    /// Reads that are dropped, where only so many may be.
+    discarded: Option<Arc<Discarded>>,
     tallies: RunTallies,
 }
 
@@ -256,9 +269,9 @@ impl RunState<'_> {
         self.memory.room
     }
 
-    /// Whether mates are fixed, which looks at templates all over the input.
+    /// Whether a filter looks at templates all over the input: mates are fixed, or missed.
     pub(crate) fn fixes_mates(&self) -> bool {
-        self.lone.is_some()
+        self.lone.is_some() || self.discarded.is_some()
     }
 
     fn sink(&self) -> Result<Sink> {
@@ -338,8 +351,10 @@ impl RunState<'_> {
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
     }
 
-    /// Fails if mates that were to be fixed did not stand together, and warns where most templates have none.
+    /// Fails if mates that were to be fixed did not stand together, or more reads were dropped than may be, and warns where
+    /// most templates lack a mate.
     fn check_mates(&self) -> Result<()> {
+        self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check())?;
         let Some(lone) = &self.lone else { return Ok(()) };
         lone.check()?;
         let (lone, all) = lone.share();

@@ -15,6 +15,7 @@ mod filters;
 mod fronts;
 mod grouping;
 mod habits;
+mod import;
 mod index;
 mod inputs;
 #[cfg(feature = "bwa")]

@@ -189,7 +189,7 @@ fn what_is_no_read_is_told() {
     }
     let aligned = "@SQ\tSN:c\tLN:9\nr\t0\tc\t1\t9\t4M\t*\t0\t0\tACGT\tIIII\n";
     let done = align(&[&arg(&dir.file("aligned.sam", aligned)), "-o", &output]);
-    assert!(done.code == Some(2) && done.stderr.contains("samtools reset"), "{}", done.stderr);
+    assert!(done.code == Some(2) && done.stderr.contains("readmill prep --revert"), "{}", done.stderr);
     let (_files_desk, files) = crate::align::dir();
     let (bad, fastq) = (arg(&dir.file("in.sam", &text)), arg(&files[0]));
     for args in [&[&bad[..], &fastq][..], &[&bad, "-R", "@RG\\tID:x"], &[&bad, "-p"], &[&bad, "-C"]] {
