@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # it takes a while, and may not be installed
     from distributed import Client, Security
     from distributed.deploy import Cluster
 
-__all__ = ["complete", "main", "script", "temporary_security"]
+__all__ = ["complete", "main", "script", "temporary_security", "uninterrupted"]
 
 #: The exit code of wrong usage, as of readmill.
 _USAGE = 1
@@ -58,19 +58,20 @@ _LOCAL = '''\
 import sys
 
 from distributed import LocalCluster
-from readmill.cluster import complete
+from readmill.cluster import complete, uninterrupted
 
 COMMAND = {command}
 WORK = {work}  # for the files of the stages
 
 if __name__ == "__main__":
-    cluster = LocalCluster(
-        n_workers={workers},
-        threads_per_worker={cores},
-        resources={{"readmill": 1}},  # a worker runs one stage at a time
-        security=True,  # TLS: other users of this machine cannot reach the workers
-        dashboard_address=None,
-    )
+    with uninterrupted():  # Ctrl-C reaches this script, which ends the workers
+        cluster = LocalCluster(
+            n_workers={workers},
+            threads_per_worker={cores},
+            resources={{"readmill": 1}},  # a worker runs one stage at a time
+            security=True,  # TLS: other users of this machine cannot reach the workers
+            dashboard_address="127.0.0.1:0",
+        )
     sys.exit(complete(cluster, COMMAND, {options}))
 '''
 
@@ -159,6 +160,16 @@ def complete(
     print(result.messages, end="", file=sys.stderr)
     _say(str(result))
     return 0
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Has processes that are started meanwhile ignore Ctrl-C: a terminal sends it to them, too."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Terminated(BaseException):

@@ -252,6 +252,9 @@ class _Tasks:
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        #: A part of the keys of this call. A client that lost its scheduler cancels its tasks when it finds another one; so
+        #: would a call beside this one, at its end.
+        self.call = os.urandom(4).hex()
         self.ended: queue.Queue[Future] = queue.Queue()
         self.futures: dict[str, Future] = {}
 
@@ -350,7 +353,7 @@ class _Driver:
         started = {stage.name for stage in self.under_way.values()} | self.finished.keys()
         for stage in self.job.ready(self.finished.keys(), started):
             attempt = self.attempts[stage.name] = self.attempts.get(stage.name, 0) + 1
-            key = f"readmill-{stage.name.replace(' ', '-')}-{self.job.hash}-{attempt}"
+            key = f"readmill-{stage.name.replace(' ', '-')}-{self.job.hash}-{attempt}-{self.tasks.call}"
             self.under_way[key] = stage
             self.tasks.start(key, _stage, list(stage.command), stage.file, self.options)
 

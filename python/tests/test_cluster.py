@@ -106,15 +106,20 @@ def test_exit_codes_are_those_of_readmill(call, bam, tmp_path):
     assert not (tmp_path / "x.bam").exists()
 
 
-def test_sigterm_ends_the_stages_and_the_same_command_goes_on(bam, slow, call, tmp_path):
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_stages_and_the_same_command_goes_on(bam, slow, call, tmp_path, sign):
     (tmp_path / "begun.seconds").write_text("600")
     words = ["local", "--run", "--workers", "1", "--shards", "2", "--", *bam.line(tmp_path / "out.bam")]
     variables = environment() | {"READMILL": SLOW}
-    started = subprocess.Popen(command(*words), cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        command(*words), cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     wait_until(lambda: processes_of(slow, "map"))
-    started.terminate()
-    assert "the same command goes on where it was" in started.communicate(timeout=60)[1]
-    assert started.returncode == 128 + signal.SIGTERM
+    # A terminal sends Ctrl-C to all processes of its job; SIGTERM goes to one.
+    (os.killpg if sign == signal.SIGINT else os.kill)(started.pid, sign)
+    said = started.communicate(timeout=60)[1]
+    assert "the same command goes on where it was" in said and "KeyboardInterrupt" not in said
+    assert started.returncode == 128 + sign
     wait_until(lambda: not any(is_running(pid) for pid in processes_of(slow, "map")))
     (tmp_path / "begun.seconds").write_text("0")
     assert call(*words, READMILL=SLOW).returncode == 0

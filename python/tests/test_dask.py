@@ -178,6 +178,24 @@ def test_cancelling_ends_the_programs(slow, local, bam, tmp_path):
     wait_until(lambda: not any(is_running(pid) for pid in pids), 30)
 
 
+def test_a_call_that_is_stopped_leaves_the_same_call_beside_it_alone(slow, local, bam, tmp_path):
+    options = {"output": tmp_path / "out.bam", "work": str(tmp_path / "work"), "shards": 1, "program": SLOW, "keep": True}
+    (tmp_path / "begun.seconds").write_text("6")  # the other worker plans meanwhile
+    thread, ended = in_background(lambda: bam.job(local, **options))
+    wait_until(lambda: processes_of(slow, "map"))
+
+    def interrupt(progress):
+        if progress.under_way:
+            raise KeyboardInterrupt
+
+    with Client(local.scheduler.address) as other, pytest.raises(KeyboardInterrupt):
+        bam.job(other, progress=interrupt, **options)
+    (tmp_path / "begun.seconds").write_text("0")
+    thread.join(120)
+    assert "result" in ended, ended
+    assert bam.is_that_of(tmp_path / "out.bam")
+
+
 def test_a_driver_that_is_killed_goes_on_when_it_is_started_again(sample, cluster, tmp_path, slow):
     cluster.client(3).close()
     command = driver(cluster, sample, tmp_path / "out.bam", tmp_path / "work")

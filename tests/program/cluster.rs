@@ -10,7 +10,7 @@ use crate::support::{ProgramRun, TestDir, finish};
 fn run(script: &str, words: &[&str], program: Option<&str>) -> ProgramRun {
     let dir = TestDir::new();
     let python = dir.file("python3", format!("#!/bin/sh\n{script}"));
-    std::fs::set_permissions(python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(python, std::fs::Permissions::from_mode(0o755)).expect("a program");
     let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
     command.arg("cluster").args(words).env("PATH", dir.path("")).env_remove("READMILL");
     if let Some(program) = program {
