@@ -1,5 +1,4 @@
 //! `readmill cluster` hands over to Python, which is a script here. The package's own tests are in `python/tests`.
-#![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
