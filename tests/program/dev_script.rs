@@ -350,7 +350,9 @@ fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
 #[test]
 fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     let machine = Machine::complete();
-    for name in COMPARED.iter().chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace"]) {
+    for name in
+        COMPARED.iter().chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime"])
+    {
         machine.program(&format!("bin/{name}"), "true");
     }
     machine.program("bin/git", "echo 0123456789");
