@@ -32,6 +32,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from distributed import Client, Future, get_worker
+from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from . import program
@@ -309,6 +310,8 @@ def _result(future: Future) -> Any:
         raise Lost(_LOST)
     try:
         result = future.result()
+    except CommClosedError:  # the scheduler went away while it handed the result over
+        raise Lost(_LOST) from None
     except (ModuleNotFoundError, RuntimeError) as error:
         causes = [error, error.__cause__]
         if not any(isinstance(cause, ModuleNotFoundError) and cause.name == "readmill" for cause in causes):
