@@ -1,5 +1,5 @@
-"""Random disturbance of jobs from BAM and from FASTQ in turn: stages, workers, the scheduler and the driver are killed, and
-stages are held up.
+"""Random disturbance of jobs from BAM and from FASTQ in turn: stages, workers, the scheduler and the driver are killed,
+stages are held up, the disk of the job's directory is full for a while (as root), and clocks step (with faketime).
 
 READMILL_CHAOS_SECONDS says for how long; READMILL_CHAOS_SEED repeats a run's choices, though not its moments.
 """
@@ -7,6 +7,7 @@ READMILL_CHAOS_SECONDS says for how long; READMILL_CHAOS_SEED repeats a run's ch
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -23,13 +24,20 @@ OF_A_JOB = 20.0
 
 #: What is done, and how often in comparison.
 DISTURBANCES = {"kill a stage": 4, "hold up a stage": 3, "kill a worker": 3, "kill the driver": 2, "kill the scheduler": 1}
+if os.geteuid() == 0:
+    DISTURBANCES["fill the disk"] = 1
+if shutil.which("faketime"):
+    DISTURBANCES["step the clock"] = 1
+
+#: Bytes of the disk of the job's directory, which a job fills by half.
+DISK = "120M"
 
 
 class Chaos:
     """Disturbs one job."""
 
-    def __init__(self, cluster: Cluster, command: list[str], begun, choose: random.Random):
-        self.cluster, self.command, self.begun, self.choose = cluster, command, begun, choose
+    def __init__(self, cluster: Cluster, command: list[str], begun, disk, choose: random.Random):
+        self.cluster, self.command, self.begun, self.disk, self.choose = cluster, command, begun, disk, choose
         self.driver = self.start_driver()
         self.done = Counter()
 
@@ -67,6 +75,16 @@ class Chaos:
             case "kill the scheduler":
                 if self.cluster.scheduler.poll() is None:
                     self.cluster.kill(self.cluster.scheduler)
+            case "fill the disk":
+                filler = self.disk / "filler"
+                with contextlib.suppress(OSError), open(filler, "wb") as file:
+                    while True:
+                        file.write(bytes(1 << 20))
+                time.sleep(self.choose.uniform(0.0, 2.0))
+                filler.unlink()
+            case "step the clock":
+                step = f"{self.choose.choice('+-')}{self.choose.randrange(1, 400)}{self.choose.choice('hd')}"
+                self.begun.with_suffix(".clock").write_text(self.choose.choice(["", step]))
         self.done[what] += 1
 
     def signal(self, processes: list[int], sign: signal.Signals) -> None:
@@ -90,7 +108,20 @@ def samples(request) -> list[Sample]:
     return taken
 
 
-def test_whatever_is_killed_the_bytes_are_the_same(slow, samples, tmp_path, readmill):
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk, if this is root: else a directory."""
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    if "fill the disk" not in DISTURBANCES:
+        yield directory
+        return
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "readmill-chaos", directory], check=True)
+    yield directory
+    subprocess.run(["umount", "-l", directory], check=True)
+
+
+def test_whatever_is_killed_the_bytes_are_the_same(slow, samples, disk, tmp_path, readmill):
     seed = int(os.environ.get("READMILL_CHAOS_SEED") or time.time())
     print(f"READMILL_CHAOS_SEED={seed}")
     choose = random.Random(seed)
@@ -101,8 +132,8 @@ def test_whatever_is_killed_the_bytes_are_the_same(slow, samples, tmp_path, read
         while time.monotonic() < end:
             sample = samples[jobs % len(samples)]
             jobs += 1
-            output, work = tmp_path / f"out{jobs}.bam", tmp_path / f"work{jobs}"
-            chaos = Chaos(cluster, driver(cluster, sample, output, work), slow, choose)
+            output, work = tmp_path / f"out{jobs}.bam", disk / f"work{jobs}"
+            chaos = Chaos(cluster, driver(cluster, sample, output, work), slow, disk, choose)
             calm = time.monotonic() + min(OF_A_JOB, max(1.0, end - time.monotonic()))
             while chaos.driver.poll() != 0:
                 time.sleep(choose.uniform(0.2, 1.5))
@@ -115,6 +146,7 @@ def test_whatever_is_killed_the_bytes_are_the_same(slow, samples, tmp_path, read
             assert processes_of(slow, "join"), "no job has come to its end"
             done += chaos.done
             slow.write_text("")
+            output.unlink()
     finally:
         cluster.close()
     print(f"{jobs} jobs of {', '.join(sample.command for sample in samples)}; {sum(done.values())} disturbances: {dict(done)}")

@@ -31,6 +31,8 @@ pub struct AlignLink {
     /// Cohorts that are not complete, the first of them number `first`.
     cohorts: VecDeque<Cohort>,
     first: u64,
+    /// Whether there was any read.
+    has_reads: bool,
     /// Bytes of reads and candidates that wait for their cohort.
     bytes: u64,
     /// The most that long reads take besides.
@@ -62,6 +64,7 @@ impl AlignLink {
             cutter: None,
             cohorts: VecDeque::new(),
             first: 0,
+            has_reads: false,
             bytes: 0,
             long: 0,
         };
@@ -81,17 +84,16 @@ impl AlignLink {
             }
             AlignTaskResult::Opened(lane, opened) => {
                 self.lanes.queue().taking -= 1;
-                let last = opened.is_none();
-                let linked = match opened {
-                    Some(opened) => self.chain.link(opened),
-                    None => self.chain.finish(Batch::default()),
-                };
-                self.lanes.hand_out(lane, linked, last)?;
+                if lane >= self.lane {
+                    self.lanes.link_opened(lane, opened, &mut self.chain)?;
+                } // else the lane has ended before its file
             }
-            AlignTaskResult::Converted(mut reads, found_in, last) => {
+            AlignTaskResult::Converted(lane, mut reads, found_in, last) => {
                 self.lanes.queue().taking -= 1;
-                self.lanes.keep_adapters(self.lane, &mut self.adapters, &found_in, &mut reads);
-                self.converted(reads, last)?;
+                if lane == self.lane {
+                    self.lanes.keep_adapters(lane, &mut self.adapters, &found_in, &mut reads);
+                    self.converted(reads, last)?;
+                }
             }
             AlignTaskResult::Seeded(slot, reads, seeded) => self.fill(slot, reads, seeded)?,
             AlignTaskResult::Emitted(opened) => self.lanes.queue().records.push_back(opened),
@@ -114,13 +116,24 @@ impl AlignLink {
             self.lanes.prepare(self.lane, &mut reads)?
         };
         self.lanes.keep_adapters(self.lane, &mut self.adapters, &found_in, &mut reads);
-        if !reads.is_empty() {
+        let last = self.lanes.lanes[self.lane].claims()?.ended();
+        self.add_wanted(reads, last)
+    }
+
+    /// Adds the reads that are wanted of a batch, which may be the last one of its lane.
+    fn add_wanted(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
+        let wanted = &self.lanes.lanes[self.lane].wanted;
+        let (range, are_all) = wanted.among(reads.first(), reads.templates());
+        if range.len() == reads.templates() && !range.is_empty() {
             self.add(reads)?;
+        } else {
+            let part = (!range.is_empty()).then(|| reads.slice(range));
+            self.lanes.buffers.put(reads);
+            part.map_or(Ok(()), |part| self.add(part))?;
         }
-        if self.lanes.lanes[self.lane].claims()?.ended() {
-            self.close();
-            self.lane += 1;
-            self.begin_lane();
+        if last || are_all {
+            self.lanes.end(self.lane);
+            self.next_lane()?;
         }
         Ok(())
     }
@@ -130,21 +143,29 @@ impl AlignLink {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
-        if !reads.is_empty() {
-            self.add(reads)?;
+        self.add_wanted(reads, last)
+    }
+
+    /// Ends a lane.
+    ///
+    /// # Errors
+    /// It was the last one, and there must be reads, but there are none.
+    fn next_lane(&mut self) -> Result<()> {
+        self.close();
+        self.lane += 1;
+        self.begin_lane();
+        let is_last = self.lane == self.lanes.lanes.len();
+        match self.lanes.without_reads().filter(|_| is_last && !self.has_reads) {
+            Some(error) => Err(error),
+            None => Ok(()),
         }
-        if last {
-            self.close();
-            self.lane += 1;
-            self.begin_lane();
-        }
-        Ok(())
     }
 
     fn begin_lane(&mut self) {
         (self.order, self.cutter, self.adapters) = Default::default();
-        if let Some(LaneSource::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin)
-        {
+        let Some(lane) = self.lanes.lanes.get(self.lane) else { return };
+        self.adapters = lane.adapters.clone();
+        if let LaneSource::Fastq(claims) = &lane.origin {
             self.order = Some(BatchLinker::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
         }
@@ -152,6 +173,7 @@ impl AlignLink {
 
     /// Adds a batch to its cohort, or parts of it to theirs: those that are given to an aligner at once.
     fn add(&mut self, reads: ReadBatch) -> Result<()> {
+        self.has_reads = true;
         let (all, mut from) = (0..reads.templates(), 0);
         while from < all.end {
             let (part, ends) = match &mut self.cutter {
@@ -271,16 +293,23 @@ fn bytes(reads: &ReadBatch, seeded: &Seeded) -> u64 {
 /// A thread's aligner.
 pub struct AlignWorker {
     lanes: Arc<Lanes>,
-    aligner: Box<dyn Aligner>,
+    /// Made when it is needed first.
+    aligner: Option<Box<dyn Aligner>>,
     /// Opens pieces of the file of that lane.
     opener: Option<(usize, Opener)>,
 }
 
 impl AlignWorker {
     /// Creates a worker for the calling thread.
-    pub fn new(lanes: &Arc<Lanes>) -> Result<Self> {
-        let aligner = Arc::clone(&lanes.kernel).aligner()?;
-        Ok(AlignWorker { lanes: Arc::clone(lanes), aligner, opener: None })
+    pub fn new(lanes: &Arc<Lanes>) -> Self {
+        AlignWorker { lanes: Arc::clone(lanes), aligner: None, opener: None }
+    }
+
+    fn aligner(&mut self) -> Result<&mut Box<dyn Aligner>> {
+        Ok(match &mut self.aligner {
+            Some(aligner) => aligner,
+            none => none.insert(Arc::clone(&self.lanes.kernel).aligner()?),
+        })
     }
 
     /// Carries out a task; records are written in the memory of `spare`.
@@ -303,10 +332,10 @@ impl AlignWorker {
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
                 let found_in = self.lanes.prepare(raw.lane, &mut reads)?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
-                Ok(AlignTaskResult::Converted(reads, found_in, raw.last))
+                Ok(AlignTaskResult::Converted(raw.lane, reads, found_in, raw.last))
             }
             AlignTask::Seed(slot, reads) => {
-                let seeded = self.aligner.seed(&reads)?;
+                let seeded = self.aligner()?.seed(&reads)?;
                 self.give_back(self.lanes.long_read_bytes(&reads));
                 Ok(AlignTaskResult::Seeded(slot, reads, seeded))
             }
@@ -339,8 +368,9 @@ impl AlignWorker {
     fn emit(&mut self, piece: ReadyBatch, spare: Batch) -> Result<Opened> {
         let ReadyBatch { lane, mut reads, seeded, model, .. } = piece;
         let mut opened = Opened::reuse(spare);
-        let group = self.lanes.lanes[lane].group.as_deref();
-        self.aligner.emit(&reads, seeded, &model, group, &mut |read, record| {
+        let lanes = Arc::clone(&self.lanes);
+        let group = lanes.lanes[lane].group.as_deref();
+        self.aligner()?.emit(&reads, seeded, &model, group, &mut |read, record| {
             let (bytes, fields, flags) = (opened.bytes_mut(), reads.fields(read), reads.flags(read));
             let start = bytes.len();
             bytes.extend_from_slice(record);

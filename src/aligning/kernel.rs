@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use readmill_align::Kernel;
+use readmill_align::{Kernel, NoAligner};
 use readmill_engine::Crew;
 use readmill_record::{Header, ReadBatch, Result};
 
@@ -72,7 +72,7 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
 }
 
 /// Memory that reads may take while they are aligned, in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AlignRoom {
     /// Reads and their candidates, and what long reads take besides.
     pub reads: u64,
@@ -121,6 +121,11 @@ impl AlignNeeds {
         self.cohort + self.text + taking + self.ticket * crew.in_flight as u64
     }
 
+    /// What reading takes, without aligning.
+    pub fn of_scan(self) -> Self {
+        AlignNeeds { index: 0, thread: 0, cohort: 0, ..self }
+    }
+
     /// Returns the part of it that reads and candidates may take.
     pub fn batches(&self, in_flight: usize) -> u64 {
         self.cohort + BATCH * in_flight as u64
@@ -145,17 +150,18 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let more = if crams { CONTAINER.bytes() } else { 0 };
     let text = TEXT + if aligning.lanes.iter().any(piped) { TEXT_OF_PIPES } else { 0 };
     let (index, thread, bases): (u64, u64, u64) = match aligning.aligner {
+        plan::Aligner::None(_) => (0, 0, 0),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let index = bwa::FILES.bytes(&bwa::FILES.find(&aligning.reference)?)?;
+            let index = bwa::FILES.bytes(&bwa::FILES.find(aligning.reference()?)?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
             (index, bwa::scratch_bytes(READ_BASES), bases)
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let index = minibwa::FILES.bytes(&minibwa::FILES.find(&aligning.reference)?)?;
+            let index = minibwa::FILES.bytes(&minibwa::FILES.find(aligning.reference()?)?)?;
             let bases = options.cohort_bases.unwrap_or(minibwa::MinibwaOptions::COHORT_BASES);
             (index, minibwa::scratch_bytes(READ_BASES), bases)
         }
@@ -166,23 +172,60 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
 }
 
 /// Whether it is a named pipe or standard input.
-fn is_pipe(file: &Path) -> bool {
+pub fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
+}
+
+/// The aligner without its index, for whoever does not align: contigs and cohorts are known.
+pub fn without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
+    match aligning.aligner {
+        plan::Aligner::None(_) => Ok(Arc::new(NoAligner)),
+        #[cfg(feature = "bwa")]
+        plan::Aligner::Bwa(ref options) => {
+            use readmill_align::bwa;
+            let prefix = bwa::FILES.find(aligning.reference()?)?;
+            Ok(Arc::new(bwa::BwaKernel::without_index(&prefix, (**options).clone())?))
+        }
+        #[cfg(feature = "minibwa")]
+        plan::Aligner::Minibwa(ref options) => {
+            use readmill_align::minibwa;
+            let prefix = minibwa::FILES.find(aligning.reference()?)?;
+            Ok(Arc::new(minibwa::MinibwaKernel::without_index(&prefix, (**options).clone())?))
+        }
+    }
+}
+
+/// The files of the aligner's index.
+pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
+    match aligning.aligner {
+        plan::Aligner::None(_) => Ok(Vec::new()),
+        #[cfg(feature = "bwa")]
+        plan::Aligner::Bwa(_) => {
+            use readmill_align::bwa::FILES;
+            Ok(FILES.files(&FILES.find(aligning.reference()?)?))
+        }
+        #[cfg(feature = "minibwa")]
+        plan::Aligner::Minibwa(_) => {
+            use readmill_align::minibwa::FILES;
+            Ok(FILES.files(&FILES.find(aligning.reference()?)?))
+        }
+    }
 }
 
 /// Loads the index into memory.
 pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
+        plan::Aligner::None(_) => Ok(Arc::new(NoAligner)),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let prefix = bwa::FILES.find(&aligning.reference)?;
+            let prefix = bwa::FILES.find(aligning.reference()?)?;
             Ok(Arc::new(bwa::BwaKernel::load(&prefix, (**options).clone())?))
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let prefix = minibwa::FILES.find(&aligning.reference)?;
+            let prefix = minibwa::FILES.find(aligning.reference()?)?;
             Ok(Arc::new(minibwa::MinibwaKernel::load(&prefix, (**options).clone())?))
         }
     }
@@ -209,9 +252,16 @@ pub fn header(
             text.push(b'\n');
         }
     }
+    let import = aligning.aligner.import();
+    for comment in import.iter().flat_map(|import| &import.comments) {
+        text.extend(format!("@CO\t{comment}\n").bytes());
+    }
     let mut header = Header::parse(&text)?;
+    if import.is_some() {
+        unaligned.iter_mut().for_each(Unaligned::keep_flags);
+    }
     if !unaligned.is_empty() {
-        let theirs = unaligned.iter().map(Unaligned::about_reads);
+        let theirs = unaligned.iter().map(|it| it.about_reads(import.is_some()));
         let all = std::iter::once(Ok(header)).chain(theirs).collect::<Result<Vec<_>>>()?;
         let merged = Header::merge(&all)?;
         header = merged.header;
@@ -221,7 +271,7 @@ pub fn header(
             .zip(merged.renames.into_iter().skip(1))
             .for_each(|(it, new)| it.rename(new));
     }
-    if !no_pg {
+    if !no_pg && import.is_none() {
         let call = format!("{} {} {}", kernel.name(), kernel.command(), aligning.words.join(" "));
         header.add_program(kernel.name(), &kernel.version(), &call)?;
     }

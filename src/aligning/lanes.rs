@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, Encoding, FastqInput, Layout, Options, template_name};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::Linked;
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
-use super::kernel::{AlignRoom, ahead};
+use super::kernel::{AlignRoom, ahead, is_pipe};
+use super::qualities;
 use super::queue::{AlignQueue, AlignTask, RawRecords};
+use super::read_names;
 use super::read_tags::{self, Comments};
+use super::slice::{LanePlace, LaneSlice, SliceStart, WantedTemplates};
 use super::unaligned::Unaligned;
 use crate::plan;
 use crate::process::console::Console;
@@ -37,6 +40,10 @@ pub struct Lane {
     /// Adapters that are still looked for, once enough have been found.
     kept: Kept,
     files: Vec<PathBuf>,
+    /// Which templates are aligned.
+    pub wanted: WantedTemplates,
+    /// Adapters found before the first one that is read.
+    pub adapters: AdapterCounts,
 }
 
 /// Where reads are.
@@ -47,7 +54,32 @@ pub enum LaneSource {
     Records(Box<Unaligned>),
 }
 
-/// All lanes, one after the other, and the aligner of their reads.
+/// Which lanes are opened.
+#[derive(Clone, Copy)]
+pub enum ChosenLanes<'a> {
+    /// All.
+    All,
+    /// None.
+    None,
+    /// One lane, to be scanned.
+    Scan(usize),
+    /// A slice of one lane.
+    Slice(&'a LaneSlice),
+}
+
+impl ChosenLanes<'_> {
+    /// Whether this lane is opened.
+    fn has(&self, lane: usize) -> bool {
+        match self {
+            ChosenLanes::All => true,
+            ChosenLanes::None => false,
+            ChosenLanes::Scan(chosen) => *chosen == lane,
+            ChosenLanes::Slice(slice) => slice.lane == lane,
+        }
+    }
+}
+
+/// Lanes, one after the other, and the aligner of their reads.
 pub struct Lanes {
     /// The aligner.
     pub kernel: Arc<dyn Kernel>,
@@ -55,6 +87,8 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
     /// How barcodes and comments become tags.
     read_tags: plan::ReadTags,
+    /// How reads become records, if they are not aligned, and how FASTQ writes their qualities.
+    import: Option<(plan::Import, Encoding)>,
     /// Finds adapters.
     marker: Option<Marker>,
     /// Bytes that reads and candidates may take.
@@ -128,10 +162,47 @@ fn zstd_window_log(room: AlignRoom) -> u32 {
     (room.long / 4).max(1).ilog2().clamp(23, 27)
 }
 
+/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
+fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
+    let input = |number: usize| {
+        let path = lane.files[number].clone();
+        match place {
+            LanePlace::Fastq(points) => points.get(number).cloned(),
+            LanePlace::Start | LanePlace::Piece(_) => None,
+        }
+        .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
+    };
+    Ok(match &lane.files[..] {
+        [_] if lane.records => None,
+        [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
+        [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
+        [_] => Some(Layout::Single(input(0))),
+        [] => return Err(Error::bug("a lane without files")),
+    })
+}
+
+/// How FASTQ writes qualities: as is said, or as the first records of the first lane tell.
+fn encoding(import: &plan::Import, first: Option<&plan::Lane>, options: Options) -> Result<Encoding> {
+    let (None, Some(first)) = (import.encoding, first) else {
+        return Ok(import.encoding.unwrap_or_default());
+    };
+    if let Some(pipe) = first.files.iter().find(|file| is_pipe(file)) {
+        let what = "how qualities are written cannot be found in a pipe, which is read once";
+        return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
+    }
+    match layout(first, &LanePlace::Start)? {
+        Some(files) => Encoding::of_files(files, options).map_err(|error| {
+            if error.place.file.is_none() { error.file(&first.files[0]) } else { error }
+        }),
+        None => Ok(Encoding::Standard),
+    }
+}
+
 impl Lanes {
-    /// Opens the files of all lanes but those of records, which are open.
+    /// Opens the files of the chosen lanes but those of records, which are open.
     pub fn open(
         wanted: &plan::Aligning,
+        chosen: ChosenLanes<'_>,
         mut unaligned: Vec<Unaligned>,
         kernel: Arc<dyn Kernel>,
         crew: Crew,
@@ -146,19 +217,24 @@ impl Lanes {
             in_flight: ahead,
             allow_missing_eof,
             zstd_window_log: zstd_window_log(room),
+            restartable: matches!(chosen, ChosenLanes::Scan(_)),
             ..Options::default()
         };
+        let start = match chosen {
+            ChosenLanes::Slice(slice) => slice.start.clone(),
+            _ => SliceStart::default(),
+        };
+        let options = Options { first: start.reading.template, ..options };
+        let until = if let ChosenLanes::Slice(slice) = chosen { slice.until } else { None };
+        let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
+        let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
         let mut unaligned = unaligned.drain(..);
-        let open = |lane: &plan::Lane| {
-            let input = |path: &PathBuf| FastqInput::Path(path.clone());
-            let layout = match &lane.files[..] {
-                [_] if lane.records => None,
-                [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
-                [one] if lane.interleaved => Some(Layout::Interleaved(input(one))),
-                [one] => Some(Layout::Single(input(one))),
-                [] => return Err(Error::bug("a lane without files")),
-            };
-            let origin = match layout {
+        let import = match wanted.aligner.import() {
+            Some(import) => Some((import.clone(), encoding(import, wanted.lanes.first(), options)?)),
+            None => None,
+        };
+        let mut open = |lane: &plan::Lane| {
+            let origin = match layout(lane, &start.reading.place)? {
                 Some(layout) => LaneSource::Fastq(Arc::new(Claims::open(layout, options)?)),
                 None => {
                     let next = unaligned.next().ok_or_else(|| Error::bug("a file was not opened"))?;
@@ -166,11 +242,13 @@ impl Lanes {
                 }
             };
             let group = lane.group_id().map(<[u8]>::to_vec);
-            Ok(Lane { origin, group, kept: Kept::default(), files: lane.files.clone() })
+            let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
+            marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
+            let wanted = WantedTemplates { from: start.template, until };
+            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters })
         };
-        let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
-        let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
-        let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
+        let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
         let threads = crew.threads;
@@ -178,6 +256,7 @@ impl Lanes {
             kernel,
             lanes,
             read_tags,
+            import,
             marker,
             room,
             threads,
@@ -215,10 +294,23 @@ impl Lanes {
             (LaneSource::Fastq(_), false) => Comments::Ignored,
         };
         let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
-        read_tags::apply(&self.read_tags, comments, reads, blame)?;
+        if let (Some((import, encoding)), LaneSource::Fastq(_)) = (&self.import, &lane.origin) {
+            qualities::to_standard(*encoding, &import.qualities, reads, blame)?;
+            read_names::without_numbers(reads, blame)?;
+        }
+        let of_aligner = if self.import.is_some() { &[] } else { &read_tags::OF_ALIGNERS[..] };
+        read_tags::apply(&self.read_tags, comments, of_aligner, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
         Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
+    }
+
+    /// The error of files that have no read at all, unless there need not be any.
+    pub fn without_reads(&self) -> Option<Error> {
+        let (import, _) = self.import.as_ref()?;
+        let what = "there is no read in any file";
+        (!import.allow_empty)
+            .then(|| Error::input(what).hint("if there need not be any, say --allow-empty"))
     }
 
     /// Updates the adapters that the next batches of a lane look for.
@@ -231,6 +323,32 @@ impl Lanes {
     ) {
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
+        }
+    }
+
+    /// Links a piece of the file of a lane to those before it, or ends the file, and hands out its records.
+    pub fn link_opened(
+        &self,
+        lane: usize,
+        opened: Option<Opened>,
+        chain: &mut ChunkLinker,
+    ) -> Result<()> {
+        let last = opened.is_none();
+        let linked = match opened {
+            Some(opened) => chain.link(opened),
+            None => chain.finish(Batch::default()),
+        };
+        self.hand_out(lane, linked, last)
+    }
+
+    /// Ends a lane before the end of its files.
+    pub fn end(&self, lane: usize) {
+        match &self.lanes[lane].origin {
+            LaneSource::Fastq(claims) => claims.end(),
+            LaneSource::Records(unaligned) => {
+                unaligned.end();
+                self.queue().raw.retain(|raw| raw.lane != lane);
+            }
         }
     }
 
@@ -307,14 +425,15 @@ impl Lanes {
     }
 
     /// Hands out records that have come, in pieces that become batches of reads.
-    pub fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
+    fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
         let Linked { batch, number, mut fault, .. } = linked;
         let records = batch.len();
         if records == 0 && fault.is_none() && !last {
             self.batches.put(batch);
             return Ok(());
         }
-        let segments = self.lanes[lane].unaligned()?.segments(&batch);
+        let unaligned = self.lanes[lane].unaligned()?;
+        let (segments, number) = (unaligned.segments(&batch), unaligned.first_record() + number);
         let (batch, mut queue, mut from) = (Arc::new(batch), self.queue(), 0);
         loop {
             let (mut to, mut bytes) = (from, 0);

@@ -17,12 +17,18 @@
 mod flow;
 mod kernel;
 mod lanes;
+mod qualities;
 mod queue;
+mod read_names;
 mod read_tags;
+mod scan;
+mod slice;
 mod unaligned;
 
 pub use flow::{AlignLink, AlignWorker};
-pub use kernel::{AlignNeeds, AlignRoom, header, load, needs};
-pub use lanes::Lanes;
+pub use kernel::{AlignNeeds, AlignRoom, header, index_files, load, needs, without_index};
+pub use lanes::{ChosenLanes, Lanes};
 pub use queue::{AlignTask, AlignTaskResult};
+pub use scan::{LaneScan, ScannedLane};
+pub use slice::{LanePlace, LaneSlice, SliceStart};
 pub use unaligned::Unaligned;

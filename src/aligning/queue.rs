@@ -66,8 +66,8 @@ pub enum AlignTaskResult {
     Taken(usize, TakenBatch, ReadBatch, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; `None` at its end.
     Opened(usize, Option<Opened>),
-    /// Reads, where adapters were found, and whether they are the last of their file.
-    Converted(ReadBatch, FoundIn, bool),
+    /// Reads of a lane, where adapters were found, and whether they are the last of their file.
+    Converted(usize, ReadBatch, FoundIn, bool),
     /// Candidates.
     Seeded(BatchSlot, ReadBatch, Seeded),
     /// Records.

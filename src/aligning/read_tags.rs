@@ -9,7 +9,7 @@ use readmill_record::{Error, Read, ReadBatch, Result};
 use crate::plan::ReadTags;
 
 /// Fields that are the aligner's to write, or that say how a record is to be read.
-const OF_ALIGNERS: [Tag; 10] =
+pub const OF_ALIGNERS: [Tag; 10] =
     [*b"NM", *b"MD", tag::MC, *b"MQ", *b"AS", *b"XS", *b"SA", *b"XA", *b"pa", tag::CG];
 
 /// Where barcodes go, what stands between several of them, and where their qualities go (SAM optional fields
@@ -62,10 +62,11 @@ impl Barcode {
     }
 }
 
-/// Cuts barcodes off the reads, and stores the fields of their records.
+/// Cuts barcodes off the reads, and stores the fields of their records. Fields `of_aligner` are the aligner's to write.
 pub fn apply(
     wanted: &ReadTags,
     comments: Comments,
+    of_aligner: &[Tag],
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,
 ) -> Result<()> {
@@ -75,7 +76,7 @@ pub fn apply(
     let segments = reads.segments().max(1);
     let marked = wanted.adapters.as_ref().map(|_| tag::XT);
     let group = (comments == Comments::Text { has_group: true }).then_some(tag::RG);
-    let of_others: Vec<Tag> = OF_ALIGNERS.into_iter().chain(marked).chain(group).collect();
+    let of_others: Vec<Tag> = of_aligner.iter().copied().chain(marked).chain(group).collect();
     let (mut barcodes, mut shared, mut own) = (<[Barcode; 3]>::default(), Vec::new(), Vec::new());
     for first in (0..reads.len()).step_by(segments) {
         barcodes.iter_mut().for_each(Barcode::clear);
@@ -218,7 +219,7 @@ mod tests {
         records: &[(&str, &str, &str)],
     ) -> Result<ReadBatch> {
         let mut reads = reads(records);
-        apply(wanted, comments, &mut reads, |error, reads, at| {
+        apply(wanted, comments, &OF_ALIGNERS, &mut reads, |error, reads, at| {
             error.qname(reads.read(at).name).record(at as u64)
         })?;
         Ok(reads)

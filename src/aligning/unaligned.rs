@@ -1,5 +1,6 @@
 //! Reads of SAM, BAM and CRAM files that have not been aligned.
 
+use std::io::Read as ReadBytes;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,7 +23,7 @@ pub const CONTAINER: Limit = Limit::of(32 << 20);
 pub const RECORD: Limit = Limit::of(8 << 20);
 
 const RESET: &str =
-    "take alignments away first: samtools collate -O IN - | samtools reset -o unaligned.bam -";
+    "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
 /// A file of reads.
 pub struct Unaligned {
@@ -34,8 +35,12 @@ pub struct Unaligned {
     claims: Mutex<UnalignedClaims>,
     /// Reads of each template, told by the first record.
     segments: OnceLock<usize>,
+    /// Flags that records keep.
+    kept_flags: u16,
     /// New IDs of read groups and programs, where other files have the same.
     renames: Renames,
+    /// Records before those that are read.
+    first_record: u64,
 }
 
 /// The unread part of the file.
@@ -52,15 +57,60 @@ impl Unaligned {
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
-        let (read, segments, renames) = Default::default();
-        Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
+        let (read, segments, renames, first_record) = Default::default();
+        let (path, kept_flags) = (path.into(), Flags::QC_FAIL);
+        Ok(Unaligned {
+            path,
+            header,
+            setup,
+            size,
+            read,
+            claims,
+            segments,
+            kept_flags,
+            renames,
+            first_record,
+        })
     }
 
-    /// Returns the lines of its header about reads: read groups, programs, comments.
-    pub fn about_reads(&self) -> Result<Header> {
-        let kept = |kind: &[u8]| !matches!(kind, b"HD" | b"SQ");
+    /// Reads only a part of the file, as a stream that looks like a file. `segments` are the reads of each template, if
+    /// they are known, and `template` is the number of its first template.
+    pub fn narrow(
+        &mut self,
+        stream: Box<dyn ReadBytes + Send>,
+        rules: &OpenOptions,
+        segments: Option<usize>,
+        template: u64,
+    ) -> Result<()> {
+        let rules = OpenOptions { container: CONTAINER, ..open_input::named(&self.path, rules) };
+        let source = Source::open(stream, &rules).map_err(|error| error.file(&self.path))?;
+        *self.claims() = UnalignedClaims { source: Some(source), waiting: None };
+        (self.size, self.first_record) = (None, template * segments.unwrap_or(1) as u64);
+        self.segments = segments.map_or_else(OnceLock::new, OnceLock::from);
+        Ok(())
+    }
+
+    /// Records of the file before those that are read.
+    pub fn first_record(&self) -> u64 {
+        self.first_record
+    }
+
+    /// Reads no more.
+    pub fn end(&self) {
+        *self.claims() = UnalignedClaims { source: None, waiting: None };
+    }
+
+    /// Returns the lines of its header about reads: read groups, programs, comments; where reads stay unaligned, its
+    /// reference sequences, too.
+    pub fn about_reads(&self, with_references: bool) -> Result<Header> {
+        let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
+    }
+
+    /// Keeps all flags that do not say where a read is aligned.
+    pub fn keep_flags(&mut self) {
+        self.kept_flags = Flags::QC_FAIL | Flags::DUPLICATE;
     }
 
     /// Sets the new IDs of a merged header.
@@ -193,7 +243,7 @@ impl Unaligned {
             bases: &bases,
             qualities: (!has_none).then_some(&qualities[..]),
         });
-        reads.push_flags(record.flags().0 & Flags::QC_FAIL);
+        reads.push_flags(record.flags().0 & self.kept_flags);
         Ok(())
     }
 

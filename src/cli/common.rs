@@ -19,6 +19,7 @@ use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
 
+use super::coverage_flags::SamePassCoverage;
 use super::hints::{self, named_format};
 use super::qc_flags::SamePassQc;
 
@@ -277,7 +278,6 @@ impl OutputFlags {
     }
 
     /// The memory that is asked for.
-    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn memory(&self) -> Option<u64> {
         self.resources.memory
     }
@@ -294,7 +294,6 @@ impl OutputFlags {
     }
 
     /// Whether an output is named.
-    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn is_named(&self) -> bool {
         self.output.is_some()
     }
@@ -330,8 +329,9 @@ impl OutputFlags {
 
     /// Whether files are written beside the output.
     pub fn writes_others(&self) -> bool {
-        let SamePassFlags { tallies, qc, verify: _, copy_to, move_to } = &self.beside;
-        !(tallies.0.is_empty() && qc.is_empty() && copy_to.is_empty() && move_to.is_empty())
+        let SamePassFlags { tallies, qc, coverage, verify: _, copy_to, move_to } = &self.beside;
+        let nothing = tallies.0.is_empty() && qc.is_empty() && coverage.is_empty();
+        !(nothing && copy_to.is_empty() && move_to.is_empty())
     }
 
     /// Whether all messages are asked for.
@@ -474,6 +474,8 @@ pub struct SamePassFlags {
     tallies: TallyFlags,
     #[command(flatten)]
     qc: Box<SamePassQc>,
+    #[command(flatten)]
+    coverage: Box<SamePassCoverage>,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
     #[arg(long)]
     verify: bool,
@@ -525,7 +527,8 @@ impl FromArgMatches for TallyFlags {
 impl SamePassFlags {
     pub fn tallies(&self, has_reference: bool) -> Result<Tallies> {
         let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
-        Ok(Tallies { files, qc, verify: self.verify, ..Tallies::default() })
+        let coverage = self.coverage.request()?;
+        Ok(Tallies { files, qc, coverage, verify: self.verify, ..Tallies::default() })
     }
 
     /// The files of selected reads.

@@ -111,7 +111,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
     let read_tags = ReadTags::default();
     let aligning = Aligning {
-        reference: fasta,
+        reference: Some(fasta),
         lanes: vec![lane],
         read_tags,
         aligner,

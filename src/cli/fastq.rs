@@ -6,6 +6,7 @@ use clap::Args;
 use readmill::Plan;
 use readmill::plan::{Command, Destination, Fastq, Steps, Tallies};
 use readmill_format::fastq::{FastqStyle, TagSelection};
+use readmill_format::fastq_trim::{Clip, ClipAction, Trim};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
 use readmill_sort::Order;
@@ -72,11 +73,74 @@ pub struct FastqArgs {
     /// Stop at paired reads: the input must be single-end
     #[arg(long, conflicts_with_all = ["first", "last"])]
     single_end: bool,
+    #[command(flatten)]
+    trim: TrimFlags,
     /// The tags of samtools fastq, the directory of other commands: neither is meant for certain
     #[arg(short = 'T', value_name = "TAGS", hide = true)]
     t: Vec<String>,
     #[command(flatten)]
     resources: ResourceFlags,
+}
+
+/// What FASTQ lacks of reads.
+#[derive(Args)]
+#[command(next_help_heading = "Clips and ends")]
+struct TrimFlags {
+    /// Clip reads from the base on that this field names, such as XT, in the direction of sequencing
+    #[arg(long, value_name = "TAG", value_parser = parse_tag, requires = "clip_action")]
+    clip_tag: Option<Tag>,
+    /// What becomes of clipped bases: cut, mask (they become N), or their quality, Phred
+    #[arg(long, value_name = "WHAT", value_parser = clip_action, requires = "clip_tag")]
+    clip_action: Option<ClipAction>,
+    /// Take a field below N for N
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "clip_tag")]
+    clip_least: usize,
+    /// Leave out so many bases at the start of single and first reads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip_first: usize,
+    /// The same of last reads
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip_last: usize,
+    /// Trim low qualities at the end by this Phred score, as bwa aln -q does, down to one base
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    trim_quality: Option<i32>,
+    /// Write at most so many bases of single and first reads
+    #[arg(long, value_name = "N")]
+    most_first: Option<usize>,
+    /// The same of last reads
+    #[arg(long, value_name = "N")]
+    most_last: Option<usize>,
+    /// Write reads as they are aligned, not as they were sequenced
+    #[arg(long)]
+    as_aligned: bool,
+}
+
+fn parse_tag(text: &str) -> std::result::Result<Tag, String> {
+    Tag::try_from(text.as_bytes()).map_err(|_| format!("{text:?} is not the name of an optional field"))
+}
+
+fn clip_action(text: &str) -> std::result::Result<ClipAction, String> {
+    match text {
+        "cut" => Ok(ClipAction::Cut),
+        "mask" => Ok(ClipAction::Mask),
+        number => match number.parse() {
+            Ok(quality) if quality <= 93 => Ok(ClipAction::Quality(quality)),
+            _ => Err(format!("{text:?} is neither cut, nor mask, nor a quality from 0 to 93")),
+        },
+    }
+}
+
+impl TrimFlags {
+    fn trim(&self) -> Trim {
+        let clip = self.clip_tag.zip(self.clip_action);
+        Trim {
+            clip: clip.map(|(tag, action)| Clip { tag, action, least: self.clip_least }),
+            skip: [self.skip_first, self.skip_last],
+            quality: self.trim_quality,
+            most: [self.most_first, self.most_last],
+            as_aligned: self.as_aligned,
+        }
+    }
 }
 
 /// Ends of names of files that are not FASTQ, or FASTQ as it is not written.
@@ -149,6 +213,7 @@ impl FastqArgs {
             tags: self.fields()?,
             original_qualities: self.use_original_qualities,
             default_quality: self.default_quality,
+            trim: self.trim.trim(),
         };
         let fastq = Fastq {
             files: [self.other.clone().unwrap_or_else(stdout), first.clone(), last],

@@ -54,6 +54,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "readmill align ref.fa R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' --sort coordinate --mark-duplicates -o ready.cram --reference ref.fa",
         ],
     ),
+    (
+        "import",
+        &[
+            "readmill import R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' -o unaligned.bam",
+            "readmill import R1.fq.gz R2.fq.gz --mark-adapters --adapter-metrics adapters.txt --sort queryname -o unaligned.bam",
+        ],
+    ),
     ("index", &["readmill index ref.fa"]),
     (
         "prep",

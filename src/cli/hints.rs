@@ -53,6 +53,12 @@ const NAMES: &[(&str, &str)] = &[
     ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
     ("fixmate", "readmill prep in.bam -o out.bam --fix-mates"),
     ("FixMateInformation", "readmill prep in.bam -o out.bam --fix-mates"),
+    ("FastqToSam", "readmill import R1.fq R2.fq -R '@RG\\tID:lane1\\tSM:sample' -o unaligned.bam"),
+    ("RevertSam", "readmill prep --revert --sort queryname in.bam -o unaligned.bam"),
+    (
+        "MarkIlluminaAdapters",
+        "readmill import --mark-adapters --adapter-metrics FILE unaligned.bam -o out.bam",
+    ),
     ("rmdup", "readmill markdup --remove-duplicates in.bam -o out.bam"),
     ("dedup", "readmill markdup in.bam -o out.bam"),
     ("MarkDuplicates", "readmill markdup in.bam -o out.bam --metrics FILE"),

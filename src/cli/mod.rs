@@ -8,18 +8,23 @@ mod bqsr;
 mod cluster;
 mod common;
 mod compare;
+mod coverage_flags;
 mod demo;
 mod fastq;
 mod files;
 mod filter;
 mod filter_flags;
+mod front_source;
 mod fronts;
 mod help;
 mod hints;
+mod import;
 mod index;
 mod markdup;
 mod prep;
 mod qc_flags;
+mod read_tags;
+mod reads;
 mod recalibration;
 mod sample_flag;
 mod shard;
@@ -62,6 +67,8 @@ enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Align(Box<align::AlignArgs>),
+    /// Reads of FASTQ files to SAM, BAM or CRAM, unaligned
+    Import(Box<import::ImportArgs>),
     #[command(flatten)]
     Files(files::FileCommand),
     /// Any combination of steps in one read of the input
@@ -114,6 +121,10 @@ pub fn main() -> ExitCode {
         },
         Err(error) => return fail(&error),
     };
+    let (arguments, mut source) = match front_source::start(arguments, files.source.as_deref()) {
+        Ok(started) => started,
+        Err(error) => return fail(&error),
+    };
     let cli = match parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error, is_json),
@@ -126,9 +137,11 @@ pub fn main() -> ExitCode {
     }
     pause::at(Moment::Started);
     let done = files.prepare().and_then(|()| dispatch(cli.command, &arguments));
-    let code = match done.and_then(|code| files.finish().map(|()| code)) {
-        Ok(code) => code,
-        Err(error) => fail(&error),
+    let done = done.and_then(|code| files.finish().map(|()| code));
+    let code = match (done, source.as_mut().and_then(front_source::Source::failure)) {
+        (_, Some(code)) => code, // it has said what is wrong
+        (Ok(code), None) => code,
+        (Err(error), None) => fail(&error),
     };
     readmill::signal::give_way();
     code
@@ -195,8 +208,9 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => {
             it.complete_index()?;
-            process(&it.plan()?)
+            resume(it.resume(), &it.plan()?, arguments)
         }
+        Command::Import(it) => process(&it.plan()?),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
@@ -240,7 +254,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
     let words: Vec<OsString> = words.map(OsString::from).collect();
     let refused = |what: String| {
         Error::usage(what).hint(
-            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup or prep, with its flags",
+            "readmill shard plan --work DIR COMMAND …: sort, merge, markdup, prep or align, with its flags",
         )
     };
     let parsed = parse(&words).map_err(|error| refused(plain(&error)))?;
@@ -249,6 +263,11 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
         Command::Merge(it) => it.plan(plan::Command::Merge),
         Command::Markdup(it) => it.plan(),
         Command::Prep(it) => it.plan(),
+        #[cfg(any(feature = "bwa", feature = "minibwa"))]
+        Command::Align(it) => {
+            it.complete_index()?;
+            it.plan()
+        }
         _ => Err(refused(format!("{name} cannot be done in stages"))),
     }
 }

@@ -16,8 +16,10 @@ use super::common::parse_memory;
 /// Stages of a job.
 #[derive(Subcommand)]
 pub enum Shard {
-    /// Divide a command (sort, merge, markdup or prep) into stages, and write the plan into a directory
+    /// Divide a command (sort, merge, markdup, prep or align) into stages, and write the plan into a directory
     Plan(PlanArgs),
+    /// Find where slices of lanes start, where reads are aligned: N, or FIRST..LAST
+    Scan(NumberedArgs),
     /// Sort the reads of slices of the input: N, or FIRST..LAST
     Map(NumberedArgs),
     /// Divide the order of all reads into ranges, once all slices are sorted
@@ -227,6 +229,7 @@ impl Shard {
     fn carry_out(&self, make: MakePlan) -> Result<()> {
         match self {
             Shard::Plan(it) => it.run(make),
+            Shard::Scan(it) => it.run(make, |number| JobStage::Scan(number - 1)),
             Shard::Map(it) => it.run(make, |number| JobStage::Map(number - 1)),
             Shard::Cut(it) => it.run(make, JobStage::Cut),
             Shard::Judge(it) => it.run(make, JobStage::Judge),

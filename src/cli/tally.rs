@@ -9,9 +9,10 @@ use readmill::Plan;
 use readmill::plan::{self, Destination, Resources, Steps, Tallies, one_of};
 use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_qc::Program;
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::common::{InputFlags, ResourceFlags};
+use super::coverage_flags::CoverageOptions;
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
 
@@ -155,6 +156,14 @@ pub struct QcArgs {
         value_parser = one_of(PROGRAMS)
     )]
     metrics: Vec<Option<Program>>,
+    /// Write the coverage, too, in files that are named as those of mosdepth: PREFIX.per-base.bed.gz and so on
+    #[arg(long)]
+    coverage: bool,
+    /// Write no metrics of Picard: only the coverage
+    #[arg(long, requires = "coverage", conflicts_with = "metrics")]
+    no_metrics: bool,
+    #[command(flatten)]
+    coverage_options: CoverageOptions,
     #[command(flatten)]
     options: QcOptions,
     #[command(flatten)]
@@ -165,8 +174,14 @@ impl QcArgs {
     pub fn plan(&self) -> Result<Plan> {
         let resources = self.resources.resources(&self.output)?;
         let has_reference = resources.reference.is_some();
-        let request = self.options.request(&self.output, &self.metrics, has_reference)?;
-        let tallies = Tallies { qc: Some(request), ..Tallies::default() };
+        let metrics = || self.options.request(&self.output, &self.metrics, has_reference);
+        let qc = (!self.no_metrics).then(metrics).transpose()?;
+        if self.no_metrics && self.options != QcOptions::default() {
+            let what = "there are options of quality metrics, and --no-metrics leaves these out";
+            return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
+        }
+        let coverage = self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
+        let tallies = Tallies { qc, coverage, ..Tallies::default() };
         Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
     }
 }

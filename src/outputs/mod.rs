@@ -2,9 +2,11 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`sink`] | an output: encoding, writing, index |
+//! | [`sink`] | an output: parts in their order, index |
+//! | [`part_writer`] | encoding and writing parts on all threads |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
+//! | [`coverage`] | files of coverage |
 //! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
 //! | [`extra`] | the extra outputs that the plan asks for |
@@ -15,11 +17,13 @@
 //! | [`signal`] | signals that stop the run and remove unfinished files |
 
 pub mod atomic_file;
+pub mod coverage;
 mod cram_output;
 pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;
+mod part_writer;
 pub mod report_files;
 pub mod routing;
 pub mod signal;
@@ -28,4 +32,5 @@ pub mod staged_parts;
 
 pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names, remove_indexes};
-pub use sink::{EncodedPart, EncoderSettings, PartEncoder, PartTarget, PartWriter, Sink};
+pub use part_writer::{EncodedPart, EncoderSettings, PartEncoder, PartWriter};
+pub use sink::{PartTarget, Sink};

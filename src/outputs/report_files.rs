@@ -13,7 +13,7 @@ use readmill_record::{Error, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
 use crate::outputs::index_names;
-use crate::plan::{Output, Plan, QcRequest};
+use crate::plan::{CoverageRequest, Output, Plan, QcRequest};
 
 /// A kind of report file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum ReportFile {
     Tally(&'static str),
     /// The quality metrics in the file whose name ends so.
     Qc(&'static str),
+    /// The file of coverage, or its index, whose name ends so.
+    Coverage(&'static str),
 }
 
 /// The open report files; a name that cannot be written is reported before the run.
@@ -52,6 +54,25 @@ impl ReportFiles {
         let Some(target) = self.target(what) else { return Ok(()) };
         target.write(bytes)?;
         target.sync()
+    }
+
+    /// Takes the files of coverage out, to be given back once they are complete.
+    pub fn take_coverage(&mut self) -> Vec<(&'static str, AtomicFile)> {
+        let (coverage, others) = std::mem::take(&mut self.files)
+            .into_iter()
+            .partition(|(what, _): &(ReportFile, AtomicFile)| matches!(what, ReportFile::Coverage(_)));
+        self.files = others;
+        let coverage: Vec<(ReportFile, AtomicFile)> = coverage;
+        let ending = |(what, target)| match what {
+            ReportFile::Coverage(ending) => (ending, target),
+            _ => ("", target),
+        };
+        coverage.into_iter().map(ending).collect()
+    }
+
+    /// Takes complete files back.
+    pub fn put_coverage(&mut self, complete: Vec<AtomicFile>) {
+        self.files.extend(complete.into_iter().map(|target| (ReportFile::Coverage(""), target)));
     }
 
     fn target(&mut self, what: ReportFile) -> Option<&mut AtomicFile> {
@@ -152,7 +173,9 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let metrics = plan.tallies.qc.iter().flat_map(QcRequest::files);
     let metrics = metrics.map(|(ending, path)| (ReportFile::Qc(ending), path));
     let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
-    named.chain(tallies).chain(metrics).collect()
+    let coverage = plan.tallies.coverage.iter().flat_map(CoverageRequest::files);
+    let coverage = coverage.map(|(ending, path)| (ReportFile::Coverage(ending), path));
+    named.chain(tallies).chain(metrics).chain(coverage).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
@@ -174,7 +197,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = plan.destination.main().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
-    let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.files()).collect();
+    let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
+    let mut read: Vec<PathBuf> =
+        recalibration.cloned().chain(plan.steps.filters.files()).chain(regions).collect();
     let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     request.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.resources.reference.iter().map(|fasta| fasta.path());

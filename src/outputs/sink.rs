@@ -6,20 +6,21 @@
 //! names together.
 
 use std::io::Read;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_cram as cram;
 use readmill_engine::Pool;
-use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
+use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
-use readmill_format::{fastq, sam};
-use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
+use readmill_format::fastq;
+use readmill_record::{Charge, Error, Header, Ledger, Result};
 
+use super::coverage::CoverageOutput;
 use super::cram_output::CramOutput;
-use super::files::{CompleteOutput, FilePosition, OutputFiles, write_index};
-use crate::outputs::atomic_file::{PositionedFile, with_suffix};
-use crate::outputs::routing::RoutedRecords;
+use super::files::{CompleteOutput, OutputFiles, write_index};
+use super::part_writer::{EncodedPart, PartWriter, index_scheme};
+use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
 use crate::process::console::Console;
 
@@ -42,23 +43,9 @@ pub struct Sink {
     level: u8,
     fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
-}
-
-/// A part of the output, encoded.
-#[derive(Default)]
-pub struct EncodedPart {
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// Its index entries.
-    pub fragment: Option<Fragment>,
-    /// Where its containers of CRAM lie, whose headers get their record numbers once its offset is known.
-    pub cram: cram::Encoded,
-    /// Its records.
-    pub records: u64,
-    /// Bytes of all records before it, by which an output in parts is cut; 0 where reads are not kept.
-    pub start: u64,
-    /// Its reads that go to extra outputs.
-    pub routed: RoutedRecords,
+    coverage: Option<CoverageOutput>,
+    /// Whether the reads are only counted.
+    only_counts: bool,
 }
 
 /// Takes encoded parts in order.
@@ -78,24 +65,6 @@ impl PartTarget for Sink {
     fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         Sink::take(self, part, writer)
     }
-}
-
-/// Returns the scheme of the index of an output; `None` if it gets none, or is not BAM.
-fn index_scheme(
-    output: &Output,
-    header: &Header,
-    sorted: bool,
-    is_regular: bool,
-) -> Result<Option<Scheme>> {
-    let bam = output.format == Format::Bam;
-    Ok(match output.index {
-        Index::Auto if bam && sorted && is_regular => Some(Scheme::for_header(header)),
-        Index::Auto | Index::No => None,
-        Index::Wanted if output.format == Format::Cram => None,
-        Index::Wanted => Some(Scheme::for_header(header)),
-        Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
-        Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(Scheme::csi(header)),
-    })
 }
 
 impl Sink {
@@ -156,7 +125,24 @@ impl Sink {
             level,
             fastq,
             cram,
+            coverage: None,
+            only_counts: false,
         })
+    }
+
+    /// Counts the coverage of what is written.
+    pub fn count_coverage(&mut self, coverage: CoverageOutput) {
+        self.coverage = Some(coverage);
+    }
+
+    /// Writes no reads: they are only counted.
+    pub fn only_count(&mut self) {
+        self.only_counts = true;
+    }
+
+    /// Takes the coverage out, to complete it.
+    pub fn take_coverage(&mut self) -> Option<CoverageOutput> {
+        self.coverage.take()
     }
 
     /// Charges the usual size of the index; more is charged as it grows.
@@ -173,6 +159,9 @@ impl Sink {
 
     /// Writes the header, which comes first.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
+        if self.only_counts {
+            return Ok(());
+        }
         let mut first = Vec::new();
         let mut bytes = Vec::new();
         match self.format {
@@ -215,6 +204,7 @@ impl Sink {
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        self.coverage.as_mut().map_or(Ok(()), CoverageOutput::restart)?;
         self.files.restart()
     }
 
@@ -230,6 +220,9 @@ impl Sink {
             cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
             pending: self.files.positioned().map(|files| (files, Mutex::default())),
+            pieces: self.coverage.as_ref().map(|coverage| coverage.settings().clone()),
+            coverage: self.coverage.as_ref().map(|coverage| Arc::clone(coverage.files())),
+            only_counts: self.only_counts,
         }
     }
 
@@ -243,7 +236,7 @@ impl Sink {
     /// Takes the next part: assigns its file offset and adds its index entries. A pipe gets the bytes at once; bytes
     /// for a file are written by [`PartWriter::write_pending`], on any thread.
     pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
-        self.assign_offset(&mut part);
+        self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
         match &writer.pending {
             Some((_, queue)) => {
@@ -261,13 +254,14 @@ impl Sink {
 
     /// Writes the next part.
     pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
-        self.assign_offset(&mut part);
+        self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
-        self.write_bytes(&part.bytes)
+        self.write_bytes(&part.bytes)?;
+        self.coverage.as_ref().map_or(Ok(()), |coverage| coverage.files().write_pending())
     }
 
-    /// Adds the index entries of the next part, and fills in values that depend on its offset.
-    fn assign_offset(&mut self, part: &mut EncodedPart) {
+    /// Adds the index entries and the coverage of the next part, and fills in values that depend on its offset.
+    fn assign_offset(&mut self, part: &mut EncodedPart) -> Result<()> {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
             let bytes = index.heap_bytes();
@@ -276,6 +270,10 @@ impl Sink {
         }
         if let Some(cram) = &mut self.cram {
             cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
+        }
+        match (&mut self.coverage, part.coverage.take()) {
+            (Some(coverage), Some(part)) => coverage.take(part),
+            _ => Ok(()),
         }
     }
 
@@ -324,180 +322,5 @@ impl Sink {
         };
         let md5 = self.files.write_md5()?;
         Ok(CompleteOutput { files: self.files, index, md5, bytes: self.offset })
-    }
-}
-
-/// A part and its offset.
-type PlacedPart = (FilePosition, EncodedPart);
-
-/// The most bytes of a part whose memory is reused.
-const KEPT_BYTES: usize = 4 << 20;
-
-/// Encodes and writes parts, shared by all threads.
-pub struct PartWriter<'a> {
-    format: Format,
-    codec: Codec,
-    level: u8,
-    scheme: Option<Scheme>,
-    header: &'a Header,
-    fastq: fastq::FastqStyle,
-    cram: Option<cram::EncoderOptions>,
-    parts: Pool<EncodedPart>,
-    /// The files, if they can be written at any offset, and the parts that wait to be written.
-    pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
-}
-
-impl<'a> PartWriter<'a> {
-    /// A writer of parts of a file that another process will put together.
-    pub(super) fn detached(
-        output: &Output,
-        header: &'a Header,
-        sorted: bool,
-        cram: Option<cram::EncoderOptions>,
-        in_flight: usize,
-    ) -> Result<Self> {
-        let sorted = sorted || header.claims_coordinate_order();
-        let Output { format, codec, ref fastq, .. } = *output;
-        Ok(PartWriter {
-            format,
-            codec,
-            level: output.level.unwrap_or(DEFAULT_LEVEL),
-            scheme: index_scheme(output, header, sorted, true)?,
-            header,
-            fastq: fastq.clone(),
-            cram,
-            parts: Pool::new(in_flight),
-            pending: None,
-        })
-    }
-
-    /// One thread's encoder.
-    pub fn encoder(&self) -> PartEncoder {
-        if let Some(writing) = &self.cram {
-            return PartEncoder::Cram(Box::new(cram::Encoder::new(writing)));
-        }
-        match self.format {
-            Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
-            format => {
-                let style =
-                    matches!(format, Format::Fastq | Format::FastqGz).then(|| self.fastq.clone());
-                let codec = format.is_compressed();
-                let codec = codec.then(|| Box::new(Encoder::new(self.codec, self.level, None)));
-                PartEncoder::Text(TextEncoder {
-                    header: self.header.clone(),
-                    style,
-                    codec,
-                    text: Vec::new(),
-                })
-            }
-        }
-    }
-
-    /// The settings that an encoder depends on, where it can encode parts of other outputs of the same contigs: not of
-    /// CRAM, which depends on read groups, too.
-    pub fn encoder_settings(&self) -> Option<EncoderSettings> {
-        let PartWriter { format, codec, level, scheme, .. } = *self;
-        self.cram.is_none().then_some(EncoderSettings { format, codec, level, scheme })
-    }
-
-    /// The bytes of records that a part should have, where small ones are compressed worse: containers of CRAM.
-    pub fn gathers(&self) -> Option<u64> {
-        self.cram.as_ref().map(|writing| cram::partition_bytes(writing.version, writing.profile))
-    }
-
-    /// How many more copies of a long read are in memory while it is encoded as CRAM: its series, and one of them while
-    /// it is compressed; in 3.1 also its qualities in their other direction.
-    pub fn cram_copies(&self) -> u64 {
-        let copies =
-            |writing: &cram::EncoderOptions| if writing.version >= cram::Version::V3_1 { 4 } else { 3 };
-        self.cram.as_ref().map_or(0, copies)
-    }
-
-    /// An empty part.
-    pub fn part(&self) -> EncodedPart {
-        self.parts.take().unwrap_or_default()
-    }
-
-    /// Recycles the memory of a written part, unless long reads made it large.
-    pub(super) fn reuse(&self, part: EncodedPart) {
-        if part.bytes.capacity() <= KEPT_BYTES {
-            self.parts.put(part);
-        }
-    }
-
-    /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
-    /// it is called once more at the end.
-    pub fn write_pending(&self) -> Result<()> {
-        let Some((files, queue)) = &self.pending else { return Ok(()) };
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some((place, part)) = next else { return Ok(()) };
-            files[place.file].write_at(&part.bytes, place.offset)?;
-            self.reuse(part);
-        }
-    }
-}
-
-/// The settings that an encoder depends on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct EncoderSettings {
-    format: Format,
-    codec: Codec,
-    level: u8,
-    scheme: Option<Scheme>,
-}
-
-/// One thread's encoder of parts.
-pub enum PartEncoder {
-    /// BGZF blocks of BAM records.
-    Bam(Box<Encoder>),
-    /// Lines of text.
-    Text(TextEncoder),
-    /// Containers of CRAM.
-    Cram(Box<cram::Encoder>),
-}
-
-/// One thread's encoder of text.
-pub struct TextEncoder {
-    header: Header,
-    /// The FASTQ style; `None` for SAM.
-    style: Option<fastq::FastqStyle>,
-    /// The compressor, if the text is compressed.
-    codec: Option<Box<Encoder>>,
-    text: Vec<u8>,
-}
-
-impl TextEncoder {
-    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<()> {
-        self.text.clear();
-        let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
-        for (stamp, record) in batch.records() {
-            match &self.style {
-                Some(style) => fastq::write_record(style, record, text),
-                None => sam::try_write_record(&self.header, record, text)
-                    .map_err(|what| Error::input(what).record(stamp.ordinal()).qname(record.qname()))?,
-            }
-        }
-        if let Some(codec) = &mut self.codec {
-            codec.bytes(&self.text, out);
-        }
-        if self.text.capacity() > KEPT_BYTES {
-            self.text = Vec::new();
-        }
-        Ok(())
-    }
-}
-
-impl PartEncoder {
-    /// Encodes the batch's records into `part`, whose memory is reused.
-    pub fn encode(&mut self, batch: &Batch, part: &mut EncodedPart) -> Result<()> {
-        part.bytes.clear();
-        part.records = batch.len() as u64;
-        match self {
-            PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
-            PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes)?,
-            PartEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
-        }
-        Ok(())
     }
 }

@@ -8,8 +8,10 @@ use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
+use super::coverage::PieceSettings;
 use super::cram_output::CramOutput;
-use super::sink::{EncodedPart, PartTarget, PartWriter};
+use super::part_writer::{EncodedPart, PartWriter};
+use super::sink::PartTarget;
 use crate::plan::{Format, Output};
 
 /// Bytes of memory for a part in the list, as a rule; its index entries are most of them.
@@ -24,6 +26,8 @@ pub struct StagedPart {
     /// How many bytes it has, and their CRC-32.
     pub bytes: u64,
     pub crc: u32,
+    /// How many of its last bytes are what it adds to the coverage.
+    pub coverage: u64,
     /// Its records.
     pub records: u64,
     /// Bytes of all records before it.
@@ -79,6 +83,7 @@ pub struct StagedParts<'a> {
     output: &'a Output,
     sorted: bool,
     cram: Option<EncoderOptions>,
+    pieces: Option<PieceSettings>,
     spill: &'a Arc<Spill>,
     extent: Extent,
     parts: StagedPartList,
@@ -90,6 +95,7 @@ impl<'a> StagedParts<'a> {
         output: &'a Output,
         header: &Header,
         sorted: bool,
+        pieces: Option<PieceSettings>,
         parts: u64,
         ledger: &Ledger,
         spill: &'a Arc<Spill>,
@@ -98,7 +104,7 @@ impl<'a> StagedParts<'a> {
             (output.format == Format::Cram).then(|| CramOutput::new(output, header, false, ledger));
         let cram = cram.transpose()?.map(|cram| cram.writing);
         let parts = StagedPartList::new(parts, ledger)?;
-        Ok(StagedParts { output, sorted, cram, spill, extent: spill.begin(0)?, parts })
+        Ok(StagedParts { output, sorted, cram, pieces, spill, extent: spill.begin(0)?, parts })
     }
 
     /// Returns the parts, and where the first of them lies.
@@ -109,14 +115,24 @@ impl<'a> StagedParts<'a> {
 
 impl PartTarget for StagedParts<'_> {
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>> {
-        PartWriter::detached(self.output, header, self.sorted, self.cram.clone(), in_flight)
+        PartWriter::detached(
+            self.output,
+            header,
+            self.sorted,
+            self.cram.clone(),
+            self.pieces.clone(),
+            in_flight,
+        )
     }
 
     fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+        let coverage =
+            part.coverage.take().map(|coverage| coverage.store(&mut part.bytes)).transpose()?;
         self.spill.append(&mut self.extent, &part.bytes)?;
         self.parts.push(&StagedPart {
             bytes: part.bytes.len() as u64,
             crc: crc32fast::hash(&part.bytes),
+            coverage: coverage.unwrap_or(0),
             records: part.records,
             start: part.start,
             fragment: part.fragment.take(),

@@ -327,7 +327,7 @@ impl FeedReader {
         let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
         let worker = match &mut self.aligner {
             Some(worker) => worker,
-            none => none.insert(AlignWorker::new(lanes)?),
+            none => none.insert(AlignWorker::new(lanes)),
         };
         worker.perform(task, || buffers.batches.take().unwrap_or_default())
     }

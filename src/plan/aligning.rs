@@ -1,8 +1,9 @@
-//! Reads that are aligned first.
+//! Reads that are aligned first, or become records as they are.
 
-use std::path::PathBuf;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
-use readmill_fastq::ReadStructure;
+use readmill_fastq::{Encoding, ReadStructure};
 use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Result};
@@ -10,8 +11,8 @@ use readmill_record::{Error, Header, Result};
 /// Reads that are not aligned yet, and their aligner.
 #[derive(Clone, Debug)]
 pub struct Aligning {
-    /// The reference: its index stands beside it.
-    pub reference: PathBuf,
+    /// The reference: its index stands beside it. `None` where no read is aligned.
+    pub reference: Option<PathBuf>,
     /// The reads.
     pub lanes: Vec<Lane>,
     /// How barcodes and comments become tags.
@@ -28,12 +29,16 @@ impl Aligning {
     /// Its words in the command line of `@PG`.
     pub(super) fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
-        let flag = self.aligner.flag();
-        if flag == "--minibwa" {
-            words.push("--kernel minibwa".to_string());
-        }
-        if !self.words.is_empty() {
-            words.push(format!("{flag} '{}'", self.words.join(" ")));
+        match self.aligner.flag() {
+            None => words.extend(self.words.iter().cloned()),
+            Some(flag) => {
+                if flag == "--minibwa" {
+                    words.push("--kernel minibwa".to_string());
+                }
+                if !self.words.is_empty() {
+                    words.push(format!("{flag} '{}'", self.words.join(" ")));
+                }
+            }
         }
         words.extend(self.read_tags.words());
         words
@@ -84,6 +89,8 @@ impl ReadTags {
 /// An aligner and its options.
 #[derive(Clone, Debug)]
 pub enum Aligner {
+    /// None: reads become records as they are.
+    None(Import),
     /// bwa mem.
     #[cfg(feature = "bwa")]
     Bwa(Box<readmill_align::bwa::BwaOptions>),
@@ -94,14 +101,37 @@ pub enum Aligner {
 
 impl Aligner {
     /// The flag that takes its options.
-    fn flag(&self) -> &'static str {
+    fn flag(&self) -> Option<&'static str> {
         match *self {
+            Aligner::None(_) => None,
             #[cfg(feature = "bwa")]
-            Aligner::Bwa(_) => "--bwa",
+            Aligner::Bwa(_) => Some("--bwa"),
             #[cfg(feature = "minibwa")]
-            Aligner::Minibwa(_) => "--minibwa",
+            Aligner::Minibwa(_) => Some("--minibwa"),
         }
     }
+
+    /// How reads become records, if they are not aligned.
+    pub fn import(&self) -> Option<&Import> {
+        match self {
+            Aligner::None(import) => Some(import),
+            #[cfg(any(feature = "bwa", feature = "minibwa"))]
+            _ => None,
+        }
+    }
+}
+
+/// How reads become records that are not aligned.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// How FASTQ writes qualities; `None` if the first records are to tell.
+    pub encoding: Option<Encoding>,
+    /// The Phred scores that qualities of FASTQ may have.
+    pub qualities: RangeInclusive<u8>,
+    /// Texts of `@CO` lines.
+    pub comments: Vec<String>,
+    /// Whether there may be no read at all.
+    pub allow_empty: bool,
 }
 
 /// The reads of one sequencing unit.
@@ -158,10 +188,17 @@ pub fn read_group(text: &str) -> Result<HeaderLine> {
 }
 
 impl Aligning {
+    /// The reference that reads are aligned to.
+    pub fn reference(&self) -> Result<&Path> {
+        self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
+    }
+
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
-        readmill_align::check_processor(self.aligner.flag() == "--bwa")?;
+        if let Some(flag) = self.aligner.flag() {
+            readmill_align::check_processor(flag == "--bwa")?;
+        }
         self.read_tags.adapters.as_ref().map(Marker::new).transpose()?;
         let structures = self.read_tags.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
@@ -173,13 +210,13 @@ impl Aligning {
                 records.files[0].display()
             );
             return Err(
-                Error::usage(what).hint("align them apart, and join what comes out: readmill merge")
+                Error::usage(what).hint("take them apart, and join what comes out: readmill merge")
             );
         }
         for (at, lane) in self.lanes.iter().enumerate() {
-            if lane.files.contains(&self.reference) {
+            if let Some(reference) = self.reference.as_ref().filter(|it| lane.files.contains(it)) {
                 return Err(Error::usage("it is given as reads, and as the reference")
-                    .file(&self.reference)
+                    .file(reference)
                     .hint("the reference comes first, and once: readmill align REF READS..."));
             }
             if structures > 0 && !lane.records && structures != lane.segments() {

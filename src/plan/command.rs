@@ -7,6 +7,8 @@ pub enum Command {
     Prep,
     /// Alignment, and any combination of steps.
     Align,
+    /// Records of reads that are not aligned.
+    Import,
     /// Sort.
     Sort,
     /// Sort several inputs into one output.
@@ -35,6 +37,7 @@ impl Command {
         match self {
             Command::Prep => "prep",
             Command::Align => "align",
+            Command::Import => "import",
             Command::Sort => "sort",
             Command::Merge => "merge",
             Command::Markdup => "markdup",

@@ -3,6 +3,7 @@
 mod aligning;
 mod choice;
 mod command;
+mod coverage;
 mod destination;
 mod duplicate_choices;
 mod duplicate_flags;
@@ -27,9 +28,10 @@ use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
-pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
+pub use aligning::{Aligner, Aligning, Import, Lane, ReadTags, read_group};
 pub use choice::{Choice, one_of};
 pub use command::Command;
+pub use coverage::{CoverageRequest, index_ending};
 pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
@@ -60,7 +62,7 @@ pub struct Plan {
     pub inputs: Vec<PathBuf>,
     /// The regions of the only input that are read; `None` means all of it.
     pub regions: Option<RegionRequest>,
-    /// The aligner, if reads are aligned; its files are the inputs.
+    /// The aligner, if reads are aligned, or become records as they are; its files are the inputs.
     pub aligning: Option<Aligning>,
     /// The steps.
     pub steps: Steps,

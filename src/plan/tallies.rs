@@ -6,6 +6,8 @@ use readmill_filters::tally::TallySpec;
 use readmill_qc::Options;
 use readmill_record::{Error, Result};
 
+use super::CoverageRequest;
+
 /// Files to write about the reads of the output, and whether to verify that none was lost.
 #[derive(Clone, Debug, Default)]
 pub struct Tallies {
@@ -13,6 +15,8 @@ pub struct Tallies {
     pub files: Vec<(&'static TallySpec, PathBuf)>,
     /// Picard's quality metrics.
     pub qc: Option<QcRequest>,
+    /// Coverage, as mosdepth writes it.
+    pub coverage: Option<CoverageRequest>,
     /// The name of the sample in metrics, if it is not that of the output.
     pub sample: Option<String>,
     /// Fail if reads were lost, doubled or altered by what should not.

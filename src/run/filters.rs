@@ -26,7 +26,7 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     let list = inputs.list();
     let hint = "sort the reads by name first: readmill sort -n";
     if let Some(input) = list.iter().find(|input| input.header.claims_coordinate_order()) {
-        let what = "reads are sorted by coordinate, and mates can be fixed where they stand together";
+        let what = "reads are sorted by coordinate, and mates can be fixed, or missed, where they stand together";
         return Err(Error::input(what).hint(hint).file(&input.path));
     }
     let Some(InputTask::Piece(number, _)) = inputs.peek()? else { return Ok(()) };
@@ -46,7 +46,8 @@ pub fn make(
     console: &Console,
 ) -> Result<FilterSteps> {
     let host = Host { plan, ledger, console };
-    plan.steps.filters.make(&mut MakeContext { header, ledger, host: &host, lone_mates: None })
+    let (lone_mates, discarded) = (None, None);
+    plan.steps.filters.make(&mut MakeContext { header, ledger, host: &host, lone_mates, discarded })
 }
 
 struct Host<'a> {

@@ -13,10 +13,11 @@ use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
 
 use crate::aligning;
-use crate::outputs::extra_writer;
+use crate::outputs::{coverage, extra_writer};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
+use crate::run::align_scope::AlignScope;
 use crate::run::recal_setup;
 
 const MIB: u64 = 1 << 20;
@@ -143,7 +144,16 @@ pub struct Memory {
 impl Memory {
     /// Divides the plan's memory, or returns an error that names the least memory.
     pub fn divide(plan: &Plan) -> Result<Self> {
-        let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
+        Memory::divide_for(plan, &AlignScope::Whole)
+    }
+
+    /// The same for a run that opens so much of the reads that are to be aligned.
+    pub(crate) fn divide_for(plan: &Plan, scope: &AlignScope) -> Result<Self> {
+        let needs = match (&plan.aligning, scope) {
+            (None, _) | (_, AlignScope::Header) => None,
+            (Some(wanted), AlignScope::Scan) => Some(aligning::needs(wanted)?.of_scan()),
+            (Some(wanted), _) => Some(aligning::needs(wanted)?),
+        };
         let threads = plan.resources.threads.max(1);
         let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
@@ -193,6 +203,9 @@ impl Memory {
         }
         for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
             division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
+        }
+        if plan.tallies.coverage.is_some() {
+            division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -1,6 +1,7 @@
 //! Carries out a plan: the whole program.
 
 pub mod additions;
+mod align_scope;
 mod already_recalibrated;
 #[cfg(debug_assertions)]
 pub mod audit;
@@ -23,8 +24,8 @@ use std::time::Instant;
 
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_engine::Crew;
-use readmill_filters::LoneMates;
 use readmill_filters::spec::FilterSteps;
+use readmill_filters::{Discarded, LoneMates};
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
@@ -32,7 +33,8 @@ use readmill_record::{Changes, Charge, Error, ErrorKind, Header, Ledger, Limit, 
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, Lanes, Unaligned};
+use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
+use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
@@ -47,6 +49,7 @@ use crate::plan::{Aligning, Command, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
+pub(crate) use align_scope::AlignScope;
 use memory::Memory;
 use summary::Summary;
 use tallies::{RunTallies, Tap, changes};
@@ -65,10 +68,14 @@ pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
 /// Carries out a plan, with steps and tallies of another program.
 pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
     let started = Instant::now();
-    with_state(plan, additions, console, |state, inputs| {
+    with_state(plan, AlignScope::Whole, additions, console, |state, inputs| {
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
-            Destination::Split(_) | Destination::Nowhere => state.run_streaming(inputs, false),
+            Destination::Split(_) => state.run_streaming(inputs, false),
+            Destination::Nowhere => {
+                let counts_in_order = plan.tallies.coverage.is_some();
+                state.run_streaming(inputs, counts_in_order)
+            }
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -81,6 +88,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
 /// Opens the inputs of a plan, makes its steps, and passes both to `execute`.
 pub(crate) fn with_state<T>(
     plan: &Plan,
+    scope: AlignScope,
     additions: Additions,
     console: &Console,
     execute: impl FnOnce(RunState<'_>, Inputs) -> Result<T>,
@@ -92,7 +100,7 @@ pub(crate) fn with_state<T>(
     if !plan.resources.allow_missing_eof {
         open_input::check_ends(&plan.inputs)?;
     }
-    let mut memory = Memory::divide(plan)?;
+    let mut memory = Memory::divide_for(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
     let _audit = audit::begin();
@@ -109,7 +117,7 @@ pub(crate) fn with_state<T>(
         ledger: memory.ledger.clone(),
     };
     let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, &memory, &rules, console)?,
+        Some(wanted) => aligned(plan, wanted, scope, &memory, &rules, console)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
     if let Some(regions) = &plan.regions {
@@ -123,7 +131,7 @@ pub(crate) fn with_state<T>(
     let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().copy()?;
     let Additions { early, late: added_late, tallies: others } = additions;
-    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone } =
+    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone, discarded } =
         filters::make(plan, &mut header, &memory.ledger, console)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(added_late, &mut header)?;
@@ -134,9 +142,21 @@ pub(crate) fn with_state<T>(
     }
     steps.extend(early);
     late.extend(added_late);
+    check_order_for_coverage(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
-    let state = RunState { plan, memory, console, header, steps, after_duplicates, late, lone, tallies };
+    let state = RunState {
+        plan,
+        memory,
+        console,
+        header,
+        steps,
+        after_duplicates,
+        late,
+        lone,
+        discarded,
+        tallies,
+    };
     let result = execute(state, inputs);
     console.done();
     result.map_err(|error| match (&plan.inputs[..], error.kind) {
@@ -149,6 +169,7 @@ pub(crate) fn with_state<T>(
 fn aligned(
     plan: &Plan,
     wanted: &Aligning,
+    scope: AlignScope,
     memory: &Memory,
     rules: &OpenOptions,
     console: &Console,
@@ -156,12 +177,34 @@ fn aligned(
     let resources = &plan.resources;
     let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
-    let kernel = aligning::load(wanted)?;
+    let kernel = match scope {
+        AlignScope::Whole | AlignScope::Slice(Some(_)) => aligning::load(wanted)?,
+        _ => aligning::without_index(wanted)?,
+    };
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
-    let room =
-        memory.aligning.ok_or_else(|| Error::bug("reads to be aligned have no share of the memory"))?;
-    let lanes = Lanes::open(wanted, unaligned, kernel, memory.crew, room, resources.allow_missing_eof)?;
-    if !wanted.as_given {
+    let slice;
+    let chosen = match scope {
+        AlignScope::Whole | AlignScope::First => ChosenLanes::All,
+        AlignScope::Scan | AlignScope::Header | AlignScope::Slice(None) => ChosenLanes::None,
+        AlignScope::Slice(Some(mut of)) => {
+            let mut records = unaligned.drain(..);
+            if let Some(mut lane) = records.nth(of.lane) {
+                if let Some(stream) = of.stream.take() {
+                    lane.narrow(stream, rules, of.segments, of.start.reading.template)?;
+                }
+                drop(records);
+                unaligned.push(lane);
+            } else {
+                drop(records);
+            }
+            slice = of;
+            ChosenLanes::Slice(&slice)
+        }
+    };
+    let room = memory.aligning.unwrap_or_default();
+    let allow_missing_eof = resources.allow_missing_eof;
+    let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
+    if !wanted.as_given && matches!(chosen, ChosenLanes::All) {
         lanes.check_layout(console)?;
     }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
@@ -177,6 +220,17 @@ fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     let added = added.iter().map(|name| format!(" +{name}"));
     let command = plan.command_line() + &added.collect::<String>();
     header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command)
+}
+
+/// Refuses to count the coverage of reads that do not leave by coordinate.
+fn check_order_for_coverage(plan: &Plan, header: &Header) -> Result<()> {
+    let claims = plan.order() == Order::Input && header.claims_coordinate_order();
+    if plan.tallies.coverage.is_none() || plan.order() == Order::Coordinate || claims {
+        return Ok(());
+    }
+    let what =
+        "coverage is counted of reads that are sorted by coordinate, and the header does not say so";
+    Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
 }
 
 /// Sets the sort order in the header.
@@ -199,6 +253,8 @@ pub(crate) struct RunState<'a> {
     late: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, where mates are fixed.
     lone: Option<Arc<LoneMates>>,
+    /// Reads that are dropped, where only so many may be.
+    discarded: Option<Arc<Discarded>>,
     tallies: RunTallies,
 }
 
@@ -213,13 +269,14 @@ impl RunState<'_> {
         self.memory.room
     }
 
-    /// Whether mates are fixed, which looks at templates all over the input.
+    /// Whether a filter looks at templates all over the input: mates are fixed, or missed.
     pub(crate) fn fixes_mates(&self) -> bool {
-        self.lone.is_some()
+        self.lone.is_some() || self.discarded.is_some()
     }
 
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
+        let is_written = !matches!(self.plan.destination, Destination::Nowhere);
         let nowhere;
         let output = match self.plan.destination.main() {
             Some(output) => output,
@@ -229,7 +286,33 @@ impl RunState<'_> {
                 &nowhere
             }
         };
-        Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)
+        let mut sink = Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)?;
+        if !is_written {
+            sink.only_count();
+        }
+        Ok(sink)
+    }
+
+    /// Has the coverage of the main output counted, if it is asked for.
+    fn count_coverage(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
+        let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
+        let Memory { crew, ledger, .. } = &self.memory;
+        let files = files.take_coverage();
+        sink.count_coverage(CoverageOutput::new(
+            request,
+            &self.header,
+            files,
+            crew.in_flight,
+            ledger,
+            self.console,
+        )?);
+        Ok(())
+    }
+
+    /// How pieces of the coverage are made, where it is counted.
+    fn pieces(&self) -> Option<PieceSettings> {
+        let request = self.plan.tallies.coverage.as_ref();
+        request.map(|request| PieceSettings::new(request, &self.header, &self.memory.ledger))
     }
 
     fn spill(&self) -> Arc<Spill> {
@@ -268,8 +351,10 @@ impl RunState<'_> {
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
     }
 
-    /// Fails if mates that were to be fixed did not stand together, and warns where most templates have none.
+    /// Fails if mates that were to be fixed did not stand together, or more reads were dropped than may be, and warns where
+    /// most templates lack a mate.
     fn check_mates(&self) -> Result<()> {
+        self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check())?;
         let Some(lone) = &self.lone else { return Ok(()) };
         lone.check()?;
         let (lone, all) = lone.share();
@@ -310,6 +395,10 @@ impl RunState<'_> {
         mut files: ReportFiles,
     ) -> Result<[Vec<(PathBuf, u64)>; 2]> {
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
+        let mut sink = sink;
+        if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
+            files.put_coverage(coverage.complete()?);
+        }
         let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
         let parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
         let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
@@ -362,6 +451,9 @@ impl RunState<'_> {
             sink.charge_index(&self.header, &self.memory.ledger)?;
         }
         let mut files = ReportFiles::open(self.plan, &self.header)?;
+        if let Some(sink) = &mut sink {
+            self.count_coverage(sink, &mut files)?;
+        }
         let apply = self.step_from_file()?;
         let reference = self.recal_reference(&self.spill())?;
         let (_charges, room) = self.reserve(&inputs, self.recal_bytes(reference.as_deref()))?;

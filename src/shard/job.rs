@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::names::{PLAN, sync_directory, temporary_files, temporary_name};
+use crate::aligning::index_files;
 use crate::outputs::{exclusive, report_files, signal};
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What helps where a plan is damaged.
 const ANEW: &str =
@@ -73,13 +74,40 @@ pub struct InputIdentity {
     pub changed: [i64; 2],
 }
 
-/// A part of an input: whole records from one position to another.
+/// A part of an input, or of a lane that is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// The number of the input.
+    /// The number of the input, or of the lane.
     pub input: usize,
-    /// Where it starts; `None` for the whole input, of a kind that is not divided.
-    pub bounds: Option<Bounds>,
+    /// Which part of it.
+    pub part: Part,
+}
+
+/// Which part of an input a slice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// All of it, as it is of a kind that is not divided.
+    Whole,
+    /// Whole records between these positions.
+    Between(Bounds),
+    /// The cohorts of a lane from one place to another, which its scan finds.
+    Scanned {
+        /// Its number among the slices of the lane, from 0.
+        number: usize,
+        /// How many these are.
+        of: usize,
+    },
+}
+
+impl Slice {
+    /// Its bounds, if it has any before anything is scanned.
+    pub fn bounds(&self) -> Option<Bounds> {
+        match self.part {
+            Part::Between(bounds) => Some(bounds),
+            Part::Whole | Part::Scanned { .. } => None,
+        }
+    }
 }
 
 /// The positions between which a slice lies: offsets in the file, and in the inflated block there (0 for text).
@@ -149,7 +177,7 @@ impl Job {
             format: FORMAT,
             program: program()?,
             directory,
-            request: request(plan, &command),
+            request: request(plan, &command)?,
             command,
             inputs,
             slices: Vec::new(),
@@ -238,8 +266,8 @@ impl Job {
 }
 
 /// A hash of all that decides the output of a plan, whose words are `words`.
-fn request(plan: &Plan, words: &[String]) -> String {
-    let Plan { command, inputs, regions: _, aligning: _, steps, destination, tallies, resources } = plan;
+fn request(plan: &Plan, words: &[String]) -> Result<String> {
+    let Plan { command, inputs, regions: _, aligning, steps, destination, tallies, resources } = plan;
     let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
     let qc = tallies.qc.iter().map(|it| format!(" {it:?}")).collect::<String>();
     let said = format!(
@@ -250,8 +278,22 @@ fn request(plan: &Plan, words: &[String]) -> String {
         resources.reference,
         resources.allow_missing_eof,
     );
-    let said = said + &qc + &side_files(plan, words);
-    format!("{:032x}", xxh3_128(said.as_bytes()))
+    let coverage = tallies.coverage.iter().map(|it| format!(" {it:?}")).collect::<String>();
+    let mut said = said + &qc + &coverage + &side_files(plan, words);
+    if let Some(aligning) = aligning {
+        said += &format!(" {aligning:?}");
+        index_files(aligning)?.iter().for_each(|path| said += &state_of(path));
+    }
+    Ok(format!("{:032x}", xxh3_128(said.as_bytes())))
+}
+
+/// The name and the state of a file; empty if it is none.
+fn state_of(path: &Path) -> String {
+    let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    meta.map_or_else(String::new, |meta| {
+        let state = [meta.len() as i64, meta.mtime(), meta.mtime_nsec()];
+        format!(" {} {state:?}", path.display())
+    })
 }
 
 /// The files besides reads that the words of a command name, such as the reference, and their state.
@@ -261,11 +303,8 @@ fn side_files(plan: &Plan, words: &[String]) -> String {
     let others: Vec<PathBuf> = outputs.into_iter().chain(reports).chain(plan.inputs.clone()).collect();
     let mut text = String::new();
     for path in words.iter().flat_map(|word| word.split('=')).map(Path::new) {
-        let file =
-            (!others.iter().any(|other| other == path)).then(|| std::fs::metadata(path).ok()).flatten();
-        if let Some(meta) = file.filter(std::fs::Metadata::is_file) {
-            let state = [meta.len() as i64, meta.mtime(), meta.mtime_nsec()];
-            text += &format!(" {} {state:?}", path.display());
+        if !others.iter().any(|other| other == path) {
+            text += &state_of(path);
         }
     }
     text

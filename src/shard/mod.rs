@@ -2,12 +2,13 @@
 //! byte, that of one run without stages.
 //!
 //! ```text
-//! plan ─► map k ─► cut ─► judge ─► [compare j ─► sites] ─► [count j ─► table] ─► write j ─► join
+//! plan ─► [scan l ─►] map k ─► cut ─► judge ─► [compare j ─► sites] ─► [count j ─► table] ─► write j ─► join
 //! ```
 //!
 //! | stage | what it does | file |
 //! |---|---|---|
 //! | plan | divides the inputs into slices, and decides what the first reads decide | [`job`], `slice`, `driver` |
+//! | scan | reads a lane, and finds where its slices start, where reads are aligned | `scan` |
 //! | map | sorts the reads of a slice, and their template ends | `stages` |
 //! | cut | numbers records over all slices, and divides the output order into ranges | `stages` |
 //! | judge | resolves duplicates, where they are marked | `stages` |
@@ -28,6 +29,7 @@ mod names;
 mod range;
 mod recalibration;
 mod refusals;
+mod scan;
 mod slice;
 mod stage;
 mod stage_file;

@@ -17,9 +17,6 @@ pub fn check(plan: &Plan) -> Result<()> {
             "write it to a file first",
         );
     }
-    if plan.aligning.is_some() {
-        return refuse("reads are to be aligned", "align them first, and prepare the result in stages");
-    }
     let Destination::Main(output, others) = &plan.destination else {
         return refuse("there is not one main output", "give one output by -o");
     };

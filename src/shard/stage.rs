@@ -3,6 +3,8 @@
 /// A stage of a job, but for its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStage {
+    /// Reads the lane of this number, from 0, and finds where its slices start, if reads are to be aligned.
+    Scan(usize),
     /// Sorts the slice of this number, from 0.
     Map(usize),
     /// Divides the output order.
@@ -27,6 +29,7 @@ impl JobStage {
     /// Its name, as it is given on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            JobStage::Scan(_) => "scan",
             JobStage::Map(_) => "map",
             JobStage::Cut => "cut",
             JobStage::Judge => "judge",
@@ -42,9 +45,11 @@ impl JobStage {
     /// Its number among those of its name, from 1; `None` if there is only one.
     pub fn number(self) -> Option<usize> {
         match self {
-            JobStage::Map(n) | JobStage::Compare(n) | JobStage::Count(n) | JobStage::Write(n) => {
-                Some(n + 1)
-            }
+            JobStage::Scan(n)
+            | JobStage::Map(n)
+            | JobStage::Compare(n)
+            | JobStage::Count(n)
+            | JobStage::Write(n) => Some(n + 1),
             JobStage::Cut | JobStage::Judge | JobStage::Sites | JobStage::Table | JobStage::Join => None,
         }
     }

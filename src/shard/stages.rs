@@ -7,12 +7,12 @@ use readmill_format::chain::INSIDE_A_RECORD;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
-use super::job::{DuplicateChoice, InputIdentity, Job, MOST};
+use super::job::{DuplicateChoice, InputIdentity, Job, MOST, Part};
 use super::range::{Checked, CutFile};
-use super::slice;
 use super::stage::{JobStage, Outcome};
 use super::stage_file::{StageFile, damaged};
 use super::work::Work;
+use super::{scan, slice};
 use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
@@ -23,7 +23,7 @@ use crate::run::stages::{
     FirstDecisions, InputEnds, JoinedRange, JoinedSlices, Judgement, MappedSlice, RangeInput, SliceEnds,
     WrittenRange,
 };
-use crate::run::{RunState, with_state};
+use crate::run::{AlignScope, RunState, with_state};
 
 /// The most bytes of input in a slice, where the number of slices is left to the program.
 const MOST_SLICE: u64 = 1 << 30;
@@ -42,7 +42,7 @@ fn usual_slices(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
 
 /// Divides the inputs of a job, and decides what their first reads decide.
 pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console) -> Result<()> {
-    with_state(plan, Additions::default(), console, |state, mut inputs| {
+    with_state(plan, AlignScope::First, Additions::default(), console, |state, mut inputs| {
         if state.fixes_mates() {
             return Err(Error::usage("mates are to be fixed, which a job in stages cannot do")
                 .hint("leave it out, or run the command without stages"));
@@ -52,9 +52,16 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console
         job.duplicates = duplicates
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
         let bytes = job.inputs.iter().map(|input| input.size).sum();
-        let usual = || usual_slices(bytes, inputs.expected_bytes(), state.room());
+        let expected = match &plan.aligning {
+            Some(aligning) => scan::expected_bytes(aligning),
+            None => inputs.expected_bytes(),
+        };
+        let usual = || usual_slices(bytes, expected, state.room());
         let slices = slices.unwrap_or_else(usual).min(MOST);
-        job.slices = slice::divide(&inputs, slices, state.ledger())?;
+        job.slices = match &plan.aligning {
+            Some(aligning) => scan::divide(aligning, slices)?,
+            None => slice::divide(&inputs, slices, state.ledger())?,
+        };
         Ok(())
     })
 }
@@ -78,17 +85,20 @@ impl Work {
         self.job.inputs.iter().try_for_each(InputIdentity::check)?;
         console.say(&format!("readmill: {}", stage.title()));
         open_files::allow(self.job.slices.len());
-        let made = with_state(&self.plan, Additions::default(), console, |state, inputs| match stage {
-            JobStage::Map(slice) => self.map(slice, state, inputs),
-            JobStage::Cut => self.cut(&state),
-            JobStage::Judge => self.judge(state, &inputs),
-            JobStage::Compare(range) => self.compare(range, state, &inputs),
-            JobStage::Sites => self.sites(&state),
-            JobStage::Count(range) => self.count(range, state, &inputs),
-            JobStage::Table => self.table(&state),
-            JobStage::Write(range) => self.write(range, state, &inputs),
-            JobStage::Join => self.join(state),
-        });
+        let scope = self.align_scope(stage)?;
+        let made =
+            with_state(&self.plan, scope, Additions::default(), console, |state, inputs| match stage {
+                JobStage::Scan(lane) => self.scan(lane, &state),
+                JobStage::Map(slice) => self.map(slice, state, inputs),
+                JobStage::Cut => self.cut(&state),
+                JobStage::Judge => self.judge(state, &inputs),
+                JobStage::Compare(range) => self.compare(range, state, &inputs),
+                JobStage::Sites => self.sites(&state),
+                JobStage::Count(range) => self.count(range, state, &inputs),
+                JobStage::Table => self.table(&state),
+                JobStage::Write(range) => self.write(range, state, &inputs),
+                JobStage::Join => self.join(state),
+            });
         made.map_err(|error| self.with_stage(stage, self.removed(error))).map(|()| Outcome::Done)
     }
 
@@ -116,9 +126,12 @@ impl Work {
     /// Numbers the record of an error, which counts from the start of its slice, in the whole input. If slices before are
     /// not finished, it names the slice instead.
     fn with_stage(&self, stage: JobStage, mut error: Error) -> Error {
-        if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record) {
+        // Records of FASTQ are numbered from the start of their file.
+        if let (JobStage::Map(slice), Some(_)) = (stage, error.place.record)
+            && self.plan.aligning.is_none()
+        {
             let of = self.job.slices.len();
-            let is_inner = self.job.slices[slice].bounds.is_some_and(|bounds| bounds.to.is_some());
+            let is_inner = self.job.slices[slice].bounds().is_some_and(|bounds| bounds.to.is_some());
             if is_inner && error.what == INSIDE_A_RECORD {
                 error.what = format!(
                     "slice {} of {of} ends inside a record: its border was guessed wrong",
@@ -144,13 +157,14 @@ impl Work {
         mut inputs: crate::pipeline::inputs::Inputs,
     ) -> Result<()> {
         let slice = self.job.slices[number];
-        match slice.bounds {
-            Some(bounds) => {
+        match slice.part {
+            Part::Between(bounds) => {
                 let input = &inputs.list()[slice.input];
                 let (stream, _) = slice::read(input, bounds).map_err(|error| error.file(&input.path))?;
                 inputs.narrow(slice.input, stream)?;
             }
-            None => inputs.narrow_to(slice.input),
+            Part::Whole => inputs.narrow_to(slice.input),
+            Part::Scanned { .. } => {} // no more was opened
         }
         let into = self.create(JobStage::Map(number))?;
         let value = state.map(inputs, &self.decided(), into.spill())?;

@@ -74,7 +74,8 @@ impl Work {
     /// All stages, in an order in which they can be run.
     pub fn stages(&self) -> Vec<JobStage> {
         let ranges = |stage: fn(usize) -> JobStage| (0..self.job.ranges).map(stage);
-        let mut stages: Vec<JobStage> = (0..self.job.slices.len()).map(JobStage::Map).collect();
+        let mut stages: Vec<JobStage> = (0..self.lanes()).map(JobStage::Scan).collect();
+        stages.extend((0..self.job.slices.len()).map(JobStage::Map));
         stages.push(JobStage::Cut);
         stages.extend(self.marks_duplicates().then_some(JobStage::Judge));
         if self.finds_sites() {
@@ -90,7 +91,8 @@ impl Work {
     /// The stages whose files a stage reads.
     pub fn needs(&self, stage: JobStage) -> Vec<JobStage> {
         let needs = |other: &JobStage| match (stage, other) {
-            (JobStage::Map(_), _) => false,
+            (JobStage::Scan(_), _) => false,
+            (JobStage::Map(slice), other) => *other == JobStage::Scan(self.job.slices[slice].input),
             (JobStage::Cut, other) => matches!(other, JobStage::Map(_)),
             (JobStage::Judge, other) => matches!(other, JobStage::Map(_) | JobStage::Cut),
             (JobStage::Compare(_), other) => {
@@ -116,6 +118,11 @@ impl Work {
             }
         };
         self.stages().into_iter().filter(needs).collect()
+    }
+
+    /// How many lanes are aligned.
+    pub(super) fn lanes(&self) -> usize {
+        self.plan.aligning.as_ref().map_or(0, |aligning| aligning.lanes.len())
     }
 
     pub(super) fn marks_duplicates(&self) -> bool {
@@ -349,7 +356,7 @@ fn is_own_name(name: &OsStr) -> bool {
 pub(super) fn is_stage_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let numbered = ["map-", "compare-", "count-", "write-"];
+    let numbered = ["scan-", "map-", "compare-", "count-", "write-"];
     ["cut", "judge", "sites", "table", "join", PLAN].contains(&name)
         || numbered.iter().any(|stage| name.strip_prefix(stage).is_some_and(is_number))
 }

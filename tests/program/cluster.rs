@@ -1,4 +1,5 @@
 //! `readmill cluster` hands over to Python, which is a script here. The package's own tests are in `python/tests`.
+#![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

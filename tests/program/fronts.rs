@@ -52,7 +52,7 @@ fn what_is_refused_is_said_and_nothing_is_written() {
     for (words, said) in [
         (vec!["samtools", "markdup", "-d", "100", &input, &output], "--optical-distance"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
-        (vec!["picard", "RevertSam", "I=x", "O=y"], "readmill fastq"),
+        (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "readmill split"),
         (vec!["gatk", "HaplotypeCaller"], "BaseRecalibrator"),
         (vec!["elprep", "filter", &input], "2 files"),
         (vec!["bwa", "aln"], "mem"),
@@ -122,4 +122,78 @@ fn help_and_versions_are_answers() {
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
         assert!(text.contains(said), "{words:?} {text}");
     }
+}
+
+/// A pair, whose mates do not stand together, and a read without its mate.
+const ALIGNED: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:1\tLN:100\n@RG\tID:g\tSM:s\n\
+                       b\t83\t1\t10\t60\t4M\t=\t50\t36\tACGG\t#+5I\tNM:i:0\tRG:Z:g\n\
+                       c\t73\t1\t20\t60\t4M\t=\t20\t0\tACGT\tIIII\n\
+                       b\t1187\t1\t50\t60\t4M\t=\t10\t-36\tTTGA\t!+5I\tOQ:Z:IIII\tRG:Z:g\n";
+
+#[test]
+fn templates_that_are_not_whole_are_dropped_behind_a_sort_in_one_line() {
+    let dir = TestDir::new();
+    let (input, output) = (arg(&dir.file("in.sam", ALIGNED)), arg(&dir.path("out.sam")));
+    let line = |share: &str| {
+        let share = format!("MAX_DISCARD_FRACTION={share}");
+        let (input, output) = (format!("I={input}"), format!("O={output}"));
+        readmill([
+            "picard",
+            "-Xmx1g",
+            "RevertSam",
+            "SANITIZE=true",
+            "QUIET=true",
+            &input,
+            &output,
+            &share,
+        ])
+    };
+    let run = line("0.5");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let text = std::fs::read_to_string(&output).expect("the output");
+    let expected = [
+        "b\t77\t*\t0\t0\t*\t*\t0\t0\tCCGT\tI5+#\tRG:Z:g",
+        "b\t141\t*\t0\t0\t*\t*\t0\t0\tTTGA\tIIII\tRG:Z:g",
+    ];
+    assert_eq!(support::records(&text), expected);
+    std::fs::remove_file(&output).expect("it is there");
+    let run = line("0.1");
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("drops 1 of 3 reads (33.333 %), more than 10.000 %"), "{}", run.stderr);
+    assert_eq!(dir.names(), ["in.sam"]);
+}
+
+#[test]
+fn what_is_wrong_with_the_first_of_two_runs_is_said_once() {
+    let dir = TestDir::new();
+    let broken = ALIGNED.replace("#+5I", "#+5");
+    let (input, output) = (arg(&dir.file("in.sam", broken)), arg(&dir.path("out.bam")));
+    let words = [format!("I={input}"), format!("O={output}")];
+    let line = ["picard", "-Xmx1g", "RevertSam", "SANITIZE=true"].iter().map(|word| word.to_string());
+    let run = readmill(line.chain(words));
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("error:").count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("in.sam"), "{}", run.stderr);
+    assert_eq!(dir.names(), ["in.sam"]);
+}
+
+#[test]
+fn adapters_are_marked_and_their_bases_get_a_low_quality() {
+    let dir = TestDir::new();
+    let bases = format!("ACGTTGCA{}", "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA");
+    let fastq = dir.file("r.fq", format!("@r\n{bases}\n+\n{}\n", "5".repeat(bases.len())));
+    let [unaligned, marked, metrics, out] =
+        ["u.bam", "m.bam", "m.txt", "o.fq"].map(|name| arg(&dir.path(name)));
+    for line in [
+        format!("picard FastqToSam F1={} O={unaligned} SM=s V=Standard", arg(&fastq)),
+        format!("picard MarkIlluminaAdapters I={unaligned} O={marked} M={metrics}"),
+        format!(
+            "picard SamToFastq I={marked} F={out} CLIPPING_ATTRIBUTE=XT CLIPPING_ACTION=2 READ1_TRIM=1"
+        ),
+    ] {
+        let run = readmill(line.split(' '));
+        assert_eq!(run.code, Some(0), "{line}: {}", run.stderr);
+    }
+    let text = std::fs::read_to_string(out).expect("FASTQ");
+    assert_eq!(text, format!("@r\n{}\n+\n{}{}\n", &bases[1..], "5".repeat(7), "#".repeat(33)));
 }

@@ -5,6 +5,7 @@ mod align;
 mod bqsr;
 mod cluster;
 mod compare;
+mod coverage;
 mod cram;
 mod dev_script;
 mod duplicates;
@@ -14,6 +15,7 @@ mod filters;
 mod fronts;
 mod grouping;
 mod habits;
+mod import;
 mod index;
 mod inputs;
 #[cfg(feature = "bwa")]

@@ -208,9 +208,14 @@ impl Described {
 }
 
 impl IndexFiles {
+    /// The files of an index of that prefix.
+    pub fn files(&self, prefix: &Path) -> Vec<PathBuf> {
+        self.suffixes.iter().map(|suffix| named(prefix, suffix)).collect()
+    }
+
     /// The files that an index of that prefix lacks.
     pub fn missing(&self, prefix: &Path) -> Vec<PathBuf> {
-        self.suffixes.iter().map(|suffix| named(prefix, suffix)).filter(|file| !file.is_file()).collect()
+        self.files(prefix).into_iter().filter(|file| !file.is_file()).collect()
     }
 
     /// The prefix under which a reference has a whole index, or an error that says how to make one. It is the

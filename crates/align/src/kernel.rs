@@ -20,7 +20,7 @@ pub struct Contig {
     pub alternate: bool,
 }
 
-/// An aligner with its index in memory, shared by all threads.
+/// An aligner with its index in memory, shared by all threads. Without the index it aligns nothing.
 pub trait Kernel: Send + Sync {
     /// The name of the program in `@PG`.
     fn name(&self) -> &str;
@@ -59,6 +59,12 @@ pub trait Kernel: Send + Sync {
 
     /// Insert sizes of a cohort, from all its batches in the order of the input.
     fn infer(&self, cohort: &[&Seeded]) -> Result<Model>;
+}
+
+/// The error of aligning without an index.
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+pub(crate) fn no_index() -> Error {
+    Error::bug("reads are to be aligned, and the index was not loaded")
 }
 
 /// The aligner of one thread.

@@ -20,7 +20,7 @@
 //! | `minibwa` | minibwa 0.6-r416 (crate minibwa-sys, from minimap2 and bwa) | MIT | C compiler, zlib, libclang |
 //! | `minibwa` | suffix arrays for the index, by libsais, as above; minibwa-sys brings its C code, too | Apache-2.0 | C compiler |
 //!
-//! Without features this crate has the traits alone.
+//! Without features this crate has the traits and [`NoAligner`] alone, which writes records of reads that stay unaligned.
 //!
 //! # What is changed for the whole process
 //!
@@ -55,6 +55,7 @@ mod kernel;
 mod limits;
 #[cfg(feature = "minibwa")]
 pub mod minibwa;
+mod no_aligner;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod text;
 
@@ -63,3 +64,4 @@ pub use index::{IndexFiles, Stage, index_memory};
 pub use kernel::{Aligner, Cohorts, Contig, Kernel, Model, Seeded, Sink};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub use limits::check_processor;
+pub use no_aligner::NoAligner;

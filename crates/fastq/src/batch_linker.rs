@@ -8,6 +8,7 @@ use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 use crate::claims::{BatchFinding, Claims, TakenBatch};
 use crate::general::{Parser, different_names};
 use crate::line::template_name;
+use crate::restart::TextPlace;
 use crate::text::Position;
 
 /// Checks batches one after the other.
@@ -35,7 +36,24 @@ impl BatchLinker {
     /// Starts with ticket 0.
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
-        BatchLinker { claims: Arc::clone(claims), next: 0, templates: 0, at, reread: 0 }
+        let templates = claims.options.first;
+        BatchLinker { claims: Arc::clone(claims), next: 0, templates, at, reread: 0 }
+    }
+
+    /// Returns the place in each file where the next batch starts; `None` at the end of a file. What is needed to read
+    /// earlier places again is forgotten.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn places(&self) -> Result<Option<Vec<TextPlace>>> {
+        let files = self.claims.files.iter().zip(&self.at);
+        files
+            .map(|(text, &at)| {
+                let place = text.place(at)?;
+                place.into_iter().for_each(|place| text.restart().forget_before(place));
+                Ok(place)
+            })
+            .collect()
     }
 
     /// Corrects `reads`, which [`Claims::take`] filled for batch `taken`. It must be called for every ticket, in

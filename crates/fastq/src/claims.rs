@@ -6,6 +6,7 @@ use readmill_record::{ReadBatch, Result};
 
 use crate::general::MOST_TEXT;
 use crate::layout::{self, Doubt};
+use crate::restart::{RestartPoint, TextPlace};
 use crate::ring::Reach;
 use crate::source::{FastqInput, Packing};
 use crate::strict;
@@ -42,6 +43,10 @@ pub struct Options {
     pub zstd_window_log: u32,
     /// Number of checks whether another thread has read the needed text, before this thread reads it itself.
     pub patience: u32,
+    /// Note places from which gzip can be read again ([`Claims::restart_points`]).
+    pub restartable: bool,
+    /// The number of the first template in the whole input, if the files are read from places inside.
+    pub first: u64,
 }
 
 impl Default for Options {
@@ -55,6 +60,8 @@ impl Default for Options {
             allow_missing_eof: false,
             zstd_window_log: 27,
             patience: 1000,
+            restartable: false,
+            first: 0,
         }
     }
 }
@@ -114,6 +121,7 @@ impl Claims {
             packing: Packing {
                 allow_missing_eof: options.allow_missing_eof,
                 zstd_window_log: options.zstd_window_log,
+                restartable: options.restartable,
             },
             patience: options.patience,
         };
@@ -126,7 +134,7 @@ impl Claims {
     /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, without waiting
     /// for linking. The reads are valid only after [`crate::BatchLinker::link`] has checked them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
-        reads.reset(self.segments, ticket * self.options.templates as u64);
+        reads.reset(self.segments, self.options.first + ticket * self.options.templates as u64);
         TakenBatch { ticket, found: self.find(ticket, reads) }
     }
 
@@ -148,6 +156,25 @@ impl Claims {
     /// Whether the last batch has been linked, so that no more tickets are needed.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
+    }
+
+    /// Ends the reads here: no more batches are linked.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Returns the point in each file from which it can be read again from a place on; `None` if one cannot.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn restart_points(&self, places: &[TextPlace]) -> Result<Option<Vec<RestartPoint>>> {
+        self.files.iter().zip(places).map(|(text, &place)| text.restart_point(place)).collect()
+    }
+
+    /// About how many bytes of the files, as they are stored, are before these places.
+    pub fn stored_bytes(&self, places: &[TextPlace]) -> u64 {
+        let each = self.files.iter().zip(places);
+        each.map(|(text, &place)| text.restart().stored_bytes(place)).sum()
     }
 
     /// Bytes of the files that have been read, and in all if known, as stored in the files.

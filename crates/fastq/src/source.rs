@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,9 @@ use readmill_format::bgzf::BlockReader;
 use readmill_record::{Error, ErrorKind, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::gzip::{GzipPoints, GzipScan, GzipTail};
 use crate::layout::{FirstRead, first_reads};
+use crate::restart::{Restart, RestartPoint};
 
 /// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
@@ -28,6 +31,8 @@ pub enum FastqInput {
     Path(PathBuf),
     /// Any stream, with its name for errors.
     Stream(PathBuf, Bytes),
+    /// A file from a place on.
+    From(PathBuf, RestartPoint),
 }
 
 impl From<&Path> for FastqInput {
@@ -38,10 +43,10 @@ impl From<&Path> for FastqInput {
 
 /// An open input.
 pub(crate) enum TextSource {
-    /// A file of text, readable at any position, with its size in bytes.
-    Plain(File, u64),
-    /// Compressed blocks, which any thread may inflate.
-    Blocks(Box<BlockReader<Bytes>>),
+    /// A file of text, readable at any position: which of its bytes are read.
+    Plain(File, Range<u64>),
+    /// Compressed blocks, which any thread may inflate, and how much of their first text is left out.
+    Blocks(Box<BlockReader<Bytes>>, usize),
     /// A stream that can only be read from front to back.
     Stream(ByteStream),
 }
@@ -54,8 +59,10 @@ pub(crate) struct Opened {
     pub source: TextSource,
     /// How much of it has been read.
     pub meter: Meter,
-    /// Its first records.
+    /// Its first records; none if it is read from a place inside.
     pub first: Vec<FirstRead>,
+    /// Where its text can be read again.
+    pub restart: Restart,
 }
 
 /// Progress of reading an input.
@@ -67,6 +74,11 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
+    /// A meter of an input of so many bytes.
+    fn of(total: u64) -> Self {
+        Meter { total: Some(total), ..Meter::default() }
+    }
+
     /// Bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
@@ -91,6 +103,8 @@ pub(crate) struct Packing {
     pub allow_missing_eof: bool,
     /// The largest window of zstd, as a power of two.
     pub zstd_window_log: u32,
+    /// Whether places are noted from which gzip can be read again.
+    pub restartable: bool,
 }
 
 impl Packing {
@@ -106,6 +120,7 @@ enum Handle {
     Regular(File, u64),
     Pipe(File),
     Other(Bytes),
+    From(File, u64, RestartPoint),
 }
 
 /// Opens all inputs before anything is read.
@@ -128,7 +143,13 @@ fn handle(input: FastqInput) -> Result<(PathBuf, Handle)> {
         FastqInput::Path(path) if path.as_os_str() == "-" => {
             return Ok((path, Handle::Other(Box::new(io::stdin()))));
         }
-        FastqInput::Path(path) => path,
+        FastqInput::Path(path) | FastqInput::From(path, RestartPoint::Start) => path,
+        FastqInput::From(path, point) => {
+            let failed = |e| Error::io("cannot be opened", &e).file(&path);
+            let file = File::open(&path).map_err(failed)?;
+            let size = file.metadata().map_err(failed)?.len();
+            return Ok((path, Handle::From(file, size, point)));
+        }
     };
     let failed = |e| Error::io("cannot be opened", &e).file(&path);
     let file = File::open(&path).map_err(failed)?;
@@ -149,6 +170,10 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
         }
         Handle::Pipe(file) => (Box::new(file), None),
         Handle::Other(bytes) => (bytes, None),
+        Handle::From(file, size, point) => {
+            return open_from(&name, file, size, point, packing)
+                .map_err(|e| Error::io("reading failed", &e).file(&name));
+        }
     };
     let mut peek = Vec::new();
     let read = (&mut bytes).take(PEEK as u64).read_to_end(&mut peek);
@@ -158,11 +183,21 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
     let meter = Meter { total: file.as_ref().map(|&(len, _)| len), ..Meter::default() };
     let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
+    let mut restart = Restart::Nowhere;
     let source = match (format, file) {
-        (Format::Text, Some((len, file))) => TextSource::Plain(file, len),
+        (Format::Text, Some((len, file))) => {
+            restart = Restart::Text;
+            TextSource::Plain(file, 0..len)
+        }
         (Format::Text, None) => TextSource::Stream(ByteStream(whole)),
-        (Format::Bgzf, _) => {
-            TextSource::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)))
+        (Format::Bgzf, file) => {
+            restart = file.map_or(Restart::Nowhere, |_| Restart::Blocks);
+            TextSource::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)), 0)
+        }
+        (Format::Gzip, Some((_, file))) if packing.restartable => {
+            let points = GzipPoints::default();
+            restart = Restart::Gzip(Arc::new(file), points.clone());
+            TextSource::Stream(ByteStream(Box::new(GzipScan::new(whole, points))))
         }
         (Format::Gzip, _) => {
             let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
@@ -174,7 +209,34 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
             TextSource::Stream(ByteStream(Box::new(zstd)))
         }
     };
-    Ok(Opened { name, source, meter, first })
+    Ok(Opened { name, source, meter, first, restart })
+}
+
+/// Opens a file from a point on.
+fn open_from(
+    name: &Path,
+    mut file: File,
+    size: u64,
+    point: RestartPoint,
+    packing: Packing,
+) -> io::Result<Opened> {
+    let meter = Meter::of(size.saturating_sub(point.stored_bytes()));
+    let source = match point {
+        RestartPoint::Start => TextSource::Plain(file, 0..size),
+        RestartPoint::Text(offset) => TextSource::Plain(file, offset.min(size)..size),
+        RestartPoint::Blocks(offset, skipped) => {
+            file.seek(SeekFrom::Start(offset))?;
+            let stream = Box::new(Metered(Box::new(file), meter.clone()));
+            let reader = BlockReader::new(stream as Box<_>, packing.allow_missing_eof);
+            TextSource::Blocks(Box::new(reader.from_offset(offset)), skipped as usize)
+        }
+        RestartPoint::Gzip(point, skipped) => {
+            let mut tail = GzipTail::open(&Arc::new(file), &point)?;
+            io::copy(&mut (&mut tail).take(skipped), &mut io::sink())?;
+            TextSource::Stream(ByteStream(Box::new(tail)))
+        }
+    };
+    Ok(Opened { name: name.into(), source, meter, first: Vec::new(), restart: Restart::Nowhere })
 }
 
 /// The packing of the text.

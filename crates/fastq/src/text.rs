@@ -1,6 +1,7 @@
 //! The text of one file as blocks with their lines counted, filled by the threads that need them.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater, block_reader};
 use readmill_record::{Error, Result};
 
 use crate::layout::FirstRead;
+use crate::restart::{Restart, RestartPoint, TextPlace};
 use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
 use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
 
@@ -47,8 +49,15 @@ type Compressed = (Chunk, Option<Error>);
 type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
 
 enum BlockSource {
-    Plain(File, u64),
-    Blocks { reader: Mutex<BlockReader<Bytes>>, handed: Box<[Handed]>, spare: Mutex<Vec<Chunk>> },
+    /// Which bytes of the file are read.
+    Plain(File, Range<u64>),
+    Blocks {
+        reader: Mutex<BlockReader<Bytes>>,
+        /// How much of the text of the first chunk is left out.
+        skipped: usize,
+        handed: Box<[Handed]>,
+        spare: Mutex<Vec<Chunk>>,
+    },
     Stream(Mutex<ByteStream>),
 }
 
@@ -61,6 +70,7 @@ pub(crate) struct Text {
     slots: usize,
     shelf: Shelf,
     meter: Meter,
+    restart: Restart,
     rules: TextOptions,
     /// Number of blocks that more than one thread filled.
     refilled: AtomicU64,
@@ -74,20 +84,21 @@ impl Text {
     }
 
     fn new(opened: Opened, rules: TextOptions) -> Self {
-        let Opened { name, source, meter, first } = opened;
+        let Opened { name, source, meter, first, restart } = opened;
         let block_bytes = match source {
-            TextSource::Blocks(_) => block_reader::MAX_CHUNK,
+            TextSource::Blocks(..) => block_reader::MAX_CHUNK,
             TextSource::Plain(..) | TextSource::Stream(_) => rules.block_bytes.max(1),
         };
         let slots = rules.window_bytes.div_ceil(block_bytes) + 4;
         let mut blocks = None;
         let kind = match source {
-            TextSource::Plain(file, len) => {
-                blocks = Some(len.div_ceil(block_bytes as u64));
-                BlockSource::Plain(file, len)
+            TextSource::Plain(file, bytes) => {
+                blocks = Some((bytes.end - bytes.start).div_ceil(block_bytes as u64));
+                BlockSource::Plain(file, bytes)
             }
-            TextSource::Blocks(reader) => BlockSource::Blocks {
+            TextSource::Blocks(reader, skipped) => BlockSource::Blocks {
                 reader: Mutex::new(*reader),
+                skipped,
                 handed: (0..slots).map(|_| Mutex::default()).collect(),
                 spare: Mutex::default(),
             },
@@ -95,7 +106,8 @@ impl Text {
         };
         let rules = TextOptions { block_bytes, ..rules };
         let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
-        Text { name, first, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
+        let refilled = AtomicU64::new(0);
+        Text { name, first, kind, ring, slots, shelf, meter, restart, rules, refilled }
     }
 
     /// The name of the file in errors.
@@ -111,8 +123,8 @@ impl Text {
     /// Bytes of the file that have been read, and in all if known, as stored in the file.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let read = match &self.kind {
-            BlockSource::Plain(_, len) => {
-                (self.ring.claimed() * self.rules.block_bytes as u64).min(*len)
+            BlockSource::Plain(_, bytes) => {
+                (self.ring.claimed() * self.rules.block_bytes as u64).min(bytes.end - bytes.start)
             }
             BlockSource::Blocks { .. } | BlockSource::Stream(_) => self.meter.bytes(),
         };
@@ -190,6 +202,29 @@ impl Text {
         true
     }
 
+    /// Returns the place in the file of a position that is not released; `None` at the end of the text. Only for the thread
+    /// that releases.
+    pub fn place(&self, at: Position) -> Result<Option<TextPlace>> {
+        let block = match &self.kind {
+            BlockSource::Plain(..) | BlockSource::Stream(_) => at.block * self.rules.block_bytes as u64,
+            BlockSource::Blocks { .. } => match self.block(at.block)? {
+                Some(block) => block.stored,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(TextPlace { block, within: at.offset as u64 }))
+    }
+
+    /// Returns the point from which the text can be read again from a place on; `None` if it cannot.
+    pub fn restart_point(&self, place: TextPlace) -> Result<Option<RestartPoint>> {
+        self.restart.point(place).map_err(|e| Error::io("reading failed", &e).file(&self.name))
+    }
+
+    /// How its text can be read again.
+    pub fn restart(&self) -> &Restart {
+        &self.restart
+    }
+
     /// Releases all blocks before `number`, which must have been filled. One thread at a time may do this.
     pub fn release_below(&self, number: u64) {
         self.ring.release_below(number, |block| self.keep(block));
@@ -206,9 +241,9 @@ impl Text {
         }
     }
 
-    fn read(&self, file: &File, len: u64, number: u64) -> TextBlock {
-        let start = number * self.rules.block_bytes as u64;
-        let n = (len - start).min(self.rules.block_bytes as u64) as usize;
+    fn read(&self, file: &File, all: &Range<u64>, number: u64) -> TextBlock {
+        let start = all.start + number * self.rules.block_bytes as u64;
+        let n = (all.end - start).min(self.rules.block_bytes as u64) as usize;
         let mut bytes = self.room();
         match file.read_exact_at(&mut bytes[..n], start) {
             Ok(()) => TextBlock::new(bytes, n, None),
@@ -225,12 +260,16 @@ impl Text {
         TextBlock::new(bytes, n, fault)
     }
 
-    fn inflate(&self, (chunk, behind): &Compressed) -> TextBlock {
+    /// Inflates chunk `number`; so many bytes of the text of the first one are left out.
+    fn inflate(&self, (chunk, behind): &Compressed, number: u64, skipped: usize) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
         let Err(error) = Inflater::default().chunk(chunk, &mut bytes) else {
+            if number == 0 {
+                bytes.drain(..skipped.min(bytes.len()));
+            }
             let len = bytes.len();
-            return TextBlock::new(bytes, len, behind.clone());
+            return TextBlock { stored: chunk.offset, ..TextBlock::new(bytes, len, behind.clone()) };
         };
         // Blocks before the damaged one are text.
         let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
@@ -277,8 +316,8 @@ impl Supply for Text {
 
     fn claim(&self, wanted: u64) -> bool {
         match &self.kind {
-            BlockSource::Plain(file, len) => match self.ring.claim() {
-                Claim::Block(number) => self.publish(number, self.read(file, *len, number)),
+            BlockSource::Plain(file, bytes) => match self.ring.claim() {
+                Claim::Block(number) => self.publish(number, self.read(file, bytes, number)),
                 Claim::Full => return self.ring.claimed() > wanted,
                 Claim::End => {}
             },
@@ -293,7 +332,7 @@ impl Supply for Text {
                     self.publish(number, block);
                 }
             }
-            BlockSource::Blocks { reader, handed, spare } => {
+            BlockSource::Blocks { reader, skipped, handed, spare } => {
                 let mut reader = lock(reader);
                 if self.ring.claimed() > wanted {
                     return true;
@@ -307,7 +346,7 @@ impl Supply for Text {
                 let chunk = Arc::new((chunk, next.err()));
                 *lock(&handed[number as usize % self.slots]) = Some((number, chunk.clone()));
                 drop(reader);
-                self.publish(number, self.inflate(&chunk));
+                self.publish(number, self.inflate(&chunk, number, *skipped));
                 self.put_away(handed, spare, number, chunk);
             }
         }
@@ -320,12 +359,12 @@ impl Supply for Text {
 
     fn help(&self, number: u64) {
         match &self.kind {
-            BlockSource::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
+            BlockSource::Plain(file, bytes) => self.publish(number, self.read(file, bytes, number)),
             BlockSource::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
-            BlockSource::Blocks { reader, handed, .. } => {
+            BlockSource::Blocks { reader, skipped, handed, .. } => {
                 let handed = lock(&handed[number as usize % self.slots]).clone();
                 match handed.filter(|(of, _)| *of == number) {
-                    Some((_, chunk)) => self.publish(number, self.inflate(&chunk)),
+                    Some((_, chunk)) => self.publish(number, self.inflate(&chunk, number, *skipped)),
                     None => drop(lock(reader)), // it is handed over before its claimer leaves the lock
                 }
             }
@@ -349,6 +388,8 @@ pub(crate) struct TextBlock {
     marks: Vec<u32>,
     /// The fault after the text; `None` if the text goes on or ends.
     fault: Option<Error>,
+    /// Offset of its compressed data in the file, if it is BGZF.
+    stored: u64,
 }
 
 impl TextBlock {
@@ -360,7 +401,7 @@ impl TextBlock {
             lines
         };
         let marks = bytes[..len].chunks(STRIDE).map(count).collect();
-        TextBlock { bytes, len, marks, fault }
+        TextBlock { bytes, len, marks, fault, stored: 0 }
     }
 
     /// The text.

@@ -14,6 +14,7 @@ use flag::GivenFlags;
 
 pub mod adapter;
 pub mod criterion;
+pub mod discarded;
 pub mod expression;
 pub mod flag;
 pub mod lone_mates;
@@ -27,6 +28,7 @@ pub mod drop_unmapped;
 pub mod exact_mapping;
 pub mod fix_mates;
 pub mod flags;
+pub mod group_fields;
 pub mod in_read_groups;
 pub mod library;
 pub mod min_mapq;
@@ -39,14 +41,18 @@ pub mod reconcile;
 pub mod rename_contigs;
 pub mod replace_dictionary;
 pub mod replace_read_group;
+pub mod revert;
+
 pub mod select;
 pub mod subsample;
 pub mod to_read_group;
+pub mod whole_templates;
 pub mod with_tag;
 
 pub use change_flags::ChangeFlags;
 pub use clean_sam::CleanSam;
 pub use criterion::Criterion;
+pub use discarded::Discarded;
 pub use drop_unmapped::DropUnmapped;
 pub use exact_mapping::ExactMapping;
 pub use fix_mates::FixMates;
@@ -84,10 +90,13 @@ pub const FILTERS: &[&FilterSpec] = &[
     &with_tag::SPEC,
     &select::SPEC,
     &subsample::SPEC,
+    &revert::SPEC,
+    &whole_templates::SPEC,
     &rename_contigs::SPEC,
     &clean_sam::SPEC,
     &replace_dictionary::SPEC,
     &replace_read_group::SPEC,
+    &group_fields::SPEC,
     &to_read_group::SPEC,
     &fix_mates::SPEC,
     &change_flags::SPEC,

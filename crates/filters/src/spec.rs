@@ -10,6 +10,7 @@ use std::sync::Arc;
 use readmill_format::reference::Reference;
 use readmill_record::{Header, Ledger, Result, Step};
 
+use crate::discarded::Discarded;
 use crate::flag::{Flag, GivenFlags};
 use crate::lone_mates::LoneMates;
 
@@ -102,6 +103,8 @@ pub struct MakeContext<'a> {
     pub host: &'a dyn FilterHost,
     /// Where a filter of mates puts the templates that lack one, which the run checks at its end.
     pub lone_mates: Option<Arc<LoneMates>>,
+    /// Where a filter counts reads that it drops, which the run checks at its end.
+    pub discarded: Option<Arc<Discarded>>,
 }
 
 /// Services of the run for filters that make their steps.
@@ -140,6 +143,8 @@ pub struct FilterSteps {
     pub last: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, if mates are fixed.
     pub lone: Option<Arc<LoneMates>>,
+    /// Reads that are dropped, if only so many may be.
+    pub discarded: Option<Arc<Discarded>>,
 }
 
 impl Filters {
@@ -187,6 +192,7 @@ impl Filters {
             .push(step);
         }
         steps.lone = context.lone_mates.take();
+        steps.discarded = context.discarded.take();
         Ok(steps)
     }
 }
@@ -236,6 +242,7 @@ mod tests {
             (Value::OneOf(words), _) => return random.pick(words).0.to_string(),
             (_, "remove-optional-fields") => &["all", "NM", "XA , NM,XA"],
             (_, "keep-optional-fields") => &["none", "RG,NM"],
+            (_, "revert-clear" | "revert-reverse" | "revert-complement") => &["NM,XT", ",", "OQ"],
             (_, "with-tag") => &["XI", "XI:5", "XI:it's a"],
             (_, "with-tag-in") => &["XI:list", "XI:/a/b list"],
             (_, "read-group") => &["ID:g SM:s", "@RG\tID:it's\tDS:two words", "@RG\\tID:x"],

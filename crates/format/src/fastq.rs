@@ -4,6 +4,7 @@ use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{RecordRef, tag};
 
+use crate::fastq_trim::Trim;
 use crate::sam;
 
 /// Options of writing reads as FASTQ.
@@ -17,6 +18,8 @@ pub struct FastqStyle {
     pub original_qualities: bool,
     /// Quality of reads that have none, Phred.
     pub default_quality: u8,
+    /// What is clipped and trimmed.
+    pub trim: Trim,
 }
 
 /// Optional fields to write.
@@ -35,6 +38,7 @@ impl Default for FastqStyle {
             tags: TagSelection::Some(Vec::new()),
             original_qualities: false,
             default_quality: 33, // as samtools writes, whatever its -v says
+            trim: Trim::default(),
         }
     }
 }
@@ -70,10 +74,29 @@ pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>
         sam::write_field(field, out);
     }
     out.push(b'\n');
+    let bases = out.len();
     push_bases(record, out);
-    out.extend_from_slice(b"\n+\n");
+    out.extend_from_slice(BETWEEN);
     push_qualities(style, record, out);
+    if !style.trim.is_nothing() {
+        trim(&style.trim, record, bases, out);
+    }
     out.push(b'\n');
+}
+
+/// What stands between bases and qualities.
+const BETWEEN: &[u8] = b"\n+\n";
+
+/// Trims bases and qualities at the end of `out`.
+fn trim(trim: &Trim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
+    let length = (out.len() - start - BETWEEN.len()) / 2;
+    let (bases, rest) = out[start..].split_at_mut(length);
+    let kept = trim.apply(record, bases, &mut rest[BETWEEN.len()..]);
+    let qualities = start + length + BETWEEN.len();
+    out.truncate(qualities + kept.end);
+    out.drain(start + kept.end..start + length);
+    out.drain(qualities - (length - kept.end)..qualities - (length - kept.end) + kept.start);
+    out.drain(start..start + kept.start);
 }
 
 /// Appends bases and qualities (Phred + 33) in the direction of sequencing, 5' to 3'.
@@ -123,6 +146,15 @@ mod tests {
         let (raw, mut out) = (raw(line), Vec::new());
         write_record(style, RecordRef::new(&raw), &mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn reads_are_trimmed() {
+        let trim = Trim { skip: [1, 0], most: [Some(2), None], ..Trim::default() };
+        let style = FastqStyle { trim, ..FastqStyle::default() };
+        assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\tACGTA\t56789"), "@r\nCG\n+\n67\n");
+        assert_eq!(text(&style, "r\t141\t*\t0\t0\t*\t*\t0\t0\tACG\t567"), "@r\nACG\n+\n567\n");
+        assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*"), "@r\n\n+\n\n");
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod bam;
 pub mod bgzf;
 pub mod chain;
 pub mod fastq;
+pub mod fastq_trim;
 pub mod features;
 pub mod file_slice;
 pub mod intervals;

@@ -123,6 +123,19 @@ impl ReadBatch {
         }
     }
 
+    /// Shortens the name of read `index` to its first bytes.
+    pub fn trim_name(&mut self, index: usize, len: usize) {
+        let span = &mut self.spans[index];
+        span.name_len = span.name_len.min(len as u32);
+    }
+
+    /// The qualities of read `index`, to be changed in place; `None` if it has none.
+    pub fn qualities_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let span = &self.spans[index];
+        let place = span.qualities as usize..span.qualities as usize + span.len as usize;
+        (span.qualities != ReadSpan::NONE).then(|| &mut self.text[place])
+    }
+
     /// Sets the optional fields of the next read that has none set: this part of the text, as BAM stores them. All
     /// records of the read get them.
     pub fn push_fields(&mut self, place: Range<u32>) {
@@ -279,6 +292,11 @@ mod tests {
         assert_eq!([part.adapter(0), part.adapter(1), reads.adapter(0)], [Some(4), None, None]);
         let last = part.read(1);
         assert_eq!((last.bases, last.qualities), (&b"CG"[..], Some(&b"II"[..])));
+        reads.trim_name(0, 9);
+        reads.qualities_mut(0).expect("qualities")[3] = b'#';
+        assert_eq!((reads.read(0).name, reads.read(0).qualities), (&b"a"[..], Some(&b"III#"[..])));
+        reads.trim_name(0, 0);
+        assert_eq!(reads.read(0).name, b"");
         reads.trim(0, 4..9);
         assert_eq!((reads.read(0).bases, reads.read(0).qualities), (&b""[..], Some(&b""[..])));
         reads.reset(1, 0);

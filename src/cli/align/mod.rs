@@ -6,23 +6,23 @@ mod bwa;
 mod complete_index;
 #[cfg(feature = "minibwa")]
 mod minibwa;
-mod read_tags;
 mod shared;
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use readmill::allocator::Heaps;
-use readmill::plan::{self, Aligner, Aligning, Command, Destination, Lane};
+use readmill::plan::{Aligner, Aligning, Command, Destination};
 use readmill::{Plan, memory};
 use readmill_filters::tally::adapters as adapter_tally;
 use readmill_format::reference::Fasta;
-use readmill_record::header::HeaderLine;
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
 use super::common::OutputFlags;
-use super::hints::{is_named_as_records, no_output};
 use super::prep::StepFlags;
+use super::read_tags;
+use super::reads::ReadsFlags;
+use super::shard::ResumeFlag;
 use shared::SharedFlags;
 
 #[cfg(feature = "bwa")]
@@ -41,29 +41,15 @@ pub struct AlignArgs {
     /// Reference: FASTA, plain or by gzip, with its index beside it
     #[arg(value_name = "REF")]
     fasta: PathBuf,
-    /// FASTQ files, plain, by gzip, bgzip or zstd; - for standard input. Two are a pair, four are two lanes of pairs, and so on; one alone has single reads. Or SAM, BAM or CRAM files of reads that are not aligned, each a lane
-    #[arg(value_name = "READS", required = true)]
-    reads: Vec<PathBuf>,
-    /// Each file has single reads, however many there are
-    #[arg(long, conflicts_with = "interleaved")]
-    single: bool,
-    /// Each file has both reads of each pair, one after the other
-    #[arg(short = 'p', long)]
-    interleaved: bool,
-    /// Take FASTQ files as they are given, even where names or comments of their first reads say otherwise: that R2 comes before R1, or that pairs alternate in one file
-    #[arg(long)]
-    as_given: bool,
-    /// Each file is SAM, BAM or CRAM, of reads that are not aligned: for pipes, as files show it
-    #[arg(long, conflicts_with_all = ["single", "interleaved"])]
-    unaligned: bool,
+    #[command(flatten)]
+    reads: ReadsFlags,
     /// If REF has an index of bwa 0.7 alone, first make REF.bwt.2bit.64 beside it, which bwa does not have; several runs that start together make it once
     #[arg(long)]
     complete_index: bool,
-    /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
-    #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
-    groups: Vec<HeaderLine>,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    resume: ResumeFlag,
     #[command(flatten)]
     steps: StepFlags,
     #[command(flatten)]
@@ -91,22 +77,23 @@ impl AlignArgs {
                 complete_index::complete(&self.fasta, self.output.memory(), self.output.is_quiet())
             }
             #[cfg(feature = "minibwa")]
-            KernelName::Minibwa => Err(Error::usage("--complete-index is for --kernel bwa")
-                .hint("make the index: readmill index --kernel minibwa REF")),
+            KernelName::Minibwa => {
+                Err(readmill_record::Error::usage("--complete-index is for --kernel bwa")
+                    .hint("make the index: readmill index --kernel minibwa REF"))
+            }
         }
     }
 
+    pub fn resume(&self) -> &ResumeFlag {
+        &self.resume
+    }
+
     pub fn plan(&self) -> Result<Plan> {
-        if let [_, .., last] = &self.reads[..]
-            && !self.output.is_named()
-            && is_named_as_records(last)
-        {
-            return Err(no_output(&self.reads, &[("-o", last)]));
-        }
+        self.reads.check_output(self.output.is_named())?;
         let reference = self.output.reference().unwrap_or(&self.fasta);
         let steps = self.steps.steps(Some(reference))?;
         let (aligner, words) = self.kernel.aligner()?;
-        let mut plan = self.output.plan(Command::Align, self.reads.clone(), steps)?;
+        let mut plan = self.output.plan(Command::Align, self.reads.files(), steps)?;
         plan.tallies.sample = self.steps.sample();
         plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
         if plan.resources.reference.is_none() && self.fasta.is_file() {
@@ -117,12 +104,12 @@ impl AlignArgs {
             }
         }
         let aligning = Aligning {
-            reference: self.fasta.clone(),
-            lanes: self.lanes()?,
+            reference: Some(self.fasta.clone()),
+            lanes: self.reads.lanes(self.read_tags.says_comments())?,
             read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
             aligner,
             words,
-            as_given: self.as_given,
+            as_given: self.reads.as_given(),
         };
         if self.output.memory().is_none() {
             plan.resources.memory = plan
@@ -132,52 +119,6 @@ impl AlignArgs {
         }
         plan.aligning = Some(aligning);
         Ok(plan)
-    }
-
-    fn lanes(&self) -> Result<Vec<Lane>> {
-        let reads = &self.reads;
-        let records = self.unaligned || reads.iter().any(|path| readmill_fastq::holds_records(path));
-        if records {
-            return self.lanes_of_records();
-        }
-        let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
-        if !reads.len().is_multiple_of(each) {
-            return Err(Error::usage(format!("{} files are not pairs of files", reads.len()))
-                .hint("give two for each lane; or say --single, or --interleaved"));
-        }
-        let lanes = reads.len() / each;
-        if self.groups.len() > 1 && self.groups.len() != lanes {
-            return Err(Error::usage(format!(
-                "there are {} read groups for {lanes} lanes",
-                self.groups.len()
-            ))
-            .hint("give -R once, or once for each lane, in their order"));
-        }
-        let group = |lane: usize| self.groups.get(if self.groups.len() > 1 { lane } else { 0 }).cloned();
-        let lane = |(at, files): (usize, &[PathBuf])| Lane {
-            files: files.to_vec(),
-            interleaved: self.interleaved,
-            records: false,
-            group: group(at),
-        };
-        Ok(reads.chunks(each).enumerate().map(lane).collect())
-    }
-
-    /// Files whose records say what FASTQ leaves to flags.
-    fn lanes_of_records(&self) -> Result<Vec<Lane>> {
-        if !self.groups.is_empty() {
-            return Err(Error::usage("reads of SAM, BAM and CRAM keep their read groups")
-                .hint("leave -R out; --read-group puts all reads into one"));
-        }
-        if self.single || self.interleaved || self.read_tags.says_comments() {
-            return Err(Error::usage("--single, -p and -C are for FASTQ")
-                .hint("leave them out: records of SAM, BAM and CRAM tell themselves"));
-        }
-        let lane = |path: &PathBuf| {
-            let records = self.unaligned || readmill_fastq::holds_records(path);
-            Lane { files: vec![path.clone()], interleaved: false, records, group: None }
-        };
-        Ok(self.reads.iter().map(lane).collect())
     }
 }
 

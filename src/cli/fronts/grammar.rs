@@ -125,6 +125,8 @@ pub struct Given {
     /// Bytes of memory that the line may take, as far as is known before it is read.
     pub memory: u64,
     options: Vec<(&'static Opt, String)>,
+    /// Lists that `null` has emptied of what the tool has by itself.
+    emptied: Vec<&'static Opt>,
     /// What is no option.
     pub operands: Vec<String>,
 }
@@ -159,7 +161,8 @@ impl Given {
         memory: u64,
     ) -> Result<Self> {
         let command_name = command.to_string();
-        let given = Given { command: command_name, memory, options: Vec::new(), operands: Vec::new() };
+        let (options_given, emptied, operands) = Default::default();
+        let given = Given { command: command_name, memory, options: options_given, emptied, operands };
         let words = Words { left: words.into(), command: command.to_string() };
         let table: Vec<&'static Opt> = options.iter().flat_map(|group| group.iter()).collect();
         let given = match grammar {
@@ -284,9 +287,22 @@ impl Given {
         if let [operand, ..] = &self.operands[..] {
             return Err(Error::usage(format!("{} takes no word alone: {operand}", self.command)));
         }
-        // null stands for what is not given
-        self.options.retain(|(option, value)| value != "null" || option.has("--READ_NAME_REGEX"));
+        self.take_null();
         Ok(self)
+    }
+
+    /// `null` stands for what is not given; in a list it takes away what stands before it, and what the tool has by itself.
+    fn take_null(&mut self) {
+        let mut kept: Vec<(&'static Opt, String)> = Vec::new();
+        for (option, value) in self.options.drain(..) {
+            if value != "null" || option.has("--READ_NAME_REGEX") {
+                kept.push((option, value));
+            } else if matches!(option.takes, Takes::Values | Takes::Files) {
+                kept.retain(|(own, _)| !std::ptr::eq(*own, option));
+                self.emptied.push(option);
+            }
+        }
+        self.options = kept;
     }
 
     fn go(mut self, table: &[&'static Opt], mut words: Words, operands: usize) -> Result<Self> {
@@ -366,6 +382,11 @@ impl Given {
     /// The last value of an option.
     pub fn value<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next_back()
+    }
+
+    /// Whether a list has lost what the tool has by itself.
+    pub fn is_emptied(&self, name: &str) -> bool {
+        self.emptied.iter().any(|option| option.has(name))
     }
 
     /// The option that comes last among those of these names: the place of its name.

@@ -16,6 +16,8 @@ pub struct Line {
     pub renamed: Option<(PathBuf, PathBuf)>,
     /// Directories for temporary files that are made first, as the tool does.
     pub directories: Vec<PathBuf>,
+    /// A line whose output this one reads: the words behind `readmill`. The last word of this line is `-`.
+    pub source: Option<Box<Line>>,
 }
 
 impl Line {

@@ -227,6 +227,40 @@ fn lines_of_picard_and_gatk_become_native_ones() {
             "picard SamToFastq I=a.bam F=o.fq INTERLEAVE=true",
             "readmill fastq -N -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
         ),
+        (
+            "picard FastqToSam F1=1.fq F2=2.fq O=o.bam SM=s RG=g DT=2014-06-01 V=Illumina CO=a SO=unsorted",
+            r"readmill import -R @RG\tID:g\tSM:s\tDT:2014-06-01T00:00:00+0000 --comment a --quality-encoding illumina
+             --sort none -o o.bam -l 5 --no-index 1.fq 2.fq",
+        ),
+        (
+            "picard FastqToSam F1=1.fq O=o.bam SM=s MIN_Q=2 ALLOW_EMPTY_FASTQ=true",
+            r"readmill import -R @RG\tID:A\tSM:s --min-quality 2 --allow-empty --quality-encoding detect --sort queryname
+             -o o.bam -l 5 --no-index 1.fq",
+        ),
+        (
+            "picard RevertSam I=a.bam O=o.bam ATTRIBUTE_TO_CLEAR=XT ATTRIBUTE_TO_REVERSE=null OQ=false ALIAS=s",
+            "readmill prep --revert --revert-keep qualities --set-sample s --revert-clear NM,UQ,PG,MD,MQ,SA,MC,AS,XT \
+             --revert-reverse , --sort queryname -o o.bam -l 5 --no-index a.bam",
+        ),
+        (
+            "picard -Xmx4g RevertSam I=a.bam O=o.bam ATTRIBUTE_TO_CLEAR=XT ATTRIBUTE_TO_CLEAR=null RV=XX RV=null RV=YY SANITIZE=true",
+            "readmill filter -m 2048M --whole-templates -o o.bam -l 5 --no-index -",
+        ),
+        (
+            "picard MarkIlluminaAdapters I=a.bam O=o.bam M=m ADAPTERS=FLUIDIGM APT=-1 FIVE_PRIME_ADAPTER=ACGT",
+            "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --prune-adapters-after -1 \
+             --adapters INDEXED,DUAL_INDEXED,PAIRED_END,FLUIDIGM -o o.bam -l 5 --no-index a.bam",
+        ),
+        (
+            "picard MarkIlluminaAdapters I=a.bam M=m ADAPTERS=null ADAPTERS=NEXTERA_V2",
+            "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --adapters NEXTERA_V2 \
+             -o /dev/null -O sam a.bam",
+        ),
+        (
+            "picard SamToFastq I=a.bam F=o.fq INTER=true CLIP_ATTR=XT CLIP_ACT=2 CLIP_MIN=30 R1_TRIM=3 R2_MAX_BASES=50 Q=10 RC=false",
+            "readmill fastq -N --clip-tag XT --skip-first 3 --most-last 50 --trim-quality 10 --as-aligned --clip-action 2 \
+             --clip-least 30 -o o.fq -0 o.fq -s o.fq -F 0xb00 a.bam",
+        ),
         ("picard -Xmx2g ViewSam I=a.bam", "readmill view --memory 2048M --no-PG -h a.bam"),
         (
             "picard ViewSam -Xmx2g -XX:+UseSerialGC I=a.bam",
@@ -307,7 +341,10 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools addreplacerg -r SM:s a.bam", ["no ID", "-r ID"]),
         ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
         ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
-        ("picard RevertSam I=a O=b", ["RevertSam", "readmill fastq"]),
+        ("picard RevertSam I=a O=b OUTPUT_BY_READGROUP=true", ["OUTPUT_BY_READGROUP", "readmill split"]),
+        ("picard RevertSam I=a O=b SANITIZE=true SO=unsorted", ["SANITIZE", "queryname"]),
+        ("picard RevertSam I=a O=b KEEP_FIRST_DUPLICATE=true", ["KEEP_FIRST_DUPLICATE", "SANITIZE"]),
+        ("picard RevertSam I=a O=b REMOVE_ALIGNMENT_INFORMATION=false", ["RESTORE_HARDCLIPS", "false"]),
         ("gatk ApplyBQSR -I a -O b -bqsr c --read-filter X", ["--read-filter", "readmill filter"]),
         ("gatk BaseRecalibrator -I a -O b -R c", ["--known-sites", ""]),
         ("elprep filter a b --haplotypecaller c", ["--haplotypecaller", "variants"]),
@@ -319,6 +356,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("picard ReorderSam I=/dev/stdin O=b SD=c.dict", ["standard input", "to a file"]),
         ("picard FixMateInformation I=/dev/stdin O=b", ["standard input", "to a file"]),
         ("picard SamToFastq I=a F=b F2=c INTERLEAVE=true", ["INTERLEAVE", "SECOND_END_FASTQ"]),
+        ("picard SamToFastq I=a F=b CLIP_ACT=X", ["CLIPPING_ATTRIBUTE", "CLIPPING_ACTION"]),
         ("picard SamToFastq I=a F=b FU=c", ["UNPAIRED_FASTQ", "SECOND_END_FASTQ"]),
         (
             r"picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s DS=C:\temp",
@@ -336,6 +374,40 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
             assert!(said.contains(word), "{line}: {said}");
         }
     }
+}
+
+#[test]
+fn a_line_that_needs_two_runs_is_a_pipe_with_half_of_the_memory_each() {
+    let line = "picard -Xmx4g RevertSam I=a.bam O=o.bam SANITIZE=true QUIET=true RC=null MAX_DISCARD_FRACTION=0.5";
+    let Ok(Front::Native(words, files)) = front(line) else { panic!("a native line") };
+    let joined = |words: &[std::ffi::OsString]| {
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    };
+    let source = files.source.as_deref().map(joined).unwrap_or_default();
+    let wanted = "prep -m 2048M --revert --quiet --revert-complement , --sort queryname --no-index -O bam -l 0 -o - a.bam";
+    assert_eq!(source, wanted);
+    assert_eq!(parsed::refusal(&format!("readmill {wanted}")), None);
+    let wanted = "readmill filter -m 2048M --whole-templates --max-discarded 0.5 --quiet -o o.bam -l 5 --no-index -";
+    assert_eq!(joined(&words), wanted);
+}
+
+#[test]
+fn a_sequence_of_fastq_files_is_as_long_as_there_are_files() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    for name in ["a_001.fq", "a_002.fq", "a_004.fq", "b_001.fq", "b_002.fq", "c_001.fq"] {
+        std::fs::write(path(name), "").expect("a file");
+    }
+    let line = |rest: &str| {
+        let first = path("a_001.fq");
+        native(&format!("picard FastqToSam USE_SEQUENTIAL_FASTQS=true O=o.bam SM=s F1={first}{rest}"))
+    };
+    let [a, b] = ["a", "b"].map(|name| [1, 2].map(|n| path(&format!("{name}_00{n}.fq"))));
+    let pairs = format!(" {} {} {} {}", a[0], b[0], a[1], b[1]);
+    assert!(line(&format!(" F2={}", b[0])).ends_with(&pairs));
+    assert!(line("").ends_with(&format!(" --single -o o.bam -l 5 --no-index {} {}", a[0], a[1])));
+    assert!(line(&format!(" F2={}", path("c_001.fq"))).contains("2 files, and FASTQ2 of 1"));
+    assert!(line(" F2=x_1.fq").contains("_001.fastq"));
 }
 
 #[test]

@@ -72,6 +72,8 @@ pub struct FrontFiles {
     pub renamed: Option<(PathBuf, PathBuf)>,
     /// Directories for temporary files.
     pub directories: Vec<PathBuf>,
+    /// The arguments of a run of this program whose output is the last argument of the native line.
+    pub source: Option<Vec<OsString>>,
 }
 
 impl FrontFiles {
@@ -128,7 +130,8 @@ impl Tool {
             log(&format!("readmill: is: {}", line.shown()));
         }
         let words = std::iter::once("readmill".to_string()).chain(line.words);
-        let files = FrontFiles { renamed: line.renamed, directories: line.directories };
+        let source = line.source.map(|source| source.words.into_iter().map(OsString::from).collect());
+        let files = FrontFiles { renamed: line.renamed, directories: line.directories, source };
         Ok(Front::Native(words.map(OsString::from).collect(), files))
     }
 
@@ -186,7 +189,10 @@ impl Command {
         {
             value.clone_from(level);
         }
-        if let Some(bytes) = before.memory {
+        if let Some(source) = &mut line.source {
+            source.insert_memory(memory / 2);
+            line.insert_memory(memory / 2);
+        } else if let Some(bytes) = before.memory {
             line.insert_memory(bytes);
         }
         Ok(line)
@@ -229,6 +235,10 @@ impl Line {
     pub fn shown(&self) -> String {
         let line =
             self.words.iter().fold("readmill".to_string(), |line, word| line + " " + &quoted(word));
+        let line = match &self.source {
+            Some(source) => format!("{} | {line}", source.shown()),
+            None => line,
+        };
         let made = self.directories.iter().filter(|directory| !directory.exists());
         let line = made.fold(line, |line, directory| {
             format!("mkdir -p {} && {line}", quoted(&directory.to_string_lossy()))

@@ -8,6 +8,7 @@ use readmill_sort::{Minimise, Order};
 
 use super::{FirstDecisions, WrittenRange};
 use crate::outputs::EncodedPart;
+use crate::outputs::coverage::PartCoverage;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::staged_parts::StagedPart;
@@ -59,6 +60,7 @@ impl RunState<'_> {
         let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header)?;
+        self.count_coverage(&mut sink, &mut files)?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);
@@ -81,9 +83,16 @@ impl RunState<'_> {
                 read(&part, &mut bytes)?;
                 summary.written += part.records;
                 self.console.advance(part.records);
-                let StagedPart { fragment, cram, records, start, .. } = part;
+                let StagedPart { fragment, cram, records, start, coverage, .. } = part;
+                let coverage = (coverage > 0).then(|| {
+                    let own = bytes.len().saturating_sub(coverage as usize);
+                    let loaded = PartCoverage::load(&bytes[own..], &self.memory.ledger);
+                    bytes.truncate(own);
+                    loaded
+                });
+                let coverage = coverage.transpose()?;
                 let routed = RoutedRecords::default();
-                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed })
+                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed, coverage })
             })?;
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);

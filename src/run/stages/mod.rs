@@ -20,9 +20,11 @@ use serde::{Deserialize, Serialize};
 
 mod join;
 mod recalibration;
+mod scan;
 
 pub use join::{JoinedRange, JoinedSlices};
 pub use recalibration::{ReadSites, SiteFinder};
+pub use scan::ScanInput;
 
 use super::{RunState, set_order};
 use crate::outputs::Sink;
@@ -173,7 +175,11 @@ impl<'a> RunState<'a> {
         let ends = wanted.map(prepare).transpose()?;
         let first = inputs.first_reads()?;
         let record = first.batch().and_then(|batch| Some(batch.record(*batch.spans.first()?)));
-        let anchor = record.map_or_else(Vec::new, |record| record.qname().to_vec());
+        let anchor = match inputs.lanes() {
+            Some(lanes) => lanes.first_name(),
+            None => record.map(|record| record.qname().to_vec()),
+        }
+        .unwrap_or_default();
         let duplicates = ends.map(|ends| {
             (ends.mate_pairing(), ends.rules.optical.as_ref().map(|optical| optical.distance))
         });
@@ -403,8 +409,15 @@ impl<'a> RunState<'a> {
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
         let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition);
-        let mut parts =
-            StagedParts::new(output, &self.header, sorted, parts, &self.memory.ledger, into)?;
+        let mut parts = StagedParts::new(
+            output,
+            &self.header,
+            sorted,
+            self.pieces(),
+            parts,
+            &self.memory.ledger,
+            into,
+        )?;
         let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
         let output = OutputRange::between(partition, start.as_ref(), until);
         let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), None);

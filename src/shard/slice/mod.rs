@@ -23,7 +23,7 @@ use readmill_format::file_slice::FileSlice;
 use readmill_record::{Ledger, Result};
 
 use self::file::{failed, open};
-use super::job::{Bounds, Slice, VirtualOffset};
+use super::job::{Bounds, Part, Slice, VirtualOffset};
 use crate::pipeline::inputs::{InputFile, Inputs};
 
 /// The kinds of files that can be divided.
@@ -63,15 +63,15 @@ pub fn divide(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Sli
         let borders =
             borders(inputs, number, &wanted, ledger).map_err(|error| error.file(&input.path))?;
         let Some((first, inner)) = borders.split_first() else {
-            slices.push(Slice { input: number, bounds: None });
+            slices.push(Slice { input: number, part: Part::Whole });
             continue;
         };
         let mut from = *first;
         for &to in inner {
-            slices.push(Slice { input: number, bounds: Some(Bounds { from, to: Some(to) }) });
+            slices.push(Slice { input: number, part: Part::Between(Bounds { from, to: Some(to) }) });
             from = to;
         }
-        slices.push(Slice { input: number, bounds: Some(Bounds { from, to: None }) });
+        slices.push(Slice { input: number, part: Part::Between(Bounds { from, to: None }) });
     }
     Ok(slices)
 }

@@ -20,7 +20,7 @@ fn template_len(template: usize) -> Option<usize> {
 }
 
 /// The sample's reads, two thirds of them so short that an adapter follows.
-fn short() -> [Vec<u8>; 2] {
+pub fn short() -> [Vec<u8>; 2] {
     [0, 1].map(|segment| {
         let text = std::str::from_utf8(&reads()[segment]).expect("FASTQ is text");
         let lines: Vec<&str> = text.lines().collect();

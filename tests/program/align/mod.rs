@@ -1,13 +1,13 @@
 //! FASTQ input: aligned and prepared, with the same bytes for any threads and memory; errors are reported.
 
-mod adapters;
+pub mod adapters;
 mod complete_index;
 mod long_reads;
 mod mistakes;
 mod read_tags;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod rescue;
-mod unaligned;
+pub mod unaligned;
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -24,7 +24,7 @@ use crate::support::{ProgramRun, TestDir, arg, bgzip, column, number, readmill, 
 const PAIRS: u64 = 3000;
 
 /// The sample's reads, first and last.
-fn reads() -> &'static [Vec<u8>; 2] {
+pub fn reads() -> &'static [Vec<u8>; 2] {
     static READS: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
     READS.get_or_init(|| {
         let sample = Sample::new(Profile { single_per_mille: 0, ..Profile::small().with_pairs(PAIRS) });
@@ -36,7 +36,7 @@ fn reads() -> &'static [Vec<u8>; 2] {
 }
 
 /// Its reference, with the index that `readmill index` makes.
-fn reference() -> &'static str {
+pub fn reference() -> &'static str {
     static REFERENCE: OnceLock<(TestDir, String)> = OnceLock::new();
     let (_, path) = REFERENCE.get_or_init(|| {
         let dir = TestDir::new();
@@ -69,7 +69,7 @@ fn dir() -> (TestDir, [PathBuf; 2]) {
     (dir, files)
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).expect("bytes in memory");
     encoder.finish().expect("bytes in memory")

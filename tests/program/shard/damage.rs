@@ -195,7 +195,7 @@ fn a_plan_that_is_edited_before_the_first_stage_loses_no_reads() {
     let mut beyond = plan.clone();
     beyond["slices"][1]["input"] = 7.into();
     let mut moved = plan.clone();
-    moved["slices"][1]["bounds"]["from"]["within"] = 1.into();
+    moved["slices"][1]["part"]["between"]["from"]["within"] = 1.into();
     let mut wrong = Vec::new();
     for (what, plan) in [
         ("a slice less", fewer),

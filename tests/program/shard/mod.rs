@@ -2,6 +2,8 @@
 //! they are refused with a reason.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "bwa")]
+mod align;
 mod borders;
 mod clean;
 mod damage;

@@ -59,7 +59,10 @@ fn steps_that_need_all_reads_at_once_are_refused() {
 fn commands_that_have_no_stages_are_refused_by_name() {
     for command in ["flagstat in/x.sam", "checksum in/x.sam", "fastq in/x.sam"] {
         let name = command.split(' ').next().unwrap();
-        refused(command, &[&format!("{name} cannot be done in stages"), "sort, merge, markdup or prep"]);
+        refused(
+            command,
+            &[&format!("{name} cannot be done in stages"), "sort, merge, markdup, prep or align"],
+        );
     }
 }
 

@@ -121,10 +121,21 @@ impl Cohort {
         let directory = self.dir.join(engine);
         fs::create_dir(&directory)?;
         // Links keep the times of the files, so that no engine believes that the index is older than the reference.
-        for name in INPUTS.iter().chain(if with_index { &INDEX[..] } else { &[] }) {
+        for name in INPUTS {
             fs::hard_link(self.dir.join(name), directory.join(name))?;
         }
+        if with_index {
+            self.link_index(&directory)?;
+        }
         Ok(directory)
+    }
+
+    /// Puts the files of the index into a directory of an engine.
+    pub fn link_index(&self, directory: &Path) -> Result<()> {
+        for name in INDEX.iter().filter(|name| !directory.join(name).exists()) {
+            fs::hard_link(self.dir.join(name), directory.join(name))?;
+        }
+        Ok(())
     }
 
     /// Compares all outputs of all samples with those of direct runs; `place` is the file of a sample whose name ends so.

@@ -6,6 +6,7 @@
 //! bytes of a direct run of readmill. Each check is one line, `ok` or `FAIL`.
 
 mod cohort;
+mod cost;
 mod dask;
 mod killer;
 mod nextflow;
@@ -51,6 +52,8 @@ enum Engine {
     Slurm,
     /// Dask, by pip
     Dask,
+    /// SimPy, by pip: the cost model of experiments/cluster
+    Cost,
     /// Graphviz, which draws the stages of a job
     Graphviz,
 }
@@ -81,6 +84,7 @@ fn main() -> Result<()> {
             Engine::Wdl => wdl::run(&cohort, &peers, &mut outcome)?,
             Engine::Slurm => slurm::run(&cohort, &peers, &mut outcome)?,
             Engine::Dask => dask::run(&cohort, &peers, &mut outcome)?,
+            Engine::Cost => cost::run(&cohort, &peers, &mut outcome)?,
             Engine::Graphviz => stages::draw(&cohort, &peers, &mut outcome)?,
         }
     }

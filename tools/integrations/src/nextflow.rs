@@ -9,7 +9,7 @@ use readmill_peers::{Peers, Tool, workspace};
 use crate::cohort::{Cohort, PAIRED, SINGLE};
 use crate::killer::Killer;
 use crate::outcome::{Ended, Outcome, finish};
-use crate::stages::{self, Again, Job};
+use crate::stages::{self, Again, Job, Source};
 
 /// Resources for small machines, and a trace that names attempts.
 const CONFIG: &str = "
@@ -126,13 +126,15 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
     });
     outcome.check("a stub run makes all files, empty", || it.stub());
     outcome.check("the modules sort, markdup and prep", || it.others());
-    let job = Job::plan(cohort, &it.directory, "nextflow", "stages.nf")?;
+    let job = Job::plan(cohort, &it.directory, Source::Bam, "nextflow", "stages.nf")?;
     let mut words = "";
     stages::checks(&job, &Again::All, outcome, || {
         let ended = it.run(&job.workflow, &job.program, words);
         words = "-resume";
         ended
     });
+    let job = Job::plan(cohort, &it.directory, Source::Fastq, "nextflow", "stages-align.nf")?;
+    stages::check_kills(&job, outcome, || it.run(&job.workflow, &job.program, ""));
     Ok(())
 }
 

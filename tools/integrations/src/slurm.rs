@@ -13,7 +13,7 @@ use readmill_peers::{Peers, Tool, workspace};
 use crate::cohort::Cohort;
 use crate::killer::Killer;
 use crate::outcome::{Ended, Outcome, finish};
-use crate::stages::{self, Again, Job};
+use crate::stages::{self, Again, Job, Source};
 
 /// A cluster of one node. Jobs that are put back into the queue start again as soon as the credentials of their first run have
 /// expired: 5 seconds is the least that SLURM takes.
@@ -327,7 +327,7 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         );
         Ok("its message is that of sbatch".to_owned())
     });
-    let job = Job::plan(cohort, &it.directory, "slurm", "stages.sh")?;
+    let job = Job::plan(cohort, &it.directory, Source::Bam, "slurm", "stages.sh")?;
     // The ways to ask for memory, and what a stage gets of them.
     let ways =
         [("--mem=400M", "-@ 2 -m 400M"), ("--mem-per-cpu=250M", "-@ 2 -m 500M"), ("--mem=0", "-@ 2")];
@@ -339,5 +339,7 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         ensure!(found == *resources, "{flag} became {found}, not {resources}");
         Ok(ended)
     });
+    let job = Job::plan(cohort, &it.directory, Source::Fastq, "slurm", "stages-align.sh")?;
+    stages::check_kills(&job, outcome, || it.stages(&job, "-c 2 --mem=0"));
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::cohort::Cohort;
 use crate::killer::Killer;
 use crate::nextflow::others_are_same;
 use crate::outcome::{Ended, Outcome, finish};
-use crate::stages::{self, Again, Job};
+use crate::stages::{self, Again, Job, Source};
 
 /// A workflow of the other wrappers.
 const OTHERS: &str = r#"
@@ -105,7 +105,9 @@ pub fn run(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()> 
         it.run(&snakefile, &cohort.readmill, &[])?.succeeded()?;
         others_are_same(cohort, &it.directory)
     });
-    let job = Job::plan(cohort, &it.directory, "snakemake", "Stages")?;
+    let job = Job::plan(cohort, &it.directory, Source::Bam, "snakemake", "Stages")?;
     stages::checks(&job, &Again::Missing, outcome, || it.run(&job.workflow, &job.program, &[]));
+    let job = Job::plan(cohort, &it.directory, Source::Fastq, "snakemake", "StagesOfAlign")?;
+    stages::check_kills(&job, outcome, || it.run(&job.workflow, &job.program, &[]));
     Ok(())
 }

@@ -15,9 +15,37 @@ use crate::outcome::{Ended, Outcome, finish};
 /// Groovy or Python.
 const ODD: &str = "it's a, \"b\" $HOME %j \\d;e";
 
-/// The command that is done in stages.
-const COMMAND: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
-                       -@ 2 -m 300M -l 1";
+/// The command that is done in stages, from BAM.
+const PREP: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
+                    -@ 2 -m 300M -l 1";
+
+/// The same from FASTQ, of several cohorts.
+const ALIGN: &str = "align ref.fa one_1.fq one_2.fq -K 100000 -R @RG\\tID:a\\tSM:s\\tLB:l\\tPL:ILLUMINA --sort coordinate \
+                     --mark-duplicates --bqsr --known-sites known.vcf -@ 2 -m 800M -l 1";
+
+/// What a job begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Bam,
+    Fastq,
+}
+
+impl Source {
+    fn command(self) -> &'static str {
+        match self {
+            Source::Bam => PREP,
+            Source::Fastq => ALIGN,
+        }
+    }
+
+    /// The name of the output of a direct run, without its end.
+    fn direct(self) -> &'static str {
+        match self {
+            Source::Bam => "stages",
+            Source::Fastq => "stages-align",
+        }
+    }
+}
 
 /// A program that stands for readmill. It notes down which stages were run, and kills the first `map` and the first `write`
 /// while they have a file in the making.
@@ -49,6 +77,7 @@ exit $code
 /// A job of two slices and three ranges.
 pub struct Job<'a> {
     cohort: &'a Cohort,
+    source: Source,
     /// The program that the stages run.
     pub program: PathBuf,
     /// The workflow.
@@ -68,9 +97,18 @@ pub enum Again {
 
 impl<'a> Job<'a> {
     /// Plans the job below the directory of an engine, and writes its workflow there, under the name `file`.
-    pub fn plan(cohort: &'a Cohort, directory: &Path, format: &str, file: &str) -> Result<Self> {
-        let state = directory.join(ODD);
+    pub fn plan(
+        cohort: &'a Cohort,
+        directory: &Path,
+        source: Source,
+        format: &str,
+        file: &str,
+    ) -> Result<Self> {
+        let state = directory.join(format!("{ODD}{}", if source == Source::Bam { "" } else { " fq" }));
         fs::create_dir(&state)?;
+        if source == Source::Fastq {
+            cohort.link_index(directory)?;
+        }
         let [work, output, program] = ["work", "out.bam", "read mill"].map(|name| state.join(name));
         let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
         fs::write(
@@ -78,14 +116,21 @@ impl<'a> Job<'a> {
             SCRIPT.replace("REAL", &quoted(&cohort.readmill)).replace("STATE", &quoted(&state)),
         )?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-        let job =
-            Job { cohort, program, workflow: directory.join(file), output, work, state: state.clone() };
+        let job = Job {
+            cohort,
+            source,
+            program,
+            workflow: directory.join(file),
+            output,
+            work,
+            state: state.clone(),
+        };
         let mut plan = Command::new(&cohort.readmill);
         plan.current_dir(directory).args(["shard", "plan", "--shards", "2", "--ranges", "3", "--work"]);
-        plan.arg(&job.work).args(COMMAND.split(' ')).arg("-o").arg(&job.output);
+        plan.arg(&job.work).args(source.command().split(' ')).arg("-o").arg(&job.output);
         plan.arg("--metrics").arg(job.state.join("out.metrics.txt"));
         finish(&mut plan, &directory.join("plan.log"))?.succeeded()?;
-        cohort.direct(&format!("{COMMAND} -o stages.bam"))?;
+        cohort.direct(&format!("{} -o {}.bam", source.command(), source.direct()))?;
         fs::write(&job.workflow, job.graph(format)?)?;
         Ok(job)
     }
@@ -104,7 +149,7 @@ impl<'a> Job<'a> {
         let mut bytes = 0;
         for end in ["bam", "bam.bai"] {
             let file = self.output.with_extension(end);
-            bytes += self.cohort.same(&format!("stages.{end}"), &file)?;
+            bytes += self.cohort.same(&format!("{}.{end}", self.source.direct()), &file)?;
             fs::remove_file(file)?;
         }
         // The metrics name the output.
@@ -161,15 +206,12 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Checks the workflow of a job; `run` starts it and returns what it said when it has ended.
-pub fn checks(
-    job: &Job<'_>,
-    again: &Again,
-    outcome: &mut Outcome,
-    mut run: impl FnMut() -> Result<Ended>,
-) {
+/// Checks that a map and a write are killed and run again; `run` starts the workflow and returns what it said when it has
+/// ended.
+pub fn check_kills(job: &Job<'_>, outcome: &mut Outcome, mut run: impl FnMut() -> Result<Ended>) {
+    let from = if job.source == Source::Bam { "BAM" } else { "FASTQ" };
     outcome.check(
-        "stages that are killed are run again, in a directory with an odd name; the output is that of a direct run",
+        &format!("from {from}: stages that are killed are run again, in a directory with an odd name; the output is that of a direct run"),
         || {
             run()?.succeeded()?;
             let attempts = job.take_attempts()?;
@@ -178,6 +220,16 @@ pub fn checks(
             job.take_output()
         },
     );
+}
+
+/// Checks the workflow of a job from BAM.
+pub fn checks(
+    job: &Job<'_>,
+    again: &Again,
+    outcome: &mut Outcome,
+    mut run: impl FnMut() -> Result<Ended>,
+) {
+    check_kills(job, outcome, &mut run);
     outcome.check(
         "started again, it makes the output that was removed, of the files that are there",
         || {
@@ -239,7 +291,7 @@ pub fn draw(cohort: &Cohort, peers: &Peers, outcome: &mut Outcome) -> Result<()>
     outcome.title("Graphviz");
     outcome.check("the picture of the stages of a job is drawn", || {
         let directory = cohort.directory("graphviz", false)?;
-        let job = Job::plan(cohort, &directory, "dot", "stages.dot")?;
+        let job = Job::plan(cohort, &directory, Source::Bam, "dot", "stages.dot")?;
         let mut draw = dot.command();
         draw.arg("-Tsvg").arg(&job.workflow);
         let drawn = finish(&mut draw, &directory.join("dot.log"))?.succeeded()?;

@@ -10,6 +10,7 @@ mod align;
 mod bqsr;
 mod commands;
 mod corpus;
+mod coverage;
 mod cram;
 mod duplicate_marks;
 mod duplicates;
@@ -119,6 +120,8 @@ enum ParityPart {
     Reports,
     /// Quality metrics, beside Picard CollectMultipleMetrics
     Qc,
+    /// Depths and regions, beside mosdepth
+    Coverage,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
     /// CRAM in both versions and all profiles, beside samtools and htsjdk
@@ -254,6 +257,17 @@ fn small(
     }
     if args.has(ParityPart::Qc) {
         qc::compare(&dir("qc")?, args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 }), ledger)?;
+    }
+    if args.has(ParityPart::Coverage) && args.quick {
+        ledger.left_out("coverage: beside mosdepth", FULL_RUN);
+    } else if args.has(ParityPart::Coverage) {
+        coverage::compare(
+            &dir("coverage")?,
+            peers,
+            args.pairs.unwrap_or(50_000),
+            number(10, 100),
+            ledger,
+        )?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

@@ -1,7 +1,7 @@
 //! The programs readmill is compared with: found on this machine, or installed by their ordinary
 //! package clients (apt, Maven, Go, Cargo, pip), by name. They are run as processes, never linked.
 //!
-//! samtools, sambamba, samblaster, bwa and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when
+//! samtools, sambamba, samblaster, bwa, mosdepth and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when
 //! this process is root. The others come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR`
 //! where that is set), so that they are fetched once and go with `cargo clean`. Nothing is fetched before a tool is
 //! asked for. An install that is cut short starts again from its beginning; one that is under way in another process
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use install::{on_path_or_apt, output_of, word_after};
+use install::{header_or_apt, on_path_or_apt, output_of, word_after};
 
 pub use install::Tool;
 
@@ -65,6 +65,20 @@ impl Peers {
     /// samblaster, whatever version the PATH or the system's packages have.
     pub fn samblaster(&self) -> Result<Tool> {
         on_system("samblaster", "samblaster", "Version")
+    }
+
+    /// mosdepth, whatever version the PATH or the system's packages have.
+    pub fn mosdepth(&self) -> Result<Tool> {
+        let program = on_path_or_apt("mosdepth", "mosdepth")?;
+        let stated = || output_of(Command::new(&program).arg("--version"));
+        let mut text = stated()?;
+        if text.contains("libhts") {
+            // That of Debian opens htslib by a name that only its development package has.
+            header_or_apt(&on_path_or_apt("cc", "gcc")?, "htslib/hts.h", "libhts-dev")?;
+            text = stated()?;
+        }
+        let version = word_after(&text, "mosdepth").context("mosdepth states no version")?;
+        Ok(Tool::plain("mosdepth", program, version))
     }
 
     /// bamsormadup, whatever version the PATH or the system's packages have.
@@ -157,6 +171,12 @@ impl Peers {
     pub fn dask(&self) -> Result<Tool> {
         let _installing = self.installing("dask")?;
         pip::install_dask(&self.cache)
+    }
+
+    /// Python with what `experiments/cluster` needs, by pip.
+    pub fn simpy(&self) -> Result<Tool> {
+        let _installing = self.installing("simpy")?;
+        pip::install_simpy(&self.cache)
     }
 
     /// miniwdl at `pip::MINIWDL`, by pip, with a backend that needs no containers.

@@ -95,6 +95,18 @@ pub fn install_dask(cache: &Path) -> Result<Tool> {
     Ok(Tool::plain("python3", home.join("bin/python3"), DASK.to_owned()))
 }
 
+/// What `experiments/cluster` needs, one package and its release a line.
+const CLUSTER: &str = include_str!("../../../experiments/cluster/requirements.txt");
+
+/// Python with SimPy and pytest, below `cache`.
+pub fn install_simpy(cache: &Path) -> Result<Tool> {
+    let wanted = Vec::from_iter(CLUSTER.lines().map(str::to_owned));
+    let version = wanted.iter().find_map(|package| package.strip_prefix("simpy=="));
+    let version = version.context("experiments/cluster/requirements.txt has no simpy")?;
+    let home = environment(cache, &format!("simpy-{version}"), &wanted)?;
+    Ok(Tool::plain("python3", home.join("bin/python3"), version.to_owned()))
+}
+
 /// The release of miniwdl that runs what `integrations/wdl` has.
 pub const MINIWDL: &str = "1.16.0";
 

@@ -32,15 +32,17 @@ pub use files::{FILES, scratch_bytes};
 pub use index::{IndexOptions, build_index, unfinished};
 pub use options::{BwaOptions, InsertSize};
 
+use crate::kernel::no_index;
 use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Inserts, Regions, Scratch};
 use memory::Index;
 use options::Settings;
 
-/// bwa mem with its index in memory.
+/// bwa mem with its index in memory, or without it.
 pub struct BwaKernel {
-    index: Index,
+    /// The index; `None` where nothing is aligned.
+    index: Option<Index>,
     settings: Settings,
     options: BwaOptions,
     contigs: Vec<Contig>,
@@ -65,12 +67,23 @@ impl BwaKernel {
             .check()
             .map_err(|fault| files::at_odds(prefix, fault))?;
         Ok(BwaKernel {
-            index,
+            index: Some(index),
             settings,
             options,
             contigs: described.contigs,
             index_bytes: described.bytes,
         })
+    }
+
+    /// Reads only the description of the index called `prefix`, for whoever does not align: contigs and cohorts are known.
+    pub fn without_index(prefix: &Path, options: BwaOptions) -> Result<Self> {
+        let described = files::check(prefix)?;
+        let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
+        Ok(BwaKernel { index: None, settings, options, contigs: described.contigs, index_bytes: 0 })
+    }
+
+    fn index(&self) -> Result<&Index> {
+        self.index.as_ref().ok_or_else(no_index)
     }
 }
 
@@ -126,7 +139,7 @@ impl Kernel for BwaKernel {
             return Ok(Model::new(Inserts::given(insert)));
         }
         let regions = cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&Regions>>>()?;
-        Ok(Model::new(ffi::infer(&self.index, &self.settings, &regions)?))
+        Ok(Model::new(ffi::infer(self.index()?, &self.settings, &regions)?))
     }
 }
 
@@ -140,7 +153,7 @@ impl Aligner for BwaAligner {
     fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded> {
         let kernel = &*self.kernel;
         limits::check(reads)?;
-        let regions = ffi::seed(&kernel.index, &kernel.settings, &mut self.scratch, reads)?;
+        let regions = ffi::seed(kernel.index()?, &kernel.settings, &mut self.scratch, reads)?;
         let bytes = regions.bytes();
         Ok(Seeded::new(regions, bytes))
     }
@@ -158,7 +171,7 @@ impl Aligner for BwaAligner {
             record::finish(body, group, out);
             sink(segments * template + usize::from(record::is_last(body)), out)
         };
-        let (index, settings, inserts) = (&kernel.index, &kernel.settings, model.get()?);
+        let (index, settings, inserts) = (kernel.index()?, &kernel.settings, model.get()?);
         ffi::emit(index, settings, &mut self.scratch, seeded.take()?, inserts, reads.first(), take)
     }
 }

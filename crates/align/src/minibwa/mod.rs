@@ -26,6 +26,7 @@ pub use files::{FILES, scratch_bytes};
 pub use index::{build_index, unfinished};
 pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 
+use crate::kernel::no_index;
 use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Inserts, Letters, ThreadBuffer};
@@ -33,9 +34,10 @@ use hits::Hits;
 use hits::Segment;
 use memory::MinibwaIndex;
 
-/// minibwa with its index in memory.
+/// minibwa with its index in memory, or without it.
 pub struct MinibwaKernel {
-    index: MinibwaIndex,
+    /// The index; `None` where nothing is aligned.
+    index: Option<MinibwaIndex>,
     options: MinibwaOptions,
     settings: sys::mb_opt_t,
     contigs: Vec<Contig>,
@@ -50,10 +52,20 @@ impl MinibwaKernel {
     /// Reads the index called `prefix`, which [`FILES`] finds, and holds it against itself, so that damage is an error.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
-        let index = MinibwaIndex::load(prefix, &described)?;
+        let index = Some(MinibwaIndex::load(prefix, &described)?);
         let settings = options.settings();
         let index_bytes = described.bytes;
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
+    }
+
+    /// Reads only the description of the index called `prefix`, for whoever does not align: contigs and cohorts are known.
+    pub fn without_index(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
+        let (described, settings) = (files::check(prefix)?, options.settings());
+        Ok(MinibwaKernel { index: None, options, settings, contigs: described.contigs, index_bytes: 0 })
+    }
+
+    fn index(&self) -> Result<&MinibwaIndex> {
+        self.index.as_ref().ok_or_else(no_index)
     }
 }
 
@@ -139,7 +151,7 @@ impl Aligner for MinibwaAligner {
             bases: bases.iter().map(|bases| &**bases).collect(),
             names: names.iter().map(|name| name as &CStr).collect(),
         };
-        let hits = ffi::map(&self.kernel.index, &self.alone, &mut self.scratch, &given)?;
+        let hits = ffi::map(self.kernel.index()?, &self.alone, &mut self.scratch, &given)?;
         let bytes = hits.bytes();
         Ok(Seeded::new(hits, bytes))
     }
@@ -159,7 +171,7 @@ impl Aligner for MinibwaAligner {
             if segments == 2 && kernel.options.pairs() {
                 let bases = [first, first + 1].map(|read| letters(reads.read(read).bases));
                 let bases = [&*bases[0], &*bases[1]];
-                ffi::pair(&kernel.index, &kernel.settings, inserts, &mut hits, first, bases);
+                ffi::pair(kernel.index()?, &kernel.settings, inserts, &mut hits, first, bases);
             }
             for read in first..first + segments {
                 let mate = (segments == 2).then_some(read ^ 1);

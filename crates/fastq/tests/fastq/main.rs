@@ -5,3 +5,4 @@ mod fuzz;
 mod malformed;
 mod model;
 mod pipes;
+mod restart;

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use readmill_record::{Error, ReadBatch, Result};
+use serde::{Deserialize, Serialize};
 
 use super::search::Search;
 use super::{AdapterPair, AdapterRules, Pruning, Stringency};
@@ -150,7 +151,7 @@ impl Marker {
 }
 
 /// Adapters found in the templates of one input so far, in its order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AdapterCounts {
     /// Each adapter that was found, in the order of first occurrence, and its number of templates.
     seen: Vec<(usize, u64)>,
@@ -164,6 +165,14 @@ impl Marker {
     /// Whether adapters may be dropped at all.
     pub fn prunes(&self) -> bool {
         self.rules.pruning.is_some() && self.adapters.len() > 1
+    }
+
+    /// Sets the remaining adapters, if those found so far decide which they are.
+    pub fn resume(&self, tally: &AdapterCounts, kept: &Kept) {
+        let pruning = self.rules.pruning.filter(|_| !tally.seen.is_empty());
+        if let Some(numbers) = pruning.and_then(|pruning| tally.judge(self, pruning)) {
+            kept.0.get_or_init(|| self.only(&numbers));
+        }
     }
 
     /// Counts the adapters of the next batch in input order, and corrects marks of adapters that are dropped.

@@ -24,6 +24,12 @@ impl Preset {
         }
     }
 
+    /// What an index says of such a file: its columns, and the names of its contigs in their order, each ended by NUL.
+    pub fn meta(self, names: &[u8]) -> Vec<u8> {
+        let columns = self.numbers().into_iter().flat_map(u32::to_le_bytes);
+        columns.chain((names.len() as u32).to_le_bytes()).chain(names.iter().copied()).collect()
+    }
+
     /// The name of the kind of text.
     pub fn name(self) -> &'static str {
         match self {

@@ -127,9 +127,7 @@ impl Indexer for TextIndexer {
         let scheme = self.scheme()?;
         let mut entries = self.entries.unwrap_or_else(|| Entries::new(scheme, 0, self.start));
         entries.flush();
-        let mut meta: Vec<u8> = self.preset.numbers().into_iter().flat_map(u32::to_le_bytes).collect();
-        meta.extend((self.list.len() as u32).to_le_bytes());
-        meta.extend_from_slice(&self.list);
+        let meta = self.preset.meta(&self.list);
         entries.builder.set_references(self.names.len(), meta);
         Ok((entries.builder, entries.scheme, entries.records))
     }

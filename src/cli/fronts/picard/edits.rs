@@ -8,7 +8,7 @@ use super::super::grammar::{Given, Opt, Takes};
 use super::super::headers;
 use super::super::line::Line;
 use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, command, one_input, order};
+use super::shared::{COMMON, MD5, REFERENCE, command, one_input, order, read_group};
 
 #[rustfmt::skip] // a row is a line
 const IN_OUT: &[Opt] = &[
@@ -31,7 +31,7 @@ const READ_GROUP: &[Opt] = &[
     Opt::built("-SM --RGSM", Takes::Value, "SM of --read-group"),
     Opt::built("-CN --RGCN", Takes::Value, "CN of --read-group"),
     Opt::built("-DS --RGDS", Takes::Value, "DS of --read-group"),
-    Opt::built("-DT --RGDT", Takes::Value, "DT of --read-group"),
+    Opt::built("-DT --RGDT", Takes::Value, "DT of --read-group; a day alone begins at 00:00 UTC"),
     Opt::built("-FO --RGFO", Takes::Value, "FO of --read-group"),
     Opt::built("-KS --RGKS", Takes::Value, "KS of --read-group"),
     Opt::built("-PG --RGPG", Takes::Value, "PG of --read-group"),
@@ -48,19 +48,10 @@ fn add_or_replace_read_groups(given: &Given) -> Result<Line> {
     for needed in ["--RGLB", "--RGPL", "--RGPU", "--RGSM"] {
         given.needed(needed)?;
     }
-    let mut group = "@RG".to_string();
-    for field in FIELDS {
-        let name = format!("--RG{field}");
-        let usual = (field == "ID").then_some("1");
-        if let Some(value) = given.value(&name).or(usual) {
-            if value.contains("\\t") {
-                return Err(given
-                    .refuse(&format!("RG{field} {value} is not supported: readmill reads \\t as a tab"))
-                    .hint("write it without a backslash before t"));
-            }
-            group += &format!("\\t{field}:{value}");
-        }
-    }
+    let names = FIELDS.map(|field| (field, format!("--RG{field}")));
+    let usual = |field: &str| (field == "ID").then_some("1");
+    let values = names.iter().map(|(field, name)| (*field, given.value(name).or(usual(field))));
+    let group = read_group(given, values)?;
     let mut line = sorted(given, "filter")?;
     line.flag("--read-group", Some(&group)).add(given.native_words());
     one_input(&mut line, given)?;

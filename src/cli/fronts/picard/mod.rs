@@ -3,8 +3,10 @@
 mod duplicates;
 mod edits;
 mod others;
+mod revert;
 mod shared;
 mod sorting;
+mod unaligned;
 
 use readmill::plan::parse_size;
 use readmill_record::Result;
@@ -23,10 +25,10 @@ const COMMANDS: &[Command] = &[
     edits::CLEAN_SAM,
     edits::FIX_MATE_INFORMATION,
     edits::SET_NM_MD_AND_UQ_TAGS,
-    others::MARK_ILLUMINA_ADAPTERS,
+    unaligned::MARK_ILLUMINA_ADAPTERS,
     others::SAM_TO_FASTQ,
-    others::FASTQ_TO_SAM,
-    others::REVERT_SAM,
+    unaligned::FASTQ_TO_SAM,
+    revert::REVERT_SAM,
     others::MERGE_BAM_ALIGNMENT,
     others::BUILD_BAM_INDEX,
     others::CREATE_SEQUENCE_DICTIONARY,

@@ -9,27 +9,6 @@ use super::super::line::{Line, standard_stream};
 use super::super::tool::Command;
 use super::shared::{COMMON, NO_MD5, REFERENCE, command, refused, temporary};
 
-pub const MARK_ILLUMINA_ADAPTERS: Command = refused(
-    "MarkIlluminaAdapters",
-    &[],
-    "adapters are marked where reads are aligned",
-    "readmill align REF unaligned.bam --mark-adapters --adapter-metrics FILE -o OUT",
-);
-
-pub const FASTQ_TO_SAM: Command = refused(
-    "FastqToSam",
-    &[],
-    "no native command writes unaligned reads as BAM",
-    "readmill align REF R1.fq.gz R2.fq.gz -R '@RG\\tID:…\\tSM:…' -o OUT takes FASTQ as it is",
-);
-
-pub const REVERT_SAM: Command = refused(
-    "RevertSam",
-    &[],
-    "no native command takes alignments away and keeps BAM",
-    "readmill fastq IN -O -1 R1.fq.gz -2 R2.fq.gz, then readmill align",
-);
-
 pub const MERGE_BAM_ALIGNMENT: Command = refused(
     "MergeBamAlignment",
     &[],
@@ -40,7 +19,6 @@ pub const MERGE_BAM_ALIGNMENT: Command = refused(
 pub const SAM_TO_FASTQ: Command =
     command("SamToFastq", &[FASTQ, REFERENCE, NO_MD5, COMMON], sam_to_fastq);
 
-const NO_CLIP: &str = "readmill fastq writes reads whole";
 const PER_GROUP: &str = "readmill split IN --by read-group -o PREFIX, then readmill fastq";
 
 #[rustfmt::skip] // a row is a line
@@ -52,24 +30,33 @@ const FASTQ: &[Opt] = &[
     Opt::built("-INTER --INTERLEAVE", Takes::Truth, "-o FASTQ; --single-end without it and SECOND_END_FASTQ"),
     Opt::built("-NON_PF --INCLUDE_NON_PF_READS", Takes::Truth, "-F 0x900; without it -F 0xb00"),
     Opt::refused("--INCLUDE_NON_PRIMARY_ALIGNMENTS", Takes::Truth, "writes secondary alignments", ""),
-    Opt::only("-RC --RE_REVERSE", Takes::Truth, &["true"], "writes reads as they are aligned", "readmill fastq turns them as they were sequenced"),
-    Opt::refused("-CLIP_ACT --CLIPPING_ACTION", Takes::Value, "clips reads", NO_CLIP),
-    Opt::refused("-CLIP_ATTR --CLIPPING_ATTRIBUTE", Takes::Value, "clips reads", NO_CLIP),
-    Opt::harmless("-CLIP_MIN --CLIPPING_MIN_LENGTH", Takes::Value, "it belongs to CLIPPING_ACTION"),
+    Opt::unless("-RC --RE_REVERSE", "--as-aligned"),
+    Opt::built("-CLIP_ACT --CLIPPING_ACTION", Takes::Value, "--clip-action: cut for X, mask for N, or a quality"),
+    Opt::native("-CLIP_ATTR --CLIPPING_ATTRIBUTE", Takes::Value, "--clip-tag"),
+    Opt::built("-CLIP_MIN --CLIPPING_MIN_LENGTH", Takes::Value, "--clip-least; nothing without CLIPPING_ACTION"),
     Opt::refused("-OPRG --OUTPUT_PER_RG", Takes::Truth, "writes files by read group", PER_GROUP),
     Opt::refused("-ODIR --OUTPUT_DIR", Takes::Value, "writes files by read group", PER_GROUP),
     Opt::harmless("-GZOPRG --COMPRESS_OUTPUTS_PER_RG", Takes::Truth, "it belongs to OUTPUT_PER_RG"),
     Opt::harmless("-RGT --RG_TAG", Takes::Value, "it belongs to OUTPUT_PER_RG"),
-    Opt::refused("-Q --QUALITY", Takes::Value, "trims reads by quality", NO_CLIP),
-    Opt::refused("-R1_MAX_BASES --READ1_MAX_BASES_TO_WRITE", Takes::Value, "cuts reads", NO_CLIP),
-    Opt::only("-R1_TRIM --READ1_TRIM", Takes::Value, &["0"], "cuts reads", NO_CLIP),
-    Opt::refused("-R2_MAX_BASES --READ2_MAX_BASES_TO_WRITE", Takes::Value, "cuts reads", NO_CLIP),
-    Opt::only("-R2_TRIM --READ2_TRIM", Takes::Value, &["0"], "cuts reads", NO_CLIP),
+    Opt::native("-Q --QUALITY", Takes::Value, "--trim-quality"),
+    Opt::native("-R1_MAX_BASES --READ1_MAX_BASES_TO_WRITE", Takes::Value, "--most-first"),
+    Opt::native("-R1_TRIM --READ1_TRIM", Takes::Value, "--skip-first"),
+    Opt::native("-R2_MAX_BASES --READ2_MAX_BASES_TO_WRITE", Takes::Value, "--most-last"),
+    Opt::native("-R2_TRIM --READ2_TRIM", Takes::Value, "--skip-last"),
 ];
 
 fn sam_to_fastq(given: &Given) -> Result<Line> {
     let mut line = Line::new("fastq -N");
     line.add(given.native_words());
+    let action = match (given.value("--CLIPPING_ATTRIBUTE"), given.value("--CLIPPING_ACTION")) {
+        (None, None) => None,
+        (Some(_), Some("X")) => Some("cut"),
+        (Some(_), Some("N")) => Some("mask"),
+        (Some(_), Some(quality)) => Some(quality),
+        _ => return Err(given.refuse("CLIPPING_ATTRIBUTE and CLIPPING_ACTION need each other")),
+    };
+    line.flag("--clip-action", action);
+    line.flag("--clip-least", given.value("--CLIPPING_MIN_LENGTH").filter(|_| action.is_some()));
     let first = given.needed("--FASTQ")?;
     let (second, unpaired) = (given.value("--SECOND_END_FASTQ"), given.value("--UNPAIRED_FASTQ"));
     match (second, given.has("--INTERLEAVE")) {

@@ -90,3 +90,30 @@ pub fn order(given: &Given, name: &str) -> Result<&'static str> {
             .hint("readmill takes coordinate, queryname and unsorted; template-coordinate is near to duplicate")),
     }
 }
+
+/// A read group of these fields, those without a value left out, as readmill takes it.
+pub fn read_group<'a>(
+    given: &Given,
+    fields: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+) -> Result<String> {
+    let mut group = "@RG".to_string();
+    for (field, value) in fields {
+        let Some(value) = value else { continue };
+        if value.contains("\\t") {
+            return Err(given
+                .refuse(&format!("{field} {value} is not supported: readmill reads \\t as a tab"))
+                .hint("write it without a backslash before t"));
+        }
+        group += &format!("\\t{field}:{value}");
+        if field == "DT" && is_day(value) {
+            group += "T00:00:00+0000"; // as Picard writes it where the time zone is UTC
+        }
+    }
+    Ok(group)
+}
+
+/// Whether it is a date without a time, such as 2014-06-01.
+fn is_day(text: &str) -> bool {
+    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    form == "0000-00-00"
+}

@@ -77,6 +77,11 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     write("inter.fq", interleaved(&one, &two).as_bytes())?;
     write("r1.fq", one.as_bytes())?;
     write("r2.fq", two.as_bytes())?;
+    others(dir, &one, &two)?;
+    write("revert.sam", to_revert(&whole).as_bytes())?;
+    dir.newest("sort --no-PG -o revert.bam revert.sam")?;
+    dir.readmill("import adapters_1.fq adapters_2.fq --sort queryname -o adapters.bam")?;
+    dir.readmill("import adapters.bam --mark-adapters --sort queryname -o marked_adapters.bam")?;
     dir.readmill("index genome.fa")?;
     dir.peer(&peers.bwa()?, "index genome.fa")?;
     Ok(())
@@ -112,6 +117,86 @@ fn commented(fastq: &[u8]) -> Result<String> {
         _ => format!("{line}\n"),
     };
     Ok(text.lines().enumerate().map(line).collect())
+}
+
+/// FASTQ of which half of the reads run into an adapter.
+fn with_adapters(text: &str, adapter: &str) -> String {
+    let line = |(number, line): (usize, &str)| match (number % 4, number / 4 % 2) {
+        (1, 0) => {
+            let front = 10 + number / 4 % 100;
+            let whole: String =
+                line.chars().take(front).chain(adapter.chars()).chain(line.chars()).collect();
+            format!("{}\n", &whole[..line.len()])
+        }
+        _ => format!("{line}\n"),
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// Reads with original qualities, bases that were cut off, and fields with a value for each base; some lack their mate, some
+/// stand there twice, some lack qualities. All read groups are of one sample and one library.
+fn to_revert(sam: &str) -> String {
+    let mut text = String::new();
+    for (number, line) in sam.lines().enumerate() {
+        if line.starts_with("@RG") {
+            let kept =
+                line.split('\t').filter(|field| !field.starts_with("SM:") && !field.starts_with("LB:"));
+            text += &format!("{}\tSM:s\tLB:l\n", kept.collect::<Vec<_>>().join("\t"));
+            continue;
+        }
+        let mut fields: Vec<String> = line.split('\t').map(str::to_owned).collect();
+        if line.starts_with('@') || number % 50 == 7 {
+            text += &if line.starts_with('@') { format!("{line}\n") } else { String::new() };
+            continue;
+        }
+        if number % 3 == 0 && fields[10] != "*" {
+            let turned: String = fields[10].chars().rev().collect();
+            fields.push(format!("OQ:Z:{turned}"));
+        }
+        if number % 5 == 0 {
+            fields.extend(["XB:Z:ACG".to_owned(), "XQ:Z:I5#".to_owned(), "YA:B:s,1,2,300".to_owned()]);
+            fields.push(format!("E2:Z:{}", fields[9]));
+        }
+        if number % 90 == 11 {
+            fields[10] = "*".to_owned();
+            fields.retain(|field| !field.starts_with("OQ:"));
+        }
+        let line = fields.join("\t") + "\n";
+        text += &line.repeat(if number % 70 == 13 { 2 } else { 1 });
+    }
+    text
+}
+
+/// FASTQ in other encodings of qualities, in a sequence of files, and without reads.
+fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
+    let encoded = |by: u8, least: u8| -> String {
+        let letter = |c: char| char::from((c as u8 + by).clamp(least, b'~'));
+        let line = |(number, line): (usize, &str)| match number % 4 {
+            3 => line.chars().map(letter).collect::<String>() + "\n",
+            _ => format!("{line}\n"),
+        };
+        one.lines().enumerate().map(line).collect()
+    };
+    let half = |text: &str, behind: bool| -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let middle = lines.len() / 8 * 4;
+        let part = if behind { &lines[middle..] } else { &lines[..middle] };
+        part.iter().map(|line| format!("{line}\n")).collect()
+    };
+    for (name, text) in [
+        ("illumina.fq", encoded(31, b'@')),
+        ("solexa.fq", encoded(28, b';')),
+        ("empty.fq", String::new()),
+        ("adapters_1.fq", with_adapters(one, "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG")),
+        ("adapters_2.fq", with_adapters(two, "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATC")),
+        ("lane_R1_001.fastq", half(one, false)),
+        ("lane_R2_001.fastq", half(two, false)),
+        ("lane_R1_002.fastq", half(one, true)),
+        ("lane_R2_002.fastq", half(two, true)),
+    ] {
+        fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))?;
+    }
+    Ok(())
 }
 
 /// Both reads of each pair, one after the other.

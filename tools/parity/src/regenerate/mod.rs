@@ -31,7 +31,7 @@ struct Oracle {
     make: fn(&Asked<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 10] = [
+const ORACLES: [Oracle; 11] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerated },
     Oracle { file: "picard/options.txt", make: options::regenerated },
     Oracle { file: "picard/larger.txt", make: options::regenerated },
@@ -40,6 +40,7 @@ const ORACLES: [Oracle; 10] = [
     Oracle { file: "gatk/bqsr_random.txt", make: bqsr::regenerated },
     Oracle { file: "gatk/recalibration/gathered.table", make: whole_files::gathered },
     Oracle { file: "gatk/recalibration/plot.csv", make: whole_files::plot_data },
+    Oracle { file: "mosdepth/coverage.txt", make: whole_files::coverage },
     Oracle { file: "samtools/stats.txt", make: whole_files::stats },
     Oracle { file: "fronts/options.txt", make: fronts::options },
 ];
@@ -49,6 +50,7 @@ impl Oracle {
     fn first_line(&self, peers: &Peers) -> Result<String> {
         let (tool, version) = match self.file.split('/').next() {
             Some("picard") => ("Picard", peers.picard()?.version),
+            Some("mosdepth") => ("mosdepth", peers.mosdepth()?.version),
             Some("gatk") => ("GATK", peers.gatk()?.version),
             Some("fronts") => {
                 return Ok("# Generated: names of options in the help of each tool, by `./dev parity \

@@ -80,6 +80,17 @@ fn marks(asked: &Asked<'_>, name: &str) -> Result<HashMap<ReadEnd, String>> {
     Ok(marks)
 }
 
+/// The files of mosdepth, by what their names end in.
+const DEPTHS: [&str; 7] = [
+    "mosdepth.global.dist.txt",
+    "mosdepth.region.dist.txt",
+    "mosdepth.summary.txt",
+    "per-base.bed.gz",
+    "quantized.bed.gz",
+    "regions.bed.gz",
+    "thresholds.bed.gz",
+];
+
 /// Sections of `samtools stats` that readmill does not write: the starts of their lines.
 const LEFT_OUT: [&str; 6] = [
     "# This file was produced by",
@@ -96,6 +107,37 @@ pub fn stats(asked: &Asked<'_>, path: &Path) -> Result<String> {
     let text = Printed::newest(&asked.dir, "stats stats.sam")?.text()?;
     let kept = text.lines().filter(|line| !LEFT_OUT.iter().any(|start| line.starts_with(start)));
     Ok(kept.fold("#\n".to_owned(), |text, line| text + line + "\n"))
+}
+
+/// The files that mosdepth writes of the reads beside it, for each line of options.
+pub fn coverage(asked: &Asked<'_>, path: &Path) -> Result<String> {
+    let mosdepth = asked.peers.mosdepth()?;
+    for file in ["reads.sam", "regions.bed"] {
+        fs::copy(path.with_file_name(file), asked.dir.path(file))?;
+    }
+    asked.dir.newest("view --no-PG -b -o reads.bam reads.sam")?;
+    asked.dir.newest("index reads.bam")?;
+    let before = fs::read_to_string(path)?;
+    let mut text = "#\n".to_owned();
+    for options in before.lines().filter_map(|line| line.strip_prefix("= mosdepth")) {
+        for ending in DEPTHS {
+            let _ = fs::remove_file(asked.dir.path(&format!("made.{ending}")));
+        }
+        asked.dir.peer(&mosdepth, &format!("{} made reads.bam", options.trim()))?;
+        text += &format!("= mosdepth{options}\n");
+        for ending in DEPTHS {
+            let file = format!("made.{ending}");
+            if !asked.dir.path(&file).exists() {
+                continue;
+            }
+            let given = match ending.ends_with(".gz") {
+                true => Printed::by(asked.dir.inflated(&file))?.text()?,
+                false => fs::read_to_string(asked.dir.path(&file))?,
+            };
+            text += &format!("== .{ending}\n{given}");
+        }
+    }
+    Ok(text)
 }
 
 /// The report that GATK gathers from the two beside it.

@@ -1,0 +1,357 @@
+//! Lines of BED files, gathered in pages that any thread compresses. Where pages end depends on the lines alone.
+
+use std::sync::Arc;
+
+use readmill_format::bam::index::{Fragment, FragmentBuilder, IndexBuilder, Interval, Scheme};
+use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
+use readmill_format::tabix::Preset;
+use readmill_record::{Error, Result};
+
+use crate::join::Run;
+use crate::line::{RunLine, write_number};
+use crate::report::{CoverageFile, Lines};
+
+/// The most runs of a page.
+const MOST_RUNS: usize = 1 << 14;
+
+/// Bytes of text at which a page ends.
+const ENOUGH_TEXT: usize = 1 << 18;
+
+/// The level of compression, that of mosdepth for the depth of each base.
+const LEVEL: u8 = 1;
+
+/// The bytes of memory of a page while it waits, while it is compressed, and as it is written.
+pub const PAGE_BYTES: u64 = 3 << 18;
+
+/// Lines of a BED file.
+#[derive(Debug)]
+pub struct Page {
+    /// The file.
+    pub file: CoverageFile,
+    /// Its number among the pages of the file.
+    pub number: u64,
+    content: Content,
+    contigs: Vec<PageContig>,
+}
+
+/// Lines of one contig in a page.
+#[derive(Debug)]
+struct PageContig {
+    contig: u32,
+    /// Its number in the index: contigs without lines have none.
+    number: u32,
+    /// The number of the line behind its last one.
+    until: usize,
+}
+
+#[derive(Debug)]
+enum Content {
+    Runs(Vec<Run>),
+    Text { text: Vec<u8>, lines: Vec<TextLine>, comment: usize },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TextLine {
+    place: [u32; 2],
+    length: u32,
+}
+
+impl Content {
+    fn of(file: CoverageFile) -> Self {
+        match file {
+            CoverageFile::PerBase => Content::Runs(Vec::new()),
+            _ => Content::Text { text: Vec::new(), lines: Vec::new(), comment: 0 },
+        }
+    }
+
+    fn lines(&self) -> usize {
+        match self {
+            Content::Runs(runs) => runs.len(),
+            Content::Text { lines, .. } => lines.len(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Content::Runs(runs) => runs.is_empty(),
+            Content::Text { text, .. } => text.is_empty(),
+        }
+    }
+}
+
+/// The page of a file that is not full.
+struct OpenPage {
+    file: CoverageFile,
+    pages: u64,
+    content: Content,
+    contigs: Vec<PageContig>,
+    /// The last contig that has lines.
+    last: Option<u32>,
+    /// Names of contigs that have lines, each ended by NUL, and how many they are.
+    names: Vec<u8>,
+    contigs_so_far: u32,
+}
+
+/// Takes full pages, and text of files that are not compressed.
+pub trait PageTarget {
+    /// Takes the next page of a file.
+    fn page(&mut self, page: Page) -> Result<()>;
+
+    /// Takes the next text of a file.
+    fn text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()>;
+}
+
+/// Gathers the lines of all files.
+pub struct Pages<T> {
+    names: Arc<[String]>,
+    open: Vec<OpenPage>,
+    texts: Vec<(CoverageFile, String)>,
+    target: T,
+}
+
+/// What the index of a BED file says: the number of its contigs, and their names.
+pub struct BedContigs {
+    /// The file.
+    pub file: CoverageFile,
+    /// How many contigs have lines.
+    pub contigs: usize,
+    /// The bytes that the index has of them.
+    pub meta: Vec<u8>,
+}
+
+impl<T: PageTarget> Pages<T> {
+    /// Pages of these files, for contigs of these names, that `target` takes.
+    pub fn new(names: &Arc<[String]>, files: impl Iterator<Item = CoverageFile>, target: T) -> Self {
+        let (mut open, mut texts) = (Vec::new(), Vec::new());
+        for file in files {
+            if file.is_bed() {
+                let (pages, content, contigs) = (0, Content::of(file), Vec::new());
+                let (last, names, contigs_so_far) = (None, Vec::new(), 0);
+                open.push(OpenPage { file, pages, content, contigs, last, names, contigs_so_far });
+            } else {
+                texts.push((file, String::new()));
+            }
+        }
+        Pages { names: Arc::clone(names), open, texts, target }
+    }
+
+    /// Passes the last pages and texts; returns what took them, and the contigs of each BED file.
+    pub fn finish(mut self) -> Result<(T, Vec<BedContigs>)> {
+        let mut ended = Vec::new();
+        for page in &mut self.open {
+            page.close().map_or(Ok(()), |page| self.target.page(page))?;
+            let meta = Preset::Bed.meta(&page.names);
+            ended.push(BedContigs { file: page.file, contigs: page.contigs_so_far as usize, meta });
+        }
+        for (file, text) in &self.texts {
+            self.target.text(*file, text.as_bytes())?;
+        }
+        Ok((self.target, ended))
+    }
+
+    /// What takes the pages.
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+}
+
+fn open_page(open: &mut [OpenPage], file: CoverageFile) -> Result<&mut OpenPage> {
+    let found = open.iter_mut().find(|page| page.file == file);
+    found.ok_or_else(|| Error::bug("there are lines for a file that is not written"))
+}
+
+impl OpenPage {
+    /// Makes the next line one of this contig.
+    #[inline]
+    fn at(&mut self, contig: u32, names: &[String]) {
+        let until = self.content.lines() + 1;
+        if self.last == Some(contig)
+            && let Some(open) = self.contigs.last_mut()
+        {
+            open.until = until;
+            return;
+        }
+        if self.last != Some(contig) {
+            self.last = Some(contig);
+            self.contigs_so_far += 1;
+            let name = names.get(contig as usize).map_or("", String::as_str);
+            self.names.extend_from_slice(name.as_bytes());
+            self.names.push(0);
+        }
+        self.contigs.push(PageContig { contig, number: self.contigs_so_far - 1, until });
+    }
+
+    fn close(&mut self) -> Option<Page> {
+        if self.content.is_empty() {
+            return None;
+        }
+        let number = self.pages;
+        self.pages += 1;
+        let content = std::mem::replace(&mut self.content, Content::of(self.file));
+        Some(Page { file: self.file, number, content, contigs: std::mem::take(&mut self.contigs) })
+    }
+}
+
+impl<T: PageTarget> Lines for Pages<T> {
+    fn per_base(&mut self, contig: u32, run: Run) -> Result<()> {
+        let page = open_page(&mut self.open, CoverageFile::PerBase)?;
+        page.at(contig, &self.names);
+        let Content::Runs(runs) = &mut page.content else { return Ok(()) };
+        if runs.capacity() == 0 {
+            runs.reserve_exact(MOST_RUNS);
+        }
+        runs.push(run);
+        if runs.len() == MOST_RUNS {
+            let full = page.close();
+            full.map_or(Ok(()), |page| self.target.page(page))?;
+        }
+        Ok(())
+    }
+
+    fn bed(&mut self, file: CoverageFile, contig: u32, place: [u32; 2], columns: &[u8]) -> Result<()> {
+        let names = &self.names;
+        let page = open_page(&mut self.open, file)?;
+        page.at(contig, names);
+        let Content::Text { text, lines, .. } = &mut page.content else { return Ok(()) };
+        let before = text.len();
+        text.extend_from_slice(names.get(contig as usize).map_or("", String::as_str).as_bytes());
+        for position in place {
+            text.push(b'\t');
+            write_number(position, text);
+        }
+        text.push(b'\t');
+        text.extend_from_slice(columns);
+        text.push(b'\n');
+        lines.push(TextLine { place, length: (text.len() - before) as u32 });
+        if text.len() >= ENOUGH_TEXT {
+            let full = page.close();
+            full.map_or(Ok(()), |page| self.target.page(page))?;
+        }
+        Ok(())
+    }
+
+    fn comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()> {
+        if let Content::Text { text, comment, .. } = &mut open_page(&mut self.open, file)?.content {
+            text.extend_from_slice(line);
+            *comment = text.len();
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, file: CoverageFile, more: &str) -> Result<()> {
+        let Some((_, text)) = self.texts.iter_mut().find(|(which, _)| *which == file) else {
+            return Ok(());
+        };
+        text.push_str(more);
+        if text.len() >= ENOUGH_TEXT {
+            self.target.text(file, text.as_bytes())?;
+            text.clear();
+        }
+        Ok(())
+    }
+}
+
+/// A page as it is written, and its part of the index.
+pub struct EncodedPage {
+    /// BGZF blocks.
+    pub bytes: Vec<u8>,
+    /// The entries of its lines.
+    pub fragment: Fragment,
+}
+
+/// Compresses pages, one for each thread.
+pub struct PageEncoder {
+    names: Arc<[String]>,
+    deflater: Deflater,
+    index: FragmentBuilder,
+    block: Vec<u8>,
+}
+
+/// Returns the scheme of the index of BED files of contigs up to this length.
+///
+/// # Errors
+/// No index can hold them.
+pub fn index_scheme(longest: u32) -> Result<Scheme> {
+    Scheme::csi_of(14, 0, longest.into())
+}
+
+/// Returns the index of a BED file, to which pages are added.
+pub fn index(scheme: Scheme) -> IndexBuilder {
+    IndexBuilder::of(scheme, 0)
+}
+
+impl PageEncoder {
+    /// An encoder of pages with such an index.
+    pub fn new(names: &Arc<[String]>, scheme: Scheme) -> Self {
+        PageEncoder {
+            names: Arc::clone(names),
+            deflater: Deflater::new(Codec::default(), LEVEL),
+            index: FragmentBuilder::new(scheme),
+            block: Vec::with_capacity(BLOCK_PAYLOAD),
+        }
+    }
+
+    /// Compresses a page.
+    pub fn encode(&mut self, page: &Page) -> EncodedPage {
+        let mut bytes = Vec::new();
+        let mut last: Option<(Interval, u64)> = None;
+        let mut from = 0;
+        let mut rest = match &page.content {
+            Content::Runs(_) => &[][..],
+            Content::Text { text, comment, .. } => {
+                let (comment, rest) = text.split_at(*comment);
+                self.push(comment, &mut bytes);
+                rest
+            }
+        };
+        for PageContig { contig, number, until } in &page.contigs {
+            let mut run_line = RunLine::new(self.names.get(*contig as usize).map_or("", String::as_str));
+            for n in from..*until {
+                let (place, begin) = match &page.content {
+                    Content::Runs(runs) => {
+                        let line = run_line.of(runs[n]);
+                        ([runs[n].start, runs[n].end], self.push(line, &mut bytes))
+                    }
+                    Content::Text { lines, .. } => {
+                        let (own, more) = rest.split_at(lines[n].length as usize);
+                        rest = more;
+                        (lines[n].place, self.push(own, &mut bytes))
+                    }
+                };
+                let [start, end] = place.map(i64::from);
+                let ref_id = number.cast_signed();
+                let interval = Interval { ref_id, start, end: end.max(start + 1), is_unmapped: false };
+                if let Some((before, start)) = last.replace((interval, begin)) {
+                    self.index.add_interval(before, start, begin);
+                }
+            }
+            from = *until;
+        }
+        self.close(&mut bytes);
+        if let Some((before, start)) = last {
+            self.index.add_interval(before, start, (bytes.len() as u64) << 16);
+        }
+        EncodedPage { bytes, fragment: self.index.finish() }
+    }
+
+    /// Adds a line, in a block of its own if it does not fit; returns the virtual offset at which it begins.
+    fn push(&mut self, line: &[u8], bytes: &mut Vec<u8>) -> u64 {
+        if self.block.len() + line.len() > BLOCK_PAYLOAD {
+            self.close(bytes);
+        }
+        let begin = (bytes.len() as u64) << 16 | self.block.len() as u64;
+        if line.len() > BLOCK_PAYLOAD {
+            line.chunks(BLOCK_PAYLOAD).for_each(|part| self.deflater.block(part, bytes));
+        } else {
+            self.block.extend_from_slice(line);
+        }
+        begin
+    }
+
+    fn close(&mut self, bytes: &mut Vec<u8>) {
+        if !self.block.is_empty() {
+            self.deflater.block(&self.block, bytes);
+            self.block.clear();
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! A piece: what a batch of sorted reads adds to the depths. Any thread makes it.
+//!
+//! It has the changes of the depth, and the reads near its border that may have mates in the pieces around it.
+
+use std::sync::Arc;
+
+use readmill_record::{Batch, Error, RecordRef, Result, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::mates::{Block, ByName, Event, Meeting, ReadPlace, WaitingRead, name_of, take_back};
+use crate::options::ReadOptions;
+
+/// Bases behind the first read of a piece in which the mate of a read from before may be said to lie. (Mate positions are
+/// exact, unless a program moved reads and left them.)
+const BORDER: u32 = 1024;
+
+/// The least bases whose depths are counted in an array; the rest is sorted.
+const LEAST_WINDOW: usize = 4096;
+
+/// The most bases of the array for a byte of reads, as a shift.
+const WINDOW_SHIFT: u32 = 3;
+
+/// What a batch of sorted reads adds to the depths.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Piece {
+    pub(crate) contigs: Vec<ContigPiece>,
+}
+
+impl Piece {
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        let bytes = |it: &ContigPiece| {
+            let blocks: usize = it.head.iter().map(|op| op.blocks()).sum();
+            let tails: usize = it.tail.iter().map(|read| read.blocks.capacity()).sum();
+            it.events.capacity() * size_of::<Event>()
+                + it.head.capacity() * size_of::<HeadOp>()
+                + it.tail.capacity() * size_of::<WaitingRead>()
+                + (blocks + tails) * size_of::<Block>()
+        };
+        self.contigs.iter().map(|it| bytes(it) as u64 + 96).sum()
+    }
+}
+
+/// What the reads of a batch on one contig add.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ContigPiece {
+    pub(crate) contig: u32,
+    /// Position of the first and the last read.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
+    pub(crate) events: Vec<Event>,
+    /// What reads do whose names may be those of reads from before, in their order.
+    pub(crate) head: Vec<HeadOp>,
+    /// Reads whose mates have not come, and whose ends are behind the last read.
+    pub(crate) tail: Vec<WaitingRead>,
+}
+
+/// What a read does whose name may be that of a read from before.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum HeadOp {
+    /// A read of this name waits, inside the piece or in its tail: one from before waits no longer.
+    Forget(u64),
+    /// The mate of the read came before, if it waits.
+    Meet(WaitingRead),
+    /// The mate of the read came before, if it waits; if not, the read waits itself.
+    Either(WaitingRead),
+}
+
+impl HeadOp {
+    fn blocks(&self) -> usize {
+        match self {
+            HeadOp::Forget(_) => 0,
+            HeadOp::Meet(read) | HeadOp::Either(read) => read.blocks.capacity(),
+        }
+    }
+}
+
+/// Makes pieces, one for each thread.
+pub struct PieceMaker {
+    options: Arc<ReadOptions>,
+    lengths: Arc<[u32]>,
+    changes: Changes,
+    names: Names,
+    blocks: Vec<Block>,
+}
+
+/// Changes of the depth of a contig, in no order.
+#[derive(Default)]
+struct Changes {
+    /// The position of the first of `near`.
+    base: u32,
+    /// The end of the contig, behind which nothing counts.
+    length: u32,
+    /// What is added from each position on.
+    near: Vec<i32>,
+    /// The most positions of `near`.
+    most: usize,
+    /// Changes behind those.
+    far: Vec<Event>,
+}
+
+impl Changes {
+    fn begin(&mut self, base: u32, length: u32, most: usize) {
+        (self.base, self.length, self.most) = (base, length, most);
+        self.near.clear();
+        self.far.clear();
+    }
+
+    #[inline(always)]
+    fn add(&mut self, (position, more): Event) {
+        // No read begins before the first one.
+        let at = (position - self.base) as usize;
+        match self.near.get_mut(at) {
+            Some(sum) => *sum += more,
+            None => self.add_behind(position, more),
+        }
+    }
+
+    #[cold]
+    fn add_behind(&mut self, position: u32, more: i32) {
+        let at = (position - self.base) as usize;
+        if position >= self.length {
+            return;
+        }
+        if at < self.most {
+            let all = ((self.length - self.base) as usize).min(self.most);
+            self.near.resize((at + 1 + at / 2 + 256).min(all), 0);
+            self.near[at] += more;
+        } else {
+            self.far.push((position, more));
+        }
+    }
+
+    /// Returns the changes in order, each by its distance from the one before.
+    fn take(&mut self) -> Vec<Event> {
+        let (mut events, mut last) = (Vec::with_capacity(self.near.len() / 8 + self.far.len()), 0);
+        let (chunks, rest) = self.near.as_chunks::<8>();
+        let mut push = |at: u32, more: i32| {
+            if more != 0 {
+                events.push((at - last, more));
+                last = at;
+            }
+        };
+        for (n, chunk) in chunks.iter().enumerate() {
+            if chunk.iter().fold(0, |all, more| all | more) != 0 {
+                (0..8).for_each(|i| push((8 * n + i) as u32, chunk[i]));
+            }
+        }
+        let start = 8 * chunks.len();
+        rest.iter().enumerate().for_each(|(i, &more)| push((start + i) as u32, more));
+        self.far.sort_unstable_by_key(|&(position, _)| position);
+        for same in self.far.chunk_by(|a, b| a.0 == b.0) {
+            push(same[0].0 - self.base, same.iter().map(|(_, more)| more).sum());
+        }
+        events
+    }
+}
+
+/// Reads of the piece that wait for their mates.
+#[derive(Default)]
+struct Names {
+    by_name: ByName<Standing>,
+    reads: Vec<LocalRead>,
+    blocks: Vec<Block>,
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy)]
+enum Standing {
+    /// The read of this number waits.
+    Waits(u32),
+    /// Whether a read waits depends on the pieces before.
+    Unknown,
+}
+
+/// A read that waits, or waited.
+struct LocalRead {
+    name: u64,
+    place: ReadPlace,
+    blocks: std::ops::Range<usize>,
+    waits: bool,
+}
+
+impl Names {
+    fn clear(&mut self) {
+        self.by_name.clear();
+        self.reads.clear();
+        self.blocks.clear();
+    }
+
+    fn wait(&mut self, name: u64, place: ReadPlace, blocks: &[Block]) {
+        let from = self.blocks.len();
+        self.blocks.extend_from_slice(blocks);
+        let number = self.reads.len() as u32;
+        self.reads.push(LocalRead { name, place, blocks: from..self.blocks.len(), waits: true });
+        if let Some(Standing::Waits(before)) = self.by_name.insert(name, Standing::Waits(number)) {
+            self.reads[before as usize].waits = false;
+        }
+    }
+
+    /// Reads that wait beyond `last`.
+    fn tail(&self, last: u32) -> Vec<WaitingRead> {
+        let waiting = self.reads.iter().filter(|read| read.waits && read.place.end > last);
+        let owned = |read: &LocalRead| WaitingRead {
+            name: read.name,
+            place: read.place,
+            blocks: self.blocks[read.blocks.clone()].to_vec(),
+        };
+        waiting.map(owned).collect()
+    }
+}
+
+impl PieceMaker {
+    /// A maker of pieces of reads on contigs of these lengths.
+    pub fn new(options: &Arc<ReadOptions>, lengths: &Arc<[u32]>) -> Self {
+        let (options, lengths) = (Arc::clone(options), Arc::clone(lengths));
+        let (changes, names, blocks) = Default::default();
+        PieceMaker { options, lengths, changes, names, blocks }
+    }
+
+    /// Makes the piece of a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate.
+    pub fn make(&mut self, batch: &Batch) -> Result<Piece> {
+        let mut piece = Piece::default();
+        let mut rest = &batch.spans[..];
+        let mut before = None;
+        while let Some(&first) = rest.first() {
+            let contig = batch.record(first).ref_id().cast_unsigned();
+            if before.is_some_and(|before| contig < before) {
+                return Err(unsorted(batch, first));
+            }
+            before = Some(contig);
+            let other = |&&span: &&Span| batch.record(span).ref_id().cast_unsigned() != contig;
+            let n = if rest.last().is_some_and(|last| !other(&last)) {
+                rest.len()
+            } else {
+                rest.iter().position(|span| other(&span)).unwrap_or(rest.len())
+            };
+            let (spans, more) = rest.split_at(n);
+            rest = more;
+            if let Some(&length) = self.lengths.get(contig as usize) {
+                piece.contigs.extend(self.contig(batch, spans, contig, length)?);
+            }
+        }
+        Ok(piece)
+    }
+
+    fn contig(
+        &mut self,
+        batch: &Batch,
+        spans: &[Span],
+        contig: u32,
+        length: u32,
+    ) -> Result<Option<ContigPiece>> {
+        let bytes: u64 = spans.iter().map(|span| u64::from(span.len)).sum();
+        let start = |span: &Span| u32::try_from(batch.record(*span).pos()).ok();
+        // Reads without a position come first, and reads behind the end of the contig last; neither counts.
+        let Some(first) = spans.iter().find_map(start).filter(|&first| first < length) else {
+            return Ok(None);
+        };
+        self.changes.begin(first, length, ((bytes >> WINDOW_SHIFT) as usize).max(LEAST_WINDOW));
+        self.names.clear();
+        let (mut head, mut last) = (Vec::new(), first);
+        for &span in spans {
+            let record = batch.record(span);
+            let Ok(start) = u32::try_from(record.pos()) else { continue };
+            if start < last || record.ref_id().cast_unsigned() != contig {
+                return Err(unsorted(batch, span));
+            }
+            last = start;
+            if self.options.counts(record) && start < length {
+                self.count(record, start, first, &mut head);
+            }
+        }
+        let (events, tail) = (self.changes.take(), self.names.tail(last));
+        Ok(Some(ContigPiece { contig, first, last, events, head, tail }))
+    }
+
+    #[inline]
+    fn count(&mut self, record: RecordRef<'_>, start: u32, first: u32, head: &mut Vec<HeadOp>) {
+        let cigar = record.cigar();
+        if self.options.fast_mode {
+            let end = record.end().min(u32::MAX.into()) as u32;
+            self.changes.add((start, 1));
+            self.changes.add((end, -1));
+            return;
+        }
+        self.blocks.clear();
+        let end = blocks(cigar.ops(), start, &mut self.blocks);
+        for &(from, to) in &self.blocks {
+            self.changes.add((from, 1));
+            self.changes.add((to, -1));
+        }
+        let end = if record.flags().is_unmapped() { start + 1 } else { end.max(start + 1) };
+        let meeting = Meeting::of(record, end.into());
+        if meeting != Meeting::Apart {
+            let place = ReadPlace { start, end, is_simple: cigar.ops().len() == 1 };
+            self.meet(record, meeting, place, first, head);
+        }
+    }
+
+    fn meet(
+        &mut self,
+        record: RecordRef<'_>,
+        meeting: Meeting,
+        place: ReadPlace,
+        first: u32,
+        head: &mut Vec<HeadOp>,
+    ) {
+        let name = name_of(record);
+        let border = first.saturating_add(BORDER);
+        let PieceMaker { names, changes, blocks, .. } = self;
+        if meeting == Meeting::Wait {
+            if place.start < border || matches!(names.by_name.get(&name), Some(Standing::Unknown)) {
+                head.push(HeadOp::Forget(name));
+            }
+            names.wait(name, place, blocks);
+            return;
+        }
+        let owned = |blocks: &[Block]| WaitingRead { name, place, blocks: blocks.to_vec() };
+        match names.by_name.get(&name).copied() {
+            Some(Standing::Waits(number)) => {
+                names.by_name.remove(&name);
+                let mate = &mut names.reads[number as usize];
+                mate.waits = false;
+                if mate.place.end > place.start {
+                    let of_mate = &names.blocks[mate.blocks.clone()];
+                    take_back((place, blocks), (mate.place, of_mate), |event| changes.add(event));
+                } else if meeting == Meeting::Either {
+                    names.wait(name, place, blocks);
+                }
+            }
+            Some(Standing::Unknown) if meeting == Meeting::Either => {
+                head.push(HeadOp::Either(owned(blocks)));
+            }
+            Some(Standing::Unknown) => {
+                names.by_name.remove(&name);
+                head.push(HeadOp::Meet(owned(blocks)));
+            }
+            None => {
+                let mate = record.next_pos().max(0).cast_unsigned();
+                let may_be_before = mate < border;
+                match meeting {
+                    Meeting::Either if may_be_before => {
+                        head.push(HeadOp::Either(owned(blocks)));
+                        names.by_name.insert(name, Standing::Unknown);
+                    }
+                    Meeting::Either => names.wait(name, place, blocks),
+                    _ if may_be_before => head.push(HeadOp::Meet(owned(blocks))),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Appends the runs of aligned bases of a CIGAR, without those of deletions; an insertion does not divide a run. Returns the
+/// position after the last base.
+#[inline]
+fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block>) -> u32 {
+    /// M, = and X.
+    const ALIGNED: u32 = 0b1_1000_0001;
+    /// D and N.
+    const DELETED: u32 = 0b0_0000_1100;
+    let mut at = start;
+    for (op, n) in ops {
+        if ALIGNED >> op & 1 != 0 {
+            let end = at.saturating_add(n);
+            match out.last_mut() {
+                Some(last) if last.1 == at => last.1 = end,
+                _ => out.push((at, end)),
+            }
+            at = end;
+        } else if DELETED >> op & 1 != 0 {
+            at = at.saturating_add(n);
+        }
+    }
+    at
+}
+
+/// The error for a read that lies before the one ahead of it.
+fn unsorted(batch: &Batch, span: Span) -> Error {
+    let what = "the read lies before the one ahead of it, and coverage is counted of sorted reads";
+    let record = batch.record(span);
+    Error::input(what)
+        .record(span.stamp.ordinal())
+        .qname(record.qname())
+        .hint("sort them by coordinate: --sort coordinate")
+}

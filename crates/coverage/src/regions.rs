@@ -1,0 +1,96 @@
+//! The regions of a BED file, by contig.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use readmill_format::text::LineReader;
+use readmill_record::{Charge, Header, Ledger, Result, make_room};
+
+/// A region of a BED file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Where its name is; empty if it has none.
+    name: std::ops::Range<usize>,
+}
+
+/// The regions of all contigs of a header.
+pub struct Regions {
+    by_contig: Vec<Vec<Region>>,
+    names: Vec<u8>,
+    /// Contigs of the file that the header does not have, each with its number of regions, in their order.
+    pub elsewhere: Vec<(String, u64)>,
+    /// Lines that have fewer than three columns.
+    pub skipped: u64,
+    _charges: [Charge; 2],
+}
+
+/// The most contigs that are told of which the header does not have.
+const LISTED: usize = 100;
+
+/// The name of the memory.
+const NAME: &str = "regions";
+
+impl Regions {
+    /// Reads a BED file, plain or compressed.
+    ///
+    /// # Errors
+    /// It cannot be read, a line is damaged, or it does not fit into memory.
+    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let contigs = header.references();
+        let (mut list, mut names) = (ledger.empty(NAME), ledger.empty(NAME));
+        names.grow(96 * contigs.len() as u64)?;
+        let numbers: HashMap<&[u8], usize> =
+            contigs.iter().enumerate().map(|(number, contig)| (&contig.name[..], number)).collect();
+        let mut by_contig: Vec<Vec<Region>> = contigs.iter().map(|_| Vec::new()).collect();
+        let (mut text, mut elsewhere, mut skipped) = (Vec::new(), Vec::<(String, u64)>::new(), 0);
+        let mut lines = LineReader::open(path, ledger)?;
+        while lines.advance()? {
+            let line = lines.line().trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") || line.starts_with(b"track ") {
+                continue;
+            }
+            let mut columns = line.splitn(6, |&byte| byte == b'\t');
+            let (Some(contig), Some(start), Some(end)) =
+                (columns.next(), columns.next(), columns.next())
+            else {
+                skipped += 1;
+                continue;
+            };
+            let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u32>().ok();
+            let (start, end) = match (number(start), number(end)) {
+                (Some(start), Some(end)) if start <= end => (start, end),
+                (Some(_), Some(_)) => return Err(lines.wrong("the region ends before it starts")),
+                _ => return Err(lines.wrong("the second and third column of BED are numbers")),
+            };
+            let Some(&contig) = numbers.get(contig) else {
+                let contig = String::from_utf8_lossy(contig).into_owned();
+                match elsewhere.iter().position(|(name, _)| *name == contig) {
+                    Some(at) => elsewhere[at].1 += 1,
+                    None if elsewhere.len() < LISTED => elsewhere.push((contig, 1)),
+                    None => {}
+                }
+                continue;
+            };
+            let name = columns.next().unwrap_or_default();
+            make_room(&mut text, name.len(), &mut names)?;
+            let from = text.len();
+            text.extend_from_slice(name);
+            make_room(&mut by_contig[contig], 1, &mut list)?;
+            by_contig[contig].push(Region { start, end, name: from..text.len() });
+        }
+        by_contig.iter_mut().for_each(|regions| regions.sort_by_key(|region| region.start));
+        Ok(Regions { by_contig, names: text, elsewhere, skipped, _charges: [list, names] })
+    }
+
+    /// The regions of a contig, by their start.
+    pub(crate) fn of(&self, contig: u32) -> &[Region] {
+        self.by_contig.get(contig as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The name of a region.
+    pub(crate) fn name(&self, region: &Region) -> &[u8] {
+        &self.names[region.name.clone()]
+    }
+}

@@ -1,0 +1,536 @@
+//! The files of mosdepth (0.3.3), made of runs of bases of one depth.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use readmill_record::Result;
+
+use crate::distribution::{DepthSummary, Distribution};
+use crate::join::{Depths, Run};
+use crate::options::{By, ReportOptions};
+use crate::regions::{Region, Regions};
+
+/// A file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoverageFile {
+    /// The depth of each base.
+    PerBase,
+    /// The mean or median depth of each region.
+    Regions,
+    /// How many bases of each region have at least some depths.
+    Thresholds,
+    /// Segments of depths.
+    Quantized,
+    /// Length, bases, mean, least and greatest depth of each contig.
+    Summary,
+    /// The share of bases that are at least so deep.
+    GlobalDistribution,
+    /// The same of regions.
+    RegionDistribution,
+}
+
+impl CoverageFile {
+    /// All files, in the order in which they are named.
+    pub const ALL: [CoverageFile; 7] = [
+        CoverageFile::GlobalDistribution,
+        CoverageFile::RegionDistribution,
+        CoverageFile::Summary,
+        CoverageFile::PerBase,
+        CoverageFile::Regions,
+        CoverageFile::Quantized,
+        CoverageFile::Thresholds,
+    ];
+
+    /// What the name of the file ends in.
+    pub fn ending(self) -> &'static str {
+        match self {
+            CoverageFile::PerBase => ".per-base.bed.gz",
+            CoverageFile::Regions => ".regions.bed.gz",
+            CoverageFile::Thresholds => ".thresholds.bed.gz",
+            CoverageFile::Quantized => ".quantized.bed.gz",
+            CoverageFile::Summary => ".mosdepth.summary.txt",
+            CoverageFile::GlobalDistribution => ".mosdepth.global.dist.txt",
+            CoverageFile::RegionDistribution => ".mosdepth.region.dist.txt",
+        }
+    }
+
+    /// Whether it is compressed by bgzip, and has an index.
+    pub fn is_bed(self) -> bool {
+        self.ending().ends_with(".bed.gz")
+    }
+
+    /// Whether these options ask for it.
+    pub fn is_of(self, options: &ReportOptions) -> bool {
+        match self {
+            CoverageFile::PerBase => !options.no_per_base,
+            CoverageFile::Regions | CoverageFile::RegionDistribution => options.by.is_some(),
+            CoverageFile::Thresholds => !options.thresholds.is_empty(),
+            CoverageFile::Quantized => !options.quantize.is_empty(),
+            CoverageFile::Summary | CoverageFile::GlobalDistribution => true,
+        }
+    }
+}
+
+/// Takes the lines of all files.
+pub trait Lines {
+    /// Takes the depth of bases of a contig.
+    fn per_base(&mut self, contig: u32, run: Run) -> Result<()>;
+
+    /// Takes a line of a BED file: where it lies, and its columns from the fourth on.
+    fn bed(&mut self, file: CoverageFile, contig: u32, place: [u32; 2], columns: &[u8]) -> Result<()>;
+
+    /// Takes a comment of a BED file, with its end of line.
+    fn comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()>;
+
+    /// Takes text of another file.
+    fn text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
+}
+
+/// Makes the files.
+pub struct Report<L> {
+    lines: L,
+    options: ReportOptions,
+    contigs: Vec<(String, u32)>,
+    regions: Option<Arc<Regions>>,
+    contig: u32,
+    /// Whether nothing is written of contigs without regions.
+    needs_regions: bool,
+    is_passed_over: bool,
+    summary: DepthSummary,
+    distribution: Distribution,
+    all: DepthSummary,
+    all_distribution: Distribution,
+    of_regions: OpenRegions,
+    all_of_regions: DepthSummary,
+    all_regions_distribution: Distribution,
+    segment: OpenSegment,
+    has_header: bool,
+    scratch: String,
+}
+
+/// The quantized segment that is not complete.
+#[derive(Default)]
+struct OpenSegment {
+    number: Option<usize>,
+    from: u32,
+    is_open: bool,
+}
+
+/// The regions of a contig that are not complete, in their order.
+struct OpenRegions {
+    list: VecDeque<OpenRegion>,
+    /// The next region or window that has not begun.
+    next: usize,
+    next_window: Option<u32>,
+    summary: DepthSummary,
+    distribution: Distribution,
+    /// Memory of complete regions.
+    spare: Vec<OpenRegion>,
+}
+
+/// The depths of a region.
+#[derive(Default)]
+struct OpenRegion {
+    /// Its number, for its name; none for a window.
+    number: Option<usize>,
+    start: u32,
+    end: u32,
+    mean: f64,
+    /// Bases by depth, for the median.
+    counts: Vec<u32>,
+    bases: u64,
+    /// How many bases are as deep as each threshold.
+    deep: Vec<u64>,
+}
+
+/// The depth that deeper bases count as in a median.
+const MOST_OF_MEDIAN: usize = 65_535;
+
+/// The greatest mean in the distribution of windows.
+const MOST_OF_WINDOWS: i32 = 999;
+
+impl OpenRegion {
+    #[inline]
+    fn add(&mut self, depth: i32, bases: u32, options: &ReportOptions) {
+        if options.use_median {
+            let at = usize::try_from(depth).unwrap_or(0).min(MOST_OF_MEDIAN);
+            if self.counts.len() <= at {
+                self.counts.resize(at + 1, 0);
+            }
+            self.counts[at] += bases;
+            self.bases += u64::from(bases);
+        } else if depth != 0 {
+            // The sum of quotients, as mosdepth has it, because the last digit may depend on it.
+            let share = f64::from(depth) / f64::from(self.end - self.start);
+            let mut mean = self.mean;
+            (0..bases).for_each(|_| mean += share);
+            self.mean = mean;
+        }
+        for (deep, threshold) in self.deep.iter_mut().zip(&options.thresholds) {
+            if depth < *threshold {
+                break;
+            }
+            *deep += u64::from(bases);
+        }
+    }
+
+    fn value(&self, options: &ReportOptions) -> f64 {
+        if !options.use_median {
+            return self.mean;
+        }
+        let half = (0.5 + self.bases as f64 * 0.5) as u64;
+        let mut sum = 0;
+        let at = self.counts.iter().position(|&bases| {
+            sum += u64::from(bases);
+            sum >= half
+        });
+        at.unwrap_or(0) as f64
+    }
+}
+
+impl<L: Lines> Report<L> {
+    /// The files for these contigs (names and lengths); `regions` are those of a BED file.
+    pub fn new(
+        lines: L,
+        options: ReportOptions,
+        contigs: Vec<(String, u32)>,
+        regions: Option<Arc<Regions>>,
+    ) -> Result<Self> {
+        let needs_regions = options.no_per_base
+            && options.thresholds.is_empty()
+            && options.quantize.is_empty()
+            && options.by == Some(By::Bed);
+        let of_regions = OpenRegions {
+            list: VecDeque::new(),
+            next: 0,
+            next_window: None,
+            summary: DepthSummary::new(0),
+            distribution: Distribution::default(),
+            spare: Vec::new(),
+        };
+        let mut report = Report {
+            lines,
+            options,
+            contigs,
+            regions,
+            contig: 0,
+            needs_regions,
+            is_passed_over: false,
+            summary: DepthSummary::new(u32::MAX),
+            distribution: Distribution::default(),
+            all: DepthSummary::new(0),
+            all_distribution: Distribution::default(),
+            of_regions,
+            all_of_regions: DepthSummary::new(0),
+            all_regions_distribution: Distribution::default(),
+            segment: OpenSegment::default(),
+            has_header: false,
+            scratch: String::new(),
+        };
+        report.write_threshold_names()?;
+        Ok(report)
+    }
+
+    /// Bytes of memory in use, beside the regions of a BED file.
+    pub fn heap_bytes(&self) -> u64 {
+        let distributions = [
+            &self.distribution,
+            &self.all_distribution,
+            &self.of_regions.distribution,
+            &self.all_regions_distribution,
+        ];
+        let distributions: u64 = distributions.into_iter().map(Distribution::heap_bytes).sum();
+        let OpenRegions { list, spare, .. } = &self.of_regions;
+        distributions + ((list.capacity() + spare.capacity()) * size_of::<OpenRegion>()) as u64
+    }
+
+    /// Writes what is told of all contigs, and returns the lines.
+    pub fn finish(mut self) -> Result<L> {
+        self.write_summary("total", "", self.all)?;
+        if self.options.by.is_some() {
+            self.write_summary("total", "_region", self.all_of_regions)?;
+        }
+        let mut text = String::new();
+        self.all_distribution.write("total", &mut text);
+        self.lines.text(CoverageFile::GlobalDistribution, &text)?;
+        if self.options.by.is_some() {
+            text.clear();
+            self.all_regions_distribution.write("total", &mut text);
+            self.lines.text(CoverageFile::RegionDistribution, &text)?;
+        }
+        Ok(self.lines)
+    }
+
+    /// What takes the lines.
+    pub fn lines(&self) -> &L {
+        &self.lines
+    }
+
+    fn write_threshold_names(&mut self) -> Result<()> {
+        if self.options.thresholds.is_empty() {
+            return Ok(());
+        }
+        let names = self.options.thresholds.iter().map(|threshold| format!("\t{threshold}X"));
+        let line = format!("#chrom\tstart\tend\tregion{}\n", names.collect::<String>());
+        self.lines.comment(CoverageFile::Thresholds, line.as_bytes())
+    }
+
+    fn write_summary(&mut self, name: &str, suffix: &str, summary: DepthSummary) -> Result<()> {
+        self.scratch.clear();
+        if !self.has_header {
+            self.scratch.push_str("chrom\tlength\tbases\tmean\tmin\tmax\n");
+            self.has_header = true;
+        }
+        summary.write(name, suffix, &mut self.scratch);
+        self.lines.text(CoverageFile::Summary, &self.scratch)
+    }
+
+    fn length(&self) -> u32 {
+        self.contigs.get(self.contig as usize).map_or(0, |(_, length)| *length)
+    }
+
+    /// Prepares for a contig; returns whether anything is written of it.
+    fn open(&mut self, contig: u32) -> bool {
+        self.contig = contig;
+        let regions = self.regions.as_ref().map_or(&[][..], |regions| regions.of(contig));
+        self.is_passed_over = self.needs_regions && regions.is_empty();
+        self.of_regions.next = 0;
+        self.of_regions.next_window = match self.options.by {
+            Some(By::Window(_)) => Some(0),
+            _ => None,
+        };
+        !self.is_passed_over
+    }
+
+    /// The start of the next region or window.
+    fn next_start(&self) -> Option<u64> {
+        match (&self.options.by, &self.regions) {
+            (Some(By::Window(_)), _) => self.of_regions.next_window.map(u64::from),
+            (Some(By::Bed), Some(regions)) => {
+                let next = regions.of(self.contig).get(self.of_regions.next)?;
+                Some(next.start.into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Begins the next region.
+    fn begin_region(&mut self) {
+        let (number, start, end) = match (&self.options.by, &self.regions) {
+            (Some(By::Window(window)), _) => {
+                let Some(start) = self.of_regions.next_window else { return };
+                let length = self.length();
+                let end = start.saturating_add(*window).min(length);
+                self.of_regions.next_window = Some(end).filter(|&end| end < length);
+                (None, start, end)
+            }
+            (Some(By::Bed), Some(regions)) => {
+                let number = self.of_regions.next;
+                let Some(&Region { start, end, .. }) = regions.of(self.contig).get(number) else {
+                    return;
+                };
+                self.of_regions.next += 1;
+                (Some(number), start, end)
+            }
+            _ => return,
+        };
+        let OpenRegion { mut counts, mut deep, .. } = self.of_regions.spare.pop().unwrap_or_default();
+        counts.clear();
+        deep.clear();
+        deep.resize(self.options.thresholds.len(), 0);
+        let region = OpenRegion { number, start, end, counts, deep, ..OpenRegion::default() };
+        self.of_regions.list.push_back(region);
+    }
+
+    /// Adds bases of one depth to the regions.
+    fn add_to_regions(&mut self, start: u64, end: u64, depth: i32) -> Result<()> {
+        let mut at = start;
+        while at < end {
+            while self.next_start().is_some_and(|next| next <= at) {
+                self.begin_region();
+            }
+            let to = self.next_start().map_or(end, |next| next.min(end));
+            let OpenRegions { list, summary, distribution, .. } = &mut self.of_regions;
+            let is_window = matches!(self.options.by, Some(By::Window(_)));
+            for region in list.iter_mut() {
+                let to = to.min(region.end.into());
+                if at < to {
+                    let bases = to - at;
+                    region.add(depth, bases as u32, &self.options);
+                    summary.add(depth, bases);
+                    if !is_window {
+                        distribution.add(depth, bases);
+                    }
+                }
+            }
+            self.end_regions(to, true)?;
+            at = to;
+        }
+        Ok(())
+    }
+
+    /// Writes the regions that bases are left to come of, and those behind the last base.
+    fn end_all_regions(&mut self, has_reads: bool) -> Result<()> {
+        loop {
+            self.end_regions(u64::MAX, has_reads)?;
+            if self.next_start().is_none() {
+                return Ok(());
+            }
+            self.begin_region();
+        }
+    }
+
+    /// Writes the first regions, as long as they end before `end` or at it.
+    fn end_regions(&mut self, end: u64, has_reads: bool) -> Result<()> {
+        while self.of_regions.list.front().is_some_and(|region| u64::from(region.end) <= end) {
+            let Some(region) = self.of_regions.list.pop_front() else { break };
+            self.write_region(&region, has_reads)?;
+            self.of_regions.spare.push(region);
+        }
+        Ok(())
+    }
+
+    fn write_region(&mut self, region: &OpenRegion, has_reads: bool) -> Result<()> {
+        let value = region.value(&self.options);
+        let name = region.number.zip(self.regions.as_deref()).map_or(&[][..], |(number, regions)| {
+            let region: Option<&Region> = regions.of(self.contig).get(number);
+            region.map_or(&[], |region| regions.name(region))
+        });
+        let place = [region.start, region.end];
+        let mut columns = name.to_vec();
+        if !name.is_empty() {
+            columns.push(b'\t');
+        }
+        columns.extend_from_slice(format!("{value:.2}").as_bytes());
+        self.lines.bed(CoverageFile::Regions, self.contig, place, &columns)?;
+        if matches!(self.options.by, Some(By::Window(_))) && has_reads {
+            let rounded = (value + 0.5) as i32;
+            self.of_regions.distribution.add(rounded.min(MOST_OF_WINDOWS), 1);
+        }
+        if !self.options.thresholds.is_empty() {
+            columns.clear();
+            columns.extend_from_slice(if name.is_empty() { b"unknown" } else { name });
+            for deep in &region.deep {
+                columns.extend_from_slice(format!("\t{deep}").as_bytes());
+            }
+            self.lines.bed(CoverageFile::Thresholds, self.contig, place, &columns)?;
+        }
+        Ok(())
+    }
+
+    fn write_segment(&mut self, to: u32) -> Result<()> {
+        let OpenSegment { number, from, .. } = self.segment;
+        match number.and_then(|number| self.options.quantize.label(number)) {
+            Some(label) => {
+                self.lines.bed(CoverageFile::Quantized, self.contig, [from, to], label.as_bytes())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn quantize(&mut self, run: Run) -> Result<()> {
+        let number = self.options.quantize.segment(run.depth);
+        // mosdepth does not look at the last base.
+        if self.segment.is_open && (number == self.segment.number || run.start + 1 == self.length()) {
+            return Ok(());
+        }
+        if self.segment.is_open {
+            self.write_segment(run.start)?;
+        }
+        self.segment = OpenSegment { number, from: run.start, is_open: true };
+        Ok(())
+    }
+
+    fn write_distributions(&mut self) -> Result<()> {
+        let name = self.contigs.get(self.contig as usize).map_or("", |(name, _)| name);
+        let mut text = std::mem::take(&mut self.scratch);
+        text.clear();
+        self.distribution.write(name, &mut text);
+        self.lines.text(CoverageFile::GlobalDistribution, &text)?;
+        if self.options.by.is_some() {
+            text.clear();
+            self.of_regions.distribution.write(name, &mut text);
+            self.lines.text(CoverageFile::RegionDistribution, &text)?;
+            self.all_regions_distribution.add_all(&self.of_regions.distribution);
+        }
+        self.all_distribution.add_all(&self.distribution);
+        self.distribution.clear();
+        self.of_regions.distribution.clear();
+        self.scratch = text;
+        Ok(())
+    }
+}
+
+impl<L: Lines> Depths for Report<L> {
+    fn begin(&mut self, contig: u32) -> Result<()> {
+        self.open(contig);
+        self.summary = DepthSummary::new(u32::MAX);
+        self.segment = OpenSegment::default();
+        Ok(())
+    }
+
+    fn run(&mut self, run: Run) -> Result<()> {
+        if self.is_passed_over {
+            return Ok(());
+        }
+        let bases = u64::from(run.end - run.start);
+        self.summary.add(run.depth, bases);
+        self.distribution.add(run.depth, bases);
+        if !self.options.no_per_base {
+            self.lines.per_base(self.contig, run)?;
+        }
+        if self.options.by.is_some() {
+            self.add_to_regions(run.start.into(), run.end.into(), run.depth)?;
+        }
+        if !self.options.quantize.is_empty() {
+            self.quantize(run)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if self.is_passed_over {
+            return Ok(());
+        }
+        let length = self.length();
+        if self.options.by.is_some() {
+            let end = u64::from(length);
+            // The end of a contig counts as one more base, of regions that reach beyond it.
+            self.add_to_regions(end, end + 1, 0)?;
+            self.end_all_regions(true)?;
+        }
+        if self.segment.is_open {
+            self.write_segment(length)?;
+        }
+        let name = self.contigs.get(self.contig as usize).map_or_else(String::new, |it| it.0.clone());
+        let summary = self.summary;
+        self.all.add_all(&summary);
+        self.write_summary(&name, "", summary)?;
+        if self.options.by.is_some() {
+            let of_regions =
+                std::mem::replace(&mut self.of_regions.summary, DepthSummary::new(u32::MAX));
+            self.write_summary(&name, "_region", of_regions)?;
+            self.all_of_regions.add_all(&of_regions);
+        }
+        self.write_distributions()
+    }
+
+    fn pass(&mut self, contig: u32) -> Result<()> {
+        if !self.open(contig) {
+            return Ok(());
+        }
+        let length = self.length();
+        if self.options.by.is_some() {
+            self.end_all_regions(false)?;
+        }
+        if !self.options.no_per_base {
+            self.lines.per_base(contig, Run { start: 0, end: length, depth: 0 })?;
+        }
+        match self.options.quantize.label(0).filter(|_| self.options.quantize.begins_at_zero()) {
+            Some(label) => {
+                self.lines.bed(CoverageFile::Quantized, contig, [0, length], label.as_bytes())
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Reads in batches, and the files as text.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::Arc;
+
+use readmill_coverage::page::index_scheme;
+use readmill_coverage::{
+    CoverageFile, Join, Page, PageEncoder, PageTarget, Pages, Piece, PieceMaker, ReadOptions, Regions,
+    Report, ReportOptions,
+};
+use readmill_format::bgzf::{BlockReader, EOF_BLOCK, InflateReader};
+use readmill_format::sam::LineParser;
+use readmill_record::{Batch, Header, Result, Stamp};
+
+/// Reads of a SAM file, as BAM stores them.
+pub struct Reads {
+    pub header: Header,
+    pub records: Vec<Vec<u8>>,
+}
+
+impl Reads {
+    pub fn of(sam: &str) -> Self {
+        let (head, lines): (Vec<&str>, Vec<&str>) = sam.lines().partition(|line| line.starts_with('@'));
+        let header = Header::parse(head.join("\n").as_bytes()).unwrap();
+        let mut parser = LineParser::new(&header);
+        let raw = |line: &str| {
+            let mut raw = Vec::new();
+            parser.parse(line.as_bytes(), &mut raw).unwrap();
+            raw
+        };
+        let records = lines.into_iter().map(raw).collect();
+        Reads { header, records }
+    }
+
+    pub fn lengths(&self) -> Arc<[u32]> {
+        self.header.references().iter().map(|contig| contig.length).collect()
+    }
+
+    /// The pieces of batches of so many reads; each is stored and read again.
+    pub fn pieces(&self, options: &ReadOptions, mut size: impl FnMut() -> usize) -> Result<Vec<Piece>> {
+        let mut maker = PieceMaker::new(&Arc::new(options.clone()), &self.lengths());
+        let (mut pieces, mut rest) = (Vec::new(), &self.records[..]);
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(size().clamp(1, rest.len()));
+            let mut batch = Batch::default();
+            for raw in now {
+                batch.push(raw, Stamp::default()).unwrap();
+            }
+            let piece = maker.make(&batch)?;
+            let stored = postcard::to_stdvec(&piece).unwrap();
+            pieces.push(postcard::from_bytes(&stored).unwrap());
+            rest = later;
+        }
+        Ok(pieces)
+    }
+
+    /// The text of all files, by the ends of their names.
+    pub fn files(
+        &self,
+        options: &ReadOptions,
+        report: &ReportOptions,
+        regions: Option<Regions>,
+        size: impl FnMut() -> usize,
+    ) -> BTreeMap<&'static str, String> {
+        let contigs = self.header.references().iter();
+        let contigs: Vec<(String, u32)> =
+            contigs.map(|it| (String::from_utf8(it.name.clone()).unwrap(), it.length)).collect();
+        let names: Arc<[String]> = contigs.iter().map(|it| it.0.clone()).collect();
+        let longest = contigs.iter().map(|it| it.1).max().unwrap();
+        let encoder = PageEncoder::new(&names, index_scheme(longest).unwrap());
+        let wanted = || CoverageFile::ALL.into_iter().filter(|file| file.is_of(report));
+        let written = wanted().map(|file| (file.ending(), Vec::new())).collect();
+        let pages = Pages::new(&names, wanted(), Written { encoder, files: written });
+        let regions = regions.map(Arc::new);
+        let mut report = Report::new(pages, report.clone(), contigs, regions).unwrap();
+        let mut join = Join::new(&self.lengths());
+        for piece in self.pieces(options, size).unwrap() {
+            join.add(piece, &mut report).unwrap();
+        }
+        join.finish(&mut report).unwrap();
+        let (written, _) = report.finish().unwrap().finish().unwrap();
+        written.files.into_iter().map(|(ending, bytes)| (ending, text(ending, bytes))).collect()
+    }
+}
+
+fn text(ending: &str, mut bytes: Vec<u8>) -> String {
+    if !ending.ends_with(".gz") {
+        return String::from_utf8(bytes).unwrap();
+    }
+    bytes.extend_from_slice(&EOF_BLOCK);
+    let mut text = String::new();
+    InflateReader::new(BlockReader::new(&bytes[..], false)).read_to_string(&mut text).unwrap();
+    text
+}
+
+struct Written {
+    encoder: PageEncoder,
+    files: BTreeMap<&'static str, Vec<u8>>,
+}
+
+impl PageTarget for Written {
+    fn page(&mut self, page: Page) -> Result<()> {
+        let encoded = self.encoder.encode(&page);
+        self.files.get_mut(page.file.ending()).unwrap().extend(encoded.bytes);
+        Ok(())
+    }
+
+    fn text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()> {
+        self.files.get_mut(file.ending()).unwrap().extend(text);
+        Ok(())
+    }
+}

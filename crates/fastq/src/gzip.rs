@@ -1,0 +1,393 @@
+//! Gzip that can be read from places inside: between two blocks of deflate data, with the text before as their window
+//! (RFC 1951, RFC 1952).
+//!
+//! While a file is read from its front, [`GzipScan`] notes such places, a mebibyte of text apart. [`GzipTail`] reads on
+//! from one of them, and compares the checksum of the member as if it had read all of it.
+//!
+//! A block can begin at any bit of a byte, and the decoder does not tell which. So a place is noted with the text behind
+//! it, and the bit is the one from which this text comes out. The decoder wants to begin at a byte, so it is given the data
+//! shifted by that many bits.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use flate2::bufread::MultiGzDecoder;
+use readmill_format::file_slice::FileSlice;
+use serde::{Deserialize, Serialize};
+use zlib_rs::{Inflate, InflateFlush, Status};
+
+/// Bytes of text that blocks may refer to.
+const WINDOW: usize = 32 << 10;
+
+/// Least bytes of text between two places.
+const SPACING: u64 = 1 << 20;
+
+/// Bytes of text by which a place is recognised.
+const PROOF: usize = 512;
+
+/// Compressed bytes that are read at a time.
+const READ_SIZE: usize = 256 << 10;
+
+/// The logarithm of the largest window of deflate.
+const WINDOW_BITS: u8 = 15;
+
+/// What makes the decoder of zlib read gzip.
+const GZIP: u8 = 16;
+
+/// A place in a gzip file from which the text behind it can be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GzipPoint {
+    /// Offset in the file of the first byte that no block before has any bit of.
+    pub offset: u64,
+    /// How many bits of the byte before it, the most significant ones, belong to the next block.
+    bits: u8,
+    /// Bytes of text before it.
+    pub text: u64,
+    /// CRC-32 and bytes of the text of its member before it.
+    member: (u32, u64),
+    /// The last text before it, compressed by zstd.
+    window: Vec<u8>,
+}
+
+/// A place as it is noted.
+struct NotedPoint {
+    offset: u64,
+    text: u64,
+    member: (u32, u64),
+    window: Vec<u8>,
+    /// The text behind it.
+    proof: Vec<u8>,
+}
+
+/// Places that a reader has noted.
+#[derive(Clone, Default)]
+pub struct GzipPoints(Arc<Mutex<VecDeque<NotedPoint>>>);
+
+impl GzipPoints {
+    fn list(&self) -> MutexGuard<'_, VecDeque<NotedPoint>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The offset in the file of the last place at or before byte `text` of the text.
+    pub fn stored_bytes(&self, text: u64) -> u64 {
+        let list = self.list();
+        let after = list.partition_point(|point| point.text <= text);
+        after.checked_sub(1).map_or(0, |last| list[last].offset)
+    }
+
+    /// Forgets places that are not needed for text from `text` on.
+    pub fn forget_before(&self, text: u64) {
+        let mut list = self.list();
+        while list.get(1).is_some_and(|next| next.text <= text) {
+            list.pop_front();
+        }
+    }
+
+    /// Returns the last place at or before byte `text` of the text of `file`.
+    pub fn before(&self, text: u64, file: &Arc<File>) -> io::Result<Option<GzipPoint>> {
+        let list = self.list();
+        let after = list.partition_point(|point| point.text <= text);
+        let Some(point) = after.checked_sub(1).and_then(|last| list.get(last)) else { return Ok(None) };
+        let mut found = GzipPoint {
+            offset: point.offset,
+            bits: 0,
+            text: point.text,
+            member: point.member,
+            window: zstd::bulk::compress(&point.window, 1)?,
+        };
+        for bits in 0..8 {
+            found.bits = bits;
+            let mut proof = vec![0; point.proof.len()];
+            match GzipTail::open(file, &found)?.read_exact(&mut proof) {
+                Ok(()) if proof == point.proof => return Ok(Some(found)),
+                Err(error) if error.raw_os_error().is_some() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads a gzip file from its front, and notes places from which it can be read again.
+pub struct GzipScan<R> {
+    input: R,
+    packed: Vec<u8>,
+    /// Bytes of `packed` that were consumed, and the offset of the first of them in the file.
+    at: usize,
+    offset: u64,
+    /// The decoder of the current member; `None` between members.
+    inflate: Option<Inflate>,
+    crc: crc32fast::Hasher,
+    member: u64,
+    text: u64,
+    /// The last text.
+    recent: Vec<u8>,
+    /// A place that is noted if text of its member follows.
+    candidate: Option<NotedPoint>,
+    points: GzipPoints,
+}
+
+impl<R: Read> GzipScan<R> {
+    /// A reader of a file, which notes places in `points`.
+    pub fn new(input: R, points: GzipPoints) -> Self {
+        GzipScan {
+            input,
+            packed: Vec::new(),
+            at: 0,
+            offset: 0,
+            inflate: None,
+            crc: crc32fast::Hasher::new(),
+            member: 0,
+            text: 0,
+            recent: Vec::new(),
+            candidate: None,
+            points,
+        }
+    }
+
+    /// Reads more compressed bytes, if all were consumed; false at the end of the file.
+    fn fill(&mut self) -> io::Result<bool> {
+        if self.at < self.packed.len() {
+            return Ok(true);
+        }
+        self.offset += self.packed.len() as u64;
+        self.at = 0;
+        self.packed.resize(READ_SIZE, 0);
+        let read = read_some(&mut self.input, &mut self.packed);
+        self.packed.truncate(*read.as_ref().unwrap_or(&0));
+        Ok(read? > 0)
+    }
+
+    /// Takes note of text that was decoded.
+    fn decoded(&mut self, text: &[u8]) {
+        if text.is_empty() {
+            return;
+        }
+        self.points.list().extend(self.candidate.take());
+        self.crc.update(text);
+        self.member += text.len() as u64;
+        self.text += text.len() as u64;
+        if let Some(last) = self.points.list().back_mut() {
+            let missing = PROOF.saturating_sub(last.proof.len());
+            last.proof.extend_from_slice(&text[..text.len().min(missing)]);
+        }
+        let text = &text[text.len().saturating_sub(WINDOW)..];
+        if self.recent.len() + text.len() > 8 * WINDOW {
+            let kept = WINDOW.saturating_sub(text.len());
+            self.recent.drain(..self.recent.len().saturating_sub(kept));
+        }
+        self.recent.extend_from_slice(text);
+    }
+
+    /// Notes the place between two blocks, or behind the last one.
+    fn note(&mut self) {
+        if self.points.list().back().is_none_or(|last| self.text >= last.text + SPACING) {
+            self.candidate = Some(NotedPoint {
+                offset: self.offset + self.at as u64,
+                text: self.text,
+                member: (self.crc.clone().finalize(), self.member),
+                window: self.recent[self.recent.len().saturating_sub(WINDOW)..].to_vec(),
+                proof: Vec::new(),
+            });
+        }
+    }
+}
+
+impl<R: Read> Read for GzipScan<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while !into.is_empty() {
+            let more = self.fill()?;
+            let inflate = match &mut self.inflate {
+                Some(inflate) if more => inflate,
+                Some(_) => return Err(ErrorKind::UnexpectedEof.into()),
+                None if more => {
+                    (self.crc, self.member) = (crc32fast::Hasher::new(), 0);
+                    self.inflate.insert(Inflate::new(true, GZIP + WINDOW_BITS))
+                }
+                None => return Ok(0),
+            };
+            let before = [inflate.total_in(), inflate.total_out()];
+            let status = inflate.decompress(&self.packed[self.at..], into, InflateFlush::Block);
+            let [taken, written] =
+                [inflate.total_in() - before[0], inflate.total_out() - before[1]].map(|n| n as usize);
+            self.at += taken;
+            self.decoded(&into[..written]);
+            match status {
+                Ok(Status::StreamEnd) => (self.inflate, self.candidate) = (None, None),
+                // With data and room left, it has stopped behind a block.
+                Ok(_) if self.at < self.packed.len() && written < into.len() => self.note(),
+                Ok(_) => {}
+                Err(error) => return Err(damaged(error.as_str())),
+            }
+            if written > 0 {
+                return Ok(written);
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Reads once, as far as signals let it.
+fn read_some(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(into) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+/// Reads the text of a gzip file from a place on.
+pub struct GzipTail {
+    file: Arc<File>,
+    state: TailState,
+}
+
+enum TailState {
+    /// In the member of the place.
+    Member(Box<MemberTail>),
+    /// In the members behind it.
+    Rest(Box<MultiGzDecoder<BufReader<FileSlice>>>),
+    End,
+}
+
+/// The rest of a member.
+struct MemberTail {
+    inflate: Inflate,
+    point: GzipPoint,
+    /// Shifted data, and how many bytes of them were consumed.
+    shifted: Vec<u8>,
+    at: usize,
+    /// Offset in the file of the next byte to be shifted.
+    next: u64,
+    crc: crc32fast::Hasher,
+    text: u64,
+    ended: bool,
+}
+
+impl GzipTail {
+    /// Opens a file at a place.
+    pub fn open(file: &Arc<File>, point: &GzipPoint) -> io::Result<Self> {
+        let window = zstd::bulk::decompress(&point.window, WINDOW)?;
+        let mut inflate = Inflate::new(false, WINDOW_BITS);
+        inflate.set_dictionary(&window).map_err(|error| damaged(error.as_str()))?;
+        let (crc, text) = point.member;
+        let member = MemberTail {
+            inflate,
+            point: GzipPoint { window: Vec::new(), ..point.clone() },
+            shifted: Vec::new(),
+            at: 0,
+            next: point.offset,
+            crc: crc32fast::Hasher::new_with_initial_len(crc, text),
+            text,
+            ended: false,
+        };
+        Ok(GzipTail { file: Arc::clone(file), state: TailState::Member(Box::new(member)) })
+    }
+}
+
+impl MemberTail {
+    /// Shifts more data, if all were consumed; false at the end of the file.
+    fn fill(&mut self, file: &File) -> io::Result<bool> {
+        if self.at < self.shifted.len() {
+            return Ok(true);
+        }
+        let mut bytes = vec![0; 1 + READ_SIZE];
+        // The byte before has the first bits. The last bits of the file are of no data: a checksum is behind them.
+        let start = self.next - 1;
+        let mut filled = 0;
+        while filled < bytes.len() {
+            match file.read_at(&mut bytes[filled..], start + filled as u64) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(filled);
+        let bits = u32::from(self.point.bits);
+        self.shifted.clear();
+        self.at = 0;
+        self.shifted.extend(bytes.windows(2).map(|two| match bits {
+            0 => two[1],
+            bits => two[0] >> (8 - bits) | two[1] << bits,
+        }));
+        self.next += self.shifted.len() as u64;
+        Ok(!self.shifted.is_empty())
+    }
+
+    /// Decodes some text; `None` at the end of the member.
+    fn read(&mut self, file: &File, into: &mut [u8]) -> io::Result<Option<usize>> {
+        while !self.ended {
+            if !self.fill(file)? {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let before = [self.inflate.total_in(), self.inflate.total_out()];
+            let status = self.inflate.decompress(&self.shifted[self.at..], into, InflateFlush::NoFlush);
+            let [taken, written] =
+                [self.inflate.total_in() - before[0], self.inflate.total_out() - before[1]]
+                    .map(|n| n as usize);
+            self.at += taken;
+            self.crc.update(&into[..written]);
+            self.text += written as u64;
+            self.ended = match status {
+                Ok(status) => status == Status::StreamEnd,
+                Err(error) => return Err(damaged(error.as_str())),
+            };
+            if written > 0 {
+                return Ok(Some(written));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns where the next member starts: behind the checksum and the size, which are compared. They start at a byte;
+    /// at which of two is not known, since the data were shifted.
+    fn end(&self, file: &File) -> io::Result<u64> {
+        let last = self.point.offset + self.inflate.total_in();
+        let sums = [self.crc.clone().finalize(), self.text as u32].map(u32::to_le_bytes).concat();
+        for at in last.saturating_sub(u64::from(self.point.bits > 0))..=last {
+            let mut bytes = [0; 8];
+            match file.read_exact_at(&mut bytes, at) {
+                Ok(()) if bytes[..] == sums => return Ok(at + bytes.len() as u64),
+                Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(error),
+                _ => {}
+            }
+        }
+        Err(damaged("the checksum of the text is wrong"))
+    }
+}
+
+impl Read for GzipTail {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            match &mut self.state {
+                TailState::Member(member) => {
+                    if let Some(n) = member.read(&self.file, into)? {
+                        return Ok(n);
+                    }
+                    let (next, size) = (member.end(&self.file)?, self.file.metadata()?.len());
+                    self.state = if next == size {
+                        TailState::End
+                    } else {
+                        let rest = FileSlice::new(&self.file, next, size);
+                        let rest = BufReader::with_capacity(READ_SIZE, rest);
+                        TailState::Rest(Box::new(MultiGzDecoder::new(rest)))
+                    };
+                }
+                TailState::Rest(rest) => return rest.read(into),
+                TailState::End => return Ok(0),
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Gives all read groups another sample, or another library.
+
+use readmill_record::header::HeaderLine;
+use readmill_record::{Batch, Changes, Error, Header, Result, Step};
+
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "set-sample",
+            Value::Text,
+            "NAME",
+            "Give all read groups this sample, SM; they must be of one",
+        ),
+        Flag::with_value(
+            "set-library",
+            Value::Text,
+            "NAME",
+            "Give all read groups this library, LB; they must be of one",
+        ),
+    ],
+    parse: |given, filters| {
+        for (flag, field) in [("set-sample", b"SM"), ("set-library", b"LB")] {
+            filters.extend(given.parsed(flag)?.map(|name| GroupField { flag, field: *field, name }));
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct GroupField {
+    flag: &'static str,
+    field: [u8; 2],
+    name: String,
+}
+
+impl GroupField {
+    /// Changes the header.
+    ///
+    /// # Errors
+    /// The name cannot stand in a header, or the read groups have different ones, as in Picard RevertSam 3.4.0.
+    fn set(&self, header: &mut Header) -> Result<()> {
+        if self.name.is_empty() || !self.name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return Err(Error::usage(format!(
+                "--{} {:?} cannot stand in a header",
+                self.flag, self.name
+            ))
+            .hint("give a name of printable ASCII characters"));
+        }
+        let mut lines: Vec<HeaderLine> = header.lines_of(b"RG").cloned().collect();
+        if let Some(other) = lines.iter().find(|line| line.get(&self.field) != lines[0].get(&self.field))
+        {
+            let shown = |line: &HeaderLine| {
+                String::from_utf8_lossy(line.get(&self.field).unwrap_or(b"none")).into_owned()
+            };
+            let field = String::from_utf8_lossy(&self.field).into_owned();
+            let what = format!(
+                "read groups have different {field}, {} and {}, and --{} would make them one",
+                shown(&lines[0]),
+                shown(other),
+                self.flag
+            );
+            return Err(Error::usage(what).hint("change the header: readmill reheader"));
+        }
+        lines.iter_mut().for_each(|line| line.set(&self.field, self.name.as_bytes()));
+        header.replace(b"RG", lines, &[b"PG", b"CO"])
+    }
+}
+
+impl Filter for GroupField {
+    fn words(&self) -> Vec<String> {
+        with_value(&format!("--{}", self.flag), quoted(&self.name))
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        self.set(context.header)?;
+        Ok(Box::new(HeaderAlone(self.flag)))
+    }
+}
+
+/// Leaves reads as they are: the header alone has changed.
+struct HeaderAlone(&'static str);
+
+impl Step for HeaderAlone {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(HeaderAlone(self.0))
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::nothing()
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn places_only(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, _: &mut Batch) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::header;
+
+    fn set(before: &str, name: &str) -> Result<String> {
+        let mut header = header(before);
+        let field = GroupField { flag: "set-sample", field: *b"SM", name: name.to_string() };
+        field.set(&mut header)?;
+        Ok(String::from_utf8(header.to_text()).unwrap().replace('\n', ";").replace('\t', " "))
+    }
+
+    #[test]
+    fn all_groups_get_the_sample_if_they_are_of_one() {
+        assert_eq!(
+            set("@RG ID:a SM:x;@RG ID:b SM:x", "y"),
+            Ok("@RG ID:a SM:y;@RG ID:b SM:y;".to_string())
+        );
+        assert_eq!(set("@RG ID:a;@CO c", "y"), Ok("@RG ID:a SM:y;@CO c;".to_string()));
+        assert_eq!(set("@HD VN:1.6", "y"), Ok("@HD VN:1.6;".to_string()));
+        let error = set("@RG ID:a SM:x;@RG ID:b", "y").unwrap_err();
+        assert!(error.what.contains("different SM, x and none"), "{error}");
+        assert!(set("@RG ID:a", "y\tz").is_err() && set("@RG ID:a", "").is_err());
+    }
+}

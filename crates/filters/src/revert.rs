@@ -1,0 +1,458 @@
+//! Makes reads as they were before they were aligned.
+
+use std::fmt;
+use std::str::FromStr;
+
+use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
+use readmill_record::tag::{self, Fields, Tag, width};
+use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit};
+
+use crate::flag::{Flag, GivenFlags, Value};
+use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
+
+/// What a revert may leave as it is.
+const KEPT: &[(&str, &str)] = &[
+    ("alignments", "where reads are aligned, and all fields and header lines"),
+    ("duplicates", "the flag 0x400"),
+    ("qualities", "base qualities, even where OQ has the original ones"),
+    ("hard-clips", "bases in XB, and qualities in XQ, that were cut off"),
+];
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::switch(
+            "revert",
+            "Make reads as they were before they were aligned: drop secondary and supplementary records, take alignments and duplicate flags away, restore OQ (Picard RevertSam)",
+        ),
+        Flag::with_value("revert-keep", Value::OneOf(KEPT), "WHAT", "Leave this as it is")
+            .repeats()
+            .requires("revert"),
+        Flag::with_value(
+            "revert-clear",
+            Value::Text,
+            "TAGS",
+            "Fields that go with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
+        )
+        .requires("revert"),
+        Flag::with_value(
+            "revert-reverse",
+            Value::Text,
+            "TAGS",
+            "Fields in which reads that were reversed are turned back [default: OQ,U2]",
+        )
+        .requires("revert"),
+        Flag::with_value(
+            "revert-complement",
+            Value::Text,
+            "TAGS",
+            "The same, of fields that have bases, which become their complements [default: E2,SQ]",
+        )
+        .requires("revert"),
+    ],
+    parse,
+};
+
+/// Fields of Picard RevertSam 3.4.0 and htsjdk 4.2.0 (SAMRecord.TAGS_TO_REVERSE and TAGS_TO_REVERSE_COMPLEMENT).
+const CLEARED: [Tag; 8] = [*b"NM", *b"UQ", *b"PG", *b"MD", *b"MQ", *b"SA", *b"MC", *b"AS"];
+const REVERSED: [Tag; 2] = [*b"OQ", *b"U2"];
+const COMPLEMENTED: [Tag; 2] = [*b"E2", *b"SQ"];
+
+/// Where MergeBamAlignment puts bases and qualities that it cuts off.
+const CUT_BASES: Tag = *b"XB";
+const CUT_QUALITIES: Tag = *b"XQ";
+
+/// A list of tags, separated by commas; there may be none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TagList(Vec<Tag>);
+
+impl FromStr for TagList {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let tag = |word: &str| {
+            let wrong = || Error::usage(format!("{word:?} is not the name of an optional field"));
+            Tag::try_from(word.as_bytes()).map_err(|_| wrong())
+        };
+        text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_>>().map(TagList)
+    }
+}
+
+impl fmt::Display for TagList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(|tag| String::from_utf8_lossy(tag)).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+fn parse(given: &GivenFlags, filters: &mut Filters) -> Result<()> {
+    filters.extend(rules_of(given)?);
+    Ok(())
+}
+
+fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
+    if !given.is_given("revert") {
+        return Ok(None);
+    }
+    let kept: Vec<String> = given.all("revert-keep")?;
+    let keeps = |what: &str| kept.iter().any(|word| word == what);
+    let tags = |name: &str, usual: &[Tag]| {
+        given.parsed(name).map(|list: Option<TagList>| list.unwrap_or(TagList(usual.to_vec())))
+    };
+    Ok(Some(Rules {
+        alignments: !keeps("alignments"),
+        duplicates: !keeps("duplicates"),
+        qualities: !keeps("qualities"),
+        hard_clips: !keeps("hard-clips") && !keeps("alignments"),
+        cleared: tags("revert-clear", &CLEARED)?,
+        reversed: tags("revert-reverse", &REVERSED)?,
+        complemented: tags("revert-complement", &COMPLEMENTED)?,
+    }))
+}
+
+/// What is taken away or restored.
+#[derive(Clone, Debug)]
+struct Rules {
+    alignments: bool,
+    duplicates: bool,
+    qualities: bool,
+    hard_clips: bool,
+    cleared: TagList,
+    reversed: TagList,
+    complemented: TagList,
+}
+
+impl Filter for Rules {
+    fn words(&self) -> Vec<String> {
+        let mut words = vec!["--revert".to_string()];
+        let kept = [
+            (self.alignments, "alignments"),
+            (self.duplicates, "duplicates"),
+            (self.qualities, "qualities"),
+            (self.hard_clips || !self.alignments, "hard-clips"),
+        ];
+        for (_, what) in kept.into_iter().filter(|(is_reverted, _)| !is_reverted) {
+            words.extend(["--revert-keep".to_string(), what.to_string()]);
+        }
+        for (flag, tags, usual) in [
+            ("--revert-clear", &self.cleared, &CLEARED[..]),
+            ("--revert-reverse", &self.reversed, &REVERSED),
+            ("--revert-complement", &self.complemented, &COMPLEMENTED),
+        ] {
+            if tags.0 != usual {
+                words.extend([
+                    flag.to_string(),
+                    if tags.0.is_empty() { ",".into() } else { tags.to_string() },
+                ]);
+            }
+        }
+        words
+    }
+
+    fn facts(&self) -> FilterFacts {
+        FilterFacts { other_header: self.alignments, ..FilterFacts::default() }
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(Revert::new(self.clone(), context.header)?))
+    }
+}
+
+/// Makes reads as they were before they were aligned, by the rules of Picard RevertSam 3.4.0.
+#[derive(Clone)]
+struct Revert {
+    rules: Rules,
+    dropped: u64,
+    restored: u64,
+    bases: Vec<u8>,
+    qualities: Vec<u8>,
+}
+
+impl Revert {
+    /// The step; `header` loses all lines but `@HD` and `@RG`, unless alignments stay.
+    fn new(rules: Rules, header: &mut Header) -> Result<Self> {
+        if rules.alignments {
+            for kind in [b"SQ", b"PG", b"CO"] {
+                header.replace(kind, Vec::new(), &[])?;
+            }
+            header.set_order(b"unsorted", None, None);
+        } else {
+            header.replace(b"CO", Vec::new(), &[])?;
+        }
+        Ok(Revert { rules, dropped: 0, restored: 0, bases: Vec::new(), qualities: Vec::new() })
+    }
+
+    fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let (start, rules) = (out.len(), &self.rules);
+        let is_turned = rules.alignments && record.flags().is_reverse();
+        let original = rules.qualities.then(|| text(record, tag::OQ)).flatten();
+        let cut =
+            rules.hard_clips.then(|| text(record, CUT_BASES).zip(text(record, CUT_QUALITIES))).flatten();
+        self.bases.clear();
+        self.qualities.clear();
+        if original.is_some() || is_turned || cut.is_some() {
+            let (packed, length) = (record.seq(), record.l_seq());
+            let code = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
+            match original {
+                Some(letters) if letters.len() != length => {
+                    let what =
+                        format!("its OQ has {} letters, and it has {length} bases", letters.len());
+                    return Err(Error::input(what)
+                        .hint("keep its qualities by --revert-keep qualities, or drop the read"));
+                }
+                Some(letters) => {
+                    self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')))
+                }
+                None => self.qualities.extend_from_slice(record.qual()),
+            }
+            self.restored += u64::from(original.is_some());
+            if is_turned {
+                self.bases.extend((0..length).rev().map(|i| COMPLEMENTS[code(i)]));
+                self.qualities.reverse();
+            } else {
+                self.bases.extend((0..length).map(|i| LETTERS[code(i)]));
+            }
+            if let Some((bases, letters)) = cut {
+                if bases.len() != letters.len() {
+                    let what =
+                        format!("XB has {} bases, and XQ {} qualities", bases.len(), letters.len());
+                    return Err(
+                        Error::input(what).hint("leave them as they are: --revert-keep hard-clips")
+                    );
+                }
+                self.bases.extend_from_slice(bases);
+                self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')));
+            }
+        }
+        let is_same = original.is_none() && !is_turned && cut.is_none();
+        let name_end = 36 + record.qname().len() + 1;
+        out.extend_from_slice(&record.raw()[..name_end]);
+        if !rules.alignments {
+            let sequence_start = record.fields_start() - record.l_seq() - record.l_seq().div_ceil(2);
+            out.extend_from_slice(&record.raw()[name_end..sequence_start]);
+        }
+        if is_same {
+            out.extend_from_slice(record.seq());
+            out.extend_from_slice(record.qual());
+        } else {
+            let length = (self.bases.len() as u32).to_le_bytes();
+            out[start + 20..start + 24].copy_from_slice(&length);
+            let letter = |base: u8| CODES[usize::from(base)];
+            let pack = |two: &[u8]| letter(two[0]) << 4 | two.get(1).map_or(0, |&low| letter(low));
+            out.extend(self.bases.chunks(2).map(pack));
+            out.extend_from_slice(&self.qualities);
+        }
+        self.write_fields(record, original.is_some(), cut.is_some(), is_turned, out);
+        let raw = &mut out[start..];
+        let mut flags = record.flags().0;
+        if self.rules.duplicates {
+            flags &= !Flags::DUPLICATE;
+        }
+        if self.rules.alignments {
+            flags &= !(Flags::REVERSE | Flags::PROPER | Flags::MATE_REVERSE | Flags::MATE_UNMAPPED);
+            flags |= Flags::UNMAPPED;
+            if record.flags().is_paired() {
+                flags |= Flags::MATE_UNMAPPED;
+            }
+            raw[16..18].fill(0); // no operator of the CIGAR
+            edit::set_ref_id(raw, -1);
+            edit::set_pos(raw, -1);
+            edit::set_mapq(raw, 0);
+            edit::set_next_ref_id(raw, -1);
+            edit::set_next_pos(raw, -1);
+            edit::set_tlen(raw, 0);
+        }
+        edit::set_flags(raw, flags);
+        edit::close(out, start);
+        if self.rules.alignments {
+            edit::set_bin(&mut out[start..]);
+        }
+        Ok(())
+    }
+
+    fn write_fields(
+        &self,
+        record: RecordRef<'_>,
+        has_original: bool,
+        has_cut: bool,
+        is_turned: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let rules = &self.rules;
+        let all = record.field_bytes();
+        let (mut fields, mut at) = (Fields::new(all), 0);
+        while let Some(field) = fields.next() {
+            let end = all.len() - fields.rest().len();
+            let bytes = &all[at..end];
+            at = end;
+            let is_gone = has_original && field.tag == tag::OQ
+                || has_cut && [CUT_BASES, CUT_QUALITIES].contains(&field.tag)
+                || rules.alignments && (field.tag == tag::CG || rules.cleared.0.contains(&field.tag));
+            if is_gone {
+                continue;
+            }
+            let value = out.len() + 3;
+            out.extend_from_slice(bytes);
+            if is_turned && rules.complemented.0.contains(&field.tag) {
+                turn(field.kind, &mut out[value..], true);
+            } else if is_turned && rules.reversed.0.contains(&field.tag) {
+                turn(field.kind, &mut out[value..], false);
+            }
+        }
+    }
+}
+
+/// The text of a field.
+fn text(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
+    record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
+}
+
+/// Turns the value of a field, as BAM stores it, around: the letters of a text, the elements of an array. Bases become
+/// their complements, others stay, as in htsjdk 4.2.0 (SequenceUtil.complement).
+fn turn(kind: u8, value: &mut [u8], is_bases: bool) {
+    match (kind, value) {
+        (b'Z' | b'H', [text @ .., _]) => {
+            text.reverse();
+            if is_bases {
+                text.iter_mut().for_each(|base| *base = complement(*base));
+            }
+        }
+        (b'B', [element, _, _, _, _, elements @ ..]) => {
+            let bytes = width(*element).unwrap_or(1);
+            elements.reverse();
+            elements.chunks_mut(bytes).for_each(<[u8]>::reverse);
+        }
+        _ => {}
+    }
+}
+
+fn complement(base: u8) -> u8 {
+    match base {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        b'T' => b'A',
+        b'a' => b't',
+        b'c' => b'g',
+        b'g' => b'c',
+        b't' => b'a',
+        other => other,
+    }
+}
+
+impl Step for Revert {
+    fn name(&self) -> &'static str {
+        "revert"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes {
+            reads: true,
+            flags: true,
+            alignment: self.rules.alignments,
+            bases: self.rules.alignments,
+            qualities: true,
+            tags: readmill_record::Tags::All,
+        }
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let before = batch.len();
+        batch.retain(|_, record| record.flags().is_primary());
+        self.dropped += (before - batch.len()) as u64;
+        batch.rewrite(|_, record, out| self.write(record, out))
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("secondary and supplementary records dropped", self.dropped),
+            ("reads whose original qualities were restored", self.restored),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{applied, header};
+
+    const HEADER: &str = "@HD VN:1.6 SO:coordinate;@SQ SN:1 LN:100;@RG ID:g SM:s;@PG ID:p;@CO x";
+
+    fn reverted(words: &[&str], lines: &[&str]) -> Vec<String> {
+        let (before, mut after) = (header(HEADER), header(HEADER));
+        let given = GivenFlags::from_words(SPEC.flags.iter(), ["--revert"].iter().chain(words)).unwrap();
+        let mut filters = Filters::default();
+        parse(&given, &mut filters).unwrap();
+        assert!(filters.words(crate::spec::Stage::BeforeSort).join(" ").starts_with("--revert"));
+        let rules = rules(&given);
+        let mut step = Revert::new(rules, &mut after).unwrap();
+        applied(&mut step, &before, &after, lines)
+    }
+
+    /// The rules of these flags, by way of their words.
+    fn rules(given: &GivenFlags) -> Rules {
+        rules_of(given).unwrap().unwrap()
+    }
+
+    #[test]
+    fn alignments_go_and_reads_are_turned_back() {
+        let line = "r 1107 1 11 60 2M1S = 5 -9 ACG !+5 NM:i:1 OQ:Z:#5I U2:Z:abc E2:Z:AcN XX:B:s,1,2 RG:Z:g XB:Z:TT XQ:Z:!I";
+        let expected = "r 77 * 0 0 * * 0 0 CGTTT I5#!I U2:Z:cba E2:Z:NgT XX:B:s,1,2 RG:Z:g";
+        assert_eq!(
+            reverted(&[], &[line, "r 2129 1 9 60 1M = 5 0 A I", "s 256 1 9 0 * * 0 0 * *"]),
+            [expected]
+        );
+        let arrays = "r 16 1 11 60 3M * 0 0 ACG * XX:B:s,1,-2,3 YY:B:C,1,2";
+        assert_eq!(
+            reverted(&["--revert-reverse", "XX,YY", "--revert-clear", ","], &[arrays]),
+            ["r 4 * 0 0 * * 0 0 CGT * XX:B:s,3,-2,1 YY:B:C,2,1"]
+        );
+    }
+
+    #[test]
+    fn what_is_kept_stays() {
+        let line = "r 1041 1 11 60 3M = 5 -9 ACG !+5 NM:i:1 OQ:Z:#5I XB:Z:T XQ:Z:I";
+        let keep = |words: &[&str]| {
+            let words: Vec<&str> = words.iter().flat_map(|word| ["--revert-keep", word]).collect();
+            reverted(&words, &[line]).remove(0)
+        };
+        assert_eq!(keep(&["alignments"]), "r 17 1 11 60 3M = 5 -9 ACG #5I NM:i:1 XB:Z:T XQ:Z:I");
+        assert_eq!(keep(&["duplicates"]), "r 1037 * 0 0 * * 0 0 CGTT I5#I");
+        assert_eq!(
+            keep(&["qualities", "hard-clips"]),
+            "r 13 * 0 0 * * 0 0 CGT 5+! OQ:Z:I5# XB:Z:T XQ:Z:I"
+        );
+        assert_eq!(keep(&["alignments", "qualities", "duplicates"]), line);
+    }
+
+    #[test]
+    fn the_header_keeps_read_groups_alone() {
+        let made = |words: &[&str]| {
+            let mut after = header(HEADER);
+            let given =
+                GivenFlags::from_words(SPEC.flags.iter(), ["--revert"].iter().chain(words)).unwrap();
+            Revert::new(rules(&given), &mut after).unwrap();
+            String::from_utf8(after.to_text()).unwrap()
+        };
+        assert_eq!(made(&[]), "@HD\tVN:1.6\tSO:unsorted\n@RG\tID:g\tSM:s\n");
+        let kept = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:1\tLN:100\n@RG\tID:g\tSM:s\n@PG\tID:p\n";
+        assert_eq!(made(&["--revert-keep", "alignments"]), kept);
+    }
+
+    #[test]
+    fn lengths_that_differ_are_errors() {
+        let mut after = header(HEADER);
+        let given = GivenFlags::from_words(SPEC.flags.iter(), ["--revert"]).unwrap();
+        let mut step = Revert::new(rules(&given), &mut after).unwrap();
+        for (fields, said) in [("OQ:Z:II", "its OQ has 2 letters"), ("XB:Z:A XQ:Z:II", "XB has 1 bases")]
+        {
+            let line = format!("r 0 1 11 60 3M * 0 0 ACG !+5 {fields}");
+            let mut batch = crate::testing::batch(&header(HEADER), &[&line]);
+            let error = step.apply(&mut batch).unwrap_err();
+            assert!(error.what.contains(said), "{error}");
+        }
+    }
+}

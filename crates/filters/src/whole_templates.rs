@@ -1,0 +1,207 @@
+//! Drops templates that are not whole, or come several times.
+
+use std::sync::Arc;
+
+use readmill_record::{Batch, Changes, RecordRef, Result, Step};
+
+use crate::discarded::Discarded;
+use crate::flag::{Flag, Value};
+use crate::route::templates;
+use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
+
+/// The share that may be dropped, unless another is given.
+const USUAL_SHARE: f64 = 0.01;
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::switch(
+            "whole-templates",
+            "Drop templates that lack a mate, have several reads of one end, or lack qualities; mates stand together (Picard RevertSam SANITIZE)",
+        ),
+        Flag::switch(
+            "first-of-each-end",
+            "Keep the first read of each end where a template has several",
+        )
+        .requires("whole-templates"),
+        Flag::with_value(
+            "max-discarded",
+            Value::F64,
+            "SHARE",
+            "Fail if a larger share of reads is dropped by --whole-templates [default: 0.01]",
+        )
+        .requires("whole-templates"),
+    ],
+    parse: |given, filters| {
+        if given.is_given("whole-templates") {
+            let share = given.parsed("max-discarded")?.unwrap_or(USUAL_SHARE);
+            filters
+                .add(WholeTemplatesRequest { keep_first: given.is_given("first-of-each-end"), share });
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct WholeTemplatesRequest {
+    keep_first: bool,
+    share: f64,
+}
+
+impl Filter for WholeTemplatesRequest {
+    fn words(&self) -> Vec<String> {
+        let mut words = vec!["--whole-templates".to_string()];
+        words.extend(self.keep_first.then(|| "--first-of-each-end".to_string()));
+        if self.share != USUAL_SHARE {
+            words.extend(["--max-discarded".to_string(), self.share.to_string()]);
+        }
+        words
+    }
+
+    fn facts(&self) -> FilterFacts {
+        FilterFacts { adjacent_mates: true, ..FilterFacts::default() }
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let discarded = Arc::new(Discarded::new(self.share));
+        context.discarded = Some(Arc::clone(&discarded));
+        Ok(Box::new(WholeTemplates { keep_first: self.keep_first, dropped: 0, discarded }))
+    }
+}
+
+/// Drops all reads of a template unless it has one first and one last read, or one single read, each with as many
+/// qualities as bases: as Picard RevertSam 3.4.0 with SANITIZE. (A template with both ends keeps single reads of its
+/// name, as there.)
+#[derive(Clone)]
+struct WholeTemplates {
+    keep_first: bool,
+    dropped: u64,
+    discarded: Arc<Discarded>,
+}
+
+/// The reads of a template that stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stay {
+    All,
+    None,
+    /// The first of each end, or, if there are only single reads, the first.
+    First,
+}
+
+impl WholeTemplates {
+    fn judge<'a>(&self, reads: impl Iterator<Item = RecordRef<'a>>) -> Stay {
+        let (mut firsts, mut lasts, mut singles) = (0, 0, 0);
+        for read in reads {
+            if read.l_seq() > 0 && read.qual().first() == Some(&0xff) {
+                return Stay::None;
+            }
+            let flags = read.flags();
+            firsts += u32::from(flags.is_paired() && flags.is_first());
+            lasts += u32::from(flags.is_paired() && flags.is_last());
+            singles += u32::from(!flags.is_paired());
+        }
+        match (firsts, lasts, singles) {
+            (1, 1, _) | (0, 0, 0..=1) => Stay::All,
+            (0, 0, _) if self.keep_first => Stay::First,
+            (1.., 1.., _) if self.keep_first => Stay::First,
+            _ => Stay::None,
+        }
+    }
+}
+
+impl Step for WholeTemplates {
+    fn name(&self) -> &'static str {
+        "whole-templates"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::drops()
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let starts = templates(batch);
+        let mut keeps = vec![true; batch.len()];
+        for range in starts.windows(2).map(|ends| ends[0]..ends[1]) {
+            let record = |at: usize| batch.record(batch.spans[at]);
+            match self.judge(range.clone().map(record)) {
+                Stay::All => {}
+                Stay::None => keeps[range].fill(false),
+                Stay::First => {
+                    let ends = |at: usize| {
+                        let flags = record(at).flags();
+                        [
+                            !flags.is_paired(),
+                            flags.is_paired() && flags.is_first(),
+                            flags.is_paired() && flags.is_last(),
+                        ]
+                    };
+                    let has_ends = range.clone().any(|at| !ends(at)[0]);
+                    let mut seen = [has_ends, false, false];
+                    for at in range {
+                        let own = ends(at);
+                        keeps[at] = own.iter().zip(&seen).any(|(own, seen)| *own && !seen);
+                        seen.iter_mut().zip(own).for_each(|(seen, own)| *seen |= own);
+                    }
+                }
+            }
+        }
+        let dropped = keeps.iter().filter(|keeps| !**keeps).count() as u64;
+        self.dropped += dropped;
+        self.discarded.note(dropped, batch.len() as u64);
+        let mut keeps = keeps.into_iter();
+        batch.retain(|_, _| keeps.next().unwrap_or(true));
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("reads of templates that are not whole dropped", self.dropped)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{header, kept};
+
+    const READS: [&str; 14] = [
+        "a 77 * 0 0 * * 0 0 A I",
+        "a 141 * 0 0 * * 0 0 C I",
+        "b 77 * 0 0 * * 0 0 A I",
+        "c 4 * 0 0 * * 0 0 A I",
+        "d 4 * 0 0 * * 0 0 A I",
+        "d 4 * 0 0 * * 0 0 C I",
+        "e 77 * 0 0 * * 0 0 A I",
+        "e 77 * 0 0 * * 0 0 C I",
+        "e 4 * 0 0 * * 0 0 C I",
+        "e 141 * 0 0 * * 0 0 C I",
+        "f 77 * 0 0 * * 0 0 A I",
+        "f 141 * 0 0 * * 0 0 C *",
+        "g 77 * 0 0 * * 0 0 * *",
+        "g 141 * 0 0 * * 0 0 C I",
+    ];
+
+    fn step(keep_first: bool, most: f64) -> WholeTemplates {
+        let discarded = Arc::new(Discarded::new(most));
+        WholeTemplates { keep_first, dropped: 0, discarded }
+    }
+
+    #[test]
+    fn whole_templates_stay() {
+        let header = header("@HD VN:1.6");
+        let mut step = step(false, 0.5);
+        assert_eq!(kept(&mut step, &header, &READS), "a a c g g");
+        let error = step.discarded.check().unwrap_err();
+        assert!(error.what.contains("drops 9 of 14 reads (64.286 %), more than 50.000 %"), "{error}");
+    }
+
+    #[test]
+    fn the_first_read_of_each_end_can_stay() {
+        let header = header("@HD VN:1.6");
+        let mut step = step(true, 0.5);
+        assert_eq!(kept(&mut step, &header, &READS), "a a c d e e g g");
+        assert_eq!(step.discarded.check(), Ok(()));
+    }
+}

@@ -1,0 +1,167 @@
+//! Bases that FASTQ lacks: clipped where a field says, trimmed at the ends, or by quality.
+
+use std::ops::Range;
+
+use readmill_record::RecordRef;
+use readmill_record::tag::Tag;
+
+/// What is done with reads before they are written. The order is that of Picard SamToFastq 3.4.0: clips, bases at the start,
+/// low qualities at the end, the most bases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trim {
+    /// Clips where a field says.
+    pub clip: Option<Clip>,
+    /// Bases to leave out at the start of single and first reads, and of last reads.
+    pub skip: [usize; 2],
+    /// Low qualities at the end are trimmed by this Phred score, as bwa does, down to one base.
+    pub quality: Option<i32>,
+    /// The most bases of single and first reads, and of last reads.
+    pub most: [Option<usize>; 2],
+    /// Reads are written as they are aligned, not as they were sequenced.
+    pub as_aligned: bool,
+}
+
+/// Clips of reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clip {
+    /// The field that has the first clipped base, 1-based in the direction of sequencing.
+    pub tag: Tag,
+    /// What becomes of clipped bases.
+    pub action: ClipAction,
+    /// A field below this counts as this.
+    pub least: usize,
+}
+
+/// What becomes of clipped bases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClipAction {
+    /// They are left out.
+    Cut,
+    /// They become N.
+    Mask,
+    /// Their quality becomes this, Phred.
+    Quality(u8),
+}
+
+impl Trim {
+    /// Whether reads stay as they are.
+    pub fn is_nothing(&self) -> bool {
+        *self == Trim::default()
+    }
+
+    /// Changes the bases and qualities (Phred + 33) of a record, which are in the direction of sequencing; returns those
+    /// that are written.
+    pub fn apply(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> Range<usize> {
+        let flags = record.flags();
+        let kept = self.clip.as_ref().map_or(bases.len(), |clip| clip.apply(record, bases, qualities));
+        if self.as_aligned && flags.is_reverse() {
+            bases[..kept].reverse();
+            bases[..kept].iter_mut().for_each(|base| *base = complement(*base));
+            qualities[..kept].reverse();
+        }
+        let end = usize::from(flags.is_paired() && flags.is_last());
+        let start = self.skip[end].min(kept);
+        let mut length = kept - start;
+        if let Some(quality) = self.quality {
+            length = length.min(trim_point(&qualities[start..kept], quality).max(1));
+        }
+        start..start + self.most[end].map_or(length, |most| length.min(most))
+    }
+}
+
+impl Clip {
+    /// Changes clipped bases; returns how many bases stay.
+    fn apply(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> usize {
+        let place = record.field(self.tag).and_then(|field| field.integer());
+        let Some(place) = place else { return bases.len() };
+        let place = usize::try_from(place).unwrap_or(0);
+        let place = if place < self.least { bases.len().min(self.least) } else { place };
+        let kept = place.saturating_sub(1).min(bases.len());
+        match self.action {
+            ClipAction::Cut => return kept,
+            ClipAction::Mask => bases[kept..].fill(b'N'),
+            ClipAction::Quality(quality) => qualities[kept..].fill(quality + b'!'),
+        }
+        bases.len()
+    }
+}
+
+/// Bases that stay where low qualities are trimmed: bwa's rule, as htsjdk 4.2.0 has it (TrimmingUtil).
+fn trim_point(qualities: &[u8], least: i32) -> usize {
+    let (mut score, mut most, mut point) = (0, 0, qualities.len());
+    if least < 1 {
+        return 0;
+    }
+    for (at, &letter) in qualities.iter().enumerate().rev() {
+        score += least - (i32::from(letter) - i32::from(b'!'));
+        if score < 0 {
+            break;
+        }
+        if score > most {
+            (most, point) = (score, at);
+        }
+    }
+    point
+}
+
+fn complement(base: u8) -> u8 {
+    use readmill_record::bases::{CODES, COMPLEMENTS};
+    COMPLEMENTS[usize::from(CODES[usize::from(base)])]
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Header;
+
+    use super::*;
+    use crate::sam::LineParser;
+
+    /// The bases and qualities that a read has in the end. Its bases are ACGTA, or TACGT where it is reversed.
+    fn trimmed(trim: &Trim, flags: u16, field: &str) -> String {
+        let header = Header::parse(b"").unwrap();
+        let mut raw = Vec::new();
+        let line = format!("r\t{flags}\t*\t0\t0\t*\t*\t0\t0\tACGTA\t5678!{field}");
+        LineParser::new(&header).parse(line.as_bytes(), &mut raw).unwrap();
+        let record = RecordRef::new(&raw);
+        let (mut bases, mut qualities) = (Vec::new(), Vec::new());
+        crate::fastq::push_sequenced(record, &mut bases, &mut qualities);
+        let kept = trim.apply(record, &mut bases, &mut qualities);
+        let text = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
+        format!("{} {}", text(&bases[kept.clone()]), text(&qualities[kept]))
+    }
+
+    fn clip(action: ClipAction, least: usize) -> Trim {
+        Trim { clip: Some(Clip { tag: *b"XT", action, least }), ..Trim::default() }
+    }
+
+    #[test]
+    fn clips_are_cut_masked_or_given_a_quality() {
+        assert_eq!(trimmed(&clip(ClipAction::Cut, 0), 4, "\tXT:i:3"), "AC 56");
+        assert_eq!(trimmed(&clip(ClipAction::Mask, 0), 4, "\tXT:i:3"), "ACNNN 5678!");
+        assert_eq!(trimmed(&clip(ClipAction::Quality(2), 0), 4, "\tXT:i:3"), "ACGTA 56###");
+        assert_eq!(trimmed(&clip(ClipAction::Cut, 0), 4, ""), "ACGTA 5678!");
+        assert_eq!(trimmed(&clip(ClipAction::Cut, 0), 4, "\tXT:i:9"), "ACGTA 5678!");
+        assert_eq!(
+            trimmed(&clip(ClipAction::Cut, 4), 4, "\tXT:i:2"),
+            "ACG 567",
+            "one base less, as Picard"
+        );
+        assert_eq!(trimmed(&clip(ClipAction::Cut, 9), 4, "\tXT:i:2"), "ACGT 5678");
+        assert_eq!(trimmed(&clip(ClipAction::Cut, 0), 16, "\tXT:i:3"), "TA !8", "by sequencing");
+        let as_aligned = Trim { as_aligned: true, ..clip(ClipAction::Cut, 0) };
+        assert_eq!(trimmed(&as_aligned, 16, "\tXT:i:3"), "TA 8!");
+    }
+
+    #[test]
+    fn ends_are_trimmed_by_number_and_quality() {
+        let ends = Trim { skip: [1, 2], most: [Some(2), None], ..Trim::default() };
+        assert_eq!(trimmed(&ends, 4, ""), "CG 67");
+        assert_eq!(trimmed(&ends, 77, ""), "CG 67");
+        assert_eq!(trimmed(&ends, 141, ""), "GTA 78!");
+        assert_eq!(trimmed(&Trim { skip: [9, 0], ..Trim::default() }, 4, ""), " ");
+        let quality = |least| Trim { quality: Some(least), ..Trim::default() };
+        assert_eq!(trimmed(&quality(10), 4, ""), "ACGT 5678");
+        assert_eq!(trimmed(&quality(40), 4, ""), "A 5");
+        assert_eq!(trimmed(&quality(0), 4, ""), "A 5", "as Picard");
+    }
+}

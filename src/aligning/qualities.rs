@@ -1,0 +1,86 @@
+//! Qualities of FASTQ in other encodings than the standard one.
+
+use std::ops::RangeInclusive;
+
+use readmill_fastq::Encoding;
+use readmill_record::{Error, ReadBatch, Result};
+
+/// Rewrites the qualities of all reads, which are in this encoding, as Phred + 33.
+///
+/// # Errors
+/// A letter is none of the encoding, or its score lies outside `range`.
+pub fn to_standard(
+    encoding: Encoding,
+    range: &RangeInclusive<u8>,
+    reads: &mut ReadBatch,
+    blame: impl Fn(Error, &ReadBatch, usize) -> Error,
+) -> Result<()> {
+    if encoding == Encoding::Standard && (*range.start(), *range.end()) == (0, 93) {
+        return Ok(()); // FASTQ is read with no other letters
+    }
+    for index in 0..reads.len() {
+        let mut wrong = None;
+        for letter in reads.qualities_mut(index).into_iter().flatten() {
+            match encoding.phred(*letter) {
+                Some(phred) if range.contains(&phred) => *letter = phred + b'!',
+                phred => {
+                    wrong = wrong.or(Some((char::from(*letter), phred)));
+                }
+            }
+        }
+        let error = match wrong {
+            None => continue,
+            Some((letter, None)) => Error::input(format!(
+                "its quality {letter:?} is none of the encoding {}",
+                encoding.name()
+            ))
+            .hint("name another: --quality-encoding standard, illumina or solexa"),
+            Some((letter, Some(phred))) => Error::input(format!(
+                "its quality {phred} ({letter:?}) is not between {} and {}",
+                range.start(),
+                range.end()
+            ))
+            .hint("allow it by --min-quality or --max-quality"),
+        };
+        return Err(blame(error, reads, index));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Read;
+
+    use super::*;
+
+    fn done(encoding: Encoding, range: RangeInclusive<u8>, qualities: &str) -> Result<Vec<u8>> {
+        let mut reads = ReadBatch::new(1, 0);
+        let bases = vec![b'A'; qualities.len()];
+        let read =
+            Read { name: b"r", comment: b"", bases: &bases, qualities: Some(qualities.as_bytes()) };
+        reads.push(read);
+        reads.push(Read { qualities: None, ..read });
+        to_standard(encoding, &range, &mut reads, |error, reads, at| error.qname(reads.read(at).name))?;
+        Ok(reads.read(0).qualities.unwrap_or_default().to_vec())
+    }
+
+    #[test]
+    fn letters_become_those_of_the_standard() {
+        assert_eq!(done(Encoding::Illumina, 0..=93, "@Bh").as_deref(), Ok(&b"!#I"[..]));
+        assert_eq!(done(Encoding::Solexa, 0..=93, ";@h").as_deref(), Ok(&b"!$I"[..]));
+        assert_eq!(done(Encoding::Standard, 2..=40, "#I").as_deref(), Ok(&b"#I"[..]));
+    }
+
+    #[test]
+    fn other_letters_and_scores_are_errors() {
+        let said = |done: Result<Vec<u8>>| done.expect_err("an error").what;
+        assert_eq!(
+            said(done(Encoding::Illumina, 0..=93, "h?")),
+            "its quality '?' is none of the encoding illumina"
+        );
+        assert_eq!(
+            said(done(Encoding::Standard, 2..=40, "#\"J")),
+            "its quality 1 ('\"') is not between 2 and 40"
+        );
+    }
+}

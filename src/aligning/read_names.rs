@@ -1,0 +1,69 @@
+//! Names of reads as records have them.
+
+use readmill_record::{Error, ReadBatch, Result};
+
+/// The name without `/1` and `/2` at its end, however often they stand there: as htsjdk 4.2.0 has it
+/// (SequenceUtil.getSamReadNameFromFastqHeader).
+fn without_number(name: &[u8]) -> &[u8] {
+    match name {
+        [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => without_number(rest),
+        _ => name,
+    }
+}
+
+/// Takes `/1` and `/2` off the ends of names.
+///
+/// # Errors
+/// The reads of a template then have different names.
+pub fn without_numbers(
+    reads: &mut ReadBatch,
+    blame: impl Fn(Error, &ReadBatch, usize) -> Error,
+) -> Result<()> {
+    let segments = reads.segments().max(1);
+    for index in 0..reads.len() {
+        let length = without_number(reads.read(index).name).len();
+        reads.trim_name(index, length);
+        if index % segments == 1 && reads.read(index).name != reads.read(index - 1).name {
+            let name = String::from_utf8_lossy(reads.read(index - 1).name).into_owned();
+            let error = Error::input(format!("its mate has another name: {name}"))
+                .hint("names of mates are equal but for /1 and /2 at their ends");
+            return Err(blame(error, reads, index));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Read;
+
+    use super::*;
+
+    #[test]
+    fn names_lose_numbers_of_reads_alone() {
+        for (name, expected) in [
+            ("r/1", "r"),
+            ("r/2/1", "r"),
+            ("r/3", "r/3"),
+            ("r/12", "r/12"),
+            ("/1", "/1"),
+            ("r.1", "r.1"),
+        ] {
+            assert_eq!(without_number(name.as_bytes()), expected.as_bytes(), "{name}");
+        }
+    }
+
+    #[test]
+    fn mates_have_one_name() {
+        let named = |names: [&str; 2]| {
+            let mut reads = ReadBatch::new(2, 0);
+            for name in names {
+                reads.push(Read { name: name.as_bytes(), comment: b"", bases: b"A", qualities: None });
+            }
+            without_numbers(&mut reads, |error, _, _| error)?;
+            Ok::<_, Error>(reads.read(1).name.to_vec())
+        };
+        assert_eq!(named(["r/1", "r/2"]), Ok(b"r".to_vec()));
+        assert!(named(["r/3", "r/4"]).is_err());
+    }
+}

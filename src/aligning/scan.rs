@@ -1,0 +1,232 @@
+//! Scans a lane: reads it once without aligning, and finds where its slices start.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use readmill_align::Cohorts;
+use readmill_engine::{Crew, map_ordered};
+use readmill_fastq::{BatchLinker, TakenBatch, TextPlace};
+use readmill_filters::adapter::{AdapterCounts, FoundIn};
+use readmill_format::chain::ChunkLinker;
+use readmill_record::{Batch, Error, ReadBatch, Result};
+
+use super::flow::AlignWorker;
+use super::lanes::{LaneSource, Lanes};
+use super::queue::AlignTaskResult;
+use super::slice::{LanePlace, ReadingStart, SliceStart};
+use super::unaligned::RECORD;
+use crate::process::console::Console;
+
+/// A scan of one lane, which may be read in pieces.
+#[derive(Default)]
+pub struct LaneScan {
+    /// A slice is to start at the first cohort that begins when so many bytes of its FASTQ files, as they are stored, were
+    /// read.
+    marks: VecDeque<u64>,
+    /// Starts of slices that wait for the next cohort.
+    waiting: Vec<ReadingStart>,
+    /// Decides where cohorts end; `None` where each template stands alone, or before the first read.
+    cutter: Option<Cohorts>,
+    adapters: AdapterCounts,
+    templates: u64,
+    segments: usize,
+    starts: Vec<SliceStart>,
+}
+
+/// What a scan has found.
+pub struct ScannedLane {
+    /// Templates of the lane.
+    pub templates: u64,
+    /// Reads of each template.
+    pub segments: usize,
+    /// The starts of all slices but the first. They may be fewer than were wanted: then the lane has not so many cohorts,
+    /// or its files can be read from their start alone.
+    pub starts: Vec<SliceStart>,
+}
+
+impl LaneScan {
+    /// A scan of FASTQ that looks for slices near these marks, in bytes of all files of the lane.
+    pub fn new(marks: impl IntoIterator<Item = u64>) -> Self {
+        LaneScan { marks: marks.into_iter().collect(), ..LaneScan::default() }
+    }
+
+    /// Has a slice start with the next cohort, which is to be read from the piece of this number.
+    pub fn begin_piece(&mut self, number: usize) {
+        let reading = ReadingStart {
+            template: self.templates,
+            place: LanePlace::Piece(number),
+            adapters: self.adapters.clone(),
+        };
+        match self.cutter {
+            Some(_) => self.waiting.push(reading),
+            None => self.starts.push(SliceStart { template: self.templates, reading }),
+        }
+    }
+
+    /// Reads per template so far; `None` before the first.
+    pub fn segments(&self) -> Option<usize> {
+        Some(self.segments).filter(|&segments| segments > 0)
+    }
+
+    /// Templates so far.
+    pub fn templates(&self) -> u64 {
+        self.templates
+    }
+
+    /// Reads the only one of these lanes, or a piece of it, to its end.
+    ///
+    /// # Errors
+    /// The first error of its reads.
+    pub fn read(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
+        let order = match lanes.lanes.first().map(|lane| &lane.origin) {
+            Some(LaneSource::Fastq(claims)) => {
+                self.cutter = lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
+                Some(BatchLinker::new(claims))
+            }
+            _ => None,
+        };
+        let chain = ChunkLinker::new(RECORD);
+        let mut link = ScanLink { scan: self, lanes: Arc::clone(lanes), order, chain };
+        let mut read = 0;
+        let claim = || {
+            let now = lanes.bytes_read();
+            console.advance(now.saturating_sub(read));
+            read = now;
+            lanes.next()
+        };
+        map_ordered(
+            crew,
+            claim,
+            || AlignWorker::new(lanes),
+            |worker, task| worker.perform(task, Batch::default),
+            |done| link.take(done),
+        )?;
+        Ok(())
+    }
+
+    /// The result.
+    pub fn finish(self) -> ScannedLane {
+        let LaneScan { templates, segments, starts, .. } = self;
+        ScannedLane { templates, segments: segments.max(1), starts }
+    }
+
+    /// Counts templates, and calls `border` with the number of each template that starts a cohort.
+    fn count(
+        &mut self,
+        reads: &ReadBatch,
+        mut border: impl FnMut(&mut Self, u64) -> Result<()>,
+    ) -> Result<()> {
+        (self.segments, self.templates) = (reads.segments(), reads.first() + reads.templates() as u64);
+        let Some(mut cutter) = self.cutter.take() else { return border(self, reads.first()) };
+        let mut from = 0;
+        while from < reads.templates() {
+            let (part, ends) = cutter.take(reads, from);
+            from = part.end;
+            if ends {
+                border(self, reads.first() + from as u64)?;
+            }
+        }
+        self.cutter = Some(cutter);
+        Ok(())
+    }
+}
+
+/// Takes batches in their order.
+struct ScanLink<'a> {
+    scan: &'a mut LaneScan,
+    lanes: Arc<Lanes>,
+    /// The checker of FASTQ; `None` for records, and behind the last batch.
+    order: Option<BatchLinker>,
+    chain: ChunkLinker,
+}
+
+impl ScanLink<'_> {
+    fn take(&mut self, done: AlignTaskResult) -> Result<()> {
+        match done {
+            AlignTaskResult::Waited => return Ok(()),
+            AlignTaskResult::Taken(_, taken, reads, prepared) => {
+                self.lanes.queue().taking -= 1;
+                self.fastq(taken, reads, prepared)?;
+            }
+            AlignTaskResult::Opened(lane, opened) => {
+                self.lanes.queue().taking -= 1;
+                self.lanes.link_opened(lane, opened, &mut self.chain)?;
+            }
+            AlignTaskResult::Converted(_, mut reads, found_in, _) => {
+                self.lanes.queue().taking -= 1;
+                let adapters = &mut self.scan.adapters;
+                self.lanes.keep_adapters(0, adapters, &found_in, &mut reads);
+                self.records(reads)?;
+            }
+            AlignTaskResult::Seeded(..) | AlignTaskResult::Emitted(_) => {
+                return Err(Error::bug("a scan does not align"));
+            }
+        }
+        self.lanes.queue().in_flight -= 1;
+        Ok(())
+    }
+
+    fn fastq(
+        &mut self,
+        taken: TakenBatch,
+        mut reads: ReadBatch,
+        prepared: Option<Result<FoundIn>>,
+    ) -> Result<()> {
+        let Some(order) = &mut self.order else { return Ok(()) };
+        let (places, adapters) = (order.places()?, self.scan.adapters.clone());
+        let found_in = if order.link(taken, &mut reads)? {
+            prepared.unwrap_or(Ok(FoundIn::default()))?
+        } else {
+            self.lanes.prepare(0, &mut reads)?
+        };
+        self.lanes.keep_adapters(0, &mut self.scan.adapters, &found_in, &mut reads);
+        let first = reads.first();
+        let reading = |place| ReadingStart { template: first, place, adapters: adapters.clone() };
+        let lanes = Arc::clone(&self.lanes);
+        self.scan.count(&reads, |scan, template| {
+            let Some(places) = &places else { return Ok(()) };
+            while let Some(place) = scan.next_start(&lanes, places)? {
+                scan.starts.push(SliceStart { template, reading: reading(place) });
+            }
+            Ok(())
+        })?;
+        self.lanes.buffers.put(reads);
+        if self.lanes.lanes[0].claims()?.ended() {
+            self.order = None;
+        }
+        Ok(())
+    }
+
+    fn records(&mut self, reads: ReadBatch) -> Result<()> {
+        if reads.is_empty() {
+            return Ok(());
+        }
+        if self.scan.segments == 0 {
+            self.scan.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
+        }
+        let has_cohorts = self.scan.cutter.is_some();
+        self.scan.count(&reads, |scan, template| {
+            if has_cohorts {
+                let waiting = std::mem::take(&mut scan.waiting);
+                scan.starts.extend(waiting.into_iter().map(|reading| SliceStart { template, reading }));
+            }
+            Ok(())
+        })?;
+        self.lanes.buffers.put(reads);
+        Ok(())
+    }
+}
+
+impl LaneScan {
+    /// The place from which the next slice is to be read, if the batch at these places is behind its mark.
+    fn next_start(&mut self, lanes: &Lanes, places: &[TextPlace]) -> Result<Option<LanePlace>> {
+        let claims = lanes.lanes[0].claims()?;
+        let Some(mark) = self.marks.front() else { return Ok(None) };
+        if claims.stored_bytes(places) < *mark {
+            return Ok(None);
+        }
+        let Some(points) = claims.restart_points(places)? else { return Ok(None) };
+        self.marks.pop_front();
+        Ok(Some(LanePlace::Fastq(points)))
+    }
+}

@@ -1,0 +1,99 @@
+//! Flags of coverage, with mosdepth's names behind the word coverage.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use readmill::plan::CoverageRequest;
+use readmill_coverage::{Quantize, ReadOptions, ReportOptions};
+use readmill_record::{Error, Result};
+
+/// Coverage in the same pass.
+#[derive(Args)]
+pub struct SamePassCoverage {
+    /// Write the coverage of the output as mosdepth does, in files that are named PREFIX.per-base.bed.gz and so on
+    #[arg(long, value_name = "PREFIX")]
+    coverage: Option<PathBuf>,
+    #[command(flatten)]
+    options: CoverageOptions,
+}
+
+impl SamePassCoverage {
+    /// Whether no coverage is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.coverage.is_none()
+    }
+
+    /// The coverage that is asked for.
+    pub fn request(&self) -> Result<Option<CoverageRequest>> {
+        self.options.request(self.coverage.as_deref())
+    }
+}
+
+/// Options of coverage. What is not given is mosdepth's default.
+#[derive(Args, Debug, Default, PartialEq)]
+#[command(next_help_heading = "Coverage")]
+pub struct CoverageOptions {
+    /// Regions of which the mean depth is written, too: a BED file, or windows of so many bases
+    #[arg(long, value_name = "BED|WINDOW")]
+    coverage_by: Option<String>,
+    /// Depths, separated by commas: of each region, the bases are counted that are at least so deep
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(0..))]
+    coverage_thresholds: Vec<i32>,
+    /// Borders of depths, such as 0:1:4:100: ; neighbouring bases between two of them are one line
+    #[arg(long, value_name = "SEGMENTS")]
+    coverage_quantize: Option<String>,
+    /// Leave out the depth of each base
+    #[arg(long)]
+    coverage_no_per_base: bool,
+    /// Count deletions as covered, and bases of overlapping mates twice
+    #[arg(long)]
+    coverage_fast_mode: bool,
+    /// Write the median depth of regions in place of the mean
+    #[arg(long)]
+    coverage_use_median: bool,
+    /// Least mapping quality of reads that count [default: 0]
+    #[arg(long, value_name = "N")]
+    coverage_mapq: Option<u8>,
+    /// Reads with any of these flags do not count [default: 1796]
+    #[arg(long, value_name = "FLAGS")]
+    coverage_flag: Option<u16>,
+    /// Only reads with any of these flags count [default: all]
+    #[arg(long, value_name = "FLAGS")]
+    coverage_include_flag: Option<u16>,
+    /// Only reads of these read groups count, by their ID
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    coverage_read_groups: Vec<String>,
+}
+
+impl CoverageOptions {
+    /// Coverage in files whose names begin with `prefix`; none without it.
+    ///
+    /// # Errors
+    /// There are options and no prefix, or they do not fit together.
+    pub fn request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
+        let Some(prefix) = prefix else {
+            if *self != CoverageOptions::default() {
+                let what = "there are options of coverage, and none is written";
+                return Err(Error::usage(what).hint("add --coverage, or leave the options out"));
+            }
+            return Ok(None);
+        };
+        let default = ReadOptions::default();
+        let reads = ReadOptions {
+            mapq: self.coverage_mapq.unwrap_or(default.mapq),
+            exclude_flags: self.coverage_flag.unwrap_or(default.exclude_flags),
+            include_flags: self.coverage_include_flag.unwrap_or(default.include_flags),
+            read_groups: self.coverage_read_groups.iter().map(|it| it.as_bytes().to_vec()).collect(),
+            fast_mode: self.coverage_fast_mode,
+        };
+        let quantize = self.coverage_quantize.as_deref().map(Quantize::parse).transpose()?;
+        let report = ReportOptions {
+            no_per_base: self.coverage_no_per_base,
+            by: None,
+            use_median: self.coverage_use_median,
+            thresholds: self.coverage_thresholds.clone(),
+            quantize: quantize.unwrap_or_default(),
+        };
+        CoverageRequest::new(prefix, reads, report, self.coverage_by.as_deref()).map(Some)
+    }
+}

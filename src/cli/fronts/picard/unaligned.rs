@@ -1,0 +1,174 @@
+//! Tools of Picard that make unaligned reads, or change them.
+
+use std::path::Path;
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::headers;
+use super::super::line::Line;
+use super::super::tool::Command;
+use super::shared::{COMMON, MD5, REFERENCE, command, common, order, read_group};
+
+pub const FASTQ_TO_SAM: Command =
+    command("FastqToSam", &[FASTQ_TO_SAM_OPTIONS, REFERENCE, MD5, COMMON], fastq_to_sam);
+
+#[rustfmt::skip] // a row is a line
+const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
+    Opt::built("-F1 --FASTQ", Takes::Value, "the reads; where names say which read is the first, R1 comes before R2"),
+    Opt::built("-F2 --FASTQ2", Takes::Value, "the mates"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o"),
+    Opt::built("-SM --SAMPLE_NAME", Takes::Value, "SM of -R"),
+    Opt::built("-RG --READ_GROUP_NAME", Takes::Value, "ID of -R; A without it"),
+    Opt::built("-LB --LIBRARY_NAME", Takes::Value, "LB of -R"),
+    Opt::built("-PL --PLATFORM", Takes::Value, "PL of -R"),
+    Opt::built("-PU --PLATFORM_UNIT", Takes::Value, "PU of -R"),
+    Opt::built("-PM --PLATFORM_MODEL", Takes::Value, "PM of -R"),
+    Opt::built("-PI --PREDICTED_INSERT_SIZE", Takes::Value, "PI of -R"),
+    Opt::built("-PG --PROGRAM_GROUP", Takes::Value, "PG of -R"),
+    Opt::built("-CN --SEQUENCING_CENTER", Takes::Value, "CN of -R"),
+    Opt::built("-DS --DESCRIPTION", Takes::Value, "DS of -R"),
+    Opt::built("-DT --RUN_DATE", Takes::Value, "DT of -R; a day alone begins at 00:00 UTC"),
+    Opt::native("-CO --COMMENT", Takes::Values, "--comment"),
+    Opt::built("-V --QUALITY_FORMAT", Takes::Value, "--quality-encoding; detect without it"),
+    Opt::native("--MIN_Q", Takes::Value, "--min-quality"),
+    Opt::native("--MAX_Q", Takes::Value, "--max-quality"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; queryname without it"),
+    Opt::built("--USE_SEQUENTIAL_FASTQS", Takes::Truth, "X_002.fastq.gz, X_003.fastq.gz … are lanes, as many as there are"),
+    Opt::native("--ALLOW_EMPTY_FASTQ", Takes::Truth, "--allow-empty"),
+    Opt::harmless("--ALLOW_AND_IGNORE_EMPTY_LINES", Takes::Truth, "empty lines between records are never an error"),
+    Opt::harmless("--STRIP_UNPAIRED_MATE_NUMBER", Takes::Truth, "Picard ignores it, too: /1 and /2 are always taken off names"),
+];
+
+/// Fields of the read group, and the options that give them.
+const GROUP: [(&str, &str); 11] = [
+    ("ID", "--READ_GROUP_NAME"),
+    ("SM", "--SAMPLE_NAME"),
+    ("LB", "--LIBRARY_NAME"),
+    ("PL", "--PLATFORM"),
+    ("PU", "--PLATFORM_UNIT"),
+    ("CN", "--SEQUENCING_CENTER"),
+    ("PI", "--PREDICTED_INSERT_SIZE"),
+    ("DS", "--DESCRIPTION"),
+    ("DT", "--RUN_DATE"),
+    ("PM", "--PLATFORM_MODEL"),
+    ("PG", "--PROGRAM_GROUP"),
+];
+
+fn fastq_to_sam(given: &Given) -> Result<Line> {
+    let (first, last) = (given.needed("--FASTQ")?, given.value("--FASTQ2"));
+    let output = given.needed("--OUTPUT")?;
+    given.needed("--SAMPLE_NAME")?;
+    let usual = |field: &str| (field == "ID").then_some("A");
+    let values = GROUP.iter().map(|&(field, option)| (field, given.value(option).or(usual(field))));
+    let group = read_group(given, values)?;
+    let mut line = Line::new("import");
+    line.flag("-R", Some(&group)).add(given.native_words());
+    let encoding = match given.value("--QUALITY_FORMAT") {
+        None => "detect",
+        Some("Standard") => "standard",
+        Some("Illumina") => "illumina",
+        Some("Solexa") => "solexa",
+        Some(other) => {
+            return Err(given
+                .refuse(&format!("QUALITY_FORMAT {other} is none of Solexa, Illumina and Standard")));
+        }
+    };
+    line.flag("--quality-encoding", Some(encoding));
+    line.flag("--sort", Some(order(given, given.value("--SORT_ORDER").unwrap_or("queryname"))?));
+    let is_sequential = given.has("--USE_SEQUENTIAL_FASTQS");
+    let files = |base: &str| match is_sequential {
+        true => sequence(given, base),
+        false => Ok(vec![base.to_string()]),
+    };
+    let firsts = files(first)?;
+    let lasts = last.map(files).transpose()?;
+    let reads: Vec<&str> = match &lasts {
+        None => firsts.iter().map(String::as_str).collect(),
+        Some(lasts) if lasts.len() == firsts.len() => {
+            firsts.iter().zip(lasts).flat_map(|(first, last)| [first.as_str(), last]).collect()
+        }
+        Some(lasts) => {
+            let (one, other) = (firsts.len(), lasts.len());
+            return Err(
+                given.refuse(&format!("FASTQ is a sequence of {one} files, and FASTQ2 of {other}"))
+            );
+        }
+    };
+    if lasts.is_none() && reads.len() > 1 {
+        line.add(["--single"]);
+    }
+    common(&mut line, given, output);
+    line.operands(reads);
+    Ok(line)
+}
+
+/// A file `X_001.fastq` and those beside it that are numbered on, up to the first that is not there.
+fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
+    let endings = [".fastq", ".fastq.gz", ".fq", ".fq.gz"];
+    let found =
+        endings.iter().find_map(|end| Some((base.strip_suffix(end)?.strip_suffix("_001")?, end)));
+    let Some((stem, end)) = found else {
+        return Err(given
+            .refuse(&format!("USE_SEQUENTIAL_FASTQS: {base} does not end in _001.fastq or the like"))
+            .hint(
+                "the files are called X_001.fastq.gz, X_002.fastq.gz and so on (or .fastq, .fq, .fq.gz)",
+            ));
+    };
+    let numbered = (2..1000).map(|number| format!("{stem}_{number:03}{end}"));
+    let more = numbered.take_while(|path| Path::new(path).is_file());
+    Ok(std::iter::once(base.to_string()).chain(more).collect())
+}
+
+pub const MARK_ILLUMINA_ADAPTERS: Command =
+    command("MarkIlluminaAdapters", &[ADAPTER_OPTIONS, REFERENCE, MD5, COMMON], mark_illumina_adapters);
+
+#[rustfmt::skip] // a row is a line
+const ADAPTER_OPTIONS: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Value, "the input, of reads that are not aligned: pairs whose mates stand together, or single reads"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; without it metrics alone"),
+    Opt::native("-M --METRICS", Takes::Value, "--adapter-metrics"),
+    Opt::built("--ADAPTERS", Takes::Values, "--adapters, in addition to Picard's own, which null takes away"),
+    Opt::built("--FIVE_PRIME_ADAPTER", Takes::Value, "--five-prime-adapter; nothing without THREE_PRIME_ADAPTER"),
+    Opt::built("--THREE_PRIME_ADAPTER", Takes::Value, "--three-prime-adapter; nothing without FIVE_PRIME_ADAPTER"),
+    Opt::native("--ADAPTER_TRUNCATION_LENGTH", Takes::Value, "--adapter-truncation-length"),
+    Opt::native("--MAX_ERROR_RATE_PE", Takes::Value, "--max-error-rate-pe"),
+    Opt::native("--MAX_ERROR_RATE_SE", Takes::Value, "--max-error-rate-se"),
+    Opt::native("--MIN_MATCH_BASES_PE", Takes::Value, "--min-match-bases-pe"),
+    Opt::native("--MIN_MATCH_BASES_SE", Takes::Value, "--min-match-bases-se"),
+    Opt::native("--NUM_ADAPTERS_TO_KEEP", Takes::Value, "--num-adapters-to-keep"),
+    Opt::native("-APT --PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN", Takes::Value, "--prune-adapters-after"),
+    Opt::harmless("-PE --PAIRED_RUN", Takes::Truth, "Picard ignores it, too"),
+];
+
+/// The adapters that Picard looks for by itself.
+const OWN_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
+
+fn mark_illumina_adapters(given: &Given) -> Result<Line> {
+    let input = given.needed("--INPUT")?;
+    given.needed("--METRICS")?;
+    let mut line = Line::new("import --unaligned --allow-empty --mark-adapters");
+    line.add(given.native_words());
+    let own = if given.is_emptied("--ADAPTERS") { &[][..] } else { &OWN_ADAPTERS };
+    let adapters: Vec<&str> = own.iter().copied().chain(given.all("--ADAPTERS")).collect();
+    if adapters.is_empty() && given.value("--THREE_PRIME_ADAPTER").is_none() {
+        return Err(given.refuse("ADAPTERS is empty, so there is no adapter to look for"));
+    }
+    line.flag(
+        "--adapters",
+        Some(&adapters.join(",")).filter(|_| adapters != OWN_ADAPTERS).map(String::as_str),
+    );
+    if let (Some(five), Some(three)) =
+        (given.value("--FIVE_PRIME_ADAPTER"), given.value("--THREE_PRIME_ADAPTER"))
+    {
+        line.add(["--five-prime-adapter", five, "--three-prime-adapter", three]);
+    }
+    let is_named = headers::order(given, input)?.as_deref() == Some("queryname");
+    line.flag("--sort", is_named.then_some("queryname"));
+    match given.value("--OUTPUT") {
+        Some(output) => common(&mut line, given, output),
+        None => drop(line.add(["-o", "/dev/null", "-O", "sam"])),
+    }
+    line.operands([input]);
+    Ok(line)
+}

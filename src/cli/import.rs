@@ -1,0 +1,142 @@
+//! `readmill import`: reads of FASTQ files as records that are not aligned.
+
+use std::ops::RangeInclusive;
+
+use clap::Args;
+use readmill::plan::{Aligner, Aligning, Command, Import, Steps};
+use readmill::{Plan, memory};
+use readmill_fastq::Encoding;
+use readmill_filters::tally::adapters as adapter_tally;
+use readmill_record::{Error, Result};
+
+use super::common::OutputFlags;
+use super::filter_flags::FilterFlags;
+use super::read_tags::{AdapterFlags, ReadTagFlags};
+use super::reads::ReadsFlags;
+use super::sort::OutputOrder;
+
+/// The highest Phred score that FASTQ can write.
+const HIGHEST: u8 = 93;
+
+/// Flags of reads that become records.
+#[derive(Args)]
+#[command(
+    after_help = "Records are those of samtools import and Picard FastqToSam: flags 77 and 141 for pairs, 4 for single \
+reads; names lose /1 and /2. Reads of SAM, BAM and CRAM files that are not aligned are taken, too, to mark adapters or barcodes."
+)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    reads: ReadsFlags,
+    #[command(flatten)]
+    qualities: QualityFlags,
+    /// Add a comment to the header, a line @CO; may be given again
+    #[arg(long, value_name = "TEXT")]
+    comment: Vec<String>,
+    /// Accept files without any read
+    #[arg(long)]
+    allow_empty: bool,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    sort: OutputOrder,
+    #[command(flatten)]
+    filters: FilterFlags,
+    #[command(flatten)]
+    read_tags: ReadTagFlags,
+    #[command(flatten)]
+    adapters: AdapterFlags,
+}
+
+/// Qualities of FASTQ.
+#[derive(Args)]
+#[command(next_help_heading = "Qualities")]
+struct QualityFlags {
+    /// How FASTQ writes qualities: standard (Phred + 33), illumina (Phred + 64), solexa, or detect, which looks at 10,000 records as Picard FastqToSam does
+    #[arg(long, value_name = "ENCODING", default_value = "standard", value_parser = encoding)]
+    quality_encoding: Wanted,
+    /// Refuse reads with a quality below this
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=93))]
+    min_quality: u8,
+    /// Refuse reads with a quality above this
+    #[arg(long, value_name = "N", default_value_t = HIGHEST, value_parser = clap::value_parser!(u8).range(0..=93))]
+    max_quality: u8,
+}
+
+/// An encoding; `None` if it is to be found.
+#[derive(Clone, Copy)]
+struct Wanted(Option<Encoding>);
+
+fn encoding(text: &str) -> Result<Wanted, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "detect" => Ok(Wanted(None)),
+        name => {
+            name.parse().map(|it| Wanted(Some(it))).map_err(|error: Error| error.what + ", nor detect")
+        }
+    }
+}
+
+impl QualityFlags {
+    fn range(&self) -> Result<RangeInclusive<u8>> {
+        if self.min_quality > self.max_quality {
+            let what = format!("no quality is between {} and {}", self.min_quality, self.max_quality);
+            return Err(
+                Error::usage(what).hint("--min-quality is the lower one, --max-quality the higher")
+            );
+        }
+        Ok(self.min_quality..=self.max_quality)
+    }
+
+    /// What is not the default, as flags.
+    fn words(&self) -> Vec<String> {
+        let encoding = self.quality_encoding.0.map_or("detect", Encoding::name);
+        [
+            ("--quality-encoding", encoding.to_string(), "standard".to_string()),
+            ("--min-quality", self.min_quality.to_string(), "0".to_string()),
+            ("--max-quality", self.max_quality.to_string(), HIGHEST.to_string()),
+        ]
+        .into_iter()
+        .filter(|(_, value, usual)| value != usual)
+        .map(|(flag, value, _)| format!("{flag} {value}"))
+        .collect()
+    }
+}
+
+impl ImportArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        self.reads.check_output(self.output.is_named())?;
+        let lanes = self.reads.lanes(self.read_tags.says_comments())?;
+        let words = self.qualities.words();
+        if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
+            return Err(Error::usage(format!("{word} is for FASTQ"))
+                .hint("leave it out: SAM, BAM and CRAM have one encoding of qualities"));
+        }
+        if let Some(comment) = self.comment.iter().find(|text| text.contains(['\n', '\r'])) {
+            return Err(Error::usage(format!("--comment {comment:?} has more than one line"))
+                .hint("give --comment for each line"));
+        }
+        let import = Import {
+            encoding: self.qualities.quality_encoding.0,
+            qualities: self.qualities.range()?,
+            comments: self.comment.clone(),
+            allow_empty: self.allow_empty,
+        };
+        let steps =
+            Steps { filters: self.filters.filters()?, sort: self.sort.order(), ..Steps::default() };
+        let mut plan = self.output.plan(Command::Import, self.reads.files(), steps)?;
+        plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
+        let aligning = Aligning {
+            reference: None,
+            lanes,
+            read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
+            aligner: Aligner::None(import),
+            words,
+            as_given: self.reads.as_given(),
+        };
+        if self.output.memory().is_none() {
+            let more = memory::of_aligning(&aligning, plan.resources.threads)?;
+            plan.resources.memory = plan.resources.memory.saturating_add(more);
+        }
+        plan.aligning = Some(aligning);
+        Ok(plan)
+    }
+}

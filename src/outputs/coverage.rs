@@ -1,0 +1,363 @@
+//! The files of coverage: the pieces of all parts of the output are joined in their order; their lines are compressed on
+//! all threads.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_coverage::page::{self, PAGE_BYTES};
+use readmill_coverage::{
+    BedContigs, CoverageFile, EncodedPage, Join, Page, PageEncoder, PageTarget, Pages, Piece,
+    PieceMaker, ReadOptions, Regions, Report, ReportOptions,
+};
+use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bgzf::EOF_BLOCK;
+use readmill_record::{Charge, Error, Header, Ledger, Result, ledger::Name};
+
+use crate::outputs::atomic_file::AtomicFile;
+use crate::plan::{CoverageRequest, index_ending};
+use crate::process::console::Console;
+
+/// The name of the memory.
+pub const COVERAGE: Name = "coverage";
+
+/// Bytes of memory of a piece, as a rule.
+const USUAL_PIECE: u64 = 1 << 18;
+
+/// Bytes of memory of what is told of a contig in memory.
+const CONTIG_BYTES: u64 = 128;
+
+/// The most BED files.
+const BED_FILES: u64 = 4;
+
+/// Returns the bytes that coverage takes where so many tickets are under way, beside what grows with the reads.
+pub fn memory(in_flight: usize) -> u64 {
+    USUAL_PIECE * in_flight as u64 + PAGE_BYTES * (2 * in_flight as u64 + BED_FILES)
+}
+
+/// How pieces are made.
+#[derive(Clone)]
+pub struct PieceSettings {
+    options: Arc<ReadOptions>,
+    lengths: Arc<[u32]>,
+    ledger: Ledger,
+}
+
+/// What a part of the output adds to the coverage.
+pub struct PartCoverage {
+    piece: Piece,
+    /// Charge of what it takes beyond what is usual.
+    _charge: Option<Charge>,
+}
+
+/// Makes the pieces of parts, one for each thread.
+pub struct PartCoverageMaker {
+    pieces: PieceMaker,
+    ledger: Ledger,
+}
+
+impl PieceSettings {
+    /// Settings for reads under `header`.
+    pub fn new(request: &CoverageRequest, header: &Header, ledger: &Ledger) -> Self {
+        let lengths = header.references().iter().map(|contig| contig.length).collect();
+        PieceSettings { options: Arc::new(request.reads.clone()), lengths, ledger: ledger.clone() }
+    }
+
+    /// One thread's maker of pieces.
+    pub fn maker(&self) -> PartCoverageMaker {
+        PartCoverageMaker {
+            pieces: PieceMaker::new(&self.options, &self.lengths),
+            ledger: self.ledger.clone(),
+        }
+    }
+}
+
+impl PartCoverageMaker {
+    /// Makes the piece of a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate.
+    pub fn make(&mut self, batch: &readmill_record::Batch) -> Result<PartCoverage> {
+        Ok(PartCoverage::charged(self.pieces.make(batch)?, &self.ledger))
+    }
+}
+
+impl PartCoverage {
+    fn charged(piece: Piece, ledger: &Ledger) -> Self {
+        let more = piece.heap_bytes().saturating_sub(USUAL_PIECE);
+        let charge = (more > 0).then(|| {
+            let mut charge = ledger.empty(COVERAGE);
+            charge.resize(more);
+            charge
+        });
+        PartCoverage { piece, _charge: charge }
+    }
+
+    /// Appends it to `bytes`; returns how many they are.
+    pub fn store(&self, bytes: &mut Vec<u8>) -> Result<u64> {
+        let before = bytes.len();
+        *bytes = postcard::to_extend(&self.piece, std::mem::take(bytes))
+            .map_err(|error| Error::bug(format!("coverage cannot be stored: {error}")))?;
+        Ok((bytes.len() - before) as u64)
+    }
+
+    /// Reads what [`PartCoverage::store`] has written.
+    pub fn load(bytes: &[u8], ledger: &Ledger) -> Result<Self> {
+        let piece = postcard::from_bytes(bytes)
+            .map_err(|error| Error::bug(format!("stored coverage cannot be read: {error}")))?;
+        Ok(PartCoverage::charged(piece, ledger))
+    }
+}
+
+/// The coverage of an output.
+pub struct CoverageOutput {
+    settings: PieceSettings,
+    options: ReportOptions,
+    contigs: Vec<(String, u32)>,
+    regions: Option<Arc<Regions>>,
+    join: Join,
+    report: Report<Pages<PageQueue>>,
+    files: Arc<CoverageFiles>,
+    /// Charge of what grows with the reads.
+    charge: Charge,
+    _contigs: Charge,
+}
+
+impl CoverageOutput {
+    /// Opens the coverage of reads under `header`, whose `files` are open.
+    pub fn new(
+        request: &CoverageRequest,
+        header: &Header,
+        files: Vec<(&'static str, AtomicFile)>,
+        in_flight: usize,
+        ledger: &Ledger,
+        console: &Console,
+    ) -> Result<Self> {
+        let n = header.references().len() as u64;
+        let names = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
+        let regions = request.bed.as_ref().map(|bed| Regions::read(bed, header, ledger)).transpose()?;
+        if let Some(regions) = &regions {
+            tell(regions, console);
+        }
+        let regions = regions.map(Arc::new);
+        let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let contigs = header.references().iter();
+        let contigs = Vec::from_iter(contigs.map(|contig| (name(&contig.name), contig.length)));
+        let settings = PieceSettings::new(request, header, ledger);
+        let files = Arc::new(CoverageFiles::new(&contigs, files, in_flight)?);
+        let options = request.report.clone();
+        let report = report(&files, &options, &contigs, &regions)?;
+        let join = Join::new(&settings.lengths);
+        let charge = ledger.empty(COVERAGE);
+        let _contigs = names;
+        Ok(CoverageOutput { settings, options, contigs, regions, join, report, files, charge, _contigs })
+    }
+
+    /// How pieces are made.
+    pub fn settings(&self) -> &PieceSettings {
+        &self.settings
+    }
+
+    /// The files, which all threads write.
+    pub fn files(&self) -> &Arc<CoverageFiles> {
+        &self.files
+    }
+
+    /// Takes the piece of the next part.
+    pub fn take(&mut self, part: PartCoverage) -> Result<()> {
+        self.join.add(part.piece, &mut self.report)?;
+        let bytes = self.join.heap_bytes() + self.report.heap_bytes() + self.files.heap_bytes();
+        if bytes > self.charge.bytes() {
+            self.charge.resize(bytes);
+        }
+        Ok(())
+    }
+
+    /// Empties the files.
+    pub fn restart(&mut self) -> Result<()> {
+        self.files.restart()?;
+        self.report = report(&self.files, &self.options, &self.contigs, &self.regions)?;
+        self.join = Join::new(&self.settings.lengths);
+        Ok(())
+    }
+
+    /// Completes the files under their temporary names.
+    pub fn complete(mut self) -> Result<Vec<AtomicFile>> {
+        self.join.finish(&mut self.report)?;
+        let (queue, contigs) = self.report.finish()?.finish()?;
+        drop(queue);
+        self.files.write_pending()?;
+        let files = Arc::into_inner(self.files);
+        files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?.complete(contigs)
+    }
+}
+
+/// Tells what regions are not counted.
+fn tell(regions: &Regions, console: &Console) {
+    if regions.skipped > 0 {
+        let what = "lines of the BED file have fewer than three columns, and are left out";
+        console.warn(&format!("{} {what}", regions.skipped));
+    }
+    for (contig, n) in &regions.elsewhere {
+        console.warn(&format!("{n} regions lie on {contig}, which is not in the header"));
+    }
+}
+
+fn report(
+    files: &Arc<CoverageFiles>,
+    options: &ReportOptions,
+    contigs: &[(String, u32)],
+    regions: &Option<Arc<Regions>>,
+) -> Result<Report<Pages<PageQueue>>> {
+    let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_of(options));
+    let pages = Pages::new(&files.names, wanted, PageQueue(Arc::clone(files)));
+    Report::new(pages, options.clone(), contigs.to_vec(), regions.clone())
+}
+
+/// Puts full pages where threads find them.
+struct PageQueue(Arc<CoverageFiles>);
+
+impl PageTarget for PageQueue {
+    fn page(&mut self, page: Page) -> Result<()> {
+        let waiting = {
+            let mut tasks = lock(&self.0.tasks);
+            tasks.push_back(page);
+            tasks.len()
+        };
+        if waiting > self.0.most_waiting { self.0.write_pending() } else { Ok(()) }
+    }
+
+    fn text(&mut self, file: CoverageFile, text: &[u8]) -> Result<()> {
+        let found = self.0.texts.iter().find(|(which, _)| *which == file);
+        found.map_or(Ok(()), |(_, target)| lock(target).write(text))
+    }
+}
+
+/// The files of coverage.
+pub struct CoverageFiles {
+    names: Arc<[String]>,
+    scheme: Scheme,
+    /// Pages that wait to be compressed.
+    tasks: Mutex<VecDeque<Page>>,
+    most_waiting: usize,
+    beds: Vec<(CoverageFile, Mutex<BedOutput>)>,
+    texts: Vec<(CoverageFile, Mutex<AtomicFile>)>,
+    encoders: Mutex<Vec<PageEncoder>>,
+}
+
+/// A BED file, its index, and pages that wait for those before them.
+struct BedOutput {
+    target: AtomicFile,
+    index_target: AtomicFile,
+    index: IndexBuilder,
+    offset: u64,
+    next: u64,
+    ready: BTreeMap<u64, EncodedPage>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl CoverageFiles {
+    fn new(
+        contigs: &[(String, u32)],
+        mut files: Vec<(&'static str, AtomicFile)>,
+        in_flight: usize,
+    ) -> Result<Self> {
+        let scheme = page::index_scheme(contigs.iter().map(|(_, length)| *length).max().unwrap_or(0))?;
+        let mut take = |ending: &str| {
+            let at = files.iter().position(|(which, _)| *which == ending)?;
+            Some(files.swap_remove(at).1)
+        };
+        let (mut beds, mut texts) = (Vec::new(), Vec::new());
+        for file in CoverageFile::ALL {
+            let Some(target) = take(file.ending()) else { continue };
+            match index_ending(file).map(&mut take) {
+                Some(Some(index_target)) => {
+                    let (index, offset, next) = (page::index(scheme), 0, 0);
+                    let ready = BTreeMap::new();
+                    let bed = BedOutput { target, index_target, index, offset, next, ready };
+                    beds.push((file, Mutex::new(bed)));
+                }
+                Some(None) => return Err(Error::bug("a file of coverage has no index")),
+                None => texts.push((file, Mutex::new(target))),
+            }
+        }
+        let names = contigs.iter().map(|(name, _)| name.clone()).collect();
+        let (tasks, encoders) = Default::default();
+        Ok(CoverageFiles { names, scheme, tasks, most_waiting: in_flight, beds, texts, encoders })
+    }
+
+    /// Compresses the pages that wait. A thread calls this before it encodes its own reads.
+    pub fn write_pending(&self) -> Result<()> {
+        loop {
+            let next = lock(&self.tasks).pop_front();
+            let Some(page) = next else { return Ok(()) };
+            let idle = lock(&self.encoders).pop();
+            let mut encoder = idle.unwrap_or_else(|| PageEncoder::new(&self.names, self.scheme));
+            let encoded = encoder.encode(&page);
+            lock(&self.encoders).push(encoder);
+            let Some((_, bed)) = self.beds.iter().find(|(file, _)| *file == page.file) else {
+                return Err(Error::bug("there are lines for a file that is not written"));
+            };
+            lock(bed).take(page.number, encoded)?;
+        }
+    }
+
+    /// Bytes of memory of the indexes.
+    fn heap_bytes(&self) -> u64 {
+        self.beds.iter().map(|(_, bed)| lock(bed).index.heap_bytes()).sum()
+    }
+
+    fn restart(&self) -> Result<()> {
+        lock(&self.tasks).clear();
+        self.texts.iter().try_for_each(|(_, target)| lock(target).restart())?;
+        for (_, bed) in &self.beds {
+            let mut bed = lock(bed);
+            bed.target.restart()?;
+            bed.index = page::index(self.scheme);
+            (bed.offset, bed.next) = (0, 0);
+            bed.ready.clear();
+        }
+        Ok(())
+    }
+
+    fn complete(self, contigs: Vec<BedContigs>) -> Result<Vec<AtomicFile>> {
+        let mut complete = Vec::new();
+        for (file, bed) in self.beds {
+            let bed = bed.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let BedOutput { mut target, mut index_target, mut index, .. } = bed;
+            target.write(&EOF_BLOCK)?;
+            target.sync()?;
+            let told = contigs.iter().find(|told| told.file == file);
+            if let Some(told) = told {
+                index.set_references(told.contigs, told.meta.clone());
+            }
+            let mut bytes = Vec::new();
+            index.write_to(&mut bytes)?;
+            index_target.write(&bytes)?;
+            index_target.sync()?;
+            complete.extend([target, index_target]);
+        }
+        for (_, target) in self.texts {
+            let target = target.into_inner().unwrap_or_else(PoisonError::into_inner);
+            target.sync()?;
+            complete.push(target);
+        }
+        Ok(complete)
+    }
+}
+
+impl BedOutput {
+    /// Takes a page, and writes those whose turn it is.
+    fn take(&mut self, number: u64, page: EncodedPage) -> Result<()> {
+        self.ready.insert(number, page);
+        while let Some(EncodedPage { bytes, fragment }) = self.ready.remove(&self.next) {
+            self.next += 1;
+            self.index.absorb(fragment, self.offset);
+            self.offset += bytes.len() as u64;
+            self.target.write(&bytes)?;
+        }
+        Ok(())
+    }
+}

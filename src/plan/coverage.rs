@@ -1,0 +1,92 @@
+//! Coverage in the same pass: the request.
+
+use std::path::{Path, PathBuf};
+
+use readmill_coverage::{By, CoverageFile, ReadOptions, ReportOptions};
+use readmill_record::{Error, Result};
+
+/// Coverage, in files that are named as those of mosdepth.
+#[derive(Clone, Debug)]
+pub struct CoverageRequest {
+    prefix: PathBuf,
+    /// Which reads count.
+    pub reads: ReadOptions,
+    /// What is written.
+    pub report: ReportOptions,
+    /// The regions, if they are of a BED file.
+    pub bed: Option<PathBuf>,
+    files: Vec<(&'static str, PathBuf)>,
+}
+
+/// What the name of an index ends in.
+const INDEX: [(CoverageFile, &str); 4] = [
+    (CoverageFile::PerBase, ".per-base.bed.gz.csi"),
+    (CoverageFile::Regions, ".regions.bed.gz.csi"),
+    (CoverageFile::Quantized, ".quantized.bed.gz.csi"),
+    (CoverageFile::Thresholds, ".thresholds.bed.gz.csi"),
+];
+
+/// Returns what the name of the index of a file ends in, if it has one.
+pub fn index_ending(file: CoverageFile) -> Option<&'static str> {
+    INDEX.iter().find(|(which, _)| *which == file).map(|(_, ending)| *ending)
+}
+
+impl CoverageRequest {
+    /// A request for coverage, in files whose names begin with `prefix`; `by` is a number of bases, or a BED file.
+    ///
+    /// # Errors
+    /// The options do not fit together, or the prefix is no beginning of a name.
+    pub fn new(
+        prefix: &Path,
+        reads: ReadOptions,
+        mut report: ReportOptions,
+        by: Option<&str>,
+    ) -> Result<Self> {
+        if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
+            let what = "coverage is several files, and needs the beginning of their names";
+            return Err(Error::usage(what).hint("give a prefix such as out/sample"));
+        }
+        let window = by.filter(|by| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()));
+        let bed = by.filter(|_| window.is_none()).map(PathBuf::from);
+        report.by = match (window.map(str::parse), &bed) {
+            (Some(Ok(window)), _) if window > 0 => Some(By::Window(window)),
+            (Some(_), _) => {
+                let what = "a window of coverage has from 1 to 4294967295 bases";
+                return Err(
+                    Error::usage(what).hint("give --coverage-by a number of bases, or a BED file")
+                );
+            }
+            (None, Some(_)) => Some(By::Bed),
+            (None, None) => None,
+        };
+        if report.by.is_none() && !report.thresholds.is_empty() {
+            let what = "thresholds of coverage are counted of regions, and none are given";
+            return Err(Error::usage(what).hint("add --coverage-by BED, or a number of bases"));
+        }
+        if report.by.is_none() && report.use_median {
+            let what = "the median of coverage is that of regions, and none are given";
+            return Err(Error::usage(what).hint("add --coverage-by BED, or a number of bases"));
+        }
+        report.thresholds.sort_unstable();
+        let name = |ending: &'static str| {
+            let mut name = prefix.as_os_str().to_owned();
+            name.push(ending);
+            (ending, PathBuf::from(name))
+        };
+        let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_of(&report));
+        let files =
+            wanted.flat_map(|file| std::iter::once(file.ending()).chain(index_ending(file)).map(name));
+        let files = files.collect();
+        Ok(CoverageRequest { prefix: prefix.to_path_buf(), reads, report, bed, files })
+    }
+
+    /// What the names of the files begin with.
+    pub fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
+    /// The files and their indexes, each after what its name ends in.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.files.iter().map(|(ending, path)| (*ending, path.as_path()))
+    }
+}

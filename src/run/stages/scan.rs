@@ -1,0 +1,74 @@
+//! The stage that scans a lane of reads that are to be aligned.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_record::{Error, Result};
+
+use super::RunState;
+use crate::aligning::{self, ChosenLanes, LaneScan, Lanes, ScannedLane, Unaligned};
+use crate::pipeline::inputs::OpenOptions;
+
+/// How a lane is read.
+pub enum ScanInput<'a> {
+    /// As FASTQ files; slices are to start behind so many bytes of all of them, as they are stored.
+    Fastq(Vec<u64>),
+    /// As a file of records, in pieces, each of which is opened as a stream that looks like a file.
+    Records {
+        /// How many pieces there are.
+        pieces: usize,
+        /// Opens one of them; `None` for the whole file.
+        open: &'a dyn Fn(usize) -> Result<Option<Box<dyn Read + Send>>>,
+    },
+}
+
+impl RunState<'_> {
+    /// Reads the lane of this number without aligning, and finds where its slices start.
+    pub fn scan(&self, number: usize, input: ScanInput<'_>) -> Result<ScannedLane> {
+        let wanted = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
+        let lane = wanted.lanes.get(number).ok_or_else(|| Error::bug("there is no such lane"))?;
+        let kernel = aligning::without_index(wanted)?;
+        let (crew, room) = (self.memory.crew, self.memory.aligning.unwrap_or_default());
+        let allow_missing_eof = self.plan.resources.allow_missing_eof;
+        let open = |unaligned| {
+            let (chosen, kernel) = (ChosenLanes::Scan(number), Arc::clone(&kernel));
+            Lanes::open(wanted, chosen, unaligned, kernel, crew, room, allow_missing_eof).map(Arc::new)
+        };
+        match input {
+            ScanInput::Fastq(marks) => {
+                let lanes = open(Vec::new())?;
+                let mut scan = LaneScan::new(marks);
+                self.console.stage("scanning", lanes.size(), true);
+                scan.read(&lanes, crew, self.console)?;
+                Ok(scan.finish())
+            }
+            ScanInput::Records { pieces, open: open_piece } => {
+                let mut scan = LaneScan::default();
+                self.console.stage("scanning", None, true);
+                for piece in 0..pieces {
+                    let rules = OpenOptions { allow_missing_eof, ..self.unaligned_rules() };
+                    let mut records = Unaligned::open(Path::new(&lane.files[0]), &rules)?;
+                    if let Some(stream) = open_piece(piece)? {
+                        records.narrow(stream, &rules, scan.segments(), scan.templates())?;
+                    }
+                    if piece > 0 {
+                        scan.begin_piece(piece);
+                    }
+                    scan.read(&open(vec![records])?, crew, self.console)?;
+                }
+                Ok(scan.finish())
+            }
+        }
+    }
+
+    /// How a file of records is opened.
+    fn unaligned_rules(&self) -> OpenOptions {
+        OpenOptions {
+            reference: self.plan.resources.reference.clone(),
+            cache: readmill_cram::Cache::of_environment(),
+            ledger: self.memory.ledger.clone(),
+            ..OpenOptions::default()
+        }
+    }
+}

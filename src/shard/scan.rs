@@ -1,0 +1,163 @@
+//! Slices of lanes that are aligned: how many there are is planned from the sizes of files; where they start is found by
+//! a scan of each lane.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use readmill_record::{Error, Ledger, Result};
+use serde::{Deserialize, Serialize};
+
+use super::job::{Bounds, MOST, Part, Slice};
+use super::slice;
+use super::stage::JobStage;
+use super::stage_file::StageFile;
+use super::work::Work;
+use crate::aligning::{LanePlace, LaneSlice, SliceStart};
+use crate::pipeline::inputs::{Inputs, OpenOptions};
+use crate::plan::{Aligning, Lane};
+use crate::run::stages::ScanInput;
+use crate::run::{AlignScope, RunState};
+
+/// How many bytes of records come of a byte of compressed reads, and of a byte of text, about.
+const RECORDS_PER_BYTE: [f64; 2] = [5.0, 1.25];
+
+/// The first bytes of zstd.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The file of a scan.
+#[derive(Serialize, Deserialize)]
+pub struct ScanFile {
+    /// Templates of the lane.
+    templates: u64,
+    /// Reads of each.
+    segments: usize,
+    /// The starts of slices but the first; there may be fewer than were planned.
+    starts: Vec<SliceStart>,
+    /// The pieces of a file of records; none if it was read as a whole, and of FASTQ.
+    pieces: Vec<Bounds>,
+}
+
+fn size(lane: &Lane) -> u64 {
+    lane.files.iter().map(|path| std::fs::metadata(path).map_or(0, |meta| meta.len())).sum()
+}
+
+/// The first bytes of a file.
+fn magic(path: &Path) -> [u8; 4] {
+    let mut magic = [0; 4];
+    let _ = File::open(path).and_then(|file| file.read_at(&mut magic, 0)); // whoever reads it says what is wrong
+    magic
+}
+
+/// About how many bytes all records take.
+pub fn expected_bytes(aligning: &Aligning) -> Option<u64> {
+    let of = |lane: &Lane| {
+        let is_text = magic(&lane.files[0])[0] == b'@';
+        (size(lane) as f64 * RECORDS_PER_BYTE[usize::from(is_text)]) as u64
+    };
+    Some(aligning.lanes.iter().map(of).sum())
+}
+
+/// Divides lanes into about `wanted` slices of about the same size. zstd can be read from its start alone, so such a lane
+/// is one slice.
+pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
+    let lanes = &aligning.lanes;
+    if lanes.len() > MOST {
+        return Err(Error::usage(format!("{} lanes are more than {MOST} slices", lanes.len()))
+            .hint("run the command without stages"));
+    }
+    let each = (lanes.iter().map(size).sum::<u64>() / wanted.max(1) as u64).max(1);
+    let mut slices = Vec::new();
+    for (input, lane) in lanes.iter().enumerate() {
+        let is_whole = lane.files.iter().any(|path| magic(path) == ZSTD);
+        let most = (MOST - (lanes.len() - 1)) as u64;
+        let parts = if is_whole { 1 } else { ((size(lane) + each / 2) / each).clamp(1, most) } as usize;
+        slices
+            .extend((0..parts).map(|number| Slice { input, part: Part::Scanned { number, of: parts } }));
+    }
+    Ok(slices)
+}
+
+impl Work {
+    /// What a stage opens of reads that are aligned.
+    pub(super) fn align_scope(&self, stage: JobStage) -> Result<AlignScope> {
+        match (stage, &self.plan.aligning) {
+            (_, None) => Ok(AlignScope::Whole),
+            (JobStage::Scan(_), _) => Ok(AlignScope::Scan),
+            (JobStage::Map(number), Some(aligning)) => {
+                Ok(AlignScope::Slice(self.lane_slice(number, aligning)?.map(Box::new)))
+            }
+            _ => Ok(AlignScope::Header),
+        }
+    }
+
+    /// The slices of a lane.
+    fn parts(&self, lane: usize) -> usize {
+        self.job.slices.iter().filter(|slice| slice.input == lane).count()
+    }
+
+    /// A slice of a lane; `None` if it has no reads.
+    fn lane_slice(&self, number: usize, aligning: &Aligning) -> Result<Option<LaneSlice>> {
+        let Slice { input: lane, part } = self.job.slices[number];
+        let Part::Scanned { number: part, .. } = part else {
+            return Err(Error::bug("a slice of reads to be aligned is not one of a lane"));
+        };
+        let scan: StageFile<ScanFile> = self.need(JobStage::Scan(lane), &Ledger::unlimited())?;
+        let ScanFile { templates, segments, mut starts, pieces } = scan.footer;
+        let until = starts.get(part).map(|next| next.template);
+        let start = match part.checked_sub(1) {
+            None => SliceStart::default(),
+            Some(before) if before < starts.len() => starts.swap_remove(before),
+            Some(_) => return Ok(None),
+        };
+        if start.template >= until.unwrap_or(templates) {
+            return Ok(None);
+        }
+        let (mut stream, mut known) = (None, None);
+        if let LanePlace::Piece(piece) = start.reading.place {
+            let bounds = pieces.get(piece).ok_or_else(|| Error::bug("a piece has no place"))?;
+            let all = Bounds { to: None, ..*bounds };
+            let path = &aligning.lanes[lane].files[0];
+            let inputs = Inputs::open(std::slice::from_ref(path), self.plain_rules())?;
+            stream = Some(slice::read(&inputs.list()[0], all).map_err(|error| error.file(path))?.0);
+            known = Some(segments);
+        }
+        Ok(Some(LaneSlice { lane, start, until, stream, segments: known }))
+    }
+
+    /// How a file is opened for its header.
+    fn plain_rules(&self) -> OpenOptions {
+        OpenOptions {
+            reference: self.plan.resources.reference.clone(),
+            allow_missing_eof: self.plan.resources.allow_missing_eof,
+            ..OpenOptions::default()
+        }
+    }
+
+    /// Scans a lane.
+    pub(super) fn scan(&self, number: usize, state: &RunState<'_>) -> Result<()> {
+        let aligning = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
+        let (lane, parts) = (&aligning.lanes[number], self.parts(number));
+        let into = self.create(JobStage::Scan(number))?;
+        let mut pieces = Vec::new();
+        let scanned = if lane.records {
+            let inputs = Inputs::open(&lane.files, self.plain_rules())?;
+            let slices = slice::divide(&inputs, parts, state.ledger())?;
+            pieces.extend(slices.iter().filter_map(Slice::bounds));
+            let input = &inputs.list()[0];
+            let open = |piece: usize| -> Result<Option<Box<dyn Read + Send>>> {
+                let Some(&bounds) = pieces.get(piece) else { return Ok(None) };
+                Ok(Some(slice::read(input, bounds).map_err(|error| error.file(&input.path))?.0))
+            };
+            state.scan(number, ScanInput::Records { pieces: pieces.len().max(1), open: &open })?
+        } else {
+            let near = |part| (u128::from(size(lane)) * part as u128 / parts as u128) as u64;
+            state.scan(number, ScanInput::Fastq((1..parts).map(near).collect()))?
+        };
+        let said = format!("readmill: {} templates in lane {}", scanned.templates, number + 1);
+        state.console().say(&said);
+        let (templates, segments, starts) = (scanned.templates, scanned.segments, scanned.starts);
+        self.finish(into, &ScanFile { templates, segments, starts, pieces })
+    }
+}
