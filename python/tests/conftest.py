@@ -118,8 +118,12 @@ HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None and shutil.whic
 class Hosts:
     """Network namespaces with names of hosts, which reach each other over a bridge."""
 
+    #: How many there were. The system may remove a namespace, and the links into it, after `ip` has ended: names are used once.
+    made = 0
+
     def __init__(self, number: int):
-        self.tag = f"rm{os.getpid() % 100000}"
+        Hosts.made += 1
+        self.tag = f"rm{os.getpid() % 100000}x{Hosts.made}"
         self.net = f"10.{64 + os.getpid() % 128}.7"
         self.number = number
         self._ip(f"link add {self.tag} type bridge")
