@@ -63,12 +63,6 @@ class Sample:
         return all(expected.read_bytes() == found.read_bytes() for expected, found in pairs)
 
 
-def aligns_in_stages(readmill: str, line: list[str], work: Path) -> bool:
-    """Whether the program takes ``align`` in stages. Any other failure is none of this."""
-    plan = subprocess.run([readmill, "shard", "plan", "--work", work, *line], capture_output=True, text=True)
-    return "align cannot be done in stages" not in plan.stderr
-
-
 def made_sample(readmill: str, home: Path, command: str) -> Sample:
     demo = home / "demo"
     if command == "align":
@@ -80,8 +74,6 @@ def made_sample(readmill: str, home: Path, command: str) -> Sample:
             files, lanes = ("ref.fa", "reads_1.fq", "reads_2.fq"), ("L1",)
         groups = [f"@RG\\tID:{lane}\\tSM:s\\tLB:l\\tPL:ILLUMINA" for lane in lanes]
         sample = Sample(home, command, tuple(str(demo / name) for name in files), FASTQ_FLAGS | {"rg": groups})
-        if not aligns_in_stages(readmill, sample.line(home / "one.bam"), home / "probe"):
-            pytest.skip("this readmill does not align in stages: `readmill shard plan … align` refuses it")
     else:
         if COHORT:
             shutil.copy(f"{COHORT}/unsorted.bam", home / "in.bam")

@@ -29,7 +29,7 @@ if os.geteuid() == 0:
 if shutil.which("faketime"):
     DISTURBANCES["step the clock"] = 1
 
-#: Bytes of the disk of the job's directory, which a job fills by half.
+#: Size of the disk of the job's directory: more than the files of a job take.
 DISK = "120M"
 
 
@@ -99,13 +99,9 @@ class Chaos:
 
 
 @pytest.fixture
-def samples(request) -> list[Sample]:
-    """All samples that the program takes in stages."""
-    taken = []
-    for name in ("bam", "fastq"):
-        with contextlib.suppress(pytest.skip.Exception):
-            taken.append(request.getfixturevalue(name))
-    return taken
+def samples(bam, fastq) -> list[Sample]:
+    """All samples."""
+    return [bam, fastq]
 
 
 @pytest.fixture

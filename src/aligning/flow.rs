@@ -110,12 +110,8 @@ impl AlignLink {
         prepared: Option<Result<FoundIn>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
-        let found_in = if order.link(taken, &mut reads)? {
-            prepared.unwrap_or(Ok(FoundIn::default()))?
-        } else {
-            self.lanes.prepare(self.lane, &mut reads)?
-        };
-        self.lanes.keep_adapters(self.lane, &mut self.adapters, &found_in, &mut reads);
+        let batch = (taken, prepared);
+        self.lanes.link_taken(self.lane, order, &mut self.adapters, batch, &mut reads)?;
         let last = self.lanes.lanes[self.lane].claims()?.ended();
         self.add_wanted(reads, last)
     }

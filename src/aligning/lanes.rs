@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, Encoding, FastqInput, Layout, Options, template_name};
+use readmill_fastq::{
+    BatchLinker, Claims, Doubt, Encoding, FastqInput, Layout, Options, TakenBatch, template_name,
+};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
@@ -324,6 +326,28 @@ impl Lanes {
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
         }
+    }
+
+    /// Links a batch of FASTQ to those before it, and updates the adapters that the next batches look for.
+    ///
+    /// # Errors
+    /// The first fault in the files, or in the batch.
+    pub fn link_taken(
+        &self,
+        lane: usize,
+        order: &mut BatchLinker,
+        adapters: &mut AdapterCounts,
+        batch: (TakenBatch, Option<Result<FoundIn>>),
+        reads: &mut ReadBatch,
+    ) -> Result<()> {
+        let (taken, prepared) = batch;
+        let found_in = if order.link(taken, reads)? {
+            prepared.unwrap_or(Ok(FoundIn::default()))?
+        } else {
+            self.prepare(lane, reads)?
+        };
+        self.keep_adapters(lane, adapters, &found_in, reads);
+        Ok(())
     }
 
     /// Links a piece of the file of a lane to those before it, or ends the file, and hands out its records.

@@ -174,12 +174,7 @@ impl ScanLink<'_> {
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
         let (places, adapters) = (order.places()?, self.scan.adapters.clone());
-        let found_in = if order.link(taken, &mut reads)? {
-            prepared.unwrap_or(Ok(FoundIn::default()))?
-        } else {
-            self.lanes.prepare(0, &mut reads)?
-        };
-        self.lanes.keep_adapters(0, &mut self.scan.adapters, &found_in, &mut reads);
+        self.lanes.link_taken(0, order, &mut self.scan.adapters, (taken, prepared), &mut reads)?;
         let first = reads.first();
         let reading = |place| ReadingStart { template: first, place, adapters: adapters.clone() };
         let lanes = Arc::clone(&self.lanes);

@@ -42,7 +42,7 @@ pub struct PieceSettings {
     ledger: Ledger,
 }
 
-/// What a part of the output adds to the coverage.
+/// The contribution of a part of the output to the coverage.
 pub struct PartCoverage {
     piece: Piece,
     /// Charge of what it takes beyond what is usual.

@@ -31,7 +31,7 @@ pub struct EncodedPart {
     pub start: u64,
     /// Its reads that go to extra outputs.
     pub routed: RoutedRecords,
-    /// What it adds to the coverage, if that is counted.
+    /// Its contribution to the coverage, if that is counted.
     pub coverage: Option<PartCoverage>,
 }
 

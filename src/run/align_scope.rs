@@ -2,7 +2,7 @@
 
 use crate::aligning::LaneSlice;
 
-/// What a run opens of reads that are to be aligned; in a plan that aligns none, all inputs are opened.
+/// The part of the reads to be aligned that a run opens; in a plan that aligns none, all inputs are opened.
 pub(crate) enum AlignScope {
     /// All reads, and the aligner's index.
     Whole,

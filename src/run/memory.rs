@@ -24,7 +24,7 @@ const MIB: u64 = 1 << 20;
 
 /// Code, libraries, standard streams, the header's tables, allocator slack. (Measured: a run of a file of one read
 /// peaks at 18 MiB on Linux 6.18 in the dev profile, with one thread's codecs, most of it pages of code that the system maps in
-/// large pieces; 2 less in a release.)
+/// large pieces.)
 pub const PROGRAM: u64 = 17 * MIB;
 
 /// A thread's stack as far as it is used, and its codecs up to level 9.

@@ -53,7 +53,7 @@ pub fn plan(plan: &Plan, job: &mut Job, slices: Option<usize>, console: &Console
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
         let bytes = job.inputs.iter().map(|input| input.size).sum();
         let expected = match &plan.aligning {
-            Some(aligning) => scan::expected_bytes(aligning),
+            Some(aligning) => Some(scan::expected_bytes(aligning)),
             None => inputs.expected_bytes(),
         };
         let usual = || usual_slices(bytes, expected, state.room());

@@ -1,4 +1,4 @@
-//! How many bases have which depth, and what is told of them in the summary.
+//! The distribution of depths: the number of bases of each depth, and its lines in the summary.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const LISTED: usize = 300;
 /// Shares below this one have no line.
 const LEAST_SHARE: f64 = 8e-5;
 
-/// How many bases have which depth.
+/// The number of bases of each depth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution(Vec<u64>);
 

@@ -33,7 +33,7 @@ pub(crate) struct ReadPlace {
     pub(crate) is_simple: bool,
 }
 
-/// What a read does that looks for its mate.
+/// The part of a read in the search for its mate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
     /// It waits for its mate, which begins inside it.
@@ -47,7 +47,7 @@ pub(crate) enum Meeting {
 }
 
 impl Meeting {
-    /// What a read does that ends at `end`.
+    /// Returns the part of a read that ends at `end`, 0-based and exclusive.
     #[inline]
     pub(crate) fn of(record: RecordRef<'_>, end: i64) -> Self {
         const PROPER: u16 = 0x2;

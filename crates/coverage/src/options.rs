@@ -1,4 +1,4 @@
-//! What is counted, and what is written.
+//! Options of counting and of the reports.
 
 use readmill_record::{Error, RecordRef, Result};
 
@@ -48,7 +48,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// What is written.
+/// The options of the reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportOptions {
     /// Leave out the depth of each base.

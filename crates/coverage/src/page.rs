@@ -109,7 +109,7 @@ pub struct Pages<T> {
     target: T,
 }
 
-/// What the index of a BED file says: the number of its contigs, and their names.
+/// The contigs of a BED file for its index: their number and their names.
 pub struct BedContigs {
     /// The file.
     pub file: CoverageFile,
@@ -149,7 +149,7 @@ impl<T: PageTarget> Pages<T> {
         Ok((self.target, ended))
     }
 
-    /// What takes the pages.
+    /// The receiver of the pages.
     pub fn target(&self) -> &T {
         &self.target
     }

@@ -20,7 +20,7 @@ const LEAST_WINDOW: usize = 4096;
 /// The most bases of the array for a byte of reads, as a shift.
 const WINDOW_SHIFT: u32 = 3;
 
-/// What a batch of sorted reads adds to the depths.
+/// The contribution of a batch of sorted reads to the depths.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Piece {
     pub(crate) contigs: Vec<ContigPiece>,
@@ -41,7 +41,7 @@ impl Piece {
     }
 }
 
-/// What the reads of a batch on one contig add.
+/// The contribution of the reads of a batch on one contig.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ContigPiece {
     pub(crate) contig: u32,
@@ -50,13 +50,13 @@ pub(crate) struct ContigPiece {
     pub(crate) last: u32,
     /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
     pub(crate) events: Vec<Event>,
-    /// What reads do whose names may be those of reads from before, in their order.
+    /// The operations of reads whose names may be those of reads in earlier pieces, in their order.
     pub(crate) head: Vec<HeadOp>,
     /// Reads whose mates have not come, and whose ends are behind the last read.
     pub(crate) tail: Vec<WaitingRead>,
 }
 
-/// What a read does whose name may be that of a read from before.
+/// The operation of a read whose name may be that of a read in an earlier piece.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HeadOp {
     /// A read of this name waits, inside the piece or in its tail: one from before waits no longer.
@@ -92,7 +92,7 @@ struct Changes {
     base: u32,
     /// The end of the contig, behind which nothing counts.
     length: u32,
-    /// What is added from each position on.
+    /// The change of depth at each position.
     near: Vec<i32>,
     /// The most positions of `near`.
     most: usize,
@@ -165,7 +165,7 @@ struct Names {
     blocks: Vec<Block>,
 }
 
-/// What is known of a name.
+/// The state of a read name.
 #[derive(Clone, Copy)]
 enum Standing {
     /// The read of this number waits.

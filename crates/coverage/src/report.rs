@@ -41,7 +41,7 @@ impl CoverageFile {
         CoverageFile::Thresholds,
     ];
 
-    /// What the name of the file ends in.
+    /// Returns the ending of its file name.
     pub fn ending(self) -> &'static str {
         match self {
             CoverageFile::PerBase => ".per-base.bed.gz",
@@ -261,7 +261,7 @@ impl<L: Lines> Report<L> {
         Ok(self.lines)
     }
 
-    /// What takes the lines.
+    /// The receiver of the lines.
     pub fn lines(&self) -> &L {
         &self.lines
     }

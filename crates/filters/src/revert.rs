@@ -10,7 +10,7 @@ use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, S
 use crate::flag::{Flag, GivenFlags, Value};
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 
-/// What a revert may leave as it is.
+/// The parts of a record that a revert can keep.
 const KEPT: &[(&str, &str)] = &[
     ("alignments", "where reads are aligned, and all fields and header lines"),
     ("duplicates", "the flag 0x400"),
@@ -109,7 +109,7 @@ fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
     }))
 }
 
-/// What is taken away or restored.
+/// The changes that a revert makes.
 #[derive(Clone, Debug)]
 struct Rules {
     alignments: bool,
