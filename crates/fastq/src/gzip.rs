@@ -262,6 +262,8 @@ enum TailState {
 struct MemberTail {
     inflate: Inflate,
     point: GzipPoint,
+    /// Data as they are stored.
+    stored: Vec<u8>,
     /// Shifted data, and how many bytes of them were consumed.
     shifted: Vec<u8>,
     at: usize,
@@ -282,6 +284,7 @@ impl GzipTail {
         let member = MemberTail {
             inflate,
             point: GzipPoint { window: Vec::new(), ..point.clone() },
+            stored: Vec::new(),
             shifted: Vec::new(),
             at: 0,
             next: point.offset,
@@ -299,26 +302,30 @@ impl MemberTail {
         if self.at < self.shifted.len() {
             return Ok(true);
         }
-        let mut bytes = vec![0; 1 + READ_SIZE];
         // The byte before has the first bits. The last bits of the file are of no data: a checksum is behind them.
         let start = self.next - 1;
+        self.stored.resize(1 + READ_SIZE, 0);
         let mut filled = 0;
-        while filled < bytes.len() {
-            match file.read_at(&mut bytes[filled..], start + filled as u64) {
+        while filled < self.stored.len() {
+            match file.read_at(&mut self.stored[filled..], start + filled as u64) {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        bytes.truncate(filled);
-        let bits = u32::from(self.point.bits);
         self.shifted.clear();
         self.at = 0;
-        self.shifted.extend(bytes.windows(2).map(|two| match bits {
-            0 => two[1],
-            bits => two[0] >> (8 - bits) | two[1] << bits,
-        }));
+        let before = &self.stored[..filled.saturating_sub(1)];
+        let after = self.stored.get(1..filled).unwrap_or_default();
+        match u32::from(self.point.bits) {
+            0 => self.shifted.extend_from_slice(after),
+            // The shifts are outside of the loop's body, so that the compiler makes vectors of it.
+            bits => {
+                let down = 8 - bits;
+                self.shifted.extend(before.iter().zip(after).map(|(low, high)| low >> down | high << bits));
+            }
+        }
         self.next += self.shifted.len() as u64;
         Ok(!self.shifted.is_empty())
     }
