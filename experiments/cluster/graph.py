@@ -99,7 +99,7 @@ def planned(program: Path, inputs: Inputs, source: str, shape: Shape) -> Graph:
             run("demo", "--fastq", "--pairs", min(reads, 20000), "-o", ".")
             os.unlink(home / "prepared.bam")
             # Slices are whole batches (-K), here of ten pairs.
-            command = ["align", "ref.fa", "reads_1.fq", "reads_2.fq", "-K", 3000, *flags]
+            command = ["align", "ref.fa", "reads_1.fq", "reads_2.fq", "-K", 3000, "-R", r"@RG\tID:a\tSM:b", *flags]
             if inputs.bqsr:
                 (home / "known.bed").write_text("chr1\t10\t11\n")
                 command += ["--bqsr", "--known-sites", "known.bed"]

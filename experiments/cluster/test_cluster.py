@@ -243,11 +243,12 @@ def test_the_page_has_the_tables_of_the_simulation(source):
 
 
 @pytest.mark.parametrize("bqsr", [0, 1])
-def test_the_program_plans_these_stages(bqsr):
+@pytest.mark.parametrize("source", ["BAM", "BGZF"])
+def test_the_program_plans_these_stages(source, bqsr):
     program = os.environ.get("READMILL") or shutil.which("readmill")
     assert program, "build readmill and set READMILL to its path"
     it, shape = BARE.but(bqsr=bqsr), Shape(7, 5)
-    graph, like = planned(Path(program).resolve(), it, "BAM", shape), Graph.like(it, "BAM", shape)
+    graph, like = planned(Path(program).resolve(), it, source, shape), Graph.like(it, source, shape)
     assert [stage.kind for stage in graph.stages] == [stage.kind for stage in like.stages]
 
     def needs(graph):
