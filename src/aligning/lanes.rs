@@ -1,6 +1,6 @@
 //! The input files of an aligning run, and the claims of their reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
@@ -11,6 +11,7 @@ use readmill_fastq::{
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::summed::StreamSum;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::kernel::{AlignRoom, ahead, is_pipe};
@@ -268,6 +269,15 @@ impl Lanes {
             chunks,
             queue,
         })
+    }
+
+    /// The FASTQ files, and their checksums as they are read.
+    pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
+        let claims = self.lanes.iter().filter_map(|lane| match &lane.origin {
+            LaneSource::Fastq(claims) => Some(claims.sums()),
+            LaneSource::Records(_) => None,
+        });
+        claims.flatten()
     }
 
     /// Compares the first reads of each lane with the way its files were given.

@@ -52,7 +52,7 @@ struct UnalignedClaims {
 impl Unaligned {
     /// Reads the header.
     pub fn open(path: &Path, rules: &OpenOptions) -> Result<Self> {
-        let (input, size) = open_input::open(path)?;
+        let (input, size) = open_input::open_summed(path, rules)?;
         let rules = OpenOptions { container: CONTAINER, ..open_input::named(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());

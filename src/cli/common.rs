@@ -329,8 +329,9 @@ impl OutputFlags {
 
     /// Whether files are written beside the output.
     pub fn writes_others(&self) -> bool {
-        let SamePassFlags { tallies, qc, coverage, verify: _, copy_to, move_to } = &self.beside;
-        let nothing = tallies.0.is_empty() && qc.is_empty() && coverage.is_empty();
+        let SamePassFlags { tallies, qc, coverage, json, verify: _, copy_to, move_to } = &self.beside;
+        let nothing =
+            tallies.0.is_empty() && qc.is_empty() && coverage.is_empty() && json.path().is_none();
         !(nothing && copy_to.is_empty() && move_to.is_empty())
     }
 
@@ -466,6 +467,21 @@ impl ResourceFlags {
     }
 }
 
+/// The flag for the description of a run.
+#[derive(Args)]
+pub struct JsonFlag {
+    /// Write what the run did as JSON: command, files, counts, all reports, time and memory of each stage
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl JsonFlag {
+    /// The file.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.json.clone()
+    }
+}
+
 /// Flags of tallies and extra outputs in the same pass.
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
@@ -476,6 +492,8 @@ pub struct SamePassFlags {
     qc: Box<SamePassQc>,
     #[command(flatten)]
     coverage: Box<SamePassCoverage>,
+    #[command(flatten)]
+    json: JsonFlag,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
     #[arg(long)]
     verify: bool,
@@ -528,7 +546,8 @@ impl SamePassFlags {
     pub fn tallies(&self, has_reference: bool) -> Result<Tallies> {
         let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
         let coverage = self.coverage.request()?;
-        Ok(Tallies { files, qc, coverage, verify: self.verify, ..Tallies::default() })
+        let (json, verify) = (self.json.path(), self.verify);
+        Ok(Tallies { files, qc, coverage, json, verify, ..Tallies::default() })
     }
 
     /// The files of selected reads.

@@ -11,7 +11,7 @@ use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_qc::Program;
 use readmill_record::{Error, Result};
 
-use super::common::{InputFlags, ResourceFlags};
+use super::common::{InputFlags, JsonFlag, ResourceFlags};
 use super::coverage_flags::CoverageOptions;
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
@@ -24,6 +24,8 @@ pub struct TallyArgs {
     /// Output file [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFlag,
     #[command(flatten)]
     resources: ResourceFlags,
 }
@@ -38,6 +40,7 @@ impl TallyArgs {
         if self.output.is_none() {
             hints::check_last(&inputs)?;
         }
+        let tallies = Tallies { json: self.json.path(), ..tallies };
         Ok(nothing_but(name, inputs, tallies, self.resources.resources(&self.output())?))
     }
 }
@@ -167,6 +170,8 @@ pub struct QcArgs {
     #[command(flatten)]
     options: QcOptions,
     #[command(flatten)]
+    json: JsonFlag,
+    #[command(flatten)]
     resources: ResourceFlags,
 }
 
@@ -181,7 +186,7 @@ impl QcArgs {
             return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
         }
         let coverage = self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
-        let tallies = Tallies { qc, coverage, ..Tallies::default() };
+        let tallies = Tallies { qc, coverage, json: self.json.path(), ..Tallies::default() };
         Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
     }
 }

@@ -37,13 +37,13 @@ pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<So
     let room = room(ledger);
     let options = OpenOptions {
         allow_missing_eof: true, // the end is not read
-        header_alone: false,
         ledger: ledger.clone(),
         most: room,
         container: room,
         reference,
         cache: Cache::of_environment(),
         name: path.file_name().unwrap_or_default().as_encoded_bytes().to_vec(),
+        ..OpenOptions::default()
     };
     Source::open(input, &options).map_err(|e| e.file(path))
 }

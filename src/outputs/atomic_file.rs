@@ -62,6 +62,20 @@ impl AtomicFile {
         self.names.is_some()
     }
 
+    /// Bytes of a regular file so far.
+    pub fn bytes(&self) -> Option<u64> {
+        let meta = self.file.metadata().ok().filter(|_| self.is_file());
+        meta.map(|meta| meta.len())
+    }
+
+    /// Reads all that has been written to a regular file, which is short.
+    pub fn read_all(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut file = self.read_from(0, u64::MAX)?;
+        file.read_to_end(&mut bytes).map_err(|e| self.error(&e))?;
+        Ok(bytes)
+    }
+
     /// Whether it is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.file.is_terminal()

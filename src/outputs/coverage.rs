@@ -181,7 +181,7 @@ impl CoverageOutput {
     }
 
     /// Completes the files under their temporary names.
-    pub fn complete(mut self) -> Result<Vec<AtomicFile>> {
+    pub fn complete(mut self) -> Result<Vec<(&'static str, AtomicFile)>> {
         self.join.finish(&mut self.report)?;
         let (queue, contigs) = self.report.finish()?.finish()?;
         drop(queue);
@@ -322,7 +322,7 @@ impl CoverageFiles {
         Ok(())
     }
 
-    fn complete(self, contigs: Vec<BedContigs>) -> Result<Vec<AtomicFile>> {
+    fn complete(self, contigs: Vec<BedContigs>) -> Result<Vec<(&'static str, AtomicFile)>> {
         let mut complete = Vec::new();
         for (file, bed) in self.beds {
             let bed = bed.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -337,12 +337,13 @@ impl CoverageFiles {
             index.write_to(&mut bytes)?;
             index_target.write(&bytes)?;
             index_target.sync()?;
-            complete.extend([target, index_target]);
+            let index_ending = index_ending(file).unwrap_or_default();
+            complete.extend([(file.ending(), target), (index_ending, index_target)]);
         }
-        for (_, target) in self.texts {
+        for (file, target) in self.texts {
             let target = target.into_inner().unwrap_or_else(PoisonError::into_inner);
             target.sync()?;
-            complete.push(target);
+            complete.push((file.ending(), target));
         }
         Ok(complete)
     }

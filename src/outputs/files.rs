@@ -234,6 +234,12 @@ impl CompleteOutput {
         self.files.parts()
     }
 
+    /// The index, and the files with an MD5: their paths and bytes.
+    pub fn beside(&self) -> impl Iterator<Item = (&Path, Option<u64>)> {
+        let index = self.index.iter().map(|(path, index)| (path.as_path(), index.bytes()));
+        index.chain(self.md5.iter().map(|md5| (md5.path(), md5.bytes())))
+    }
+
     /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -12,6 +12,7 @@
 //! | [`extra`] | the extra outputs that the plan asks for |
 //! | [`extra_writer`] | reads gathered, encoded and written to extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
+//! | [`texts`] | reports as JSON |
 //! | [`atomic_file`] | one file, written under a temporary name |
 //! | [`exclusive`] | creating a file that no other run writes |
 //! | [`signal`] | signals that stop the run and remove unfinished files |
@@ -29,6 +30,7 @@ pub mod routing;
 pub mod signal;
 mod sink;
 pub mod staged_parts;
+mod texts;
 
 pub use cram_output::complete as complete_header;
 pub use files::{CompleteOutput, index_names, remove_indexes};

@@ -10,9 +10,10 @@ use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries};
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
+use serde_json::{Map, Value};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
-use crate::outputs::index_names;
+use crate::outputs::{index_names, texts};
 use crate::plan::{CoverageRequest, Output, Plan, QcRequest};
 
 /// A kind of report file.
@@ -32,13 +33,50 @@ pub enum ReportFile {
     Qc(&'static str),
     /// The file of coverage, or its index, whose name ends so.
     Coverage(&'static str),
+    /// What the run did, as JSON.
+    Run,
 }
+
+impl ReportFile {
+    /// Its name among the reports in JSON.
+    fn key(self) -> &'static str {
+        match self {
+            ReportFile::Metrics => DUPLICATES,
+            ReportFile::Json => "duplicates as JSON",
+            ReportFile::Table => "recalibration table",
+            ReportFile::After => "recalibration table of new qualities",
+            ReportFile::Tally(name) => name,
+            ReportFile::Qc(ending) | ReportFile::Coverage(ending) => ending.trim_start_matches('.'),
+            ReportFile::Run => "run",
+        }
+    }
+
+    /// The contents of such a text as JSON; `None` of those that are long, or are JSON already.
+    fn value(self, text: &str) -> Option<Value> {
+        match self {
+            ReportFile::Qc(_) => Some(texts::metrics(text)),
+            ReportFile::Tally("flagstat") => Some(texts::flagstat(text)),
+            ReportFile::Tally("idxstats") => Some(texts::idxstats(text)),
+            ReportFile::Tally("stats") => Some(texts::stats(text)),
+            ReportFile::Coverage(".mosdepth.summary.txt") => Some(texts::summary(text)),
+            ReportFile::Coverage(ending) if ending.ends_with(".dist.txt") => {
+                Some(texts::distribution(text))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The name of the metrics of duplicates among the reports in JSON.
+const DUPLICATES: &str = "duplicates";
 
 /// The open report files; a name that cannot be written is reported before the run.
 pub struct ReportFiles {
     files: Vec<(ReportFile, AtomicFile)>,
     /// The name of the sample in reports.
     sample: String,
+    /// The reports as JSON, by their names, where the run is described by JSON.
+    values: Option<Map<String, Value>>,
 }
 
 impl ReportFiles {
@@ -46,14 +84,41 @@ impl ReportFiles {
     pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
         let open = |(what, path)| Ok((what, AtomicFile::open(path)?));
         let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
-        Ok(ReportFiles { files, sample: sample_name(plan, header) })
+        let values = plan.tallies.json.as_ref().map(|_| Map::new());
+        Ok(ReportFiles { files, sample: sample_name(plan, header), values })
+    }
+
+    /// The name of the sample in reports.
+    pub fn sample(&self) -> &str {
+        &self.sample
+    }
+
+    /// Keeps a report for the description of the run.
+    fn keep(&mut self, what: ReportFile, bytes: &[u8]) {
+        let Some(values) = &mut self.values else { return };
+        if let Some(value) = what.value(&String::from_utf8_lossy(bytes)) {
+            values.insert(what.key().into(), value);
+        }
+    }
+
+    /// Takes the reports as JSON.
+    pub fn take_values(&mut self) -> Map<String, Value> {
+        self.values.take().unwrap_or_default()
+    }
+
+    /// The files, each with its name among the reports, and its bytes if it is a regular file.
+    pub fn complete(&self) -> impl Iterator<Item = (&'static str, &Path, Option<u64>)> {
+        let others = self.files.iter().filter(|(what, _)| *what != ReportFile::Run);
+        others.map(|(what, target)| (what.key(), target.path(), target.bytes()))
     }
 
     /// Writes a file under its temporary name, if the plan asks for it.
     pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
         let Some(target) = self.target(what) else { return Ok(()) };
         target.write(bytes)?;
-        target.sync()
+        target.sync()?;
+        self.keep(what, bytes);
+        Ok(())
     }
 
     /// Takes the files of coverage out, to be given back once they are complete.
@@ -71,8 +136,17 @@ impl ReportFiles {
     }
 
     /// Takes complete files back.
-    pub fn put_coverage(&mut self, complete: Vec<AtomicFile>) {
-        self.files.extend(complete.into_iter().map(|target| (ReportFile::Coverage(""), target)));
+    pub fn put_coverage(&mut self, complete: Vec<(&'static str, AtomicFile)>) -> Result<()> {
+        for (ending, target) in complete {
+            let what = ReportFile::Coverage(ending);
+            // The texts are short; what is long is in BED files.
+            if self.values.is_some() && ending.ends_with(".txt") && target.is_file() {
+                let text = target.read_all()?;
+                self.keep(what, &text);
+            }
+            self.files.push((what, target));
+        }
+        Ok(())
     }
 
     fn target(&mut self, what: ReportFile) -> Option<&mut AtomicFile> {
@@ -87,7 +161,11 @@ impl ReportFiles {
     /// Writes the duplication metrics that the plan asks for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = self.in_place_of("MarkDuplicates", plan);
-        self.write(ReportFile::Metrics, &metrics.to_picard(&command, VERSION))?;
+        let text = metrics.to_picard(&command, VERSION);
+        self.write(ReportFile::Metrics, &text)?;
+        if let Some(values) = &mut self.values {
+            values.insert(DUPLICATES.into(), texts::metrics(&String::from_utf8_lossy(&text)));
+        }
         let sample = self.sample.clone();
         let Some(target) = self.target(ReportFile::Json) else { return Ok(()) };
         metrics.put_json(&command, &sample, |text| target.write(text.as_bytes()))?;
@@ -98,7 +176,13 @@ impl ReportFiles {
     pub fn write_samtools_report(&mut self, plan: &Plan, report: &SamtoolsReport) -> Result<()> {
         let command = plan.command_line();
         self.write(ReportFile::Metrics, report.text(&command).as_bytes())?;
-        self.write(ReportFile::Json, report.json(&command).as_bytes())
+        let json = report.json(&command);
+        if let Some(values) = &mut self.values {
+            let value = serde_json::from_str(&json);
+            let wrong = |error| Error::bug(format!("the report of duplicates is no JSON: {error}"));
+            values.insert(DUPLICATES.into(), value.map_err(wrong)?);
+        }
+        self.write(ReportFile::Json, json.as_bytes())
     }
 
     /// Writes the result of a tally to its files.
@@ -175,7 +259,8 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
     let coverage = plan.tallies.coverage.iter().flat_map(CoverageRequest::files);
     let coverage = coverage.map(|(ending, path)| (ReportFile::Coverage(ending), path));
-    named.chain(tallies).chain(metrics).chain(coverage).collect()
+    let run = plan.tallies.json.iter().map(|path| (ReportFile::Run, path.as_path()));
+    named.chain(tallies).chain(metrics).chain(coverage).chain(run).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)

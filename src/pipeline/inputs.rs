@@ -15,7 +15,7 @@ use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
-use crate::pipeline::open_input::{named, open};
+use crate::pipeline::open_input::{named, open_summed};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 use crate::process::console::Console;
@@ -90,7 +90,7 @@ impl Inputs {
     pub fn open(paths: &[PathBuf], rules: OpenOptions) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
-            let (input, size) = open(path)?;
+            let (input, size) = open_summed(path, &rules)?;
             let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
             let mut header = source.header().clone();
             headers.last().into_iter().for_each(|last| header.share(last));
@@ -386,7 +386,7 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 
 /// Opens a file again whose header was read before.
 fn reopen(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
-    let (file, _) = open(&input.path)?;
+    let (file, _) = open_summed(&input.path, rules)?;
     let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
     let source = Source::open(file, &rules).map_err(input.named())?;
     if *source.header() != input.header {

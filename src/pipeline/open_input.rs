@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use readmill_cram as cram;
+use readmill_format::summed::Summed;
 use readmill_input::{ENDING, OpenOptions, check_ending};
 use readmill_record::{Error, Result};
 
@@ -26,6 +27,15 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
             .hint("give a SAM, BAM or CRAM file"));
     }
     Ok((Box::new(file), meta.is_file().then_some(meta.len())))
+}
+
+/// Opens a file or pipe as a stream, whose bytes are summed if the rules want it; also returns its size, if it has one.
+pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
+    let (stream, size) = open(path)?;
+    Ok(match &rules.sums {
+        Some(sums) => (Box::new(Summed(stream, sums.begin(path))), size),
+        None => (stream, size),
+    })
 }
 
 /// Refuses a regular file that is given twice, under whatever names.

@@ -27,7 +27,7 @@ pub struct Aligning {
 
 impl Aligning {
     /// Its words in the command line of `@PG`.
-    pub(super) fn command_words(&self) -> Vec<String> {
+    pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match self.aligner.flag() {
             None => words.extend(self.words.iter().cloned()),

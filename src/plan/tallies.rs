@@ -17,6 +17,8 @@ pub struct Tallies {
     pub qc: Option<QcRequest>,
     /// Coverage, as mosdepth writes it.
     pub coverage: Option<CoverageRequest>,
+    /// The file of what the run did, as JSON.
+    pub json: Option<PathBuf>,
     /// The name of the sample in metrics, if it is not that of the output.
     pub sample: Option<String>,
     /// Fail if reads were lost, doubled or altered by what should not.

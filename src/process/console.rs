@@ -3,12 +3,14 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use readmill_engine::Progress;
+use readmill_format::spill;
 
+use super::used;
 use crate::plan::Verbosity;
 
 /// The interval of progress lines in a log.
@@ -52,7 +54,7 @@ fn in_words(left: Duration) -> String {
 }
 
 /// Seconds since 1970, to milliseconds.
-fn now() -> f64 {
+pub fn now() -> f64 {
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     time.as_millis() as f64 / 1e3
 }
@@ -87,6 +89,40 @@ impl Outlook {
     }
 }
 
+/// A stage of a run that has ended, or that goes on.
+#[derive(Clone, Debug)]
+pub struct StageTime {
+    /// Its name, as progress shows it.
+    pub name: &'static str,
+    /// Seconds from the start of the program to its start.
+    pub began: f64,
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// Seconds of CPU of all threads.
+    pub cpu_seconds: f64,
+    /// Bytes that were spilled.
+    pub spilled: u64,
+    /// Peak resident memory of the process up to its end, in bytes; `None` where the system does not tell.
+    pub peak: Option<u64>,
+}
+
+/// What was used up to a moment.
+#[derive(Clone, Copy)]
+struct Used {
+    seconds: f64,
+    cpu_seconds: f64,
+    spilled: u64,
+    peak: Option<u64>,
+}
+
+/// What a run has said and done so far.
+#[derive(Default)]
+struct History {
+    /// Names of stages, and what was used at their starts.
+    stages: Vec<(&'static str, Used)>,
+    warnings: Vec<String>,
+}
+
 /// Writes messages and progress for the user.
 pub struct Console {
     verbosity: Verbosity,
@@ -97,6 +133,7 @@ pub struct Console {
     began: Instant,
     shares: Mutex<Shares>,
     outlook: Mutex<Option<Outlook>>,
+    history: Mutex<History>,
 }
 
 impl Console {
@@ -115,7 +152,48 @@ impl Console {
             began: Instant::now(),
             shares: Mutex::default(),
             outlook: Mutex::default(),
+            history: Mutex::default(),
         }
+    }
+
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was used since the start of the program.
+    fn used(&self) -> Used {
+        Used {
+            seconds: self.began.elapsed().as_secs_f64(),
+            cpu_seconds: used::cpu_seconds(),
+            spilled: spill::written_by_process(),
+            peak: used::peak_rss(),
+        }
+    }
+
+    /// The stages so far, in their order. One before them, `starting`, ends where the first of them begins; the last one
+    /// ends now.
+    pub fn stages(&self) -> Vec<StageTime> {
+        let start = Used { seconds: 0.0, cpu_seconds: 0.0, spilled: 0, peak: None };
+        let mut borders = vec![("starting", start)];
+        borders.extend(self.history().stages.iter().copied());
+        borders.push(("", self.used()));
+        let stage = |pair: &[(&'static str, Used)]| {
+            let [(name, from), (_, to)] = [pair[0], pair[1]];
+            StageTime {
+                name,
+                began: from.seconds,
+                seconds: to.seconds - from.seconds,
+                cpu_seconds: to.cpu_seconds - from.cpu_seconds,
+                spilled: to.spilled - from.spilled,
+                peak: to.peak,
+            }
+        };
+        borders.windows(2).map(stage).collect()
+    }
+
+    /// The warnings so far.
+    pub fn warnings(&self) -> Vec<String> {
+        self.history().warnings.clone()
     }
 
     /// Announces the stages of the run: from now on, the time left is that to the end of the run, not of the stage.
@@ -137,11 +215,14 @@ impl Console {
 
     /// Writes a warning, even when quiet.
     pub fn warn(&self, line: &str) {
+        self.history().warnings.push(line.to_string());
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
     }
 
     /// Begins a stage of `total` bytes or reads.
     pub fn stage(&self, name: &'static str, total: Option<u64>, bytes: bool) {
+        let used = self.used();
+        self.history().stages.push((name, used));
         let unit = if bytes {
             "{bytes}/{total_bytes} {bytes_per_sec}"
         } else {

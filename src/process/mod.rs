@@ -1,4 +1,4 @@
-//! This process: its allocator, its memory limit, its open files, its log on standard error, its end with another process,
+//! This process: its allocator, its memory limit, what it has used, its open files, its log on standard error, its end with another process,
 //! and pauses for tests.
 
 pub mod allocator;
@@ -7,3 +7,4 @@ pub mod end_with;
 pub mod limit;
 pub(crate) mod open_files;
 pub mod pause;
+pub(crate) mod used;

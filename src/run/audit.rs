@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use readmill_record::ledger::audit;
 use readmill_record::{Error, Result};
 
+use crate::process::used;
 use crate::run::memory;
 
 /// Bytes that may be allocated beyond what is charged: small tables, messages, what several threads free at once. They are
@@ -128,7 +129,7 @@ pub fn check(limit: u64) -> Result<()> {
     if excess > 0 {
         return Err(Error::bug(format!("{} KiB were allocated beyond what was charged", excess >> 10)));
     }
-    match memory::peak_rss().filter(|&peak| BEGUN.load(Relaxed) && peak > limit) {
+    match used::peak_rss().filter(|&peak| BEGUN.load(Relaxed) && peak > limit) {
         Some(peak) => Err(Error::bug(format!(
             "{} MiB of memory were used at most, and -m allows {}",
             peak.div_ceil(1 << 20),

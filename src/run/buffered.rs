@@ -106,10 +106,10 @@ impl RunState<'_> {
         steps.append(&mut self.late);
         self.tallies.verify(true, &changes(&self.steps), &changes(&steps), self.console)?;
         self.tallies.write(self.plan, &mut files)?;
-        [summary.others, summary.parts] = self.finish(Some(sink), extra, files)?;
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
         summary.spilled = context.spill.written() - known;
+        self.finish(&mut summary, Some(sink), extra, files)?;
         drop(marked);
         Ok(summary)
     }

@@ -17,6 +17,7 @@ use crate::outputs::{coverage, extra_writer};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
+use crate::process::used;
 use crate::run::align_scope::AlignScope;
 use crate::run::recal_setup;
 
@@ -238,7 +239,7 @@ impl Memory {
         let ledger = Ledger::of(division.total);
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
         let shares = charges.collect::<Result<_>>()?;
-        ledger.note_used("program", peak_rss().unwrap_or(PROGRAM));
+        ledger.note_used("program", used::peak_rss().unwrap_or(PROGRAM));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
         Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, shares, tickets })
     }
@@ -267,12 +268,4 @@ pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
         + needs.thread * threads as u64
         + needs.waiting(crew)
         + TICKET * crew.in_flight as u64)
-}
-
-/// Returns the process's peak resident memory so far, in bytes.
-pub fn peak_rss() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kib << 10)
 }

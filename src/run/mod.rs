@@ -12,6 +12,7 @@ mod marking;
 pub mod memory;
 mod recal_setup;
 mod recalibrate;
+mod run_json;
 pub mod sample;
 pub(crate) mod stages;
 pub mod summary;
@@ -28,6 +29,7 @@ use readmill_filters::spec::FilterSteps;
 use readmill_filters::{Discarded, LoneMates};
 use readmill_format::bam;
 use readmill_format::spill::Spill;
+use readmill_format::summed::InputSums;
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{Changes, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
@@ -36,7 +38,7 @@ use readmill_sort::Order;
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::report_files::{self, ReportFile, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
 use crate::outputs::{extra, signal};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
@@ -106,6 +108,7 @@ pub(crate) fn with_state<T>(
     let _audit = audit::begin();
     summary::announce(plan, &memory, console);
     report_files::check(plan)?;
+    let sums = plan.tallies.json.as_ref().map(|_| InputSums::default());
     let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
         most: Limit::part_of(memory.room, 8, &memory.ledger),
@@ -115,6 +118,7 @@ pub(crate) fn with_state<T>(
         name: Vec::new(),
         header_alone: plan.regions.is_some() || plan.is_header_alone(),
         ledger: memory.ledger.clone(),
+        sums: sums.clone(),
     };
     let mut inputs = match &plan.aligning {
         Some(wanted) => aligned(plan, wanted, scope, &memory, &rules, console)?,
@@ -123,6 +127,9 @@ pub(crate) fn with_state<T>(
     if let Some(regions) = &plan.regions {
         let index = inputs.select(regions, console)?;
         report_files::check_spares(plan, &index)?;
+    }
+    if let (Some(sums), Some(lanes)) = (&sums, inputs.lanes()) {
+        lanes.sums().for_each(|(path, sum)| sums.put(path, sum.clone()));
     }
     pause::at(Moment::InputOpened);
     inputs.warn_of_lengths(console);
@@ -156,6 +163,7 @@ pub(crate) fn with_state<T>(
         lone,
         discarded,
         tallies,
+        sums: sums.unwrap_or_default(),
     };
     let result = execute(state, inputs);
     console.done();
@@ -256,6 +264,8 @@ pub(crate) struct RunState<'a> {
     /// Reads that are dropped, where only so many may be.
     discarded: Option<Arc<Discarded>>,
     tallies: RunTallies,
+    /// Checksums of the inputs, where the run is described.
+    sums: InputSums,
 }
 
 impl RunState<'_> {
@@ -386,24 +396,29 @@ impl RunState<'_> {
         Ok(crew)
     }
 
-    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Returns the extra outputs
-    /// with their records, and the parts of the main output with their bytes.
+    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Adds the extra outputs with
+    /// their records to the summary, which is complete without them, and the parts of the main output with their bytes.
     fn finish(
         &self,
+        summary: &mut Summary,
         sink: Option<Sink>,
         extra: Option<ExtraWriter<'_>>,
         mut files: ReportFiles,
-    ) -> Result<[Vec<(PathBuf, u64)>; 2]> {
+    ) -> Result<()> {
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
         let mut sink = sink;
         if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
-            files.put_coverage(coverage.complete()?);
+            files.put_coverage(coverage.complete()?)?;
         }
         let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
-        let parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
+        summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
         let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
             extra.unwrap_or_default().into_iter().unzip();
-        let others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
+        summary.others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
+        if self.plan.tallies.json.is_some() {
+            let text = self.described(summary, main.as_ref(), &extra, &mut files)?;
+            files.write(ReportFile::Run, &text)?;
+        }
         pause::at(Moment::OutputsComplete);
         let all_or_none = signal::hold_off();
         let mut removed = Vec::new();
@@ -415,7 +430,7 @@ impl RunState<'_> {
         pause::at(Moment::AllNamed);
         signal::give_way();
         removed.iter().for_each(|note| self.console.note(note));
-        Ok([others, parts])
+        Ok(())
     }
 
     /// The pipeline of batches on their way out, whose first tallies are at `first`.
@@ -493,8 +508,9 @@ impl RunState<'_> {
         }
         self.tallies.verify(false, &changes(&steps), &changes(&self.late), self.console)?;
         self.tallies.write(self.plan, &mut files)?;
-        let [others, _] = self.finish(sink, extra, files)?;
-        let counts = written.counts;
-        Ok(Summary { read, written: written.records, others, counts, ..Summary::default() })
+        let (written, counts) = (written.records, written.counts);
+        let mut summary = Summary { read, written, counts, ..Summary::default() };
+        self.finish(&mut summary, sink, extra, files)?;
+        Ok(summary)
     }
 }

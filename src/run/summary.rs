@@ -10,8 +10,8 @@ use readmill_record::{Header, Ledger};
 use crate::pipeline::StepCounts;
 use crate::plan::{Destination, Plan, QcRequest};
 use crate::process::console::{Console, log};
-use crate::process::limit;
-use crate::run::memory::{self, Memory};
+use crate::process::{limit, used};
+use crate::run::memory::Memory;
 
 /// The result of a run.
 #[derive(Debug, Default)]
@@ -211,7 +211,7 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
         summary.read,
         shown_written(plan, summary),
         started.elapsed().as_secs_f64(),
-        memory::peak_rss().unwrap_or(0).div_ceil(1 << 20),
+        used::peak_rss().unwrap_or(0).div_ceil(1 << 20),
         summary.spilled >> 20,
         summary.runs,
     ));

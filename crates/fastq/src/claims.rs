@@ -1,7 +1,9 @@
 //! Batches of reads, taken from the files by many threads at once.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use readmill_format::summed::StreamSum;
 use readmill_record::{ReadBatch, Result};
 
 use crate::general::MOST_TEXT;
@@ -146,6 +148,11 @@ impl Claims {
             [one] => layout::of_single(one.name(), one.first()),
             _ => None,
         }
+    }
+
+    /// The files, and their checksums as they are stored. Plain text has none, since it is not read from front to back.
+    pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
+        self.files.iter().map(|file| (file.name(), file.sum()))
     }
 
     /// Reads of each template.

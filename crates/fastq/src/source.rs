@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_format::bgzf::BlockReader;
+use readmill_format::summed::StreamSum;
 use readmill_record::{Error, ErrorKind, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -69,6 +70,8 @@ pub(crate) struct Opened {
 #[derive(Clone, Default)]
 pub(crate) struct Meter {
     read: Arc<AtomicU64>,
+    /// The checksum of what was read through it.
+    pub sum: StreamSum,
     /// Bytes of the whole input, if it is a file.
     pub total: Option<u64>,
 }
@@ -92,6 +95,7 @@ impl Read for Metered {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.0.read(into)?;
         self.1.read.fetch_add(n as u64, Ordering::Relaxed);
+        self.1.sum.add(&into[..n]);
         Ok(n)
     }
 }

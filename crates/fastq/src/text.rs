@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater, block_reader};
+use readmill_format::summed::StreamSum;
 use readmill_record::{Error, Result};
 
 use crate::layout::FirstRead;
@@ -118,6 +119,12 @@ impl Text {
     /// Its first records.
     pub fn first(&self) -> &[FirstRead] {
         &self.first
+    }
+
+    /// The checksum of the file as it is stored; of plain text, which is not read from front to back, it is that of no
+    /// bytes.
+    pub fn sum(&self) -> &StreamSum {
+        &self.meter.sum
     }
 
     /// Bytes of the file that have been read, and in all if known, as stored in the file.

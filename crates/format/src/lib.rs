@@ -17,6 +17,7 @@ pub mod sam;
 pub mod sites;
 pub mod spill;
 pub mod spill_codec;
+pub mod summed;
 pub mod tabix;
 pub mod text;
 mod write_back;

@@ -16,6 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{spill_codec, write_back};
 
+/// Bytes that this process has spilled, into files without a name.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the bytes that all spills of this process have written so far, but for those into files with a name.
+pub fn written_by_process() -> u64 {
+    WRITTEN.load(Relaxed)
+}
+
 /// After so many bytes, data of a file with a name are sent to disk.
 const WRITE_BACK: u64 = 8 << 20;
 
@@ -115,6 +123,9 @@ impl Spill {
         let before = extent.end;
         extent.end += bytes.len() as u64;
         self.written.fetch_add(bytes.len() as u64, Relaxed);
+        if !self.has_name {
+            WRITTEN.fetch_add(bytes.len() as u64, Relaxed);
+        }
         // A file with a name will be synced: its data go to disk while more are made.
         if self.has_name && before / WRITE_BACK != extent.end / WRITE_BACK {
             let start = (before / WRITE_BACK).saturating_sub(1) * WRITE_BACK;

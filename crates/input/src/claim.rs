@@ -5,6 +5,7 @@ use std::sync::Arc;
 use readmill_cram as cram;
 use readmill_format::bgzf::Chunk;
 use readmill_format::reference::Fasta;
+use readmill_format::summed::InputSums;
 use readmill_record::{Ledger, Limit};
 
 use crate::selection::Selection;
@@ -34,6 +35,8 @@ pub struct OpenOptions {
     pub name: Vec<u8>,
     /// Read no more than the header at first: regions or nothing will follow.
     pub header_alone: bool,
+    /// Where the checksums of files go, where they are wanted.
+    pub sums: Option<InputSums>,
 }
 
 /// A part of the input, taken by one ticket.

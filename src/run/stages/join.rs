@@ -128,7 +128,7 @@ impl RunState<'_> {
         }
         self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
         self.tallies.write(self.plan, &mut files)?;
-        [summary.others, summary.parts] = self.finish(Some(sink), None, files)?;
+        self.finish(&mut summary, Some(sink), None, files)?;
         Ok(summary)
     }
 }

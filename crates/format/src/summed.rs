@@ -1,0 +1,86 @@
+//! Checksums of files, made while they are read from front to back: XXH3 of 128 bits, which `xxh128sum` prints.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// The checksum of the bytes so far; clones are of the same stream.
+#[derive(Clone, Default)]
+pub struct StreamSum(Arc<Mutex<(Xxh3, u64)>>);
+
+impl StreamSum {
+    /// Adds the next bytes.
+    pub fn add(&self, bytes: &[u8]) {
+        let mut sum = lock(&self.0);
+        sum.0.update(bytes);
+        sum.1 += bytes.len() as u64;
+    }
+
+    /// The checksum in 32 hexadecimal digits, if as many bytes as this were added.
+    pub fn of_all(&self, bytes: u64) -> Option<String> {
+        let sum = lock(&self.0);
+        (sum.1 == bytes).then(|| format!("{:032x}", sum.0.digest128()))
+    }
+}
+
+/// A stream whose bytes are added to a checksum as they are read.
+pub struct Summed<R>(pub R, pub StreamSum);
+
+impl<R: Read> Read for Summed<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(into)?;
+        self.1.add(&into[..n]);
+        Ok(n)
+    }
+}
+
+/// Checksums of the inputs of a run; clones are the same list.
+#[derive(Clone, Default)]
+pub struct InputSums(Arc<Mutex<Vec<(PathBuf, StreamSum)>>>);
+
+impl InputSums {
+    /// Begins the checksum of a file, again if it was begun before.
+    pub fn begin(&self, path: &Path) -> StreamSum {
+        let sum = StreamSum::default();
+        self.put(path, sum.clone());
+        sum
+    }
+
+    /// Adds the checksum of a file, in place of an older one.
+    pub fn put(&self, path: &Path, sum: StreamSum) {
+        let mut list = lock(&self.0);
+        list.retain(|(other, _)| other != path);
+        list.push((path.to_path_buf(), sum));
+    }
+
+    /// The checksum of a file of so many bytes, if all of them were read, in their order.
+    pub fn of(&self, path: &Path, bytes: u64) -> Option<String> {
+        let list = lock(&self.0);
+        list.iter().find(|(other, _)| other == path).and_then(|(_, sum)| sum.of_all(bytes))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_that_of_xxh128sum_once_all_is_read() {
+        let sums = InputSums::default();
+        let path = Path::new("reads.bam");
+        let mut stream = Summed(&b"readmill"[..], sums.begin(path));
+        let mut start = [0; 3];
+        stream.read_exact(&mut start).unwrap();
+        assert_eq!(sums.of(path, 8), None);
+        stream.read_to_end(&mut Vec::new()).unwrap();
+        let whole = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(b"readmill"));
+        assert_eq!(sums.of(path, 8), Some(whole));
+        assert_eq!(sums.of(Path::new("other"), 8), None);
+    }
+}

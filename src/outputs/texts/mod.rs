@@ -1,0 +1,69 @@
+//! Reports as JSON: the texts that a run writes, read back. So a number in JSON is the number of the text.
+
+mod mosdepth;
+mod picard;
+mod samtools;
+
+use serde_json::{Map, Value, json};
+
+pub use mosdepth::{distribution, summary};
+pub use picard::metrics;
+pub use samtools::{flagstat, idxstats, stats};
+
+/// A cell of a table: a number where it is one, null where nothing is stated, else text.
+fn cell(text: &str) -> Value {
+    match text {
+        "" | "?" => Value::Null,
+        _ => text
+            .parse::<u64>()
+            .map(Value::from)
+            .or_else(|_| text.parse::<i64>().map(Value::from))
+            .ok()
+            .or_else(|| is_decimal(text).then(|| text.parse::<f64>().ok().map(Value::from))?)
+            .unwrap_or_else(|| json!(text)),
+    }
+}
+
+/// Whether a text is a decimal number, with or without an exponent. (Rust reads `inf` and `nan` as numbers, too, which are
+/// names as well.)
+fn is_decimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+}
+
+/// A line of a table whose columns have these names.
+fn row(names: &[&str], line: &str) -> Value {
+    let cells = line.split('\t').map(cell).chain(std::iter::repeat(Value::Null));
+    let named = names.iter().map(|name| name.to_string()).zip(cells);
+    Value::Object(named.collect::<Map<String, Value>>())
+}
+
+/// The columns of a table by their names; the first line has these.
+fn columns<'a>(mut lines: impl Iterator<Item = &'a str>) -> Value {
+    let names: Vec<&str> = lines.next().map_or_else(Vec::new, |line| line.split('\t').collect());
+    let mut columns = vec![Vec::new(); names.len()];
+    for line in lines {
+        let cells = line.split('\t').map(cell).chain(std::iter::repeat(Value::Null));
+        columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
+    }
+    let named = names.iter().map(|name| name.to_string()).zip(columns.into_iter().map(Value::Array));
+    Value::Object(named.collect::<Map<String, Value>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_numbers_where_they_are_some() {
+        let cells = ["7", "-7", "0.25", "1e-05", "?", "", "inf", "chr1", "18446744073709551615", "1-2"];
+        let values = cells.map(cell);
+        let wanted = json!([7, -7, 0.25, 1e-5, null, null, "inf", "chr1", u64::MAX, "1-2"]);
+        assert_eq!(json!(values), wanted);
+    }
+
+    #[test]
+    fn a_line_of_too_few_cells_has_nulls() {
+        assert_eq!(row(&["a", "b", "c"], "1\tx"), json!({"a": 1, "b": "x", "c": null}));
+        assert_eq!(columns("a\tb\n1\t2\n3".lines()), json!({"a": [1, 3], "b": [2, null]}));
+    }
+}

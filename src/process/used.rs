@@ -1,0 +1,17 @@
+//! What this process has used so far.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Returns the peak resident memory, in bytes; `None` where the system does not tell.
+pub fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Returns the seconds of CPU of all threads.
+pub fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}

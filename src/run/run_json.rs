@@ -1,0 +1,167 @@
+//! The description of a run as JSON (`--json`): what was asked for, what was read and written, all reports, and what each
+//! stage took. `docs/run.schema.json` states its form.
+//!
+//! Numbers of reports are those of their texts, which are read back. Times and memory differ from run to run; all else is
+//! the same for any number of threads, any memory, and in stages.
+
+use std::path::Path;
+
+use readmill_filters::spec::Stage;
+use readmill_format::summed::InputSums;
+use readmill_record::{Error, Result};
+use serde_json::{Value, json};
+
+use super::RunState;
+use super::summary::Summary;
+use crate::outputs::CompleteOutput;
+use crate::outputs::report_files::ReportFiles;
+use crate::plan::{Destination, Plan};
+use crate::process::console::{self, StageTime};
+use crate::process::used;
+
+/// The version of the form. It rises when a field goes or changes its meaning; new fields may come at any time.
+const VERSION: u32 = 1;
+
+impl RunState<'_> {
+    /// Returns the text. The outputs are complete, but have no names yet.
+    pub(super) fn described(
+        &self,
+        summary: &Summary,
+        main: Option<&CompleteOutput>,
+        extra: &[CompleteOutput],
+        files: &mut ReportFiles,
+    ) -> Result<Vec<u8>> {
+        let (plan, stages) = (self.plan, self.console.stages());
+        let outputs = outputs(plan, summary, main, extra, files);
+        let reports = files.take_values();
+        let division = self.memory.division.shares();
+        let at_peak = self.ledger().users_at_peak();
+        let at_peak = at_peak.iter().filter(|(_, bytes)| *bytes > 0);
+        let value = json!({
+            "format": "readmill run",
+            "version": VERSION,
+            "program": {
+                "name": "readmill",
+                "version": env!("CARGO_PKG_VERSION"),
+                "commit": option_env!("READMILL_COMMIT"),
+            },
+            "command": {
+                "name": plan.command.name(),
+                "arguments": std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect::<Vec<_>>(),
+                "line": plan.command_line(),
+            },
+            "steps": steps(plan),
+            "sample": files.sample(),
+            "inputs": plan.inputs.iter().map(|path| input(path, &self.sums)).collect::<Vec<_>>(),
+            "outputs": outputs,
+            "reads": {
+                "read": summary.read,
+                "written": summary.written,
+                "written_elsewhere": summary.extra(),
+                "counts": summary.counts.iter().map(|(name, n)| json!({ "name": name, "reads": n })).collect::<Vec<_>>(),
+            },
+            "reports": reports,
+            "resources": {
+                "threads": self.memory.crew.threads,
+                "memory_limit_bytes": plan.resources.memory,
+                "memory_peak_bytes": used::peak_rss(),
+                "memory_shares": division.iter().map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
+                "memory_at_peak": at_peak.map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
+                "temp_dirs": plan.resources.temp_dirs,
+                "spilled_bytes": summary.spilled,
+                "spilled_runs": summary.runs,
+            },
+            "time": {
+                "ended": console::now(),
+                "seconds": stages.iter().map(|stage| stage.seconds).sum::<f64>(),
+                "cpu_seconds": stages.iter().map(|stage| stage.cpu_seconds).sum::<f64>(),
+            },
+            "stages": stages.iter().map(stage).collect::<Vec<_>>(),
+            "warnings": self.console.warnings(),
+        });
+        let mut text = serde_json::to_vec_pretty(&value)
+            .map_err(|error| Error::bug(format!("the run cannot be described as JSON: {error}")))?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+/// A user of memory.
+fn share(name: &str, bytes: u64) -> Value {
+    json!({ "name": name, "bytes": bytes })
+}
+
+/// An input, with its bytes if it is a regular file.
+fn input(path: &Path, sums: &InputSums) -> Value {
+    let bytes = bytes_of(path);
+    json!({ "path": path, "bytes": bytes, "xxh128": bytes.and_then(|bytes| sums.of(path, bytes)) })
+}
+
+fn bytes_of(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
+}
+
+fn stage(stage: &StageTime) -> Value {
+    json!({
+        "name": stage.name,
+        "began": stage.began,
+        "seconds": stage.seconds,
+        "cpu_seconds": stage.cpu_seconds,
+        "memory_peak_bytes": stage.peak,
+        "spilled_bytes": stage.spilled,
+    })
+}
+
+/// All files that are written, but for the description itself.
+fn outputs(
+    plan: &Plan,
+    summary: &Summary,
+    main: Option<&CompleteOutput>,
+    extra: &[CompleteOutput],
+    files: &ReportFiles,
+) -> Vec<Value> {
+    let file = |kind: &str, path: &Path, bytes: Option<u64>, reads: Option<u64>| json!({ "kind": kind, "path": path, "bytes": bytes, "reads": reads });
+    let mut list = Vec::new();
+    let has_main = matches!(plan.destination, Destination::Main(..));
+    if let Some(main) = main.filter(|_| has_main) {
+        list.push(file("reads", main.path(), Some(main.bytes()), Some(summary.written)));
+        list.extend(summary.parts.iter().map(|(path, bytes)| file("part", path, Some(*bytes), None)));
+        list.extend(main.beside().map(|(path, bytes)| file("beside", path, bytes, None)));
+    }
+    for (output, (_, reads)) in extra.iter().zip(&summary.others) {
+        list.push(file("reads", output.path(), Some(output.bytes()), Some(*reads)));
+        list.extend(output.beside().map(|(path, bytes)| file("beside", path, bytes, None)));
+    }
+    list.extend(files.complete().map(|(kind, path, bytes)| file(kind, path, bytes, None)));
+    list
+}
+
+/// The steps in the order in which reads go through them, each with its flags.
+fn steps(plan: &Plan) -> Vec<Value> {
+    let mut list = Vec::new();
+    let mut add = |name: &str, flags: Vec<String>| list.push(json!({ "name": name, "flags": flags }));
+    let steps = &plan.steps;
+    if let Some(aligning) = &plan.aligning {
+        add("align", aligning.command_words());
+    }
+    let filters = |stage| steps.filters.words(stage);
+    if !filters(Stage::BeforeSort).is_empty() {
+        add("filter", filters(Stage::BeforeSort));
+    }
+    if let Some(duplicates) = &steps.duplicates {
+        add("mark duplicates", duplicates.words());
+    }
+    if let Some(order) = &steps.sort {
+        add("sort", vec![order.name().to_string()]);
+    }
+    if !filters(Stage::AfterDuplicates).is_empty() {
+        add("filter", filters(Stage::AfterDuplicates));
+    }
+    if let Some(recalibration) = &steps.recalibration {
+        add("recalibrate", recalibration.words());
+    }
+    if !filters(Stage::Last).is_empty() {
+        add("filter", filters(Stage::Last));
+    }
+    list
+}

@@ -1,0 +1,163 @@
+//! `--json`: what a run did.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::support::resources::{sample, words};
+use crate::support::{TestDir, arg, bgzip, readmill};
+
+/// All reports of reads that are sorted and marked.
+const REPORTS: &str = "--flagstat STEM.flagstat --idxstats STEM.idxstats --stats STEM.stats --metrics STEM.metrics \
+    --qc STEM --coverage STEM --coverage-by 500 --json STEM.json";
+
+#[track_caller]
+fn succeeds(line: &str) {
+    let done = readmill(words(line));
+    assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
+}
+
+/// Reads a description, and checks its form.
+#[track_caller]
+fn described(dir: &TestDir, name: &str) -> Value {
+    let text = fs::read_to_string(dir.path(name)).expect("the description");
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/run.schema.json");
+    let schema = compiler.compile(schema, &mut schemas).expect("a schema");
+    if let Err(error) = schemas.validate(&value, schema) {
+        panic!("{name}: {error:#}");
+    }
+    value
+}
+
+/// Runs `prep` with all reports, whose names begin with `stem`.
+#[track_caller]
+fn prepare(dir: &TestDir, input: &str, stem: &str, more: &str) -> Value {
+    let reports = REPORTS.replace("STEM", &arg(&dir.path(stem)));
+    let output = arg(&dir.path(&format!("{stem}.bam")));
+    succeeds(&format!("prep {input} -o {output} --sort coordinate --mark-duplicates {reports} {more}"));
+    described(dir, &format!("{stem}.json"))
+}
+
+/// The bytes of a file.
+fn bytes(dir: &TestDir, name: &str) -> u64 {
+    fs::metadata(dir.path(name)).expect("a file").len()
+}
+
+#[test]
+fn numbers_are_those_of_the_texts() {
+    let dir = TestDir::new();
+    let (raw, text) =
+        (bgzip(&sample(2_000)), |name: &str| fs::read_to_string(dir.path(name)).expect("a report"));
+    let input = arg(&dir.file("in.bam", &raw));
+    let run = prepare(
+        &dir,
+        &input,
+        "x",
+        "--copy-to EXTRA=unmapped".replace("EXTRA", &arg(&dir.path("u.bam"))).as_str(),
+    );
+    let sum = format!("{:032x}", xxh3_128(&raw));
+    assert_eq!(run["inputs"], json!([{"path": input, "bytes": raw.len(), "xxh128": sum}]));
+    let flagstat = text("x.flagstat");
+    let total: Vec<u64> =
+        flagstat.split(' ').step_by(2).take(2).filter_map(|n| n.parse().ok()).collect();
+    let [passed, failed] = total[..] else { panic!("{flagstat}") };
+    assert!(passed > 0 && failed > 0, "{flagstat}");
+    assert_eq!(run["reads"]["written"], json!(passed + failed));
+    assert_eq!(run["reports"]["flagstat"]["in total"], json!({"passed": passed, "failed": failed}));
+    let stats = text("x.stats");
+    let sequences =
+        stats.lines().find(|line| line.starts_with("SN\traw total sequences:")).expect("a line");
+    assert_eq!(run["reports"]["stats"]["SN"]["raw total sequences"], json!(number(sequences, 2)));
+    let mapped: u64 = text("x.idxstats").lines().map(|line| number(line, 2)).sum();
+    let contigs = run["reports"]["idxstats"].as_array().expect("contigs");
+    assert_eq!(
+        contigs.iter().map(|contig| contig["mapped"].as_u64().expect("a number")).sum::<u64>(),
+        mapped
+    );
+    let metrics = text("x.metrics");
+    let table: Vec<&str> =
+        metrics.lines().skip_while(|line| !line.starts_with("LIBRARY")).take(2).collect();
+    let pairs = table[0].split('\t').position(|name| name == "READ_PAIR_DUPLICATES").expect("a column");
+    let told = &run["reports"]["duplicates"]["rows"][0]["READ_PAIR_DUPLICATES"];
+    assert_eq!(told, &json!(number(table[1], pairs)));
+    for report in ["alignment_summary_metrics", "insert_size_metrics", "quality_distribution_metrics"] {
+        let rows = &run["reports"][report];
+        assert!(rows["rows"] != json!([]) || rows["histograms"] != json!([]), "{report}: {rows}");
+    }
+    let length = &run["reports"]["mosdepth.summary.txt"][0]["length"];
+    assert!(
+        text("x.mosdepth.summary.txt")
+            .lines()
+            .nth(1)
+            .is_some_and(|line| number(line, 1) == length.as_u64().unwrap_or(0))
+    );
+    let depths = run["reports"]["mosdepth.global.dist.txt"]["depth"].as_array().expect("depths");
+    assert_eq!(depths.last(), Some(&json!(0)));
+
+    let outputs = run["outputs"].as_array().expect("outputs");
+    for output in outputs {
+        let name = output["path"].as_str().and_then(|path| path.rsplit('/').next()).expect("a path");
+        assert_eq!(output["bytes"], json!(bytes(&dir, name)), "{name}");
+    }
+    let told: Vec<String> = outputs.iter().map(|it| it["path"].to_string()).collect();
+    let there = dir.names();
+    assert_eq!(told.len() + 2, there.len(), "{told:?} {there:?}"); // the input, and the description
+    let stages: Vec<&str> =
+        run["stages"].as_array().expect("stages").iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(stages, ["starting", "reading", "marking", "writing"]);
+}
+
+fn number(line: &str, column: usize) -> u64 {
+    line.split('\t').nth(column).and_then(|cell| cell.parse().ok()).expect("a number")
+}
+
+#[test]
+fn threads_memory_and_stages_change_times_alone() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bgzip(&sample(4_000))));
+    let stages = format!("--resume {}", arg(&dir.path("stages")));
+    let runs = [("a", "-@ 1"), ("b", "-@ 3 -m 160M"), ("c", &stages)].map(|(stem, more)| {
+        let mut run = prepare(&dir, &input, stem, more);
+        for own in ["command", "inputs", "outputs", "sample", "resources", "time", "stages"] {
+            run[own] = Value::Null;
+        }
+        run
+    });
+    assert_eq!(runs[0], runs[1]);
+    assert_eq!(runs[0], runs[2]);
+}
+
+#[test]
+fn commands_that_only_count_have_it_and_what_they_read_in_part_has_no_sum() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bgzip(&sample(500))));
+    let [sorted, json, table] = ["s.bam", "x.json", "x.txt"].map(|name| arg(&dir.path(name)));
+    succeeds(&format!("sort {input} -o {sorted}"));
+    succeeds(&format!("flagstat {sorted} -o {table} --json {json}"));
+    let run = described(&dir, "x.json");
+    assert_eq!(run["command"]["name"], json!("flagstat"));
+    assert_ne!(run["inputs"][0]["xxh128"], Value::Null);
+    succeeds(&format!("view {sorted} chr1:1-2000 -b -o {table}.bam --json {json}"));
+    assert_eq!(described(&dir, "x.json")["inputs"][0]["xxh128"], Value::Null);
+}
+
+#[test]
+fn a_run_that_fails_or_has_no_place_for_it_leaves_none() {
+    let dir = TestDir::new();
+    let raw = bgzip(&sample(500));
+    let input = arg(&dir.file("in.bam", &raw[..raw.len() / 2]));
+    let [output, json] = ["x.bam", "x.json"].map(|name| arg(&dir.path(name)));
+    let line = format!("sort {input} -o {output} --json {json} --allow-missing-eof");
+    assert_eq!(readmill(words(&line)).code, Some(2));
+    let line = format!("sort {input} -o {output} --json {output} --allow-missing-eof");
+    let done = readmill(words(&line));
+    assert!(
+        done.code == Some(1) && done.stderr.contains("two outputs have one name"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(dir.names(), ["in.bam"]);
+}
