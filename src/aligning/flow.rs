@@ -12,7 +12,8 @@ use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, edit, tag};
 
 use super::kernel::end_of_piece;
-use super::lanes::{LaneSource, Lanes};
+use super::lane::LaneSource;
+use super::lanes::Lanes;
 use super::queue::{AlignTask, AlignTaskResult, BatchSlot, ReadyBatch};
 use super::unaligned::RECORD;
 

@@ -1,25 +1,24 @@
-//! The input files of an aligning run, and the claims of their reads.
+//! The lanes of an aligning run, and the claims of their reads.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{
-    BatchLinker, Claims, Doubt, Encoding, FastqInput, Layout, Options, TakenBatch, template_name,
-};
+use readmill_fastq::{BatchLinker, Claims, Doubt, Encoding, Options, TakenBatch};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::summed::StreamSum;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
-use super::kernel::{AlignRoom, ahead, is_pipe};
+use super::kernel::{AlignRoom, ahead};
+use super::lane::{ChosenLanes, Lane, LaneSource, encoding, layout};
 use super::qualities;
 use super::queue::{AlignQueue, AlignTask, RawRecords};
 use super::read_names;
 use super::read_tags::{self, Comments};
-use super::slice::{LanePlace, LaneSlice, SliceStart, WantedTemplates};
+use super::slice::{SliceStart, WantedTemplates};
 use super::unaligned::Unaligned;
 use crate::plan;
 use crate::process::console::Console;
@@ -33,54 +32,6 @@ const BATCH_BYTES: usize = 2 << 20;
 /// Most bytes of a record of FASTQ: reads that are longer than any that is aligned are told by their length, and what is no
 /// FASTQ at all is not gathered for long.
 const RECORD_BYTES: usize = 2 << 20;
-
-/// The reads of one sequencing unit.
-pub struct Lane {
-    /// Where they are.
-    pub origin: LaneSource,
-    /// The ID of its read group.
-    pub group: Option<Vec<u8>>,
-    /// Adapters that are still looked for, once enough have been found.
-    kept: Kept,
-    files: Vec<PathBuf>,
-    /// Which templates are aligned.
-    pub wanted: WantedTemplates,
-    /// Adapters found before the first one that is read.
-    pub adapters: AdapterCounts,
-}
-
-/// Where reads are.
-pub enum LaneSource {
-    /// In FASTQ files.
-    Fastq(Arc<Claims>),
-    /// In a file of records.
-    Records(Box<Unaligned>),
-}
-
-/// Which lanes are opened.
-#[derive(Clone, Copy)]
-pub enum ChosenLanes<'a> {
-    /// All.
-    All,
-    /// None.
-    None,
-    /// One lane, to be scanned.
-    Scan(usize),
-    /// A slice of one lane.
-    Slice(&'a LaneSlice),
-}
-
-impl ChosenLanes<'_> {
-    /// Whether this lane is opened.
-    fn has(&self, lane: usize) -> bool {
-        match self {
-            ChosenLanes::All => true,
-            ChosenLanes::None => false,
-            ChosenLanes::Scan(chosen) => *chosen == lane,
-            ChosenLanes::Slice(slice) => slice.lane == lane,
-        }
-    }
-}
 
 /// Lanes, one after the other, and the aligner of their reads.
 pub struct Lanes {
@@ -110,95 +61,10 @@ pub struct Lanes {
     queue: Mutex<AlignQueue>,
 }
 
-impl Lane {
-    /// Its FASTQ files.
-    pub fn claims(&self) -> Result<&Arc<Claims>> {
-        match &self.origin {
-            LaneSource::Fastq(claims) => Ok(claims),
-            LaneSource::Records(_) => Err(Error::bug("FASTQ is taken from a file of records")),
-        }
-    }
-
-    /// Its file of records.
-    pub fn unaligned(&self) -> Result<&Unaligned> {
-        match &self.origin {
-            LaneSource::Records(unaligned) => Ok(unaligned),
-            LaneSource::Fastq(_) => Err(Error::bug("records are taken from FASTQ")),
-        }
-    }
-
-    /// Adds to an error of read `at` of a batch what it is called, and where it stands.
-    fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
-        let segments = reads.segments().max(1);
-        let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
-        let (file, record) = match &self.files[..] {
-            [one] => (one, template * segments as u64 + segment as u64),
-            files => (&files[segment.min(files.len() - 1)], template),
-        };
-        error.qname(template_name(reads.read(at).name)).record(record).file(file)
-    }
-
-    /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
-    fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
-        let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
-        let what = format!(
-            "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
-            reads.spans()[longest].len,
-            bytes.div_ceil(1 << 20),
-            room.long >> 20
-        );
-        let least = room.memory_for(bytes).div_ceil(1 << 20);
-        self.blame(Error::usage(what).hint(format!("raise -m to {least}M")), reads, longest)
-    }
-
-    fn progress(&self) -> (u64, Option<u64>) {
-        match &self.origin {
-            LaneSource::Fastq(claims) => claims.progress(),
-            LaneSource::Records(unaligned) => unaligned.progress(),
-        }
-    }
-}
-
 /// The largest window of a zstd file, as a power of two: a quarter of the room for long reads, as there may be two files,
 /// but at least 8 MiB, which fits into the room for text.
 fn zstd_window_log(room: AlignRoom) -> u32 {
     (room.long / 4).max(1).ilog2().clamp(23, 27)
-}
-
-/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
-fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
-    let input = |number: usize| {
-        let path = lane.files[number].clone();
-        match place {
-            LanePlace::Fastq(points) => points.get(number).cloned(),
-            LanePlace::Start | LanePlace::Piece(_) => None,
-        }
-        .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
-    };
-    Ok(match &lane.files[..] {
-        [_] if lane.records => None,
-        [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
-        [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
-        [_] => Some(Layout::Single(input(0))),
-        [] => return Err(Error::bug("a lane without files")),
-    })
-}
-
-/// How FASTQ writes qualities: as is said, or as the first records of the first lane tell.
-fn encoding(import: &plan::Import, first: Option<&plan::Lane>, options: Options) -> Result<Encoding> {
-    let (None, Some(first)) = (import.encoding, first) else {
-        return Ok(import.encoding.unwrap_or_default());
-    };
-    if let Some(pipe) = first.files.iter().find(|file| is_pipe(file)) {
-        let what = "how qualities are written cannot be found in a pipe, which is read once";
-        return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
-    }
-    match layout(first, &LanePlace::Start)? {
-        Some(files) => Encoding::of_files(files, options).map_err(|error| {
-            if error.place.file.is_none() { error.file(&first.files[0]) } else { error }
-        }),
-        None => Ok(Encoding::Standard),
-    }
 }
 
 impl Lanes {

@@ -16,6 +16,7 @@
 
 mod flow;
 mod kernel;
+mod lane;
 mod lanes;
 mod qualities;
 mod queue;
@@ -27,7 +28,8 @@ mod unaligned;
 
 pub use flow::{AlignLink, AlignWorker};
 pub use kernel::{AlignNeeds, AlignRoom, header, index_files, load, needs, without_index};
-pub use lanes::{ChosenLanes, Lanes};
+pub use lane::ChosenLanes;
+pub use lanes::Lanes;
 pub use queue::{AlignTask, AlignTaskResult};
 pub use scan::{LaneScan, ScannedLane};
 pub use slice::{LanePlace, LaneSlice, SliceStart};

@@ -11,7 +11,8 @@ use readmill_format::chain::ChunkLinker;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::flow::AlignWorker;
-use super::lanes::{LaneSource, Lanes};
+use super::lane::LaneSource;
+use super::lanes::Lanes;
 use super::queue::AlignTaskResult;
 use super::slice::{LanePlace, ReadingStart, SliceStart};
 use super::unaligned::RECORD;

@@ -1,17 +1,16 @@
-//! Flags that every subcommand which writes reads has: inputs, output, resources, tallies and extra outputs.
+//! Flags that every subcommand which writes reads has: inputs, output, resources.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
+use clap::{Args, ValueEnum};
 use readmill::console::write_json;
 use readmill::plan::{
-    self, Choice, CramStyle, Destination, ExtraFile, FAST_LEVEL, Format, Index, MOST_PARTS, Output,
-    Resources, Steps, Tallies, Verbosity, one_of,
+    self, Choice, CramStyle, Destination, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources,
+    Steps, Verbosity, one_of,
 };
 use readmill::{Plan, limit};
 use readmill_cram::{Cache, Profile, Version};
-use readmill_filters::tally::{TALLIES, TallySpec};
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
 use readmill_format::reference::Fasta;
@@ -19,9 +18,8 @@ use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
 
-use super::coverage_flags::SamePassCoverage;
-use super::hints::{self, named_format};
-use super::qc_flags::SamePassQc;
+use super::hints;
+use super::same_pass::SamePassFlags;
 
 /// Where reads come from.
 #[derive(Args)]
@@ -329,10 +327,7 @@ impl OutputFlags {
 
     /// Whether files are written beside the output.
     pub fn writes_others(&self) -> bool {
-        let SamePassFlags { tallies, qc, coverage, json, verify: _, copy_to, move_to } = &self.beside;
-        let nothing =
-            tallies.0.is_empty() && qc.is_empty() && coverage.is_empty() && json.path().is_none();
-        !(nothing && copy_to.is_empty() && move_to.is_empty())
+        !self.beside.is_empty()
     }
 
     /// Whether all messages are asked for.
@@ -464,100 +459,5 @@ impl ResourceFlags {
             error
         })?;
         Ok(if wanted.is_empty() { plan::temp_dirs(output) } else { wanted })
-    }
-}
-
-/// The flag for the description of a run.
-#[derive(Args)]
-pub struct JsonFlag {
-    /// Write what the run did as JSON: command, files, counts, all reports, time and memory of each stage
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
-impl JsonFlag {
-    /// The file.
-    pub fn path(&self) -> Option<PathBuf> {
-        self.json.clone()
-    }
-}
-
-/// Flags of tallies and extra outputs in the same pass.
-#[derive(Args)]
-#[command(next_help_heading = "In the same pass")]
-pub struct SamePassFlags {
-    #[command(flatten)]
-    tallies: TallyFlags,
-    #[command(flatten)]
-    qc: Box<SamePassQc>,
-    #[command(flatten)]
-    coverage: Box<SamePassCoverage>,
-    #[command(flatten)]
-    json: JsonFlag,
-    /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
-    #[arg(long)]
-    verify: bool,
-    /// Copy some reads into another file, too: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
-    #[arg(long, value_name = "FILE=WHAT")]
-    copy_to: Vec<String>,
-    /// Put some reads into another file instead; may be given again, the first that fits counts
-    ///
-    /// Put some reads into another file instead: FILE=unmapped, FILE=discordant, FILE=duplicates, FILE=EXPRESSION, or FILE=dropped for reads that filters drop, where reads are neither sorted nor marked; may be given again, the first that fits counts
-    #[arg(long, value_name = "FILE=WHAT")]
-    move_to: Vec<String>,
-}
-
-/// Flags of tallies, as `readmill_filters` describes them: the tallies with their files.
-struct TallyFlags(Vec<(&'static TallySpec, PathBuf)>);
-
-/// The tallies that have a flag, with its help.
-fn flags() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
-    TALLIES.iter().filter_map(|tally| Some((*tally, tally.flag_help?)))
-}
-
-impl Args for TallyFlags {
-    fn augment_args(command: Command) -> Command {
-        command.args(flags().map(|(tally, help)| {
-            let arg = Arg::new(tally.name).long(tally.name).value_name("FILE").help(help);
-            arg.value_parser(value_parser!(PathBuf))
-        }))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for TallyFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let file = |(tally, _): (&'static TallySpec, _)| {
-            Some((tally, matches.get_one::<PathBuf>(tally.name)?.clone()))
-        };
-        Ok(TallyFlags(flags().filter_map(file).collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl SamePassFlags {
-    pub fn tallies(&self, has_reference: bool) -> Result<Tallies> {
-        let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
-        let coverage = self.coverage.request()?;
-        let (json, verify) = (self.json.path(), self.verify);
-        Ok(Tallies { files, qc, coverage, json, verify, ..Tallies::default() })
-    }
-
-    /// The files of selected reads.
-    pub fn selected(&self) -> Result<Vec<ExtraFile>> {
-        let copies = self.copy_to.iter().map(|text| ExtraFile::parse(text, false));
-        let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));
-        let list: Vec<ExtraFile> = copies.chain(moves).collect::<Result<_>>()?;
-        for chosen in &list {
-            named_format(&chosen.path, "end it in .bam, .sam, .sam.gz or .cram")?;
-        }
-        Ok(list)
     }
 }

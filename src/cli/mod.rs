@@ -26,6 +26,7 @@ mod qc_flags;
 mod read_tags;
 mod reads;
 mod recalibration;
+mod same_pass;
 mod sample_flag;
 mod shard;
 mod sort;

@@ -11,10 +11,11 @@ use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_qc::Program;
 use readmill_record::{Error, Result};
 
-use super::common::{InputFlags, JsonFlag, ResourceFlags};
+use super::common::{InputFlags, ResourceFlags};
 use super::coverage_flags::CoverageOptions;
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
+use super::same_pass::JsonFlag;
 
 /// Flags of the input and the file of the tally.
 #[derive(Args)]

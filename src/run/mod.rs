@@ -7,6 +7,7 @@ mod already_recalibrated;
 pub mod audit;
 mod buffered;
 mod filters;
+mod finish;
 mod forecast;
 mod marking;
 pub mod memory;
@@ -38,9 +39,8 @@ use readmill_sort::Order;
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::report_files::{self, ReportFile, ReportFiles};
-use crate::outputs::{CompleteOutput, Sink, complete_header};
-use crate::outputs::{extra, signal};
+use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::{Sink, complete_header, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
@@ -394,43 +394,6 @@ impl RunState<'_> {
             inputs.limit_containers(each);
         }
         Ok(crew)
-    }
-
-    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Adds the extra outputs with
-    /// their records to the summary, which is complete without them, and the parts of the main output with their bytes.
-    fn finish(
-        &self,
-        summary: &mut Summary,
-        sink: Option<Sink>,
-        extra: Option<ExtraWriter<'_>>,
-        mut files: ReportFiles,
-    ) -> Result<()> {
-        let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
-        let mut sink = sink;
-        if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
-            files.put_coverage(coverage.complete()?)?;
-        }
-        let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
-        summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
-        let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
-            extra.unwrap_or_default().into_iter().unzip();
-        summary.others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
-        if self.plan.tallies.json.is_some() {
-            let text = self.described(summary, main.as_ref(), &extra, &mut files)?;
-            files.write(ReportFile::Run, &text)?;
-        }
-        pause::at(Moment::OutputsComplete);
-        let all_or_none = signal::hold_off();
-        let mut removed = Vec::new();
-        for output in main.into_iter().chain(extra) {
-            removed.extend(output.rename()?);
-        }
-        files.rename()?;
-        drop(all_or_none);
-        pause::at(Moment::AllNamed);
-        signal::give_way();
-        removed.iter().for_each(|note| self.console.note(note));
-        Ok(())
     }
 
     /// The pipeline of batches on their way out, whose first tallies are at `first`.

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use readmill_filters::spec::Stage;
 use readmill_format::summed::InputSums;
-use readmill_record::{Error, Result};
 use serde_json::{Value, json};
 
 use super::RunState;
@@ -30,7 +29,7 @@ impl RunState<'_> {
         main: Option<&CompleteOutput>,
         extra: &[CompleteOutput],
         files: &mut ReportFiles,
-    ) -> Result<Vec<u8>> {
+    ) -> String {
         let (plan, stages) = (self.plan, self.console.stages());
         let outputs = outputs(plan, summary, main, extra, files);
         let reports = files.take_values();
@@ -79,11 +78,15 @@ impl RunState<'_> {
             "stages": stages.iter().map(stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
         });
-        let mut text = serde_json::to_vec_pretty(&value)
-            .map_err(|error| Error::bug(format!("the run cannot be described as JSON: {error}")))?;
-        text.push(b'\n');
-        Ok(text)
+        lines(&value)
     }
+}
+
+/// The text of an object, each of its fields in a line.
+fn lines(object: &Value) -> String {
+    let fields = object.as_object().into_iter().flatten();
+    let fields: Vec<String> = fields.map(|(name, value)| format!("{}: {value}", json!(name))).collect();
+    format!("{{\n{}\n}}\n", fields.join(",\n"))
 }
 
 /// A user of memory.

@@ -359,12 +359,13 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
         let reports = |name: &str| {
             format!(
                 "--metrics {name}.bam.metrics.txt --flagstat {name}.bam.flagstat --stats {name}.bam.stats.txt \
-                 --idxstats {name}.bam.idxstats -m 1G"
+                 --idxstats {name}.bam.idxstats --qc {name} --coverage {name} --coverage-by 1000 -m 1G"
             )
         };
         // One is named after the output, one by the flag, where the output is a pipe.
-        dir.readmill(&format!("prep --mark-duplicates in.bam -o NA1.bam {}", reports("NA1")))?;
-        let named = format!("prep --mark-duplicates in.bam -o /dev/null --sample NA2 {}", reports("NA2"));
+        let prep = "prep --mark-duplicates --sort coordinate in.bam";
+        dir.readmill(&format!("{prep} -o NA1.bam {}", reports("NA1")))?;
+        let named = format!("{prep} -o /dev/null --sample NA2 {}", reports("NA2"));
         dir.readmill(&named)?;
         let mut command = multiqc.command();
         command.current_dir(dir.directory());
@@ -372,18 +373,51 @@ fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
         for end in ["metrics.txt", "flagstat", "stats.txt", "idxstats"] {
             command.args(["NA1", "NA2"].map(|name| format!("{name}.bam.{end}")));
         }
+        for end in QC_FILES {
+            command.args(["NA1", "NA2"].map(|name| format!("{name}.{end}")));
+        }
         let output = command.output().context("MultiQC does not start")?;
         ensure!(output.status.success(), "MultiQC failed: {}", String::from_utf8_lossy(&output.stderr));
-        let files = ["picard_dups", "samtools_flagstat", "samtools_stats", "samtools_idxstats", "general_stats"];
-        for file in files {
-            let path = dir.path(&format!("joined/multiqc_data/multiqc_{file}.txt"));
+        for file in READ_BY_MULTIQC {
+            let path = dir.path(&format!("joined/multiqc_data/{file}.txt"));
             let text = fs::read_to_string(path).with_context(|| format!("MultiQC found no {file}"))?;
-            let samples: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+            let samples = text.lines().skip(1).filter_map(|line| line.split('\t').next());
+            // A part of a sample has its name and a suffix: NA1_FR, NA1_R1.
+            let mut samples: Vec<&str> = samples.map(|name| name.split('_').next().unwrap_or(name)).collect();
+            samples.dedup();
             ensure!(samples == ["NA1", "NA2"], "{file} has {samples:?}");
         }
-        Ok(format!("MultiQC {}: NA1 and NA2 in {}", multiqc.version, files.join(", ")))
+        Ok(format!("MultiQC {}: NA1 and NA2 in {}", multiqc.version, READ_BY_MULTIQC.join(", ")))
     });
 }
+
+/// Files of `--qc` and `--coverage`, after the prefix and a dot.
+const QC_FILES: [&str; 8] = [
+    "alignment_summary_metrics",
+    "base_distribution_by_cycle_metrics",
+    "insert_size_metrics",
+    "quality_by_cycle_metrics",
+    "quality_distribution_metrics",
+    "mosdepth.global.dist.txt",
+    "mosdepth.region.dist.txt",
+    "mosdepth.summary.txt",
+];
+
+/// The files in which MultiQC keeps what it read of each sample.
+const READ_BY_MULTIQC: [&str; 12] = [
+    "multiqc_picard_dups",
+    "multiqc_picard_AlignmentSummaryMetrics",
+    "multiqc_picard_baseContent",
+    "multiqc_picard_insertSize",
+    "multiqc_picard_quality_by_cycle",
+    "multiqc_picard_quality_score_distribution",
+    "mosdepth_cov_dist",
+    "mosdepth_perchrom",
+    "multiqc_samtools_flagstat",
+    "multiqc_samtools_stats",
+    "multiqc_samtools_idxstats",
+    "multiqc_general_stats",
+];
 
 /// The lines of the table, names of columns first.
 fn table(text: &str) -> impl Iterator<Item = &str> {

@@ -1,0 +1,152 @@
+//! A lane: the files of one sequencing unit, as they are read.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_fastq::{Claims, Encoding, FastqInput, Layout, Options, template_name};
+use readmill_filters::adapter::{AdapterCounts, Kept};
+use readmill_record::{Error, ReadBatch, Result};
+
+use super::kernel::{AlignRoom, is_pipe};
+use super::slice::{LanePlace, LaneSlice, WantedTemplates};
+use super::unaligned::Unaligned;
+use crate::plan;
+
+/// The reads of one sequencing unit.
+pub struct Lane {
+    /// Where they are.
+    pub origin: LaneSource,
+    /// The ID of its read group.
+    pub group: Option<Vec<u8>>,
+    /// Adapters that are still looked for, once enough have been found.
+    pub kept: Kept,
+    /// Its files.
+    pub files: Vec<PathBuf>,
+    /// Which templates are aligned.
+    pub wanted: WantedTemplates,
+    /// Adapters found before the first one that is read.
+    pub adapters: AdapterCounts,
+}
+
+/// Where reads are.
+pub enum LaneSource {
+    /// In FASTQ files.
+    Fastq(Arc<Claims>),
+    /// In a file of records.
+    Records(Box<Unaligned>),
+}
+
+/// Which lanes are opened.
+#[derive(Clone, Copy)]
+pub enum ChosenLanes<'a> {
+    /// All.
+    All,
+    /// None.
+    None,
+    /// One lane, to be scanned.
+    Scan(usize),
+    /// A slice of one lane.
+    Slice(&'a LaneSlice),
+}
+
+impl ChosenLanes<'_> {
+    /// Whether this lane is opened.
+    pub fn has(&self, lane: usize) -> bool {
+        match self {
+            ChosenLanes::All => true,
+            ChosenLanes::None => false,
+            ChosenLanes::Scan(chosen) => *chosen == lane,
+            ChosenLanes::Slice(slice) => slice.lane == lane,
+        }
+    }
+}
+
+impl Lane {
+    /// Its FASTQ files.
+    pub fn claims(&self) -> Result<&Arc<Claims>> {
+        match &self.origin {
+            LaneSource::Fastq(claims) => Ok(claims),
+            LaneSource::Records(_) => Err(Error::bug("FASTQ is taken from a file of records")),
+        }
+    }
+
+    /// Its file of records.
+    pub fn unaligned(&self) -> Result<&Unaligned> {
+        match &self.origin {
+            LaneSource::Records(unaligned) => Ok(unaligned),
+            LaneSource::Fastq(_) => Err(Error::bug("records are taken from FASTQ")),
+        }
+    }
+
+    /// Adds to an error of read `at` of a batch what it is called, and where it stands.
+    pub fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
+        let segments = reads.segments().max(1);
+        let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
+        let (file, record) = match &self.files[..] {
+            [one] => (one, template * segments as u64 + segment as u64),
+            files => (&files[segment.min(files.len() - 1)], template),
+        };
+        error.qname(template_name(reads.read(at).name)).record(record).file(file)
+    }
+
+    /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
+    pub fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
+        let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
+        let what = format!(
+            "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
+            reads.spans()[longest].len,
+            bytes.div_ceil(1 << 20),
+            room.long >> 20
+        );
+        let least = room.memory_for(bytes).div_ceil(1 << 20);
+        self.blame(Error::usage(what).hint(format!("raise -m to {least}M")), reads, longest)
+    }
+
+    /// Bytes of its files that have been read, and all, if all of them have a size.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        match &self.origin {
+            LaneSource::Fastq(claims) => claims.progress(),
+            LaneSource::Records(unaligned) => unaligned.progress(),
+        }
+    }
+}
+
+/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
+pub fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
+    let input = |number: usize| {
+        let path = lane.files[number].clone();
+        match place {
+            LanePlace::Fastq(points) => points.get(number).cloned(),
+            LanePlace::Start | LanePlace::Piece(_) => None,
+        }
+        .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
+    };
+    Ok(match &lane.files[..] {
+        [_] if lane.records => None,
+        [_, _, ..] => Some(Layout::Paired(input(0), input(1))),
+        [_] if lane.interleaved => Some(Layout::Interleaved(input(0))),
+        [_] => Some(Layout::Single(input(0))),
+        [] => return Err(Error::bug("a lane without files")),
+    })
+}
+
+/// How FASTQ writes qualities: as is said, or as the first records of the first lane tell.
+pub fn encoding(
+    import: &plan::Import,
+    first: Option<&plan::Lane>,
+    options: Options,
+) -> Result<Encoding> {
+    let (None, Some(first)) = (import.encoding, first) else {
+        return Ok(import.encoding.unwrap_or_default());
+    };
+    if let Some(pipe) = first.files.iter().find(|file| is_pipe(file)) {
+        let what = "how qualities are written cannot be found in a pipe, which is read once";
+        return Err(Error::usage(what).file(pipe).hint("name it: --quality-encoding standard"));
+    }
+    match layout(first, &LanePlace::Start)? {
+        Some(files) => Encoding::of_files(files, options).map_err(|error| {
+            if error.place.file.is_none() { error.file(&first.files[0]) } else { error }
+        }),
+        None => Ok(Encoding::Standard),
+    }
+}

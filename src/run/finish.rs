@@ -1,0 +1,49 @@
+//! The end of a run: all outputs are completed, then they get their names.
+
+use readmill_record::Result;
+
+use super::RunState;
+use super::summary::Summary;
+use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::report_files::{ReportFile, ReportFiles};
+use crate::outputs::{CompleteOutput, Sink, signal};
+use crate::process::pause::{self, Moment};
+
+impl RunState<'_> {
+    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Adds the extra outputs with
+    /// their records to the summary, which is complete without them, and the parts of the main output with their bytes.
+    pub(super) fn finish(
+        &self,
+        summary: &mut Summary,
+        sink: Option<Sink>,
+        extra: Option<ExtraWriter<'_>>,
+        mut files: ReportFiles,
+    ) -> Result<()> {
+        let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
+        let mut sink = sink;
+        if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
+            files.put_coverage(coverage.complete()?)?;
+        }
+        let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
+        summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
+        let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
+            extra.unwrap_or_default().into_iter().unzip();
+        summary.others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
+        if self.plan.tallies.json.is_some() {
+            let text = self.described(summary, main.as_ref(), &extra, &mut files);
+            files.write(ReportFile::Run, text.as_bytes())?;
+        }
+        pause::at(Moment::OutputsComplete);
+        let all_or_none = signal::hold_off();
+        let mut removed = Vec::new();
+        for output in main.into_iter().chain(extra) {
+            removed.extend(output.rename()?);
+        }
+        files.rename()?;
+        drop(all_or_none);
+        pause::at(Moment::AllNamed);
+        signal::give_way();
+        removed.iter().for_each(|note| self.console.note(note));
+        Ok(())
+    }
+}
