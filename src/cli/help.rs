@@ -104,6 +104,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("flagstat", &["readmill flagstat in.bam"]),
     ("idxstats", &["readmill idxstats in.bam"]),
     ("stats", &["readmill stats in.bam -o in.stats"]),
+    (
+        "fingerprint count",
+        &["readmill fingerprint count in.bam --sites common.vcf.gz -o in.fingerprint"],
+    ),
+    ("fingerprint compare", &["readmill fingerprint compare tumour.fingerprint normal.fingerprint"]),
     ("checksum", &["readmill checksum in.bam"]),
     ("compare", &["readmill compare old.bam new.bam"]),
     (

@@ -14,6 +14,7 @@ mod fastq;
 mod files;
 mod filter;
 mod filter_flags;
+mod fingerprint;
 mod front_source;
 mod fronts;
 mod help;
@@ -95,6 +96,9 @@ enum Command {
     Tally(tally::TallyCommand),
     /// Picard's quality metrics
     Qc(tally::QcArgs),
+    /// Alleles at common sites: which files are of one person, and of which sex
+    #[command(subcommand)]
+    Fingerprint(fingerprint::FingerprintCommand),
     /// Checksums of reads that do not depend on their order
     Checksum(tally::ChecksumArgs),
     /// Say how far two files agree
@@ -226,6 +230,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
         Command::Qc(it) => process(&it.plan()?),
+        Command::Fingerprint(it) => it.run(process),
         Command::Checksum(it) => process(&it.plan()?),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use readmill::plan::{ExtraFile, Tallies};
+use readmill::plan::{ExtraFile, FingerprintRequest, Tallies};
 use readmill_filters::tally::{TALLIES, TallySpec};
 use readmill_record::Result;
 
@@ -36,6 +36,12 @@ pub struct SamePassFlags {
     qc: Box<SamePassQc>,
     #[command(flatten)]
     coverage: Box<SamePassCoverage>,
+    /// Write a fingerprint of the sample: alleles at the common sites of --fingerprint-sites, and reads on X and Y
+    #[arg(long, value_name = "FILE", requires = "fingerprint_sites")]
+    fingerprint: Option<PathBuf>,
+    /// Common sites: VCF, of which single bases with one other allele are taken, or a haplotype map of Picard
+    #[arg(long, value_name = "FILE", requires = "fingerprint")]
+    fingerprint_sites: Option<PathBuf>,
     #[command(flatten)]
     json: JsonFlag,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
@@ -89,10 +95,20 @@ impl FromArgMatches for TallyFlags {
 impl SamePassFlags {
     /// Whether nothing is written beside the output.
     pub fn is_empty(&self) -> bool {
-        let SamePassFlags { tallies, qc, coverage, json, verify: _, copy_to, move_to } = self;
+        let SamePassFlags {
+            tallies,
+            qc,
+            coverage,
+            fingerprint,
+            fingerprint_sites: _,
+            json,
+            verify: _,
+            copy_to,
+            move_to,
+        } = self;
         let no_reports =
             tallies.0.is_empty() && qc.is_empty() && coverage.is_empty() && json.path().is_none();
-        no_reports && copy_to.is_empty() && move_to.is_empty()
+        no_reports && fingerprint.is_none() && copy_to.is_empty() && move_to.is_empty()
     }
 
     /// The reports.
@@ -100,7 +116,9 @@ impl SamePassFlags {
         let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
         let coverage = self.coverage.request()?;
         let (json, verify) = (self.json.path(), self.verify);
-        Ok(Tallies { files, qc, coverage, json, verify, ..Tallies::default() })
+        let fingerprint = self.fingerprint.clone().zip(self.fingerprint_sites.clone());
+        let fingerprint = fingerprint.map(|(file, sites)| FingerprintRequest { file, sites });
+        Ok(Tallies { files, qc, coverage, fingerprint, json, verify, ..Tallies::default() })
     }
 
     /// The files of selected reads.

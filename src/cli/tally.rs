@@ -47,7 +47,7 @@ impl TallyArgs {
 }
 
 /// A plan that does nothing but these tallies.
-fn nothing_but(
+pub fn nothing_but(
     name: &'static str,
     inputs: Vec<PathBuf>,
     tallies: Tallies,

@@ -33,6 +33,8 @@ pub enum ReportFile {
     Qc(&'static str),
     /// The file of coverage, or its index, whose name ends so.
     Coverage(&'static str),
+    /// The fingerprint of the sample.
+    Fingerprint,
     /// What the run did, as JSON.
     Run,
 }
@@ -47,6 +49,7 @@ impl ReportFile {
             ReportFile::After => "recalibration table of new qualities",
             ReportFile::Tally(name) => name,
             ReportFile::Qc(ending) | ReportFile::Coverage(ending) => ending.trim_start_matches('.'),
+            ReportFile::Fingerprint => "fingerprint",
             ReportFile::Run => "run",
         }
     }
@@ -58,6 +61,7 @@ impl ReportFile {
             ReportFile::Tally("flagstat") => Some(texts::flagstat(text)),
             ReportFile::Tally("idxstats") => Some(texts::idxstats(text)),
             ReportFile::Tally("stats") => Some(texts::stats(text)),
+            ReportFile::Fingerprint => Some(texts::fingerprint(text)),
             ReportFile::Coverage(".mosdepth.summary.txt") => Some(texts::summary(text)),
             ReportFile::Coverage(ending) if ending.ends_with(".dist.txt") => {
                 Some(texts::distribution(text))
@@ -190,7 +194,8 @@ impl ReportFiles {
         let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
         let in_place_of = |tool: &str| self.in_place_of(tool, plan);
-        let names = RunNames { file: &file, in_place_of: &in_place_of, started: VERSION };
+        let names =
+            RunNames { file: &file, sample: &self.sample, in_place_of: &in_place_of, started: VERSION };
         let texts = report.texts(&names)?;
         files.iter().zip(texts).try_for_each(|(file, text)| self.write(*file, &text))
     }
@@ -259,8 +264,10 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
     let coverage = plan.tallies.coverage.iter().flat_map(CoverageRequest::files);
     let coverage = coverage.map(|(ending, path)| (ReportFile::Coverage(ending), path));
+    let fingerprint = plan.tallies.fingerprint.iter();
+    let fingerprint = fingerprint.map(|it| (ReportFile::Fingerprint, it.file.as_path()));
     let run = plan.tallies.json.iter().map(|path| (ReportFile::Run, path.as_path()));
-    named.chain(tallies).chain(metrics).chain(coverage).chain(run).collect()
+    named.chain(tallies).chain(metrics).chain(coverage).chain(fingerprint).chain(run).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
@@ -270,6 +277,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         plan.steps.duplicates.as_ref().is_some_and(|duplicates| duplicates.rules.samtools.is_some());
     let is_named = !by_samtools && paths(plan).iter().any(|(what, _)| metrics.contains(what))
         || plan.tallies.qc.is_some()
+        || plan.tallies.fingerprint.is_some()
         || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
     if plan.tallies.sample.is_some() && !is_named && by_samtools {
         let what = "--sample names the sample in metrics, and the report of samtools has no name of it";
@@ -283,8 +291,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
+    let sites = plan.tallies.fingerprint.iter().map(|it| it.sites.clone());
     let mut read: Vec<PathBuf> =
-        recalibration.cloned().chain(plan.steps.filters.files()).chain(regions).collect();
+        recalibration.cloned().chain(plan.steps.filters.files()).chain(regions).chain(sites).collect();
     let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     request.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.resources.reference.iter().map(|fasta| fasta.path());

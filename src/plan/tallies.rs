@@ -17,6 +17,8 @@ pub struct Tallies {
     pub qc: Option<QcRequest>,
     /// Coverage, as mosdepth writes it.
     pub coverage: Option<CoverageRequest>,
+    /// Alleles at common sites.
+    pub fingerprint: Option<FingerprintRequest>,
     /// The file of what the run did, as JSON.
     pub json: Option<PathBuf>,
     /// The name of the sample in metrics, if it is not that of the output.
@@ -30,6 +32,15 @@ impl Tallies {
     pub fn only(tally: &'static TallySpec, file: PathBuf) -> Self {
         Tallies { files: vec![(tally, file)], ..Tallies::default() }
     }
+}
+
+/// A fingerprint of the sample.
+#[derive(Clone, Debug)]
+pub struct FingerprintRequest {
+    /// The file to write.
+    pub file: PathBuf,
+    /// The sites.
+    pub sites: PathBuf,
 }
 
 /// Quality metrics, in files that are named as those of Picard CollectMultipleMetrics.

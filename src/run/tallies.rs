@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
+use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_qc::gc_bias::{GcScan, GcWindows};
 use readmill_qc::{QcTally, QcTotal};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
@@ -70,6 +71,7 @@ impl RunTallies {
             reports.push(RunReport { tap, files, report: (spec.make)(&context) });
         }
         reports.extend(quality(plan, header, memory)?);
+        reports.extend(fingerprint(plan, header, memory)?);
         Ok(RunTallies {
             reports,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
@@ -165,6 +167,18 @@ fn quality(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<RunRe
     };
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
     Ok(Some(RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) }))
+}
+
+/// Returns the tally of the fingerprint that the plan asks for.
+fn fingerprint(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<RunReport>> {
+    let Some(request) = &plan.tallies.fingerprint else { return Ok(None) };
+    let sites = Sites::read(&request.sites, header, &memory.ledger)?;
+    let tally = FingerprintTally::new(sites, header);
+    let texts = |total: Fingerprint, names: &RunNames<'_>| {
+        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.text()])
+    };
+    let (files, report) = (vec![ReportFile::Fingerprint], Report::of_files(tally, texts));
+    Ok(Some(RunReport { tap: Tap::MainOutput, files, report }))
 }
 
 /// Counts the windows of the reference on all threads. It is done once the reads are written, so that jobs which only count a

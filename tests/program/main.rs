@@ -12,6 +12,7 @@ mod duplicates;
 mod extra_outputs;
 mod faults;
 mod filters;
+mod fingerprint;
 mod fronts;
 mod grouping;
 mod habits;

@@ -1,11 +1,13 @@
 //! Reports as JSON: the texts that a run writes, read back. So a number in JSON is the number of the text.
 
+mod fingerprint;
 mod mosdepth;
 mod picard;
 mod samtools;
 
 use serde_json::{Map, Value, json};
 
+pub use fingerprint::fingerprint;
 pub use mosdepth::{distribution, summary};
 pub use picard::metrics;
 pub use samtools::{flagstat, idxstats, stats};

@@ -15,6 +15,7 @@ mod cram;
 mod duplicate_marks;
 mod duplicates;
 mod filters;
+mod fingerprint;
 mod fronts;
 mod gatk;
 mod index_command;
@@ -256,7 +257,9 @@ fn small(
         cram::compare(commands, &commands.reading_cram_3_1(peers)?, &root, inputs, ledger)?;
     }
     if args.has(ParityPart::Qc) {
-        qc::compare(&dir("qc")?, args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 }), ledger)?;
+        let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
+        qc::compare(&dir("qc")?, pairs, ledger)?;
+        fingerprint::compare(&dir("fingerprint")?, pairs, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);

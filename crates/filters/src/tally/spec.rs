@@ -66,6 +66,8 @@ pub struct TallyContext<'a> {
 pub struct RunNames<'a> {
     /// The main output, or else the first input.
     pub file: &'a str,
+    /// The name of the sample.
+    pub sample: &'a str,
     /// Returns a command line that begins like one of this tool of Picard.
     pub in_place_of: &'a dyn Fn(&str) -> String,
     /// In place of a date: equal runs write equal bytes.

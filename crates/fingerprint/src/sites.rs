@@ -1,0 +1,191 @@
+//! Sites at which people differ: single bases with two alleles.
+
+use std::ops::Range;
+use std::path::Path;
+
+use readmill_format::text::LineReader;
+use readmill_record::{Charge, Error, Header, Ledger, Result};
+
+/// The most sites.
+const MOST_SITES: usize = 1_000_000;
+
+/// Sites for which memory is taken at a time.
+const CHUNK: usize = 1 << 14;
+
+/// A site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// The number of its contig in the header.
+    pub ref_id: i32,
+    /// Its position, 0-based.
+    pub pos: i32,
+    /// The allele of the reference, or the major allele: A, C, G or T.
+    pub first: u8,
+    /// The other allele.
+    pub second: u8,
+}
+
+/// Sites in the order of the header.
+pub struct Sites {
+    list: Vec<Site>,
+    /// Where the sites of each contig start in the list; one more than there are contigs.
+    starts: Vec<u32>,
+    _charges: Vec<Charge>,
+}
+
+/// The columns of the two alleles, from 0, in VCF and in a haplotype map alike.
+const ALLELES: [usize; 2] = [3, 4];
+
+impl Sites {
+    /// Reads the sites of a VCF file, or of a haplotype map of Picard, plain or compressed, on contigs of `header`. What is
+    /// not a single base with one other allele is left out.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line of it is wrong, or it has no sites on these contigs, or too many.
+    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let mut lines = LineReader::open(path, ledger)?;
+        let (mut list, mut charges, mut elsewhere) = (Vec::new(), Vec::new(), 0u64);
+        let mut is_known = false;
+        while lines.advance()? {
+            let line = lines.line();
+            match line.first() {
+                None | Some(b'@') => continue,
+                Some(b'#') => {
+                    is_known |= names_columns(line);
+                    continue;
+                }
+                Some(_) => {}
+            }
+            if !is_known {
+                let what = format!("{} is no file of sites", path.display());
+                return Err(Error::input(what).hint(
+                    "give a VCF file of common single-base variants, or a haplotype map of Picard CrosscheckFingerprints",
+                ));
+            }
+            let Some((contig, site)) = site(line).map_err(|what| lines.wrong(what))? else { continue };
+            let Some(ref_id) = header.reference_id(contig) else {
+                elsewhere += 1;
+                continue;
+            };
+            if list.len() == list.capacity() {
+                if list.len() >= MOST_SITES {
+                    let what = format!("{} has more than {MOST_SITES} sites", path.display());
+                    return Err(
+                        Error::usage(what).hint("give common sites alone: some thousands are enough")
+                    );
+                }
+                charges.push(
+                    ledger.charge("sites of the fingerprint", (CHUNK * size_of::<Site>()) as u64)?,
+                );
+                list.reserve_exact(CHUNK);
+            }
+            list.push(Site { ref_id, ..site });
+        }
+        if list.is_empty() {
+            let what = match elsewhere {
+                0 => format!("{} has no single-base site with two alleles", path.display()),
+                n => format!("none of the {n} sites of {} is on a contig of the reads", path.display()),
+            };
+            return Err(
+                Error::input(what).hint("give sites for the reference that the reads were aligned to")
+            );
+        }
+        list.sort_unstable();
+        list.dedup();
+        let contigs = header.references().len() as i32;
+        let starts = (0..=contigs).map(|id| list.partition_point(|site| site.ref_id < id) as u32);
+        let starts = starts.collect();
+        Ok(Sites { list, starts, _charges: charges })
+    }
+
+    /// All sites.
+    pub fn list(&self) -> &[Site] {
+        &self.list
+    }
+
+    /// The numbers of the sites of a contig within a range of 0-based positions.
+    pub fn within(&self, ref_id: i32, range: Range<i32>) -> Range<usize> {
+        let at = |id: i32| self.starts.get(id as usize).map_or(self.list.len(), |&start| start as usize);
+        if ref_id < 0 {
+            return 0..0;
+        }
+        let (start, end) = (at(ref_id), at(ref_id + 1));
+        let of_contig = &self.list[start..end];
+        let from = of_contig.partition_point(|site| site.pos < range.start);
+        let to = of_contig.partition_point(|site| site.pos < range.end);
+        start + from..start + to
+    }
+}
+
+/// Whether this is the line with the names of columns: of VCF, or of a haplotype map.
+fn names_columns(line: &[u8]) -> bool {
+    line.starts_with(b"#CHROM\t") || line.starts_with(b"#CHROMOSOME\t")
+}
+
+/// The contig and the site of a line; `None` where it is no single base with one other allele.
+fn site(line: &[u8]) -> std::result::Result<Option<(&[u8], Site)>, &'static str> {
+    let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').take(ALLELES[1] + 1).collect();
+    let [contig, pos, ..] = fields[..] else { return Err("it has fewer than five columns") };
+    let pos = std::str::from_utf8(pos).ok().and_then(|pos| pos.parse::<i32>().ok());
+    let pos = pos.filter(|&pos| pos >= 0).ok_or("its position is not a number")?;
+    let allele = |column: usize| fields.get(column).copied().ok_or("it has fewer than five columns");
+    let base = |allele: &[u8]| match allele {
+        [base] => Some(base.to_ascii_uppercase()).filter(|base| b"ACGT".contains(base)),
+        _ => None,
+    };
+    let (first, second) = (base(allele(ALLELES[0])?), base(allele(ALLELES[1])?));
+    let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+    let is_site = first != second && pos > 0;
+    Ok(is_site.then_some((contig, Site { ref_id: -1, pos: pos - 1, first, second })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Sites> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sites.vcf");
+        std::fs::write(&path, text).unwrap();
+        let header = Header::parse(b"@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:100\n").unwrap();
+        Sites::read(&path, &header, &Ledger::unlimited())
+    }
+
+    #[test]
+    fn single_bases_are_taken_in_the_order_of_the_header() {
+        let sites = read(
+            "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\nb\t5\t.\tA\tC\na\t9\t.\tg\tT\na\t3\t.\tAT\tA\n\
+             a\t4\t.\tA\tC,G\na\t2\t.\tC\tT\nz\t2\t.\tC\tT\n",
+        );
+        let sites = sites.unwrap();
+        let site = |ref_id, pos, first, second| Site { ref_id, pos, first, second };
+        assert_eq!(
+            sites.list(),
+            [site(0, 1, b'C', b'T'), site(0, 8, b'G', b'T'), site(1, 4, b'A', b'C')]
+        );
+        assert_eq!(sites.within(0, 2..9), 1..2);
+        assert_eq!(sites.within(0, 0..100), 0..2);
+        assert_eq!(sites.within(1, 0..4), 2..2);
+        assert_eq!(sites.within(-1, 0..4), 0..0);
+    }
+
+    #[test]
+    fn a_haplotype_map_is_read() {
+        let map = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:100\n#CHROMOSOME\tPOSITION\tNAME\tMAJOR_ALLELE\tMINOR_ALLELE\tMAF\n\
+            a\t7\trs1\tT\tC\t0.4\n";
+        assert_eq!(read(map).unwrap().list(), [Site { ref_id: 0, pos: 6, first: b'T', second: b'C' }]);
+    }
+
+    #[test]
+    fn what_has_no_sites_is_refused() {
+        let wrong = [
+            "a\t1\t.\tA\tC\n",
+            "#CHROM\tPOS\tID\tREF\tALT\nz\t1\t.\tA\tC\n",
+            "#CHROM\tPOS\tID\tREF\tALT\na\tx\t.\tA\tC\n",
+            "#CHROM\tPOS\tID\tREF\tALT\na\t1\n",
+        ];
+        for text in wrong {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

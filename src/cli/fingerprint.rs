@@ -1,0 +1,113 @@
+//! `readmill fingerprint`: alleles at common sites, and whether two files are of one person.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use readmill::Plan;
+use readmill::plan::{FingerprintRequest, Tallies};
+use readmill_fingerprint::{Fingerprint, Verdict, compare};
+use readmill_record::{Error, Ledger, Result};
+
+use super::common::{InputFlags, MemoryFlag, ResourceFlags};
+use super::same_pass::JsonFlag;
+use super::tally::nothing_but;
+
+/// Exit code where files are not of one person, and were to be.
+const DIFFERENT: u8 = 4;
+
+#[derive(Subcommand)]
+pub enum FingerprintCommand {
+    /// Count alleles at common sites, and reads on X and Y
+    Count(CountArgs),
+    /// Say which fingerprints are of one person
+    Compare(CompareArgs),
+}
+
+/// Counts, at each site, the bases of each allele: of reads with MAPQ 10 or more and no flag of 0xf04, bases of quality 20 or
+/// more. Reads can be in any order.
+#[derive(Args)]
+pub struct CountArgs {
+    #[command(flatten)]
+    input: InputFlags,
+    /// Common sites: VCF, of which single bases with one other allele are taken, or a haplotype map of Picard
+    #[arg(long, value_name = "FILE")]
+    sites: PathBuf,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFlag,
+    #[command(flatten)]
+    resources: ResourceFlags,
+}
+
+/// Compares all pairs of fingerprints. Each line has: the two samples; sites at which both have a genotype; sites with the same
+/// one; sites at which they are homozygous for different alleles; relatedness (1 for one person, about 0.5 for parents and
+/// siblings, about 0 for others); and the verdict: same, related, different, or unclear.
+#[derive(Args)]
+pub struct CompareArgs {
+    /// Fingerprints, two or more
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    files: Vec<PathBuf>,
+    /// Exit with 4 unless all are of one person
+    #[arg(long)]
+    expect_same: bool,
+    #[command(flatten)]
+    memory: MemoryFlag,
+}
+
+impl FingerprintCommand {
+    /// Runs it; `process` carries out a plan.
+    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
+        match self {
+            FingerprintCommand::Count(it) => process(&it.plan()?),
+            FingerprintCommand::Compare(it) => it.run(),
+        }
+    }
+}
+
+impl CountArgs {
+    fn plan(&self) -> Result<Plan> {
+        let output = self.output.clone().unwrap_or_else(|| "-".into());
+        let resources = self.resources.resources(&output)?;
+        let fingerprint = Some(FingerprintRequest { file: output, sites: self.sites.clone() });
+        let tallies = Tallies { fingerprint, json: self.json.path(), ..Tallies::default() };
+        Ok(nothing_but("fingerprint", self.input.inputs()?, tallies, resources))
+    }
+}
+
+impl CompareArgs {
+    fn run(&self) -> Result<ExitCode> {
+        let ledger = Ledger::of(self.memory.bytes());
+        let read = |path: &PathBuf| Fingerprint::read(path, &ledger);
+        let all: Vec<Fingerprint> = self.files.iter().map(read).collect::<Result<_>>()?;
+        let mut text =
+            String::from("#A\tB\tSITES\tSAME\tOPPOSITE\tRELATEDNESS\tVERDICT\tSEX_A\tSEX_B\n");
+        let mut all_same = true;
+        for (n, one) in all.iter().enumerate() {
+            for two in &all[n + 1..] {
+                let found = compare(one, two);
+                let related = found.relatedness().map_or("?".into(), |it| format!("{it:.3}"));
+                all_same &= found.verdict() == Verdict::Same;
+                text += &format!(
+                    "{}\t{}\t{}\t{}\t{}\t{related}\t{}\t{}\t{}\n",
+                    one.sample,
+                    two.sample,
+                    found.sites,
+                    found.same,
+                    found.opposite,
+                    found.verdict().name(),
+                    one.sex(),
+                    two.sex(),
+                );
+            }
+        }
+        let mut output = std::io::stdout();
+        let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+        written.map_err(|error| Error::io("standard output cannot be written", &error))?;
+        let differ = self.expect_same && !all_same;
+        Ok(if differ { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
+    }
+}
