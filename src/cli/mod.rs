@@ -10,6 +10,7 @@ mod common;
 mod compare;
 mod coverage_flags;
 mod demo;
+mod depth;
 mod fastq;
 mod files;
 mod filter;
@@ -92,6 +93,8 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    #[command(flatten)]
+    Depth(depth::DepthCommand),
     /// Picard's quality metrics
     Qc(tally::QcArgs),
     /// Checksums of reads that do not depend on their order
@@ -185,6 +188,7 @@ impl Command {
     fn leaves_files(&self) -> bool {
         match self {
             Command::View(it) => it.leaves_files(),
+            Command::Depth(it) => it.leaves_files(),
             Command::Cluster(_) => false,
             _ => true,
         }
@@ -197,7 +201,7 @@ impl Command {
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
             Command::Demo(it) => it.heaps(),
-            Command::View(_) => Heaps::FewKept,
+            Command::View(_) | Command::Depth(_) => Heaps::FewKept,
             _ => Heaps::Few,
         }
     }
@@ -224,6 +228,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Checksum(it) => process(&it.plan()?),
         Command::Compare(it) => it.run(),
