@@ -155,7 +155,8 @@ impl<'a> Files<'a> {
         if !memory.decoders && inputs.iter().any(Inputs::any_cram) {
             charges.push(ledger.charge("CRAM decoders", (DECODER_BYTES * memory.crew.threads) as u64)?);
         }
-        let window = request.region.as_ref().map(|text| window(text, header)).transpose()?;
+        let window = request.region.as_ref();
+        let window = window.map(|text| self::window(text, header, &request.report)).transpose()?;
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let contigs = header.references().iter();
         let contigs = contigs.map(|contig| (name(&contig.name), contig.length)).collect();
@@ -252,17 +253,17 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
         .hint("give files that were aligned to the same reference, or count each by itself"))
 }
 
-/// The part of a contig that a text names.
-fn window(text: &str, header: &Header) -> Result<Window> {
-    match Region::parse(text, header).map_err(Error::usage)? {
-        Region::Part(part) => {
-            let length = header.references().get(part.contig as usize).map_or(0, |contig| contig.length);
-            // Reads may extend beyond the end of the contig.
-            let end = if part.end >= NO_END { length.into() } else { part.end };
-            let position = |at: i64| u32::try_from(at).unwrap_or(u32::MAX);
-            Ok(Window { contig: part.contig, start: position(part.start), end: position(end) })
-        }
-        Region::All | Region::Unplaced => Err(Error::usage(format!("{text:?} names no contig"))
-            .hint("give a contig, or a part of one: -r chr1:1,000-2,000")),
-    }
+/// The part of a contig that a text names. Reads may reach beyond the end of the contig, and lines have the positions there, too.
+fn window(text: &str, header: &Header, report: &Report) -> Result<Window> {
+    let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
+        return Err(Error::usage(format!("{text:?} names no contig"))
+            .hint("give a contig, or a part of one: -r chr1:1,000-2,000"));
+    };
+    let length = header.references().get(part.contig as usize).map_or(0, |contig| contig.length);
+    let position = |at: i64| u32::try_from(at).unwrap_or(u32::MAX);
+    let end = match report {
+        Report::Table(_) if part.end >= NO_END => length,
+        _ => position(part.end),
+    };
+    Ok(Window { contig: part.contig, start: position(part.start), end })
 }

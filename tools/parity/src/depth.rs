@@ -201,7 +201,7 @@ fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
         Ok(text)
     };
     let theirs = written(Printed::newest(dir, words)?.bytes()?)?;
-    let ours = written(Printed::by(dir.readmill_command(&format!("samtools {words}"))).bytes()?)?;
+    let ours = written(Printed::by(dir.readmill_command(&format!("samtools {words}")))?.bytes()?)?;
     let lines = |text: &[u8]| String::from_utf8_lossy(text).lines().map(str::to_owned).collect();
     let (our_lines, their_lines): (Vec<String>, Vec<String>) = (lines(&ours), lines(&theirs));
     for (number, (ours, theirs)) in our_lines.iter().zip(&their_lines).enumerate() {
