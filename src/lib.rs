@@ -12,6 +12,7 @@
 //! | `aligning` | the input that aligns FASTQ reads |
 //! | `outputs` | the main output, extra outputs and report files |
 //! | `compare` | `readmill compare` |
+//! | `depth` | `readmill depth`, `readmill coverage` |
 //! | `files` | small commands on whole files: `quickcheck`, `head`, `cat`, `reheader`, `dict` |
 //! | `indexing` | `readmill index`, `readmill faidx` |
 //! | `shard` | a job in stages: the files between them, and the commands |
@@ -20,6 +21,7 @@
 
 mod aligning;
 pub mod compare;
+pub mod depth;
 pub mod files;
 pub mod indexing;
 mod outputs;

@@ -44,10 +44,6 @@ pub enum FileCommand {
     #[command(hide = true)]
     Addreplacerg(LeftOut),
     #[command(hide = true)]
-    Depth(LeftOut),
-    #[command(hide = true)]
-    Coverage(LeftOut),
-    #[command(hide = true)]
     Bedcov(LeftOut),
 }
 
@@ -68,12 +64,6 @@ impl FileCommand {
                 "addreplacerg",
                 "readmill samtools addreplacerg takes its options; readmill filter has --read-group, --to-read-group and --orphans-to-read-group",
             )),
-            FileCommand::Depth(_) => {
-                Err(left_out("depth", "samtools depth reads the files of readmill"))
-            }
-            FileCommand::Coverage(_) => {
-                Err(left_out("coverage", "samtools coverage reads the files of readmill"))
-            }
             FileCommand::Bedcov(_) => {
                 Err(left_out("bedcov", "samtools bedcov reads the files of readmill"))
             }

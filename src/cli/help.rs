@@ -27,7 +27,7 @@ const SHORT: &[&str] = &[
 ];
 
 /// Commands whose flags with a letter are all in their short help: users know them from samtools.
-const WITH_LETTERS: &[&str] = &["filter", "merge", "sort", "view"];
+const WITH_LETTERS: &[&str] = &["coverage", "depth", "filter", "merge", "sort", "view"];
 
 /// Flags of these commands that have a letter and are rarely needed.
 const RARE: &[&str] = &[
@@ -109,6 +109,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["readmill fingerprint count in.bam --sites common.vcf.gz -o in.fingerprint"],
     ),
     ("fingerprint compare", &["readmill fingerprint compare tumour.fingerprint normal.fingerprint"]),
+    (
+        "depth",
+        &[
+            "readmill depth -a -r chr1:1,000-2,000 sorted.bam",
+            "readmill depth -q 20 -Q 30 -s -H tumour.bam normal.bam -o depth.txt",
+            "readmill depth -b exons.bed sorted.cram",
+        ],
+    ),
+    ("coverage", &["readmill coverage sorted.bam", "readmill coverage -m -w 60 -r chr1 sorted.bam"]),
     ("checksum", &["readmill checksum in.bam"]),
     ("compare", &["readmill compare old.bam new.bam"]),
     (

@@ -10,6 +10,7 @@ mod common;
 mod compare;
 mod coverage_flags;
 mod demo;
+mod depth;
 mod fastq;
 mod files;
 mod filter;
@@ -94,6 +95,8 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    #[command(flatten)]
+    Depth(depth::DepthCommand),
     /// Picard's quality metrics
     Qc(tally::QcArgs),
     /// Alleles at common sites: which files are of one person, and of which sex
@@ -190,6 +193,7 @@ impl Command {
     fn leaves_files(&self) -> bool {
         match self {
             Command::View(it) => it.leaves_files(),
+            Command::Depth(it) => it.leaves_files(),
             Command::Cluster(_) => false,
             _ => true,
         }
@@ -202,7 +206,7 @@ impl Command {
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
             Command::Demo(it) => it.heaps(),
-            Command::View(_) => Heaps::FewKept,
+            Command::View(_) | Command::Depth(_) => Heaps::FewKept,
             _ => Heaps::Few,
         }
     }
@@ -229,6 +233,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),
         Command::Checksum(it) => process(&it.plan()?),

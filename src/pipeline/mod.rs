@@ -7,6 +7,7 @@ pub mod feed;
 pub mod flush;
 pub mod ingest;
 pub mod inputs;
+pub mod long_reads;
 pub mod merge;
 pub mod open_input;
 pub mod parallel_sort;

@@ -1,89 +1,40 @@
 //! Streams reads: pieces in, steps, encoded parts out; no read is kept.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM;
-use readmill_record::{Charge, Error, Header, Ledger, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Limit, Result};
 
 use super::StepCounts;
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
 use super::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, OpenedTask, TicketBuffer};
+use super::long_reads::{COPIES, LongReads};
 use super::merge::Written;
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
-use crate::pipeline::inputs::InputTask;
+use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::process::console::Console;
 
-/// Charges what reads in flight take beyond the share of a batch: CRAM containers, long reads, and records that the
-/// link holds back.
-///
-/// How much a long read takes is known when it is linked, and then it cannot wait. So once there are long reads, a task is
-/// claimed only if the next one, and the growth of those that are not linked yet, fit into the free memory; else the
-/// claimer claims idle tickets until earlier ones are committed.
-struct LongReads<'a> {
-    ledger: &'a Ledger,
-    copies: u64,
-    /// The bytes of a batch that has a share of memory.
-    usual: u64,
-    /// The largest charge of a ticket, and how much one grew when it was linked.
-    largest: AtomicU64,
-    growth: AtomicU64,
-    /// Tickets that were claimed, linked, committed: idle ones do not count.
-    claimed: AtomicU64,
-    linked: AtomicU64,
-    committed: AtomicU64,
-}
+/// Bytes of regions that one thread reads in less time than others take to start.
+const FEW_BYTES: u64 = 2 << 20;
 
-/// How many copies of a long read are in memory at once: in its batch, in a step, and encoded.
-const COPIES: u64 = 4;
-
-impl<'a> LongReads<'a> {
-    const NAME: &'static str = "long reads and CRAM containers under way";
-
-    fn new(ledger: &'a Ledger, copies: u64, usual: u64) -> Self {
-        let (largest, growth, claimed, linked, committed) = Default::default();
-        LongReads { ledger, copies, usual, largest, growth, claimed, linked, committed }
+/// Returns the part of a crew that reads these inputs. CRAM pieces are larger than others, so fewer are in flight where they do
+/// not fit into `room`; one that is larger than its share is refused.
+pub fn crew(mut crew: Crew, inputs: &mut [Inputs], room: u64, ledger: &Ledger) -> Result<Crew> {
+    let bytes: Option<u64> = inputs.iter().map(Inputs::few_bytes).sum();
+    if bytes.is_some_and(|bytes| bytes < FEW_BYTES) {
+        crew = Crew { threads: 1, in_flight: crew.in_flight.min(2) };
     }
-
-    /// Whether the next task must wait for tickets under way.
-    fn must_wait(&self) -> bool {
-        let (largest, growth) = (self.largest.load(Relaxed), self.growth.load(Relaxed));
-        let claimed = self.claimed.load(Relaxed);
-        if largest == 0 || claimed == self.committed.load(Relaxed) {
-            return false;
+    if inputs.iter().any(Inputs::any_cram) {
+        let mut first = 1;
+        for inputs in &mut *inputs {
+            first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(first);
         }
-        let unlinked = claimed - self.linked.load(Relaxed);
-        // Half as much again, for a line of SAM that is not claimed yet.
-        self.ledger.free() < largest + largest / 2 + unlinked * growth
+        let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
+        crew.in_flight = crew.in_flight.min(fitting).max(1);
+        let each = Limit::part_of(room, crew.in_flight as u64, ledger);
+        inputs.iter_mut().for_each(|inputs| inputs.limit_containers(each));
     }
-
-    /// Charges a task that is claimed. The charge of a CRAM container never exceeds the limit for containers, because the
-    /// input refuses larger ones.
-    fn claim(&self, next: &InputTask) -> Charge {
-        self.claimed.fetch_add(1, Relaxed);
-        let mut charge = self.ledger.empty(LongReads::NAME);
-        let bytes = next.bound() + next.working() + next.read_bytes();
-        charge.resize(bytes.saturating_sub(3 * MAX_CLAIM as u64));
-        self.largest.fetch_max(charge.bytes(), Relaxed);
-        charge
-    }
-
-    /// Charges the reads that the link has released, and those that it still holds back.
-    fn link(&self, bytes: u64, waiting: u64, charge: &mut Charge, held_back: &mut Charge) {
-        let cost = |bytes: u64| self.copies * bytes.saturating_sub(self.usual);
-        let claimed = charge.bytes();
-        charge.resize(claimed.max(cost(bytes)));
-        held_back.resize(waiting);
-        let largest = charge.bytes().max(cost(waiting));
-        self.largest.fetch_max(largest, Relaxed);
-        self.growth.fetch_max(largest - claimed, Relaxed);
-        self.linked.fetch_add(1, Relaxed);
-    }
-
-    fn commit(&self) {
-        self.committed.fetch_add(1, Relaxed);
-    }
+    Ok(crew)
 }
 
 struct StreamPass<'a> {

@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use readmill_cram::{Cache, DECODER_BYTES};
-use readmill_engine::Crew;
 use readmill_filters::spec::FilterSteps;
 use readmill_filters::{Discarded, LoneMates};
 use readmill_format::bam;
@@ -58,9 +57,6 @@ use tallies::{RunTallies, Tap, changes};
 
 /// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
-
-/// Bytes of regions that one thread reads in less time than others take to start.
-const FEW_BYTES: u64 = 2 << 20;
 
 /// Carries out a plan.
 pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
@@ -379,23 +375,6 @@ impl RunState<'_> {
         Limit::part_of(self.memory.room, 5, &self.memory.ledger).at_most(1 << 30)
     }
 
-    /// Returns the threads that stream reads. CRAM pieces are larger than others, so fewer are in flight where they do
-    /// not fit into `room`; one that is larger than its share is refused.
-    fn streaming_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
-        let mut crew = self.memory.crew;
-        if inputs.few_bytes().is_some_and(|bytes| bytes < FEW_BYTES) {
-            crew = Crew { threads: 1, in_flight: crew.in_flight.min(2) };
-        }
-        if inputs.any_cram() {
-            let first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(1);
-            let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
-            crew.in_flight = crew.in_flight.min(fitting).max(1);
-            let each = Limit::part_of(room, crew.in_flight as u64, &self.memory.ledger);
-            inputs.limit_containers(each);
-        }
-        Ok(crew)
-    }
-
     /// The pipeline of batches on their way out, whose first tallies are at `first`.
     fn output_pipeline<'a>(
         &'a self,
@@ -436,7 +415,12 @@ impl RunState<'_> {
         let reference = self.recal_reference(&self.spill())?;
         let (_charges, room) = self.reserve(&inputs, self.recal_bytes(reference.as_deref()))?;
         let counter = self.new_counter(reference);
-        let crew = self.streaming_crew(&mut inputs, room)?;
+        let crew = stream::crew(
+            self.memory.crew,
+            std::slice::from_mut(&mut inputs),
+            room,
+            &self.memory.ledger,
+        )?;
         let mut steps = std::mem::take(&mut self.steps);
         steps.extend(std::mem::take(&mut self.after_duplicates).into_iter().chain(apply));
         let extra =

@@ -7,6 +7,7 @@ mod cluster;
 mod compare;
 mod coverage;
 mod cram;
+mod depth;
 mod dev_script;
 mod duplicates;
 mod extra_outputs;

@@ -19,10 +19,13 @@
 //!                                                   PageEncoder ─► file, index
 //! ```
 //!
-//! The depths do not depend on where pieces begin.
+//! The depths do not depend on where pieces begin. [`depth`] has those of `samtools depth` and `samtools coverage`, which follow
+//! other rules.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod changes;
+pub mod depth;
 mod distribution;
 pub mod join;
 mod line;

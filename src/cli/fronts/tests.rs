@@ -330,7 +330,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools fasta a.bam", ["fasta", "bam2fq"]),
         ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
         ("samtools reheader a.bam", ["new header", ""]),
-        ("samtools depth a.bam", ["depth", "samtools itself"]),
+        ("samtools depth -X a.bam b.bam c.bai", ["-X", "as many indexes"]),
         ("samtools cat -@ 2 a.bam", ["no option -@", ""]),
         ("samtools cat -", ["standard input", "readmill merge"]),
         ("samtools merge -h a.bam o.bam a.bam b.bam", ["-h", "leave it out"]),

@@ -12,6 +12,7 @@ mod commands;
 mod corpus;
 mod coverage;
 mod cram;
+mod depth;
 mod duplicate_marks;
 mod duplicates;
 mod filters;
@@ -123,6 +124,8 @@ enum ParityPart {
     Qc,
     /// Depths and regions, beside mosdepth
     Coverage,
+    /// Depths and coverage, beside samtools depth and coverage
+    Depth,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
     /// CRAM in both versions and all profiles, beside samtools and htsjdk
@@ -271,6 +274,10 @@ fn small(
             number(10, 100),
             ledger,
         )?;
+    }
+    if args.has(ParityPart::Depth) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 500 } else { 30_000 });
+        depth::compare(&dir("depth")?, pairs, number(3, 60), ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

@@ -1,5 +1,6 @@
 //! Tests of the crate from outside.
 
+mod depth;
 mod model;
 mod oracle;
 mod support;

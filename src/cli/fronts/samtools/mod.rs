@@ -1,5 +1,6 @@
 //! The front of samtools.
 
+mod depths;
 mod files;
 mod read_groups;
 mod records;
@@ -38,6 +39,6 @@ const COMMANDS: &[Command] = &[
     files::DICT,
     files::HEAD,
     files::REHEADER,
-    reports::DEPTH,
-    reports::COVERAGE,
+    depths::DEPTH,
+    depths::COVERAGE,
 ];

@@ -6,7 +6,7 @@ use super::super::grammar::{Given, Opt, Takes};
 use super::super::headers;
 use super::super::line::{Line, threads_in_all};
 use super::super::tool::Command;
-use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command, one_input, refused};
+use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command, one_input};
 
 pub const INDEX: Command = command("index", &[INDEX_OPTIONS, THREADS], index);
 
@@ -224,9 +224,3 @@ fn quickcheck(given: &Given) -> Result<Line> {
     line.operands(given.operands.iter().map(String::as_str));
     Ok(line)
 }
-
-pub const DEPTH: Command = refused("depth", "readmill counts no depths", READS_OURS);
-
-pub const COVERAGE: Command = refused("coverage", "readmill counts no coverage", READS_OURS);
-
-const READS_OURS: &str = "samtools itself reads the files of readmill";

@@ -14,11 +14,6 @@ pub const fn command(
     Command { name, grammar: Grammar::Getopt, options, make: Make::Line(make) }
 }
 
-/// A command that is refused: why, and the way.
-pub const fn refused(name: &'static str, why: &'static str, way: &'static str) -> Command {
-    Command { name, grammar: Grammar::Getopt, options: &[], make: Make::Refused(why, way) }
-}
-
 /// Options of every input.
 #[rustfmt::skip] // a row is a line
 pub const INPUT: &[Opt] = &[

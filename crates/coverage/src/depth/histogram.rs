@@ -1,0 +1,153 @@
+//! The histogram of `samtools coverage`: how much of each of some bins of a contig is covered, or how deeply, as text.
+
+use crate::depth::number::general;
+use crate::depth::rules::Window;
+use crate::depth::table::{ContigCoverage, mean};
+
+/// How a histogram is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    /// The number of bins, which are the columns of the text; fewer where there are fewer bases.
+    pub bins: u32,
+    /// Use no characters but those of ASCII.
+    pub ascii: bool,
+    /// Draw the depth, instead of the share of positions that are covered.
+    pub depth: bool,
+}
+
+/// The lines of a histogram.
+const ROWS: u32 = 10;
+
+/// Characters of rising height.
+const BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const ASCII_BLOCKS: [&str; 2] = [".", ":"];
+
+/// The width of a label below the histogram.
+const LABEL: usize = 10;
+
+/// What is in the bins of a window.
+pub(crate) struct Bins {
+    window: Window,
+    counts: Vec<u32>,
+    width: u32,
+    depth: bool,
+}
+
+impl Bins {
+    pub(crate) fn new(histogram: &Histogram, window: Window) -> Self {
+        let length = window.end.saturating_sub(window.start);
+        let bins = histogram.bins.min(length);
+        let (counts, width) = (vec![0; bins as usize], length.checked_div(bins).unwrap_or(1));
+        Bins { window, counts, width, depth: histogram.depth }
+    }
+
+    /// Adds positions of one depth, which lie in the window.
+    pub(crate) fn add(&mut self, mut start: u32, end: u32, depth: u64, is_covered: bool) {
+        let one = match self.depth {
+            true => depth as u32,
+            false => u32::from(is_covered),
+        };
+        while start < end {
+            let bin = (start - self.window.start) / self.width;
+            let Some(count) = self.counts.get_mut(bin as usize) else { return };
+            let next = (self.window.start + (bin + 1) * self.width).min(end);
+            *count = count.wrapping_add(one.wrapping_mul(next - start));
+            start = next;
+        }
+    }
+}
+
+impl Histogram {
+    /// Appends the histogram of a contig of this name and length.
+    pub(crate) fn draw(
+        &self,
+        bins: &Bins,
+        (name, length): &(String, u32),
+        own: &ContigCoverage,
+        text: &mut String,
+    ) {
+        let blocks = if self.ascii { ASCII_BLOCKS.as_slice() } else { &BLOCKS };
+        let border = if self.ascii { "|" } else { "│" };
+        let factor = if self.depth { 1 } else { 100u32 };
+        // (samtools multiplies in 32 bits.)
+        let height = |&count: &u32| f64::from(factor.wrapping_mul(count)) / f64::from(bins.width);
+        let heights = Vec::from_iter(bins.counts.iter().map(height));
+        let most = heights.iter().fold(0.0, |most: f64, &height| most.max(height));
+        let row_height = most / f64::from(ROWS);
+        *text += &format!("{name} ({}bp)\n", readable(f64::from(*length)));
+        for row in (0..ROWS).rev() {
+            let floor = row_height * f64::from(row);
+            *text += &match self.depth {
+                true => format!(">{floor:8.1} "),
+                false => format!(">{floor:7.2}% "),
+            };
+            *text += border;
+            for height in &heights {
+                let steps = blocks.len() as f64 * (height - floor) / row_height;
+                // Without any height it is no number, and nothing is drawn.
+                let block = (steps.round() - 1.0) as i32;
+                *text += match usize::try_from(block) {
+                    Ok(block) if !steps.is_nan() => blocks[block.min(blocks.len() - 1)],
+                    _ => " ",
+                };
+            }
+            *text += border;
+            text.push(' ');
+            *text += &self.legend(row, bins, own, most);
+            text.push('\n');
+        }
+        let columns = heights.len() as u32;
+        *text += &format!("     {}", centered(&readable(f64::from(bins.window.start) + 1.0)));
+        for column in (10..10 * (columns / 10)).step_by(10) {
+            let position = f64::from(bins.window.start) + f64::from(bins.width) * f64::from(column);
+            *text += &centered(&readable(position));
+        }
+        let padding = ((columns % 10) as usize).max(1);
+        *text += &format!("{:padding$}{}\n", " ", centered(&readable(f64::from(bins.window.end))));
+    }
+
+    /// What stands behind a row.
+    fn legend(&self, row: u32, bins: &Bins, own: &ContigCoverage, most: f64) -> String {
+        let bases = f64::from(bins.window.end) - f64::from(bins.window.start);
+        let tally = &own.tally;
+        match row {
+            9 => format!("Number of reads: {}", tally.counted),
+            8 if tally.reads > tally.counted => {
+                format!("    ({} filtered)", tally.reads - tally.counted)
+            }
+            7 => format!("Covered bases:   {}bp", readable(own.covered as f64)),
+            6 => format!("Percent covered: {}%", general(100.0 * own.covered as f64 / bases, 4)),
+            5 => format!("Mean coverage:   {}x", general(own.depth as f64 / bases, 3)),
+            4 => format!("Mean baseQ:      {}", general(own.mean_quality(), 3)),
+            3 => {
+                let mean = mean(tally.mapq, tally.counted).unwrap_or(f64::NAN);
+                format!("Mean mapQ:       {}", general(mean, 3))
+            }
+            1 => format!("Histo bin width: {}bp", readable(f64::from(bins.width))),
+            0 if self.depth => format!("Histo max cov:   {}", general(most, 5)),
+            0 => format!("Histo max bin:   {}%", general(most, 5)),
+            _ => String::new(),
+        }
+    }
+}
+
+/// A number of bases with a unit: K, M, G or T, and then one, two, three or four decimals.
+fn readable(mut bases: f64) -> String {
+    let mut unit = 0;
+    while bases >= 1000.0 && unit < 4 {
+        bases /= 1000.0;
+        unit += 1;
+    }
+    format!("{bases:.unit$}{}", ["", "K", "M", "G", "T"][unit])
+}
+
+/// A label in the middle of its width.
+fn centered(label: &str) -> String {
+    let free = LABEL.saturating_sub(label.len());
+    let (half, odd) = (free / 2, free % 2);
+    if half == 0 {
+        return label.to_string();
+    }
+    let (width, behind) = (label.len() + half, (half - 1 + odd).max(1));
+    format!(" {label:>width$}{:behind$}", " ")
+}

@@ -1,0 +1,236 @@
+//! The lines of `samtools depth`: contig, position (1-based) and the depth in each file.
+
+use std::sync::Arc;
+
+use readmill_format::intervals::Set;
+use readmill_record::Result;
+
+use crate::depth::merge::{DepthSink, TallySink};
+use crate::depth::piece::{ContigTally, PositionQuality};
+use crate::depth::rules::Window;
+use crate::line::write_number;
+
+/// Which positions have a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Positions {
+    /// Those over which a read extends.
+    #[default]
+    Reached,
+    /// All of contigs that have reads.
+    OfContigs,
+    /// All.
+    All,
+}
+
+/// What is written.
+#[derive(Clone, Default)]
+pub struct LineOptions {
+    /// Which positions have a line.
+    pub positions: Positions,
+    /// Only positions of this part of a contig.
+    pub window: Option<Window>,
+    /// Only positions in these regions.
+    pub targets: Option<Set>,
+}
+
+/// Bytes of text that are passed on together.
+pub const PAGE: usize = 1 << 18;
+
+/// The bytes of memory of a writer of lines, for names of so many bytes.
+pub fn memory(longest_name: usize) -> u64 {
+    (3 * PAGE + 4 * longest_name) as u64
+}
+
+/// Writes lines, in pages that `write` takes.
+pub struct DepthLines<W> {
+    options: LineOptions,
+    contigs: Arc<[(String, u32)]>,
+    write: W,
+    page: Vec<u8>,
+    contig: u32,
+    /// The first position of the contig that has had no line and has not been passed over.
+    next: u32,
+    /// The first region that does not end before the last position.
+    target: usize,
+    any_contig: bool,
+    /// The depths of a position without reads, as text.
+    zeros: Vec<u8>,
+    tail: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
+    /// Lines of so many files whose contigs have these names and lengths.
+    pub fn new(options: LineOptions, contigs: &Arc<[(String, u32)]>, files: usize, write: W) -> Self {
+        DepthLines {
+            options,
+            contigs: Arc::clone(contigs),
+            write,
+            page: Vec::with_capacity(PAGE + PAGE / 2),
+            contig: 0,
+            next: 0,
+            target: 0,
+            any_contig: false,
+            zeros: b"\t0".repeat(files),
+            tail: Vec::new(),
+            line: Vec::new(),
+        }
+    }
+
+    /// Writes a line before the others: the names of the columns.
+    pub fn header(&mut self, files: &[&[u8]]) {
+        self.page.extend_from_slice(b"#CHROM\tPOS");
+        for file in files {
+            self.page.push(b'\t');
+            self.page.extend_from_slice(file);
+        }
+        self.page.push(b'\n');
+    }
+
+    /// Writes the last lines.
+    pub fn finish(mut self) -> Result<()> {
+        if let Some(window) = self.options.window
+            && !self.any_contig
+            && self.options.positions != Positions::Reached
+        {
+            self.whole(window.contig)?;
+        }
+        (self.write)(&self.page)
+    }
+
+    /// Writes all positions of a contig without reads.
+    fn whole(&mut self, contig: u32) -> Result<()> {
+        self.enter(contig);
+        self.zeros(self.length())
+    }
+
+    fn enter(&mut self, contig: u32) {
+        (self.contig, self.next) = (contig, 0);
+        if let Some(targets) = &self.options.targets {
+            self.target = targets.intervals().partition_point(|target| target.0 < contig);
+        }
+    }
+
+    fn length(&self) -> u32 {
+        self.contigs.get(self.contig as usize).map_or(0, |contig| contig.1)
+    }
+
+    /// Writes the positions up to `end` that have had no line, without reads.
+    fn zeros(&mut self, end: u32) -> Result<()> {
+        if self.next < end {
+            self.tail.clear();
+            self.tail.extend_from_slice(&self.zeros);
+            self.positions(self.next, end)?;
+            self.next = end;
+        }
+        Ok(())
+    }
+
+    /// Writes lines of positions that end with `tail`, as far as they are asked for.
+    fn positions(&mut self, start: u32, end: u32) -> Result<()> {
+        let (start, end) = match self.options.window {
+            Some(window) => (start.max(window.start), end.min(window.end)),
+            None => (start, end),
+        };
+        let Some(targets) = self.options.targets.clone() else { return self.lines(start, end) };
+        let targets = targets.intervals();
+        while let Some(&(contig, from, to)) = targets.get(self.target) {
+            if (contig, from) >= (self.contig, end) {
+                break;
+            }
+            self.lines(start.max(from), end.min(to))?;
+            if to > end {
+                break;
+            }
+            self.target += 1;
+        }
+        Ok(())
+    }
+
+    fn lines(&mut self, start: u32, end: u32) -> Result<()> {
+        let mut start = start;
+        while start < end {
+            // As many as fit into the page, one at least.
+            let name = self.contigs.get(self.contig as usize).map_or("", |contig| contig.0.as_str());
+            let longest = name.len() + self.tail.len() + 13;
+            let free = PAGE.saturating_sub(self.page.len()) / longest;
+            let n = (free.max(1) as u32).min(end - start);
+            self.line.clear();
+            self.line.extend_from_slice(name.as_bytes());
+            self.line.push(b'\t');
+            write_lines(&mut self.line, &self.tail, start, n, &mut self.page);
+            start += n;
+            if self.page.len() + longest > PAGE {
+                (self.write)(&self.page)?;
+                self.page.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends `n` lines that begin with `line`, from position `start` (0-based) on.
+fn write_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut Vec<u8>) {
+    let name = line.len();
+    let mut position = start + 1;
+    let mut left = n;
+    while left > 0 {
+        line.truncate(name);
+        write_number(position, line);
+        let last = line.len() - 1;
+        line.extend_from_slice(tail);
+        line.push(b'\n');
+        // Up to the next ten, only the last digit changes.
+        let same = (10 - position % 10).min(left);
+        for _ in 0..same {
+            page.extend_from_slice(line);
+            line[last] = line[last].wrapping_add(1);
+        }
+        position += same;
+        left -= same;
+    }
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for DepthLines<W> {
+    fn pass(&mut self, contig: u32) -> Result<()> {
+        match self.options.positions {
+            Positions::All if self.options.window.is_none() => self.whole(contig),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, contig: u32) -> Result<()> {
+        self.any_contig = true;
+        self.enter(contig);
+        Ok(())
+    }
+
+    #[inline]
+    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
+        if self.options.positions != Positions::Reached {
+            self.zeros(start)?;
+        }
+        self.tail.clear();
+        for &depth in depths {
+            self.tail.push(b'\t');
+            write_number(depth, &mut self.tail);
+        }
+        self.positions(start, end)?;
+        self.next = end;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if self.options.positions != Positions::Reached { self.zeros(self.length()) } else { Ok(()) }
+    }
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> TallySink for DepthLines<W> {
+    fn tally(&mut self, _: u32, _: ContigTally) -> Result<()> {
+        Ok(())
+    }
+
+    fn qualities(&mut self, _: Vec<PositionQuality>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,377 @@
+//! What a batch of sorted reads adds to the depths, and to the sums of contigs. Any thread makes it.
+
+use std::sync::Arc;
+
+use readmill_record::{Batch, Error, RecordRef, Result, Span};
+
+use crate::changes::Changes;
+use crate::depth::gate::NOTHING;
+use crate::depth::rules::DepthRules;
+use crate::mates::{Block, Event};
+
+/// The contribution of a batch of sorted reads.
+#[derive(Debug, Default)]
+pub struct DepthPiece {
+    pub(crate) parts: Vec<ContigPart>,
+    pub(crate) tallies: Vec<(u32, ContigTally)>,
+}
+
+/// The contribution of the reads of a batch that count on one contig.
+#[derive(Debug)]
+pub(crate) struct ContigPart {
+    pub(crate) contig: u32,
+    /// Position of the first and the last read.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
+    pub(crate) events: Vec<Event>,
+    /// Positions between the first and the last base of reads, in order and separate.
+    pub(crate) spans: Vec<Block>,
+    /// Sums of qualities at positions, in order, if they are asked for.
+    pub(crate) qualities: Vec<PositionQuality>,
+}
+
+/// The qualities of bases at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PositionQuality {
+    pub(crate) position: u32,
+    pub(crate) bases: u32,
+    pub(crate) sum: u64,
+}
+
+/// Sums over reads of a contig.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContigTally {
+    /// Reads, whether they count or not.
+    pub(crate) reads: u64,
+    /// Reads that count, and the sum of their mapping qualities.
+    pub(crate) counted: u64,
+    pub(crate) mapq: u64,
+    /// The sum of the qualities of bases that count, and their number.
+    pub(crate) qualities: u64,
+    pub(crate) bases: u64,
+    /// Whether a read covers a position.
+    pub(crate) is_reached: bool,
+    /// Whether bases have no place in the list of qualities.
+    pub(crate) lacks_qualities: bool,
+}
+
+impl ContigTally {
+    pub(crate) fn add(&mut self, more: &ContigTally) {
+        self.reads += more.reads;
+        self.counted += more.counted;
+        self.mapq += more.mapq;
+        self.qualities += more.qualities;
+        self.bases += more.bases;
+        self.is_reached |= more.is_reached;
+        self.lacks_qualities |= more.lacks_qualities;
+    }
+}
+
+impl DepthPiece {
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        self.parts.iter().map(ContigPart::heap_bytes).sum::<u64>()
+            + (self.tallies.capacity() * size_of::<(u32, ContigTally)>()) as u64
+    }
+
+    /// Contig and position of the last read that counts.
+    pub fn last(&self) -> Option<(u32, u32)> {
+        self.parts.last().map(|part| (part.contig, part.last))
+    }
+}
+
+impl ContigPart {
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        (self.events.capacity() * size_of::<Event>()
+            + self.spans.capacity() * size_of::<Block>()
+            + self.qualities.capacity() * size_of::<PositionQuality>()
+            + size_of::<ContigPart>()) as u64
+    }
+}
+
+/// Makes pieces, one for each thread.
+pub struct DepthPieceMaker {
+    rules: Arc<DepthRules>,
+    lengths: Arc<[u32]>,
+    changes: Changes,
+    qualities: Vec<PositionQuality>,
+}
+
+impl DepthPieceMaker {
+    /// A maker of pieces of reads on contigs of these lengths.
+    pub fn new(rules: &Arc<DepthRules>, lengths: &Arc<[u32]>) -> Self {
+        let (rules, lengths) = (Arc::clone(rules), Arc::clone(lengths));
+        DepthPieceMaker { rules, lengths, changes: Changes::default(), qualities: Vec::new() }
+    }
+
+    /// Makes the piece of a batch. `clips` has what [`Gate::pass`](crate::depth::Gate::pass) says of each read; it is empty if
+    /// there is no gate.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate, or a CIGAR has the operator B.
+    pub fn make(&mut self, batch: &Batch, clips: &[u32]) -> Result<DepthPiece> {
+        let mut piece = DepthPiece::default();
+        let bytes = batch.record_bytes();
+        let mut open: Option<ContigPart> = None;
+        for (n, &span) in batch.spans.iter().enumerate() {
+            let record = batch.record(span);
+            let Ok(contig) = u32::try_from(record.ref_id()) else { continue };
+            let keeps = self.rules.keeps(record);
+            if self.rules.tallies {
+                let tally = piece.tally(contig);
+                tally.reads += 1;
+                if !keeps {
+                    continue;
+                }
+                tally.counted += 1;
+                tally.mapq += u64::from(record.mapq());
+                if record.flags().is_unmapped() {
+                    continue;
+                }
+            } else if !keeps {
+                continue;
+            }
+            let Ok(start) = u32::try_from(record.pos()) else { continue };
+            let part = match &mut open {
+                Some(part) if part.contig == contig => part,
+                other => {
+                    if let Some(before) = other.take() {
+                        if contig < before.contig {
+                            return Err(unsorted(batch, span));
+                        }
+                        piece.parts.push(self.close(before));
+                    }
+                    self.changes.begin(start, u32::MAX, bytes);
+                    other.insert(ContigPart::begin(contig, start))
+                }
+            };
+            if start < part.last {
+                return Err(unsorted(batch, span));
+            }
+            part.last = start;
+            let clip = clips.get(n).copied().unwrap_or(0);
+            let counted = if self.rules.tallies {
+                if clip == NOTHING { Ok(()) } else { self.tally(record, part, piece.tally(contig)) }
+            } else {
+                self.count(record, clip, part)
+            };
+            counted.map_err(|error| error.record(span.stamp.ordinal()).qname(record.qname()))?;
+        }
+        piece.parts.extend(open.map(|part| self.close(part)));
+        Ok(piece)
+    }
+
+    fn close(&mut self, mut part: ContigPart) -> ContigPart {
+        part.events = self.changes.take();
+        self.qualities.sort_unstable_by_key(|quality| quality.position);
+        part.qualities = summed(self.qualities.drain(..));
+        part
+    }
+
+    /// Adds a read by the rules of samtools depth.
+    #[inline]
+    fn count(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
+        let DepthRules { min_base_quality, deletions, .. } = *self.rules;
+        let start = part.last;
+        let is_unmapped = record.flags().is_unmapped();
+        // (The place of an unmapped read is one base long.)
+        let limit = if is_unmapped { start + 1 } else { u32::MAX };
+        let (mut at, mut in_read, qualities) = (start, 0, record.qual());
+        for (op, n) in record.cigar().ops() {
+            match op {
+                op if ALIGNED >> op & 1 != 0 => {
+                    let end = at.saturating_add(n);
+                    let (from, to) = (at.max(clip), end.min(limit));
+                    if from < to {
+                        let first = in_read + (from - at) as usize;
+                        self.bases(
+                            from,
+                            to,
+                            min_base_quality,
+                            qualities.get(first..).unwrap_or_default(),
+                        );
+                    }
+                    at = end;
+                    in_read += n as usize;
+                }
+                DELETION | SKIP => {
+                    let end = at.saturating_add(n);
+                    let (from, to) = (at.max(clip), end.min(limit));
+                    let counts = || {
+                        let quality = qualities.get(in_read).copied();
+                        quality.is_none_or(|quality| u32::from(quality) >= min_base_quality)
+                    };
+                    if op == DELETION && deletions && from < to && counts() {
+                        self.changes.add((from, 1));
+                        self.changes.add((to, -1));
+                    }
+                    at = end;
+                }
+                INSERTION | SOFT_CLIP => in_read += n as usize,
+                HARD_CLIP | PADDING => {}
+                _ => {
+                    return Err(Error::input(
+                        "its CIGAR has the operator B, which moves back, and depth cannot be counted",
+                    )
+                    .hint("leave such reads out"));
+                }
+            }
+        }
+        let end = if is_unmapped { start + 1 } else { at.max(start + 1) };
+        part.cover(start, end);
+        Ok(())
+    }
+
+    /// Adds a read by the rules of samtools coverage.
+    #[inline]
+    fn tally(
+        &mut self,
+        record: RecordRef<'_>,
+        part: &mut ContigPart,
+        tally: &mut ContigTally,
+    ) -> Result<()> {
+        let DepthRules { min_base_quality, window, by_position, .. } = *self.rules;
+        let length = self.lengths.get(part.contig as usize).copied().unwrap_or(0);
+        let (least, most) = match window {
+            Some(window) if window.contig == part.contig => (window.start, window.end),
+            Some(_) => (0, 0),
+            None => (0, length),
+        };
+        let start = part.last;
+        let (mut at, mut in_read, qualities) = (start, 0, record.qual());
+        for (op, n) in record.cigar().ops() {
+            match op {
+                op if ALIGNED >> op & 1 != 0 => {
+                    let end = at.saturating_add(n);
+                    let (from, to) = (at.max(least), end.min(most));
+                    if from < to {
+                        let first = in_read + (from - at) as usize;
+                        let all = qualities.get(first..).unwrap_or_default();
+                        let own = &all[..all.len().min((to - from) as usize)];
+                        tally.lacks_qualities |= own.len() < (to - from) as usize;
+                        let counts = |quality: &&u8| u32::from(**quality) >= min_base_quality;
+                        if min_base_quality == 0 {
+                            tally.bases += own.len() as u64;
+                            tally.qualities += sum(own);
+                        } else {
+                            tally.bases += own.iter().filter(counts).count() as u64;
+                            tally.qualities +=
+                                own.iter().filter(counts).map(|&q| u64::from(q)).sum::<u64>();
+                        }
+                        if by_position {
+                            let each = (from..to).zip(own).filter(|(_, quality)| counts(quality));
+                            self.qualities.extend(each.map(|(position, &quality)| PositionQuality {
+                                position,
+                                bases: 1,
+                                sum: quality.into(),
+                            }));
+                        }
+                        self.bases(from, to, min_base_quality, own);
+                    }
+                    at = end;
+                    in_read += n as usize;
+                }
+                DELETION | SKIP => at = at.saturating_add(n),
+                INSERTION | SOFT_CLIP => in_read += n as usize,
+                _ => {}
+            }
+        }
+        if at > start {
+            tally.is_reached = true;
+            part.cover(start, at);
+        }
+        Ok(())
+    }
+
+    /// Adds bases from one position to another. Those without a quality count.
+    #[inline]
+    fn bases(&mut self, from: u32, to: u32, least: u32, qualities: &[u8]) {
+        if least == 0 {
+            self.changes.add((from, 1));
+            self.changes.add((to, -1));
+            return;
+        }
+        let own = &qualities[..qualities.len().min((to - from) as usize)];
+        let counts = |quality: u8| u32::from(quality) >= least;
+        let mut counted = false;
+        for (position, &quality) in (from..to).zip(own) {
+            if counts(quality) != counted {
+                counted = !counted;
+                self.changes.add((position, if counted { 1 } else { -1 }));
+            }
+        }
+        let end = from + own.len() as u32;
+        match (counted, end < to) {
+            (true, true) | (false, false) => {}
+            (true, false) => self.changes.add((to, -1)),
+            (false, true) => self.changes.add((end, 1)),
+        }
+        if end < to {
+            self.changes.add((to, -1));
+        }
+    }
+}
+
+/// M, = and X.
+const ALIGNED: u32 = 0b1_1000_0001;
+const INSERTION: u32 = 1;
+const DELETION: u32 = 2;
+const SKIP: u32 = 3;
+const SOFT_CLIP: u32 = 4;
+const HARD_CLIP: u32 = 5;
+const PADDING: u32 = 6;
+
+fn sum(qualities: &[u8]) -> u64 {
+    // (Sums of 128 fit into 16 bits, of which many are added at once.)
+    let sums = qualities.chunks(128).map(|some| some.iter().fold(0u16, |sum, &q| sum + u16::from(q)));
+    sums.map(u64::from).sum()
+}
+
+/// Joins the qualities of each position.
+pub(crate) fn summed(qualities: impl Iterator<Item = PositionQuality>) -> Vec<PositionQuality> {
+    let mut all: Vec<PositionQuality> = Vec::new();
+    for quality in qualities {
+        match all.last_mut() {
+            Some(last) if last.position == quality.position => {
+                last.bases += quality.bases;
+                last.sum += quality.sum;
+            }
+            _ => all.push(quality),
+        }
+    }
+    all
+}
+
+impl DepthPiece {
+    fn tally(&mut self, contig: u32) -> &mut ContigTally {
+        let last = self.tallies.len();
+        match self.tallies.last() {
+            Some((before, _)) if *before == contig => &mut self.tallies[last - 1].1,
+            _ => {
+                self.tallies.push((contig, ContigTally::default()));
+                &mut self.tallies[last].1
+            }
+        }
+    }
+}
+
+impl ContigPart {
+    fn begin(contig: u32, start: u32) -> Self {
+        let (events, spans, qualities) = Default::default();
+        ContigPart { contig, first: start, last: start, events, spans, qualities }
+    }
+
+    /// Adds a span that begins behind the start of the last one.
+    fn cover(&mut self, start: u32, end: u32) {
+        match self.spans.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => self.spans.push((start, end)),
+        }
+    }
+}
+
+/// The error for a read that lies before the one ahead of it.
+fn unsorted(batch: &Batch, span: Span) -> Error {
+    super::merge::unsorted().record(span.stamp.ordinal()).qname(batch.record(span).qname())
+}

@@ -1,0 +1,217 @@
+//! The table of `samtools coverage`: a line for each contig, or for one region; or a histogram in place of each line.
+
+use std::sync::Arc;
+
+use readmill_record::Result;
+
+use crate::depth::histogram::{Bins, Histogram};
+use crate::depth::merge::{DepthSink, TallySink};
+use crate::depth::number::general;
+use crate::depth::piece::{ContigTally, PositionQuality, summed};
+use crate::depth::rules::Window;
+
+/// What is written.
+#[derive(Clone, Debug)]
+pub struct TableOptions {
+    /// Positions of a smaller depth count as not covered.
+    pub min_depth: u32,
+    /// Only this part of a contig.
+    pub window: Option<Window>,
+    /// Write the names of the columns.
+    pub header: bool,
+    /// Draw this in place of lines.
+    pub histogram: Option<Histogram>,
+}
+
+/// The coverage of a contig, or of a region of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ContigCoverage {
+    pub(crate) tally: ContigTally,
+    /// Positions that are covered, and the sum of their depths.
+    pub(crate) covered: u64,
+    pub(crate) depth: u64,
+}
+
+/// Returns the bytes of memory that so many contigs take.
+pub fn memory(contigs: usize) -> u64 {
+    (contigs * (size_of::<ContigCoverage>() + size_of::<u32>()) + (1 << 16)) as u64
+}
+
+/// Sums up the coverage of contigs, and writes it.
+pub struct CoverageTable<W> {
+    options: TableOptions,
+    contigs: Arc<[(String, u32)]>,
+    write: W,
+    each: Vec<ContigCoverage>,
+    /// Contigs that reads cover, in order.
+    reached: Vec<u32>,
+    open: u32,
+    bins: Option<Bins>,
+    /// Whether a histogram was drawn.
+    any_drawn: bool,
+    /// Qualities at positions whose depth is not known yet, in order.
+    qualities: Vec<PositionQuality>,
+    text: String,
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
+    /// A table of contigs of these names and lengths, which `write` takes.
+    pub fn new(options: TableOptions, contigs: &Arc<[(String, u32)]>, write: W) -> Self {
+        CoverageTable {
+            options,
+            contigs: Arc::clone(contigs),
+            write,
+            each: vec![ContigCoverage::default(); contigs.len()],
+            reached: Vec::new(),
+            open: 0,
+            bins: None,
+            any_drawn: false,
+            qualities: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// Writes the table. Returns whether reads lack qualities, over which means are then not taken.
+    pub fn finish(mut self) -> Result<bool> {
+        let reached = std::mem::take(&mut self.reached);
+        if let Some(window) = self.options.window.filter(|_| reached.is_empty()) {
+            match &self.options.histogram {
+                Some(histogram) => self.bins = Some(Bins::new(histogram, window)),
+                None => self.line(window.contig),
+            }
+            self.draw(window.contig);
+        } else if self.options.histogram.is_none() {
+            reached.iter().for_each(|&contig| self.line(contig));
+            if self.options.window.is_none() {
+                let others = (0..self.contigs.len() as u32)
+                    .filter(|&contig| !self.each[contig as usize].tally.is_reached);
+                Vec::from_iter(others).into_iter().for_each(|contig| self.line(contig));
+            }
+        }
+        (self.write)(self.text.as_bytes())?;
+        Ok(self.each.iter().any(|contig| contig.tally.lacks_qualities))
+    }
+
+    /// Bytes of memory that grow with the reads.
+    pub fn heap_bytes(&self) -> u64 {
+        (self.qualities.capacity() * size_of::<PositionQuality>() + self.text.capacity()) as u64
+    }
+
+    /// The part of a contig in which bases count.
+    fn window(&self, contig: u32) -> Window {
+        let length = self.contigs.get(contig as usize).map_or(0, |contig| contig.1);
+        let whole = Window { contig, start: 0, end: length };
+        self.options.window.filter(|window| window.contig == contig).unwrap_or(whole)
+    }
+
+    fn line(&mut self, contig: u32) {
+        let Some((name, _)) = self.contigs.get(contig as usize) else { return };
+        if std::mem::take(&mut self.options.header) {
+            self.text += "#rname\tstartpos\tendpos\tnumreads\tcovbases\tcoverage\tmeandepth\tmeanbaseq\tmeanmapq\n";
+        }
+        let Window { start, end, .. } = self.window(contig);
+        let (own, bases) = (&self.each[contig as usize], f64::from(end) - f64::from(start));
+        self.text += &format!(
+            "{name}\t{}\t{end}\t{}\t{}\t{}\t{}\t{}\t{}\n",
+            start + 1,
+            own.tally.counted,
+            own.covered,
+            general(100.0 * own.covered as f64 / bases, 6),
+            general(own.depth as f64 / bases, 6),
+            general(own.mean_quality(), 3),
+            general(mean(own.tally.mapq, own.tally.counted).unwrap_or(0.0), 3),
+        );
+    }
+
+    /// Draws the histogram of a contig, if one is asked for.
+    fn draw(&mut self, contig: u32) {
+        let (Some(histogram), Some(bins)) = (&self.options.histogram, self.bins.take()) else { return };
+        if std::mem::replace(&mut self.any_drawn, true) {
+            self.text.push('\n');
+        }
+        if let (Some(named), Some(own)) =
+            (self.contigs.get(contig as usize), self.each.get(contig as usize))
+        {
+            histogram.draw(&bins, named, own, &mut self.text);
+        }
+    }
+}
+
+impl ContigCoverage {
+    pub(crate) fn mean_quality(&self) -> f64 {
+        mean(self.tally.qualities, self.tally.bases).unwrap_or(0.0)
+    }
+}
+
+/// The mean of `n` numbers of this sum; none of no numbers.
+pub(crate) fn mean(sum: u64, n: u64) -> Option<f64> {
+    (n > 0).then(|| sum as f64 / n as f64)
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for CoverageTable<W> {
+    fn pass(&mut self, _: u32) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin(&mut self, contig: u32) -> Result<()> {
+        self.open = contig;
+        let histogram = self.options.histogram.as_ref();
+        self.bins = histogram.map(|histogram| Bins::new(histogram, self.window(contig)));
+        Ok(())
+    }
+
+    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
+        let depth: u64 = depths.iter().map(|&depth| u64::from(depth)).sum();
+        let window = self.window(self.open);
+        let (start, end) = (start.max(window.start), end.min(window.end));
+        if depth == 0 || start >= end {
+            return Ok(());
+        }
+        let is_covered = depth >= u64::from(self.options.min_depth);
+        let Some(own) = self.each.get_mut(self.open as usize) else { return Ok(()) };
+        if is_covered {
+            own.covered += u64::from(end - start);
+            own.depth += depth * u64::from(end - start);
+        }
+        if !self.qualities.is_empty() {
+            let passed = self.qualities.partition_point(|quality| quality.position < end);
+            for quality in self.qualities.drain(..passed).filter(|it| is_covered && it.position >= start)
+            {
+                own.tally.qualities += quality.sum;
+                own.tally.bases += u64::from(quality.bases);
+            }
+        }
+        if let Some(bins) = &mut self.bins {
+            bins.add(start, end, depth, is_covered);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.qualities.clear();
+        if self.each.get(self.open as usize).is_some_and(|contig| contig.tally.is_reached) {
+            self.reached.push(self.open);
+            self.draw(self.open);
+        }
+        Ok(())
+    }
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> TallySink for CoverageTable<W> {
+    fn tally(&mut self, contig: u32, mut tally: ContigTally) -> Result<()> {
+        if self.options.min_depth > 1 {
+            (tally.qualities, tally.bases) = (0, 0); // those of deep positions are added by position
+        }
+        if let Some(own) = self.each.get_mut(contig as usize) {
+            own.tally.add(&tally);
+        }
+        Ok(())
+    }
+
+    fn qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()> {
+        self.qualities.extend(qualities);
+        self.qualities.sort_by_key(|quality| quality.position);
+        self.qualities = summed(std::mem::take(&mut self.qualities).into_iter());
+        Ok(())
+    }
+}

@@ -1,0 +1,336 @@
+//! `readmill depth` and `readmill coverage`, by the letters of samtools.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgAction, Args, Subcommand};
+use readmill::Plan;
+use readmill::console::Console;
+use readmill::depth::{DepthRequest, Report, depth};
+use readmill::files::lines;
+use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
+use readmill_coverage::depth::{DepthRules, GateKind, Histogram, Positions, ReadLength, TableOptions};
+use readmill_record::{Error, Flags, Ledger, Result};
+
+use super::common::ResourceFlags;
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum DepthCommand {
+    /// How many reads cover each position, as samtools depth counts them
+    Depth(Box<DepthArgs>),
+    /// How much of each contig is covered, as samtools coverage counts it
+    Coverage(Box<CoverageArgs>),
+}
+
+impl DepthCommand {
+    /// Counts, and writes.
+    pub fn run(&self) -> Result<()> {
+        let (plan, request) = match self {
+            DepthCommand::Depth(it) => it.request()?,
+            DepthCommand::Coverage(it) => it.request()?,
+        };
+        let done = depth(&plan, &request, &Console::new(plan.resources.verbosity));
+        #[cfg(debug_assertions)]
+        readmill::audit::check(plan.resources.memory)?;
+        done
+    }
+
+    /// Whether anything is written but standard output.
+    pub fn leaves_files(&self) -> bool {
+        let output = match self {
+            DepthCommand::Depth(it) => &it.output,
+            DepthCommand::Coverage(it) => &it.output,
+        };
+        output.as_deref().is_some_and(|path| path.as_os_str() != "-")
+    }
+}
+
+/// Flags of depth: those of samtools depth.
+#[derive(Args)]
+#[command(
+    mut_arg("quiet", |arg| arg.short(None)),
+    mut_arg("temp_dir", |arg| arg.hide(true).short(None)),
+    mut_arg("spill_codec", |arg| arg.hide(true)),
+    mut_arg("memory", |arg| arg.short(None)),
+    after_help = "\
+Each line has a contig, a position (counted from 1), and the depth in each file. The files must be sorted by coordinate and \
+have the same contigs. The letters are those of samtools depth; -@ counts all threads. Nothing but warnings is printed unless -v \
+is given."
+)]
+pub struct DepthArgs {
+    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
+    #[arg(value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// Write positions of depth 0, too; given twice, also those of contigs without reads
+    #[arg(short = 'a', action = ArgAction::Count, help_heading = "Output")]
+    all: u8,
+    /// Write the names of the columns
+    #[arg(short = 'H', long, help_heading = "Output")]
+    header: bool,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Only positions in these regions: BED, or a contig and a position in each line
+    #[arg(short = 'b', long, value_name = "FILE", help_heading = "Positions")]
+    targets_file: Option<PathBuf>,
+    /// Only this contig, or this part of one; needs an index of each file
+    #[arg(short, long, value_name = "REGION", help_heading = "Positions")]
+    region: Option<String>,
+    /// The indexes are named behind the inputs: IN... INDEX...
+    #[arg(short = 'X', long, help_heading = "Positions")]
+    customized_index: bool,
+    /// A file with the names of the inputs, one a line
+    #[arg(short = 'f', long, value_name = "FILE", conflicts_with_all = ["inputs", "customized_index"])]
+    file_list: Option<PathBuf>,
+    /// Count reads with these flags, too
+    #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
+    include_again: Vec<Flags>,
+    /// Leave out reads with any of these flags, too [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    #[arg(short = 'G', long, value_name = "FLAGS", help_heading = "Reads")]
+    excl_flags: Vec<Flags>,
+    /// Count only reads with any of these flags
+    #[arg(long, value_name = "FLAGS", help_heading = "Reads")]
+    incl_flags: Vec<Flags>,
+    /// Count only reads with all of these flags
+    #[arg(long, value_name = "FLAGS", help_heading = "Reads")]
+    require_flags: Vec<Flags>,
+    /// The fewest bases of a read, without soft clips
+    #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_length: u64,
+    /// The least mapping quality of a read
+    #[arg(short = 'Q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_mapq: u32,
+    /// The least quality of a base
+    #[arg(short = 'q', long = "min-BQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_base_quality: u32,
+    /// Count deletions as covered
+    #[arg(short = 'J', long, help_heading = "Reads")]
+    deletions: bool,
+    /// Count bases that both mates cover once
+    #[arg(short = 's', long, help_heading = "Reads")]
+    once_by_template: bool,
+    #[command(flatten)]
+    resources: ResourceFlags,
+}
+
+impl DepthArgs {
+    fn request(&self) -> Result<(Plan, DepthRequest)> {
+        let output = self.output.clone().unwrap_or_else(|| "-".into());
+        let mut plan = plan("depth", &self.resources, &output)?;
+        let (inputs, indexes) =
+            inputs(&self.inputs, self.file_list.as_deref(), self.customized_index, &plan)?;
+        plan.inputs = inputs;
+        let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
+        let (again, more) = (bits(&self.include_again), bits(&self.excl_flags));
+        if again & more != 0 {
+            return Err(Error::usage(format!("-g and -G both name the flags {:#x}", again & more))
+                .hint("name each flag once: -g counts reads with it, -G leaves them out"));
+        }
+        let rules = DepthRules {
+            exclude_flags: DepthRules::default().exclude_flags & !again | more,
+            include_flags: bits(&self.incl_flags),
+            require_flags: bits(&self.require_flags),
+            min_mapq: self.min_mapq,
+            min_length: self.min_length,
+            length: ReadLength::Aligned,
+            min_base_quality: self.min_base_quality,
+            deletions: self.deletions,
+            ..DepthRules::default()
+        };
+        let positions = [Positions::Reached, Positions::OfContigs, Positions::All];
+        let request = DepthRequest {
+            rules,
+            gate: self.once_by_template.then_some(GateKind::Mates),
+            region: self.region.clone(),
+            indexes,
+            report: Report::Lines {
+                positions: positions[usize::from(self.all).min(2)],
+                targets: self.targets_file.clone(),
+                header: self.header,
+            },
+            output,
+        };
+        Ok((plan, request))
+    }
+}
+
+/// Flags of coverage: those of samtools coverage.
+#[derive(Args)]
+#[command(
+    mut_arg("quiet", |arg| arg.short(None)),
+    mut_arg("temp_dir", |arg| arg.hide(true).short(None)),
+    mut_arg("spill_codec", |arg| arg.hide(true)),
+    mut_arg("memory", |arg| arg.short(None)),
+    after_help = "\
+The columns are contig, first and last position, reads, covered positions, their share in %, and the means of depth, base quality \
+and mapping quality. Contigs without reads come last. Several files are counted as one; they must be sorted by coordinate. The \
+letters are those of samtools coverage; -@ counts all threads. Nothing but warnings is printed unless -v is given."
+)]
+pub struct CoverageArgs {
+    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
+    #[arg(value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// A file with the names of the inputs, one a line
+    #[arg(short = 'b', long, value_name = "FILE", conflicts_with = "inputs")]
+    bam_list: Option<PathBuf>,
+    /// Only this contig, or this part of one; needs an index of each file
+    #[arg(short, long, value_name = "REGION")]
+    region: Option<String>,
+    /// The fewest bases of a read
+    #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_read_len: u64,
+    /// The least mapping quality of a read
+    #[arg(short = 'q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_mapq: u32,
+    /// The least quality of a base
+    #[arg(short = 'Q', long = "min-BQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_base_quality: u32,
+    /// Count only reads with any of these flags
+    #[arg(long = "rf", alias = "incl-flags", value_name = "FLAGS", help_heading = "Reads")]
+    include_flags: Option<Flags>,
+    /// Leave out reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    #[arg(long = "ff", alias = "excl-flags", value_name = "FLAGS", help_heading = "Reads")]
+    exclude_flags: Option<Flags>,
+    /// At so many reads at a position, leave out others that begin there; 0 for no limit
+    #[arg(short = 'd', long, value_name = "N", default_value_t = 1_000_000, help_heading = "Reads")]
+    depth: u32,
+    /// The least depth of a position that counts as covered
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Reads")]
+    min_depth: u32,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Leave out the names of the columns
+    #[arg(short = 'H', long, help_heading = "Output")]
+    no_header: bool,
+    /// Draw a histogram of each contig in place of its line
+    #[arg(short = 'm', long, help_heading = "Output")]
+    histogram: bool,
+    /// Draw a histogram of the depth, instead of the share that is covered
+    #[arg(short = 'D', long, help_heading = "Output")]
+    plot_depth: bool,
+    /// Draw a histogram with characters of ASCII alone
+    #[arg(short = 'A', long, help_heading = "Output")]
+    ascii: bool,
+    /// Draw a histogram of so many bins; 0 for the width of the terminal [default: 50 with -o, else 0]
+    #[arg(short = 'w', long, value_name = "N", help_heading = "Output")]
+    n_bins: Option<u32>,
+    #[command(flatten)]
+    resources: ResourceFlags,
+}
+
+/// Bins of a histogram in a file.
+const BINS: u32 = 50;
+
+/// Columns of a terminal beside the bins, and the fewest bins for its width.
+const BESIDE_BINS: u32 = 40;
+const LEAST_BINS: u32 = 40;
+
+impl CoverageArgs {
+    fn request(&self) -> Result<(Plan, DepthRequest)> {
+        let output = self.output.clone().unwrap_or_else(|| "-".into());
+        let mut plan = plan("coverage", &self.resources, &output)?;
+        (plan.inputs, _) = inputs(&self.inputs, self.bam_list.as_deref(), false, &plan)?;
+        let rules = DepthRules {
+            exclude_flags: self
+                .exclude_flags
+                .map_or(DepthRules::default().exclude_flags, |flags| flags.0),
+            include_flags: self.include_flags.map_or(0, |flags| flags.0),
+            min_mapq: self.min_mapq,
+            min_length: self.min_read_len,
+            length: ReadLength::Whole,
+            min_base_quality: self.min_base_quality,
+            tallies: true,
+            by_position: self.min_depth > 1,
+            ..DepthRules::default()
+        };
+        let draws = self.histogram || self.plot_depth || self.ascii || self.n_bins.is_some();
+        let histogram =
+            draws.then(|| Histogram { bins: self.bins(), ascii: self.ascii, depth: self.plot_depth });
+        let request = DepthRequest {
+            rules,
+            gate: (self.depth > 0).then_some(GateKind::Most(self.depth)),
+            region: self.region.clone(),
+            indexes: Vec::new(),
+            report: Report::Table(TableOptions {
+                min_depth: self.min_depth.max(1),
+                window: None,
+                header: !self.no_header,
+                histogram,
+            }),
+            output,
+        };
+        Ok((plan, request))
+    }
+
+    fn bins(&self) -> u32 {
+        match (self.n_bins, &self.output) {
+            (Some(bins @ 1..), _) => bins,
+            (None, Some(_)) => BINS,
+            _ => match columns() {
+                columns if columns > BESIDE_BINS + 20 => columns - BESIDE_BINS,
+                _ => LEAST_BINS,
+            },
+        }
+    }
+}
+
+/// The columns of the terminal: what COLUMNS says, else what standard error is; 0 if that is none.
+fn columns() -> u32 {
+    match std::env::var("COLUMNS") {
+        Ok(text) => text.trim().parse().unwrap_or(0),
+        Err(_) => rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col.into()),
+    }
+}
+
+/// A plan without inputs.
+fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
+    let mut resources = resources.resources(output)?;
+    if resources.verbosity == Verbosity::Normal {
+        resources.verbosity = Verbosity::Quiet;
+    }
+    Ok(Plan {
+        command: plan::Command::Tally(name),
+        inputs: Vec::new(),
+        regions: None,
+        aligning: None,
+        steps: Steps::default(),
+        destination: Destination::Nowhere,
+        tallies: Tallies::default(),
+        resources,
+    })
+}
+
+/// The inputs and their indexes: those that are given, else those of the list, else standard input.
+fn inputs(
+    given: &[PathBuf],
+    list: Option<&Path>,
+    with_indexes: bool,
+    plan: &Plan,
+) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    if let Some(list) = list {
+        let names = lines(list, &Ledger::of(plan.resources.memory))?;
+        if names.is_empty() {
+            return Err(Error::usage(format!("{} names no file", list.display()))
+                .hint("write the names of SAM, BAM or CRAM files into it, one a line"));
+        }
+        return Ok((names, Vec::new()));
+    }
+    if given.is_empty() && std::io::stdin().is_terminal() {
+        return Err(Error::usage("there is no input")
+            .hint("name SAM, BAM or CRAM files that are sorted by coordinate, or pipe reads in"));
+    }
+    if given.is_empty() {
+        return Ok((vec!["-".into()], Vec::new()));
+    }
+    if !with_indexes {
+        return Ok((given.to_vec(), Vec::new()));
+    }
+    if given.len() % 2 != 0 {
+        return Err(Error::usage("with -X there are as many indexes as inputs, and one is missing")
+            .hint("name all inputs, and then the index of each in the same order"));
+    }
+    let (inputs, indexes) = given.split_at(given.len() / 2);
+    Ok((inputs.to_vec(), indexes.to_vec()))
+}

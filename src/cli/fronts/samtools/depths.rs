@@ -1,0 +1,103 @@
+//! samtools depth and samtools coverage.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::line::{Line, same_input_words, threads_in_all};
+use super::super::tool::Command;
+use super::shared::{INPUT, INPUT_FORMAT, REFERENCE, THREADS, command};
+
+pub const DEPTH: Command =
+    command("depth", &[DEPTH_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], depth);
+
+pub const COVERAGE: Command =
+    command("coverage", &[COVERAGE_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], coverage);
+
+#[rustfmt::skip] // a row is a line
+const DEPTH_OPTIONS: &[Opt] = &[
+    Opt::built("-a", Takes::Nothing, "-a; twice where it stands twice"),
+    Opt::native("-r", Takes::Value, "-r"),
+    Opt::native("-b", Takes::Value, "-b"),
+    Opt::built("-f", Takes::Value, "-f; operands are then left out"),
+    Opt::built("-X", Takes::Nothing, "-X; without -r no index is read, and the indexes are left out"),
+    Opt::native("-g", Takes::Values, "-g"),
+    Opt::native("-G --excl-flags", Takes::Values, "-G"),
+    Opt::native("--incl-flags", Takes::Values, "--incl-flags"),
+    Opt::native("--require-flags", Takes::Values, "--require-flags"),
+    Opt::native("-H", Takes::Nothing, "-H"),
+    Opt::native("-l", Takes::Value, "-l"),
+    Opt::built("-o", Takes::Value, "-o; of several the first counts"),
+    Opt::native("-q --min-BQ --min-bq", Takes::Value, "-q"),
+    Opt::native("-Q --min-MQ --min-mq", Takes::Value, "-Q"),
+    Opt::native("-J", Takes::Nothing, "-J"),
+    Opt::native("-s", Takes::Nothing, "-s"),
+    Opt::harmless("-m", Takes::Value, "a limit of the depth that samtools does not have any more"),
+    Opt::harmless("-d", Takes::Value, "a limit of the depth that samtools does not have any more"),
+];
+
+fn depth(given: &Given) -> Result<Line> {
+    let mut line = Line::new("depth");
+    line.add(given.native_words());
+    line.add(given.all("-a").take(2).map(|_| "-a"));
+    line.flag("-o", given.all("-o").next());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    if given.value("-f").is_some() && given.has("-X") {
+        return Err(given.refuse("-f and -X exclude each other"));
+    }
+    let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
+    if !given.has("-X") {
+        return inputs(given, line, "-f", &operands);
+    }
+    if operands.is_empty() || !operands.len().is_multiple_of(2) {
+        return Err(given.refuse("-X needs the inputs, and then as many indexes"));
+    }
+    let (files, _) = operands.split_at(operands.len() / 2);
+    if given.has("-r") {
+        line.add(["-X"]).add(same_input_words(files)).operands(operands);
+        return Ok(line);
+    }
+    inputs(given, line, "-f", files)
+}
+
+/// Adds the inputs: those of the list, else the operands.
+fn inputs(given: &Given, mut line: Line, list_flag: &str, operands: &[&str]) -> Result<Line> {
+    if let Some(list) = given.value(list_flag) {
+        let files = given.read_lines(list)?;
+        let files = Vec::from_iter(files.iter().map(String::as_str));
+        line.add(same_input_words(&files)).flag(list_flag, Some(list));
+        return Ok(line);
+    }
+    if operands.is_empty() {
+        return Err(given.refuse("there is no input"));
+    }
+    line.add(same_input_words(operands)).operands(operands.iter().copied());
+    Ok(line)
+}
+
+#[rustfmt::skip] // a row is a line
+const COVERAGE_OPTIONS: &[Opt] = &[
+    Opt::built("-b --bam-list", Takes::Value, "-b; operands are then left out"),
+    Opt::native("-l --min-read-len", Takes::Value, "-l"),
+    Opt::native("-q --min-MQ --min-mq", Takes::Value, "-q"),
+    Opt::native("-Q --min-BQ --min-bq", Takes::Value, "-Q"),
+    Opt::native("--rf --incl-flags", Takes::Value, "--rf"),
+    Opt::native("--ff --excl-flags", Takes::Value, "--ff"),
+    Opt::native("-d --depth", Takes::Value, "-d"),
+    Opt::native("--min-depth", Takes::Value, "--min-depth"),
+    Opt::native("-m --histogram", Takes::Nothing, "-m"),
+    Opt::native("-D --plot-depth", Takes::Nothing, "-D"),
+    Opt::native("-A --ascii", Takes::Nothing, "-A"),
+    Opt::native("-o --output", Takes::Value, "-o"),
+    Opt::native("-H --no-header", Takes::Nothing, "-H"),
+    Opt::native("-w --n-bins", Takes::Value, "-w"),
+    Opt::native("-r --region", Takes::Value, "-r"),
+    Opt::built("-h --help", Takes::Nothing, "this table"),
+];
+
+fn coverage(given: &Given) -> Result<Line> {
+    let mut line = Line::new("coverage");
+    line.add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
+    inputs(given, line, "-b", &operands)
+}

@@ -1,0 +1,49 @@
+//! Which of several files is read next: the one whose last read lies first, so that few pieces wait for other files.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How far the reads of each file have been counted.
+pub struct Frontier {
+    /// Contig and position of the last read of each file.
+    places: Mutex<Vec<(u32, u32)>>,
+}
+
+impl Frontier {
+    /// The frontier before the first reads of so many files.
+    pub fn new(files: usize) -> Self {
+        Frontier { places: Mutex::new(vec![(0, 0); files]) }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Vec<(u32, u32)>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the last read of a file that was counted.
+    pub fn advance(&self, file: usize, place: (u32, u32)) {
+        self.places()[file] = place;
+    }
+
+    /// Returns the file to read next, of those that have not ended: of several at one place, that with the fewest claims.
+    /// `claims` has the number of claims of each file, or `None` for one that has ended.
+    pub fn next(&self, claims: &[Option<u64>]) -> Option<usize> {
+        let places = self.places();
+        let open = claims.iter().enumerate().filter_map(|(file, claims)| Some((file, (*claims)?)));
+        open.min_by_key(|&(file, claims)| (places[file], claims)).map(|(file, _)| file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Frontier;
+
+    #[test]
+    fn the_file_that_is_behind_is_read_next() {
+        let frontier = Frontier::new(3);
+        assert_eq!(frontier.next(&[Some(1), Some(0), Some(0)]), Some(1));
+        frontier.advance(1, (0, 5));
+        frontier.advance(2, (1, 0));
+        assert_eq!(frontier.next(&[Some(7), Some(0), Some(0)]), Some(0));
+        assert_eq!(frontier.next(&[None, Some(9), Some(0)]), Some(1));
+        assert_eq!(frontier.next(&[None, None, None]), None);
+    }
+}

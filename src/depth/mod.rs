@@ -1,0 +1,269 @@
+//! `readmill depth` and `readmill coverage`: how deep positions are covered, as `samtools depth` and `samtools coverage` (1.24)
+//! count it, of one sorted file or several.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `pass` | the pass over all files, on all threads |
+//! | `frontier` | which file is read next |
+//! | `targets` | regions of a BED file, or of a list of positions |
+//!
+//! What is counted and written is in `readmill_coverage::depth`.
+
+mod frontier;
+mod pass;
+mod targets;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_coverage::depth::{
+    CoverageTable, DepthLines, DepthRules, GateKind, LineOptions, Positions, TableOptions, TallySink,
+    Window, lines, table,
+};
+use readmill_cram::{Cache, DECODER_BYTES};
+use readmill_format::region::{NO_END, Region};
+use readmill_input::MAX_CLAIM;
+use readmill_record::{Charge, Error, Header, Limit, Result};
+
+use crate::files::FileOutput;
+use crate::pipeline::inputs::{Inputs, OpenOptions};
+use crate::pipeline::open_input;
+use crate::pipeline::stream;
+use crate::plan::{Plan, RegionRequest};
+use crate::process::console::Console;
+#[cfg(debug_assertions)]
+use crate::run::audit;
+use crate::run::memory::Memory;
+use crate::run::summary;
+
+/// What is counted, and written.
+#[derive(Clone)]
+pub struct DepthRequest {
+    /// Which reads and bases count.
+    pub rules: DepthRules,
+    /// A rule that needs the reads before each read.
+    pub gate: Option<GateKind>,
+    /// The part of a contig that is counted, as samtools names it.
+    pub region: Option<String>,
+    /// The indexes of the inputs; empty where they lie beside them.
+    pub indexes: Vec<PathBuf>,
+    /// The form of the output.
+    pub report: Report,
+    /// The output; `-` is standard output.
+    pub output: PathBuf,
+}
+
+/// The form of the output.
+#[derive(Clone)]
+pub enum Report {
+    /// A line for each position.
+    Lines {
+        /// Which positions have a line.
+        positions: Positions,
+        /// The file of regions outside of which no position has a line.
+        targets: Option<PathBuf>,
+        /// Write the names of the columns.
+        header: bool,
+    },
+    /// A line, or a histogram, for each contig; its window is that of `region`.
+    Table(TableOptions),
+}
+
+/// Name of the memory.
+const DEPTH: &str = "depth";
+
+/// Bytes of memory of a piece that a ticket makes, and of the scratch of a thread, as a rule.
+const PIECE: u64 = 1 << 19;
+
+/// The same for each byte of reads, where the qualities of each position are summed.
+const QUALITIES: u64 = 24;
+
+/// Bytes of memory of what is known of a contig.
+const CONTIG: u64 = 96;
+
+/// Counts the depth of the reads of a plan, which has the inputs and resources, and writes it.
+///
+/// # Errors
+/// An input cannot be read, is not sorted by coordinate, has no index where a region is asked for, or has other contigs than the
+/// first one; the output cannot be written, or the memory is too small.
+pub fn depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<()> {
+    plan.check()?;
+    if !plan.resources.allow_same_input {
+        open_input::check_once(&plan.inputs)?;
+    }
+    if !plan.resources.allow_missing_eof {
+        open_input::check_ends(&plan.inputs)?;
+    }
+    let mut memory = Memory::divide(plan)?;
+    let _shares = std::mem::take(&mut memory.shares); // to the end of the run
+    #[cfg(debug_assertions)]
+    let _audit = audit::begin();
+    summary::announce(plan, &memory, console);
+    let result =
+        Files::open(plan, request, &memory, console).and_then(|files| files.run(request, console));
+    console.done();
+    result
+}
+
+/// Files that are open, and what their headers say.
+struct Files<'a> {
+    plan: &'a Plan,
+    memory: &'a Memory,
+    inputs: Vec<Inputs>,
+    rules: Arc<DepthRules>,
+    contigs: Arc<[(String, u32)]>,
+    window: Option<Window>,
+    _charges: Vec<Charge>,
+}
+
+impl<'a> Files<'a> {
+    fn open(
+        plan: &'a Plan,
+        request: &DepthRequest,
+        memory: &'a Memory,
+        console: &Console,
+    ) -> Result<Self> {
+        let (ledger, room) = (&memory.ledger, memory.room);
+        let rules = OpenOptions {
+            allow_missing_eof: plan.resources.allow_missing_eof,
+            most: Limit::part_of(room, 8, ledger),
+            container: Limit::part_of(room / 2 * 3, 2, ledger),
+            reference: plan.resources.reference.clone(),
+            cache: Cache::of_environment(),
+            name: Vec::new(),
+            header_alone: request.region.is_some(),
+            ledger: ledger.clone(),
+        };
+        let mut inputs: Vec<Inputs> = Vec::new();
+        for (number, path) in plan.inputs.iter().enumerate() {
+            let mut input = Inputs::open(std::slice::from_ref(path), rules.clone())?;
+            if let Some(first) = inputs.first() {
+                check_contigs(first.header(), &plan.inputs[0], input.header(), path)?;
+            }
+            if let Some(text) = &request.region {
+                let index = request.indexes.get(number).cloned();
+                let texts = vec![text.clone()];
+                input.select(&RegionRequest { texts, index, ..RegionRequest::default() }, console)?;
+            }
+            input.warn_of_lengths(console);
+            inputs.push(input);
+        }
+        let first = inputs.first().ok_or_else(|| Error::bug("there is no input"))?;
+        let header = first.header();
+        let n = header.references().len() as u64;
+        let mut charges = vec![ledger.charge(DEPTH, n * CONTIG)?];
+        if !memory.decoders && inputs.iter().any(Inputs::any_cram) {
+            charges.push(ledger.charge("CRAM decoders", (DECODER_BYTES * memory.crew.threads) as u64)?);
+        }
+        let window = request.region.as_ref();
+        let window = window.map(|text| self::window(text, header, &request.report)).transpose()?;
+        let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let contigs = header.references().iter();
+        let contigs = contigs.map(|contig| (name(&contig.name), contig.length)).collect();
+        // Depth beyond the region does not matter to lines, which leave it out; a table counts reads in it.
+        let rules = Arc::new(DepthRules { window, ..request.rules.clone() });
+        Ok(Files { plan, memory, inputs, rules, contigs, window, _charges: charges })
+    }
+
+    /// Counts, and writes.
+    fn run(self, request: &DepthRequest, console: &Console) -> Result<()> {
+        let ledger = &self.memory.ledger;
+        let longest = self.contigs.iter().map(|contig| contig.0.len()).max().unwrap_or(0);
+        let listed = request.indexes.iter().chain(&self.plan.inputs).map(PathBuf::as_path);
+        let targets = match &request.report {
+            Report::Lines { targets, .. } => targets.as_deref(),
+            Report::Table(_) => None,
+        };
+        let read = Vec::from_iter(listed.chain(targets));
+        let _lines = ledger.charge(DEPTH, lines::memory(longest + 16 * self.inputs.len()))?;
+        let mut output = FileOutput::open(Some(&request.output), &read)?;
+        let write = |text: &[u8]| output.put(text);
+        match &request.report {
+            Report::Lines { positions, targets, header } => {
+                let first = self.inputs[0].header();
+                let targets =
+                    targets.as_ref().map(|path| targets::read(path, first, ledger)).transpose()?;
+                let options = LineOptions { positions: *positions, window: self.window, targets };
+                let mut lines = DepthLines::new(options, &self.contigs, self.inputs.len(), write);
+                if *header {
+                    let names = self.plan.inputs.iter().map(|path| path.as_os_str().as_encoded_bytes());
+                    lines.header(&Vec::from_iter(names));
+                }
+                let lines = self.count(request, lines, |_| 0, console)?;
+                lines.finish()?;
+            }
+            Report::Table(options) => {
+                let _contigs = ledger.charge(DEPTH, table::memory(self.contigs.len()))?;
+                let options = TableOptions { window: self.window, ..options.clone() };
+                let table = CoverageTable::new(options, &self.contigs, write);
+                let table = self.count(request, table, CoverageTable::heap_bytes, console)?;
+                if table.finish()? {
+                    console.warn(
+                        "some reads have no qualities; mean base qualities are those of the others",
+                    );
+                }
+            }
+        }
+        output.finish()
+    }
+
+    /// Counts into `sink`, whose memory that grows is `sink_bytes`.
+    fn count<S: TallySink + Send>(
+        self,
+        request: &DepthRequest,
+        sink: S,
+        sink_bytes: impl Fn(&S) -> u64 + Sync,
+        console: &Console,
+    ) -> Result<S> {
+        let Memory { ledger, crew, room, .. } = self.memory;
+        let qualities = if self.rules.by_position { QUALITIES * MAX_CLAIM as u64 } else { 0 };
+        let usual_piece = PIECE + qualities;
+        let _pieces = ledger.charge(DEPTH, usual_piece * (crew.in_flight + crew.threads) as u64)?;
+        let mut inputs = self.inputs;
+        let crew = stream::crew(*crew, &mut inputs, ledger.free().min(*room), ledger)?;
+        let size: Option<u64> = inputs.iter().map(Inputs::size).sum();
+        console.stage("reading", size, true);
+        let most = Limit::part_of(*room, 5, ledger).at_most(1 << 30);
+        let pass = pass::Counting {
+            crew,
+            paths: &self.plan.inputs,
+            rules: &self.rules,
+            gate: request.gate,
+            contigs: &self.contigs,
+            tickets: &self.memory.tickets,
+            most_record: most,
+            usual_piece,
+            ledger,
+            console,
+        };
+        pass.count(inputs, sink, sink_bytes)
+    }
+}
+
+/// Fails if two files do not have the same contigs.
+fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path) -> Result<()> {
+    let same = first.references().len() == other.references().len()
+        && (first.references().iter().zip(other.references()))
+            .all(|(a, b)| a.name == b.name && a.length == b.length);
+    if same {
+        return Ok(());
+    }
+    let (first, other) = (first_path.display(), path.display());
+    Err(Error::usage(format!("{other} has other contigs in its header than {first}"))
+        .hint("give files that were aligned to the same reference, or count each by itself"))
+}
+
+/// The part of a contig that a text names. Reads may reach beyond the end of the contig, and lines have the positions there, too.
+fn window(text: &str, header: &Header, report: &Report) -> Result<Window> {
+    let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
+        return Err(Error::usage(format!("{text:?} names no contig"))
+            .hint("give a contig, or a part of one: -r chr1:1,000-2,000"));
+    };
+    let length = header.references().get(part.contig as usize).map_or(0, |contig| contig.length);
+    let position = |at: i64| u32::try_from(at).unwrap_or(u32::MAX);
+    let end = match report {
+        Report::Table(_) if part.end >= NO_END => length,
+        _ => position(part.end),
+    };
+    Ok(Window { contig: part.contig, start: position(part.start), end })
+}

@@ -1,0 +1,226 @@
+//! The pass over all files: pieces are made on all threads, and merged in order.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_coverage::depth::{
+    DepthMerge, DepthPiece, DepthPieceMaker, DepthRules, Gate, GateKind, TallySink,
+};
+use readmill_engine::{Crew, Pass};
+use readmill_input::MAX_CLAIM;
+use readmill_record::{Batch, Charge, Error, Ledger, Limit, Result};
+
+use super::DEPTH;
+use super::frontier::Frontier;
+use crate::pipeline::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, OpenedTask, TicketUse};
+use crate::pipeline::inputs::{InputTask, Inputs};
+use crate::pipeline::long_reads::LongReads;
+use crate::process::console::Console;
+
+/// Copies of a long read that are in memory at once: in its batch, and as it is linked.
+const COPIES: u64 = 2;
+
+/// How reads are counted.
+pub struct Counting<'a> {
+    pub crew: Crew,
+    pub paths: &'a [PathBuf],
+    pub rules: &'a Arc<DepthRules>,
+    pub gate: Option<GateKind>,
+    pub contigs: &'a [(String, u32)],
+    pub tickets: &'a Arc<TicketUse>,
+    pub most_record: Limit,
+    /// Bytes of a piece that are charged already.
+    pub usual_piece: u64,
+    pub ledger: &'a Ledger,
+    pub console: &'a Console,
+}
+
+/// A ticket of a file: its number, what goes through the phases, whether the file ends with it, and its memory.
+struct Ticket<T> {
+    file: usize,
+    is_last: bool,
+    content: T,
+    charge: Charge,
+}
+
+impl<T> Ticket<T> {
+    fn with<U>(self, content: impl FnOnce(T) -> Result<U>) -> Result<Ticket<U>> {
+        let Ticket { file, is_last, charge, .. } = self;
+        Ok(Ticket { file, is_last, content: content(self.content)?, charge })
+    }
+}
+
+/// Records that are linked.
+enum Reads {
+    /// Not checked yet.
+    Linked(LinkedBatch),
+    /// Checked, and what the gate says of each.
+    Passed(Batch, Vec<u32>),
+}
+
+struct DepthPass<'a> {
+    counting: &'a Counting<'a>,
+    readers: Vec<FeedReaders>,
+    lengths: Arc<[u32]>,
+}
+
+/// One thread's maker of pieces, and the reader of the file that it has read last.
+struct DepthWorker {
+    reader: Option<(usize, FeedReader)>,
+    maker: DepthPieceMaker,
+}
+
+impl DepthPass<'_> {
+    fn reader<'w>(&self, own: &'w mut Option<(usize, FeedReader)>, file: usize) -> &'w mut FeedReader {
+        if own.as_ref().is_none_or(|(of, _)| *of != file) {
+            *own = None;
+        }
+        &mut own.get_or_insert_with(|| (file, self.readers[file].reader())).1
+    }
+
+    fn charged(&self, piece: DepthPiece, charge: &mut Charge) -> Result<DepthPiece> {
+        let more = piece.heap_bytes().saturating_sub(self.counting.usual_piece);
+        if more > charge.bytes() {
+            charge.grow(more - charge.bytes())?;
+        }
+        Ok(piece)
+    }
+}
+
+impl Pass for DepthPass<'_> {
+    /// A task; `None` for an idle ticket.
+    type Input = Option<Ticket<InputTask>>;
+    type Opened = Option<Ticket<OpenedTask>>;
+    type Linked = Option<Ticket<Reads>>;
+    type Output = Option<Ticket<DepthPiece>>;
+    type Worker = DepthWorker;
+    type Error = Error;
+
+    fn worker(&self) -> DepthWorker {
+        DepthWorker { reader: None, maker: DepthPieceMaker::new(self.counting.rules, &self.lengths) }
+    }
+
+    fn open(&self, worker: &mut DepthWorker, claimed: Self::Input) -> Result<Self::Opened> {
+        let Some(ticket) = claimed else { return Ok(None) };
+        let reader = self.reader(&mut worker.reader, ticket.file);
+        ticket.with(|task| reader.open(task)).map(Some)
+    }
+
+    fn work(&self, worker: &mut DepthWorker, linked: Self::Linked) -> Result<Self::Output> {
+        let Some(ticket) = linked else { return Ok(None) };
+        let (file, DepthWorker { reader, maker }) = (ticket.file, worker);
+        let mut counted = ticket.with(|reads| match reads {
+            Reads::Linked(linked) => self.reader(reader, file).check(linked, |batch| {
+                let piece = maker.make(&batch, &[])?;
+                self.readers[file].reuse(batch);
+                Ok(piece)
+            }),
+            Reads::Passed(batch, clips) => {
+                let made = maker.make(&batch, &clips);
+                let piece = made.map_err(|error| error.file(&self.counting.paths[file]))?;
+                self.readers[file].reuse(batch);
+                Ok(piece)
+            }
+        })?;
+        counted.content = self.charged(counted.content, &mut counted.charge)?;
+        Ok(Some(counted))
+    }
+}
+
+impl Counting<'_> {
+    /// Counts the reads of all inputs into `sink`, which is returned.
+    pub fn count<S: TallySink + Send>(
+        &self,
+        inputs: Vec<Inputs>,
+        mut sink: S,
+        sink_bytes: impl Fn(&S) -> u64 + Sync,
+    ) -> Result<S> {
+        let n = inputs.len();
+        let places_only = self.gate != Some(GateKind::Mates) && !self.reads_bases();
+        let feeds = inputs.into_iter().map(|inputs| {
+            let feed = Feed::new(inputs, self.most_record, self.crew, self.tickets);
+            feed.without_fields(true).places_only(places_only)
+        });
+        let feeds = Vec::from_iter(feeds);
+        let readers = feeds.iter().map(Feed::readers).collect();
+        let lengths = self.contigs.iter().map(|contig| contig.1).collect();
+        let pass = DepthPass { counting: self, readers, lengths };
+        let (mut sources, mut links): (Vec<_>, Vec<_>) =
+            feeds.into_iter().map(|feed| (feed.input, feed.link)).unzip();
+        let mut gates = self.gate.map(|kind| {
+            let each = pass.readers.iter().map(|readers| (readers.reader(), Gate::new(kind)));
+            (Vec::from_iter(each), self.ledger.empty(DEPTH))
+        });
+        let long_reads = LongReads::new(self.ledger, COPIES, 2 * MAX_CLAIM as u64);
+        let mut held_back = self.ledger.empty(LongReads::NAME);
+        let (frontier, mut claims) = (Frontier::new(n), vec![Some(0); n]);
+        let mut merge = DepthMerge::new(n, self.contigs.len() as u32);
+        let mut merged = self.ledger.empty(DEPTH);
+        readmill_engine::run(
+            self.crew,
+            &pass,
+            |_| {
+                if long_reads.must_wait() {
+                    return Ok(Some(None));
+                }
+                let Some(file) = frontier.next(&claims) else { return Ok(None) };
+                let Some(content) = sources[file].claim()? else {
+                    return Err(Error::bug("an input ends twice"));
+                };
+                let is_last = matches!(content, InputTask::End(_));
+                claims[file] = claims[file].filter(|_| !is_last).map(|claims| claims + 1);
+                self.console.advance(content.read_bytes());
+                let charge = long_reads.claim(&content);
+                Ok(Some(Some(Ticket { file, is_last, content, charge })))
+            },
+            |_, opened| {
+                let Some(ticket) = opened else { return Ok(None) };
+                let file = ticket.file;
+                let mut ticket = ticket.with(|task| pass.readers[file].link(&mut links[file], task))?;
+                let waiting = links.iter().map(|link| link.waiting_bytes()).sum();
+                long_reads.link(ticket.content.bytes(), waiting, &mut ticket.charge, &mut held_back);
+                let Some((gates, charge)) = &mut gates else {
+                    return ticket.with(|it| Ok(Reads::Linked(it))).map(Some);
+                };
+                let (reader, gate) = &mut gates[file];
+                let passed = ticket.with(|linked| {
+                    let batch = reader.check(linked, Ok)?;
+                    let clips = gate.pass(&batch, self.rules);
+                    Ok(Reads::Passed(batch, clips))
+                })?;
+                let bytes = gates.iter().map(|(_, gate)| gate.heap_bytes()).sum::<u64>();
+                grow_to(charge, bytes)?;
+                Ok(Some(passed))
+            },
+            |_, counted: Option<Ticket<DepthPiece>>| {
+                let Some(Ticket { file, is_last, content, charge }) = counted else { return Ok(()) };
+                let last = content.last();
+                let added = merge.add(file, content, &mut sink);
+                added.map_err(|error| error.file(&self.paths[file]))?;
+                if is_last {
+                    merge.end(file, &mut sink)?;
+                } else if let Some(last) = last {
+                    frontier.advance(file, last);
+                }
+                grow_to(&mut merged, merge.heap_bytes() + sink_bytes(&sink))?;
+                drop(charge);
+                long_reads.commit();
+                Ok(())
+            },
+        )?;
+        Ok(sink)
+    }
+
+    /// Whether bases or qualities of reads matter.
+    fn reads_bases(&self) -> bool {
+        self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.tallies
+    }
+}
+
+/// Charges memory that has grown.
+fn grow_to(charge: &mut Charge, bytes: u64) -> Result<()> {
+    match bytes.checked_sub(charge.bytes()) {
+        Some(more) => charge.grow(more),
+        None => Ok(()),
+    }
+}

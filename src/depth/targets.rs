@@ -1,0 +1,49 @@
+//! Regions of a file, as `samtools depth -b` reads them: BED, or a list of contigs and positions.
+
+use std::path::Path;
+
+use readmill_format::intervals::{List, Set};
+use readmill_format::text::LineReader;
+use readmill_record::{Error, Header, Ledger, Result};
+
+/// Reads regions. A line has a contig and two numbers, which are those of BED, or one number, which is a position counted from
+/// 1. What follows is left out, and so are regions on contigs that the header lacks, lines without text, and those that begin
+/// with `#`, `browser` or `track`.
+///
+/// # Errors
+/// The file cannot be read, or a line has no number behind its contig.
+pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Set> {
+    let (mut lines, mut list) = (LineReader::open(path, ledger)?, List::new(ledger));
+    while lines.advance()? {
+        let mut words = lines.line().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let Some(contig) = words.next().filter(|contig| !contig.starts_with(b"#")) else { continue };
+        let (start, end) = match (number(words.next()), number(words.next())) {
+            (Some(start), Some(end)) if start <= end => (start, end),
+            (Some(position), None) if position > 0 => (position - 1, position),
+            _ if contig == b"browser" || contig == b"track" => continue,
+            (Some(0), None) => return Err(lines.wrong("a position is counted from 1, and this is 0")),
+            (Some(start), Some(end)) => {
+                return Err(lines.wrong(format!("the region ends ({end}) before it starts ({start})")));
+            }
+            _ => {
+                return Err(lines.wrong(
+                    "a contig is followed by its first and its last position, or by one position",
+                ));
+            }
+        };
+        if let (Some(contig), true) = (header.reference_id(contig), start < end) {
+            list.push(contig as u32, start, end);
+        }
+    }
+    list.check().map_err(|error: Error| error.file(path))?;
+    list.into_set(header.references().len())
+}
+
+/// The number at the start of a word; large ones count as the largest.
+fn number(word: Option<&[u8]>) -> Option<u32> {
+    let digits = word?.iter().take_while(|byte| byte.is_ascii_digit());
+    let add = |sum: Option<u64>, digit: &u8| {
+        Some(sum.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(digit - b'0')))
+    };
+    digits.fold(None, add).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+}
