@@ -24,6 +24,7 @@ mod orders;
 mod outputs;
 mod pipeline;
 mod qc;
+mod qc_depths;
 mod random;
 mod random_cases;
 mod regenerate;
@@ -256,7 +257,9 @@ fn small(
         cram::compare(commands, &commands.reading_cram_3_1(peers)?, &root, inputs, ledger)?;
     }
     if args.has(ParityPart::Qc) {
-        qc::compare(&dir("qc")?, args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 }), ledger)?;
+        let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
+        qc::compare(&dir("qc")?, pairs, ledger)?;
+        qc_depths::compare(&dir("depths")?, pairs, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);
