@@ -28,6 +28,7 @@ pub use scan::ScanInput;
 
 use super::{RunState, set_order};
 use crate::outputs::Sink;
+use crate::outputs::part_counts::CountSettings;
 use crate::outputs::staged_parts::{StagedPartList, StagedParts};
 use crate::pipeline::StepCounts;
 use crate::pipeline::count::{self, CovariateCounter};

@@ -78,9 +78,9 @@ impl ContigSites {
     fn mark(&mut self, library: u32, position: u32) {
         let (page, at) = (position >> PAGE_BITS, position % PAGE);
         let n = self.pages.len();
-        let near = (n.saturating_sub(4)..n).rev();
+        let mut near = (n.saturating_sub(4)..n).rev();
         let is_it = |it: &SitePage| (it.page, it.library) == (page, library);
-        let at_page = near.into_iter().find(|&number| is_it(&self.pages[number]));
+        let at_page = near.find(|&number| is_it(&self.pages[number]));
         let number = at_page.unwrap_or_else(|| {
             let key = |it: &SitePage| (it.page, it.library);
             match self.pages.binary_search_by_key(&(page, library), key) {

@@ -45,9 +45,7 @@ impl LocusCap {
                 self.accept(view);
                 kept.iter_mut().for_each(|kept| kept.push_copy(view));
             } else if kept.is_none() {
-                let mut some = Reads { without_quals: reads.without_quals, ..Reads::default() };
-                (0..number).for_each(|number| some.push_copy(reads.view(number)));
-                kept = Some(some);
+                kept = Some(reads.first(number));
             }
         }
         kept

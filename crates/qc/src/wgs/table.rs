@@ -95,7 +95,9 @@ fn row(totals: &WgsTotals, category: Option<&&str>, options: &Options) -> Row {
     let bins = Bins((0..).zip(totals.good.iter().copied()).collect());
     let territory = bins.count();
     let mut row = Row::default();
-    category.iter().for_each(|category| drop(row.text(category.as_bytes())));
+    if let Some(category) = category {
+        row.text(category.as_bytes());
+    }
     row.number(territory).decimal(bins.mean()).decimal(bins.standard_deviation());
     // Picard takes the first bin for the only one.
     let (median, deviation) =
@@ -133,7 +135,9 @@ fn put_excluded(row: &mut Row, totals: &WgsTotals, counted: f64) {
         totals.capped,
     ];
     let all = counted + numbers.iter().sum::<u64>() as f64;
-    numbers.iter().for_each(|&number| drop(row.decimal(divide(number as f64, all))));
+    for number in numbers {
+        row.decimal(divide(number as f64, all));
+    }
     row.decimal(divide(all - counted, all));
 }
 
