@@ -174,7 +174,7 @@ pub fn below_comments(text: &str) -> &str {
 }
 
 /// The search path, with an R that draws nothing: Picard wants one for its charts.
-fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
+pub fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
     let bin = dir.path("bin");
     fs::create_dir_all(&bin)?;
     let script = bin.join("Rscript");

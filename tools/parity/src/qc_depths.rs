@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::qc::{below_comments, odd_reads};
+use crate::qc::{below_comments, odd_reads, path_with_r};
 use crate::random::SeededRandom;
 
 /// The programs of depths, and their files.
@@ -18,34 +18,37 @@ const DEPTHS: &[(&str, &str)] = &[
     ("CollectWgsMetricsWithNonZeroCoverage", "wgs_metrics_with_non_zero_coverage"),
 ];
 
+/// The one that draws a chart, and wants R.
+const WITH_CHART: &str = "CollectWgsMetricsWithNonZeroCoverage";
+
 /// The program of sites, and its file.
 const SITES: &[(&str, &str)] = &[("CollectOxoGMetrics", "oxog_metrics")];
 
 /// Programs, options of readmill, and the same options of Picard.
 const OPTIONS: [(&[(&str, &str)], &str, &str); 8] = [
-    (DEPTHS, "", ""),
+    (DEPTHS, "--sample-size 30", "SAMPLE_SIZE=30"),
     (
         DEPTHS,
         "--coverage-cap 12 --include-bq-histogram --count-unpaired --minimum-mapping-quality 0 \
-         --minimum-base-quality 0 --sample-size 300",
+         --minimum-base-quality 0 --sample-size 30",
         "COVERAGE_CAP=12 INCLUDE_BQ_HISTOGRAM=true COUNT_UNPAIRED=true MINIMUM_MAPPING_QUALITY=0 \
-         MINIMUM_BASE_QUALITY=0 SAMPLE_SIZE=300",
+         MINIMUM_BASE_QUALITY=0 SAMPLE_SIZE=30",
     ),
     (
         DEPTHS,
-        "--coverage-cap 10 --locus-accumulation-cap 15 --minimum-base-quality 30 --sample-size 300 \
+        "--coverage-cap 10 --locus-accumulation-cap 15 --minimum-base-quality 30 --sample-size 30 \
          --include-bq-histogram",
-        "COVERAGE_CAP=10 LOCUS_ACCUMULATION_CAP=15 MINIMUM_BASE_QUALITY=30 SAMPLE_SIZE=300 \
+        "COVERAGE_CAP=10 LOCUS_ACCUMULATION_CAP=15 MINIMUM_BASE_QUALITY=30 SAMPLE_SIZE=30 \
          INCLUDE_BQ_HISTOGRAM=true",
     ),
     (
         DEPTHS,
-        "--coverage-cap 40 --locus-accumulation-cap 40 --count-unpaired --sample-size 300 \
+        "--coverage-cap 40 --locus-accumulation-cap 40 --count-unpaired --sample-size 30 \
          --intervals INPUT.interval_list",
-        "COVERAGE_CAP=40 LOCUS_ACCUMULATION_CAP=40 COUNT_UNPAIRED=true SAMPLE_SIZE=300 \
+        "COVERAGE_CAP=40 LOCUS_ACCUMULATION_CAP=40 COUNT_UNPAIRED=true SAMPLE_SIZE=30 \
          INTERVALS=INPUT.interval_list",
     ),
-    (DEPTHS, "--coverage-cap 1 --sample-size 300", "COVERAGE_CAP=1 SAMPLE_SIZE=300"),
+    (DEPTHS, "--coverage-cap 1 --sample-size 30", "COVERAGE_CAP=1 SAMPLE_SIZE=30"),
     (SITES, "", ""),
     (
         SITES,
@@ -96,6 +99,10 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
             });
         }
     }
+    // Without qualities Picard draws until it gives up, which takes minutes with its usual number of sums.
+    ledger.check("deep.bam: CollectWgsMetrics with all defaults", || {
+        same_files(dir, "deep", &DEPTHS[..1], "", "")
+    });
     Ok(())
 }
 
@@ -117,14 +124,25 @@ fn same_files(
         "prep {input}.bam -o out.bam --sort coordinate --mark-duplicates --qc ours --qc-metrics {names} \
          --reference {input}.fa {ours}"
     ))?;
-    let calls = programs.iter().map(|(name, ending)| {
-        format!("picard.analysis.{name} I=out.bam O=theirs.{ending} R={input}.fa {theirs}")
-    });
+    let given = |ending: &str| format!("I=out.bam O=theirs.{ending} R={input}.fa {theirs}");
+    let (with_chart, others): (Vec<_>, Vec<_>) =
+        programs.iter().partition(|(name, _)| *name == WITH_CHART);
+    let calls = others
+        .iter()
+        .map(|(name, ending)| format!("picard.analysis.{name} {}", given(ending)).trim().to_owned());
     let calls: Vec<String> = calls.collect();
-    let ends = dir.picard_each_said(&calls)?;
+    for (call, (code, said)) in calls.iter().zip(dir.picard_each_said(&calls)?) {
+        ensure!(code == 0, "{call} ends with {code}: {said}");
+    }
+    for (name, ending) in with_chart {
+        let call =
+            format!("{name} {} CHART_OUTPUT=chart.pdf VALIDATION_STRINGENCY=SILENT", given(ending));
+        let mut picard = dir.picard_command(&call);
+        picard.env("PATH", path_with_r(dir)?);
+        dir.finish(picard)?;
+    }
     let mut lines = 0;
-    for ((name, ending), (code, said)) in programs.iter().zip(ends) {
-        ensure!(code == 0, "{name} ends with {code}: {said}");
+    for (_, ending) in programs {
         let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{ending}")));
         let (ours, theirs) = (read("ours")?, read("theirs")?);
         let (ours, theirs) = (below_comments(&ours), below_comments(&theirs));
@@ -216,7 +234,8 @@ fn put_pair(sam: &mut String, number: u64, random: &mut SeededRandom) {
         } else {
             (0..length)
                 .map(|_| {
-                    char::from(b"ACGTN"[random.below(if random.below(9) == 0 { 5 } else { 4 }) as usize])
+                    let letters = if random.once_in(9) { 5 } else { 4 };
+                    char::from(b"ACGTN"[random.below(letters) as usize])
                 })
                 .collect()
         };
