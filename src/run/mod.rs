@@ -35,8 +35,8 @@ use readmill_sort::Order;
 
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
-use crate::outputs::part_counts::{CountSettings, DepthOutput};
 use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::part_counts::{CountSettings, DepthOutput};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, complete_header};
 use crate::outputs::{extra, signal};
@@ -73,9 +73,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
             Destination::Split(_) => state.run_streaming(inputs, false),
-            Destination::Nowhere => {
-                state.run_streaming(inputs, plan.tallies.count_in_order())
-            }
+            Destination::Nowhere => state.run_streaming(inputs, plan.tallies.count_in_order()),
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -231,8 +229,9 @@ fn check_order_for_counts(plan: &Plan, header: &Header) -> Result<()> {
     let programs = plan.tallies.qc.iter().flat_map(|qc| &qc.options.programs);
     let program = programs.copied().find(|program| program.needs_order());
     let what = program.map_or("coverage", |program| program.name());
-    let what =
-        format!("{what} is counted of reads that are sorted by coordinate, and the header does not say so");
+    let what = format!(
+        "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
+    );
     Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
 }
 

@@ -7,7 +7,7 @@ use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext}
 use readmill_format::intervals::Intervals;
 use readmill_qc::gc_bias::{GcScan, GcWindows};
 use readmill_qc::wgs::TerritoryScan;
-use readmill_qc::{QcTally, QcTotal, ReferenceCounts, OrderedCounting, LongestSpan};
+use readmill_qc::{LongestSpan, OrderedCounting, QcTally, QcTotal, ReferenceCounts};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
 
@@ -101,7 +101,8 @@ impl RunTallies {
                 Tap::MainOutput => {}
             }
         }
-        tallies.extend(self.spans.iter().filter(|_| tap == Tap::SortBuffer).map(|it| it as &dyn DynTally));
+        tallies
+            .extend(self.spans.iter().filter(|_| tap == Tap::SortBuffer).map(|it| it as &dyn DynTally));
         tallies.extend(self.reports.iter().filter(|it| it.tap == tap).map(|it| &*it.report.tally));
         if tap == Tap::MainOutput {
             tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));

@@ -7,6 +7,7 @@ mod cluster;
 mod compare;
 mod coverage;
 mod cram;
+mod depths;
 mod dev_script;
 mod duplicates;
 mod extra_outputs;

@@ -75,8 +75,7 @@ impl QcTally {
         let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
         let pages = reference.as_ref().filter(|_| compares);
         let pages = pages.map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
-        let ordered =
-            OrderedCounting::new(&options, header, reference.as_ref(), intervals, &libraries)?;
+        let ordered = OrderedCounting::new(&options, header, reference.as_ref(), intervals, &libraries)?;
         let in_order = ordered.as_ref().map_or(0, |ordered| ordered.bytes(threads));
         Ok(QcTally {
             levels: Levels::new(header, &options.metric_accumulation_level),

@@ -259,7 +259,7 @@ fn small(
     if args.has(ParityPart::Qc) {
         let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
         qc::compare(&dir("qc")?, pairs, ledger)?;
-        qc_depths::compare(&dir("depths")?, pairs, ledger)?;
+        qc_depths::compare(&dir("depths")?, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);
