@@ -38,7 +38,8 @@ pub struct SamePassQc {
     /// Write Picard's quality metrics of the output, in files that are named PREFIX.alignment_summary_metrics and so on
     #[arg(long, value_name = "PREFIX")]
     qc: Option<PathBuf>,
-    /// Programs of Picard whose metrics are written, or all that need no more files [default: those of CollectMultipleMetrics]
+    /// Programs of Picard whose metrics are written, or all that need no more files and no order [default: those of
+    /// CollectMultipleMetrics]
     #[arg(
         long,
         value_name = "LIST",
@@ -142,7 +143,8 @@ pub struct QcOptions {
     /// Least quality of bases whose substitutions are counted [default: 20]
     #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
     minimum_quality_score: Option<u8>,
-    /// Least mapping quality of reads whose substitutions are counted [default: 30]
+    /// Least mapping quality of reads whose substitutions or depths are counted [default: 30; depths: 20;
+    /// CollectRawWgsMetrics: 0]
     #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
     minimum_mapping_quality: Option<u8>,
     /// Least insert size of pairs whose substitutions are counted [default: 60]
@@ -157,9 +159,38 @@ pub struct QcOptions {
     /// Count substitutions of reads that fail quality controls
     #[arg(long, alias = "INCLUDE_NON_PF_READS")]
     include_non_pf_reads: bool,
+    /// Leave reads out of CollectOxoGMetrics that fail quality controls
+    #[arg(long)]
+    exclude_non_pf_reads: bool,
     /// Mates are expected to be of the same strand, for substitutions
     #[arg(long, alias = "TANDEM_READS")]
     tandem_reads: bool,
+    /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3]
+    #[arg(long, alias = "MINIMUM_BASE_QUALITY", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=127))]
+    minimum_base_quality: Option<u8>,
+    /// Deeper positions count as of this depth [default: 250; CollectRawWgsMetrics: 100000]
+    #[arg(
+        long,
+        alias = "COVERAGE_CAP",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(Options::MOST_COVERAGE_CAP))
+    )]
+    coverage_cap: Option<u32>,
+    /// Leave reads out that start where so many others lie [default: 100000; CollectRawWgsMetrics: 200000]
+    #[arg(long, alias = "LOCUS_ACCUMULATION_CAP", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    locus_accumulation_cap: Option<u32>,
+    /// Write bases by quality, too, into the files of depths
+    #[arg(long, alias = "INCLUDE_BQ_HISTOGRAM")]
+    include_bq_histogram: bool,
+    /// Count reads without a mapped mate for the depth
+    #[arg(long, alias = "COUNT_UNPAIRED")]
+    count_unpaired: bool,
+    /// Sums of qualities that are drawn for the sensitivity to heterozygous SNPs [default: 10000]
+    #[arg(long, alias = "SAMPLE_SIZE", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    sample_size: Option<u32>,
+    /// Count depths, and CollectOxoGMetrics, in these intervals only: an interval list of Picard, or a BED file
+    #[arg(long, alias = "INTERVALS", value_name = "FILE")]
+    intervals: Option<PathBuf>,
 }
 
 impl QcOptions {
@@ -202,16 +233,25 @@ impl QcOptions {
             scan_window_size: self.scan_window_size.unwrap_or(default.scan_window_size),
             also_ignore_duplicates: self.also_ignore_duplicates,
             minimum_quality_score: self.minimum_quality_score.unwrap_or(default.minimum_quality_score),
-            minimum_mapping_quality: (self.minimum_mapping_quality)
-                .unwrap_or(default.minimum_mapping_quality),
+            minimum_mapping_quality: self.minimum_mapping_quality,
             minimum_insert_size: self.minimum_insert_size.unwrap_or(default.minimum_insert_size),
             maximum_insert_size: self.maximum_insert_size.unwrap_or(default.maximum_insert_size),
             include_unpaired: self.include_unpaired,
             include_non_pf_reads: self.include_non_pf_reads,
+            exclude_non_pf_reads: self.exclude_non_pf_reads,
             tandem_reads: self.tandem_reads,
+            minimum_base_quality: self.minimum_base_quality,
+            coverage_cap: self.coverage_cap,
+            locus_accumulation_cap: self.locus_accumulation_cap,
+            include_bq_histogram: self.include_bq_histogram,
+            count_unpaired: self.count_unpaired,
+            sample_size: self.sample_size.unwrap_or(default.sample_size),
+            intervals: self.intervals.clone(),
         };
+        check_intervals(&options)?;
         let most = options.maximum_insert_size;
-        if most > 0 && most < options.minimum_insert_size {
+        let is_least = most > 0 || options.has(Program::CollectOxoGMetrics);
+        if is_least && most < options.minimum_insert_size {
             return Err(Error::usage("the largest insert size is below the least one")
                 .hint("raise --maximum-insert-size, or lower --minimum-insert-size"));
         }
@@ -219,10 +259,26 @@ impl QcOptions {
     }
 }
 
-/// The programs that are asked for, each once. `all` are those that need no file which is not given.
+/// Refuses intervals that a program would not look at.
+fn check_intervals(options: &Options) -> Result<()> {
+    if options.intervals.is_none() {
+        return Ok(());
+    }
+    if options.has(Program::CollectSequencingArtifactMetrics) {
+        let what = "CollectSequencingArtifactMetrics counts all sites here, and --intervals are given";
+        return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
+    }
+    if !options.needs_order() {
+        let what = "--intervals are for depths and CollectOxoGMetrics, and none of these is asked for";
+        return Err(Error::usage(what).hint("add CollectWgsMetrics to the programs, or leave them out"));
+    }
+    Ok(())
+}
+
+/// The programs that are asked for, each once. `all` are those that need no file which is not given, and no order.
 fn chosen(programs: &[Option<Program>], has_reference: bool) -> Vec<Program> {
     let is_chosen = |program: &Program| {
-        let can_be = has_reference || !program.needs_reference();
+        let can_be = (has_reference || !program.needs_reference()) && !program.needs_order();
         programs.iter().any(|it| it.map_or(can_be, |it| it == *program))
     };
     if programs.is_empty() {

@@ -150,7 +150,8 @@ pub struct QcArgs {
     /// Beginning of the names of the files
     #[arg(short, long, value_name = "PREFIX")]
     output: PathBuf,
-    /// Programs of Picard whose metrics are written, or all that need no more files [default: those of CollectMultipleMetrics]
+    /// Programs of Picard whose metrics are written, or all that need no more files and no order [default: those of
+    /// CollectMultipleMetrics]
     #[arg(
         long,
         value_name = "LIST",

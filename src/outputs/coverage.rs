@@ -92,19 +92,18 @@ impl PartCoverage {
         PartCoverage { piece, _charge: charge }
     }
 
-    /// Appends it to `bytes`; returns how many they are.
-    pub fn store(&self, bytes: &mut Vec<u8>) -> Result<u64> {
-        let before = bytes.len();
+    /// Appends it to `bytes`.
+    pub fn store(&self, bytes: &mut Vec<u8>) -> Result<()> {
         *bytes = postcard::to_extend(&self.piece, std::mem::take(bytes))
             .map_err(|error| Error::bug(format!("coverage cannot be stored: {error}")))?;
-        Ok((bytes.len() - before) as u64)
+        Ok(())
     }
 
-    /// Reads what [`PartCoverage::store`] has written.
-    pub fn load(bytes: &[u8], ledger: &Ledger) -> Result<Self> {
-        let piece = postcard::from_bytes(bytes)
+    /// Reads what [`PartCoverage::store`] has written; returns what is behind it, too.
+    pub fn load<'a>(bytes: &'a [u8], ledger: &Ledger) -> Result<(Self, &'a [u8])> {
+        let (piece, rest) = postcard::take_from_bytes(bytes)
             .map_err(|error| Error::bug(format!("stored coverage cannot be read: {error}")))?;
-        Ok(PartCoverage::charged(piece, ledger))
+        Ok((PartCoverage::charged(piece, ledger), rest))
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`sink`] | an output: parts in their order, index |
 //! | [`part_writer`] | encoding and writing parts on all threads |
+//! | [`part_counts`] | what is counted of parts in their order: coverage, depths |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
 //! | [`coverage`] | files of coverage |
@@ -24,6 +25,7 @@ pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;
+pub mod part_counts;
 mod part_writer;
 pub mod report_files;
 pub mod routing;

@@ -10,8 +10,9 @@ use readmill_format::bgzf::Codec;
 use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Error, Header, Result};
 
-use super::coverage::{CoverageFiles, PartCoverage, PartCoverageMaker, PieceSettings};
+use super::coverage::CoverageFiles;
 use super::files::FilePosition;
+use super::part_counts::{CountSettings, PartCounter, PartCounts};
 use super::routing::RoutedRecords;
 use crate::outputs::atomic_file::PositionedFile;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
@@ -31,8 +32,8 @@ pub struct EncodedPart {
     pub start: u64,
     /// Its reads that go to extra outputs.
     pub routed: RoutedRecords,
-    /// Its contribution to the coverage, if that is counted.
-    pub coverage: Option<PartCoverage>,
+    /// What is counted of it, if anything is.
+    pub counts: Option<PartCounts>,
 }
 
 /// Returns the scheme of the index of an output; `None` if it gets none, or is not BAM.
@@ -71,8 +72,8 @@ pub struct PartWriter<'a> {
     pub(super) parts: Pool<EncodedPart>,
     /// The files, if they can be written at any offset, and the parts that wait to be written.
     pub(super) pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
-    /// How pieces of the coverage are made, if it is counted.
-    pub(super) pieces: Option<PieceSettings>,
+    /// How parts are counted, if they are.
+    pub(super) counting: Option<CountSettings>,
     /// The files of the coverage.
     pub(super) coverage: Option<Arc<CoverageFiles>>,
     pub(super) only_counts: bool,
@@ -85,7 +86,7 @@ impl<'a> PartWriter<'a> {
         header: &'a Header,
         sorted: bool,
         cram: Option<cram::EncoderOptions>,
-        pieces: Option<PieceSettings>,
+        counting: Option<CountSettings>,
         in_flight: usize,
     ) -> Result<Self> {
         let sorted = sorted || header.claims_coordinate_order();
@@ -100,7 +101,7 @@ impl<'a> PartWriter<'a> {
             cram,
             parts: Pool::new(in_flight),
             pending: None,
-            pieces,
+            counting,
             coverage: None,
             only_counts: false,
         })
@@ -108,8 +109,8 @@ impl<'a> PartWriter<'a> {
 
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder {
-        let pieces = self.pieces.as_ref().map(|pieces| Box::new(pieces.maker()));
-        PartEncoder { records: self.record_encoder(), pieces }
+        let counter = self.counting.as_ref().and_then(CountSettings::counter).map(Box::new);
+        PartEncoder { records: self.record_encoder(), counter }
     }
 
     fn record_encoder(&self) -> RecordEncoder {
@@ -196,8 +197,8 @@ pub struct EncoderSettings {
 /// One thread's encoder of parts.
 pub struct PartEncoder {
     records: RecordEncoder,
-    /// Makes pieces of the coverage, if it is counted.
-    pieces: Option<Box<PartCoverageMaker>>,
+    /// Counts parts, if they are counted.
+    counter: Option<Box<PartCounter>>,
 }
 
 /// One thread's encoder of the records of parts.
@@ -254,7 +255,7 @@ impl PartEncoder {
             RecordEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes)?,
             RecordEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
         }
-        part.coverage = self.pieces.as_mut().map(|pieces| pieces.make(batch)).transpose()?;
+        part.counts = self.counter.as_mut().map(|counter| counter.count(batch)).transpose()?;
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result};
 use super::coverage::CoverageOutput;
 use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, OutputFiles, write_index};
+use super::part_counts::{CountSettings, DepthOutput};
 use super::part_writer::{EncodedPart, PartWriter, index_scheme};
 use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
@@ -44,6 +45,8 @@ pub struct Sink {
     fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
     coverage: Option<CoverageOutput>,
+    depths: Option<DepthOutput>,
+    ledger: Ledger,
     /// Whether the reads are only counted.
     only_counts: bool,
 }
@@ -126,6 +129,8 @@ impl Sink {
             fastq,
             cram,
             coverage: None,
+            depths: None,
+            ledger: ledger.clone(),
             only_counts: false,
         })
     }
@@ -133,6 +138,21 @@ impl Sink {
     /// Counts the coverage of what is written.
     pub fn count_coverage(&mut self, coverage: CoverageOutput) {
         self.coverage = Some(coverage);
+    }
+
+    /// Counts the depths of what is written, for quality metrics.
+    pub fn count_depths(&mut self, depths: DepthOutput) {
+        self.depths = Some(depths);
+    }
+
+    /// How parts are counted.
+    pub fn counting(&self) -> CountSettings {
+        CountSettings {
+            coverage: self.coverage.as_ref().map(|coverage| coverage.settings().clone()),
+            depths: self.depths.as_ref().map(DepthOutput::counting),
+            ledger: self.ledger.clone(),
+            span: None,
+        }
     }
 
     /// Writes no reads: they are only counted.
@@ -205,6 +225,7 @@ impl Sink {
         self.offset = 0;
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
         self.coverage.as_mut().map_or(Ok(()), CoverageOutput::restart)?;
+        self.depths.iter().for_each(DepthOutput::restart);
         self.files.restart()
     }
 
@@ -220,7 +241,7 @@ impl Sink {
             cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
             pending: self.files.positioned().map(|files| (files, Mutex::default())),
-            pieces: self.coverage.as_ref().map(|coverage| coverage.settings().clone()),
+            counting: Some(self.counting()),
             coverage: self.coverage.as_ref().map(|coverage| Arc::clone(coverage.files())),
             only_counts: self.only_counts,
         }
@@ -260,7 +281,7 @@ impl Sink {
         self.coverage.as_ref().map_or(Ok(()), |coverage| coverage.files().write_pending())
     }
 
-    /// Adds the index entries and the coverage of the next part, and fills in values that depend on its offset.
+    /// Adds the index entries and the counts of the next part, and fills in values that depend on its offset.
     fn assign_offset(&mut self, part: &mut EncodedPart) -> Result<()> {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
@@ -271,8 +292,12 @@ impl Sink {
         if let Some(cram) = &mut self.cram {
             cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
         }
-        match (&mut self.coverage, part.coverage.take()) {
-            (Some(coverage), Some(part)) => coverage.take(part),
+        let Some(counts) = part.counts.take() else { return Ok(()) };
+        if let (Some(coverage), Some(part)) = (&mut self.coverage, counts.coverage) {
+            coverage.take(part)?;
+        }
+        match (&mut self.depths, counts.depths) {
+            (Some(depths), Some(part)) => depths.take(part),
             _ => Ok(()),
         }
     }

@@ -8,8 +8,8 @@ use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 use serde::{Deserialize, Serialize};
 
-use super::coverage::PieceSettings;
 use super::cram_output::CramOutput;
+use super::part_counts::CountSettings;
 use super::part_writer::{EncodedPart, PartWriter};
 use super::sink::PartTarget;
 use crate::plan::{Format, Output};
@@ -26,8 +26,8 @@ pub struct StagedPart {
     /// How many bytes it has, and their CRC-32.
     pub bytes: u64,
     pub crc: u32,
-    /// How many of its last bytes are what it adds to the coverage.
-    pub coverage: u64,
+    /// How many of its last bytes are what is counted of it.
+    pub counts: u64,
     /// Its records.
     pub records: u64,
     /// Bytes of all records before it.
@@ -83,7 +83,7 @@ pub struct StagedParts<'a> {
     output: &'a Output,
     sorted: bool,
     cram: Option<EncoderOptions>,
-    pieces: Option<PieceSettings>,
+    counting: Option<CountSettings>,
     spill: &'a Arc<Spill>,
     extent: Extent,
     parts: StagedPartList,
@@ -95,7 +95,7 @@ impl<'a> StagedParts<'a> {
         output: &'a Output,
         header: &Header,
         sorted: bool,
-        pieces: Option<PieceSettings>,
+        counting: Option<CountSettings>,
         parts: u64,
         ledger: &Ledger,
         spill: &'a Arc<Spill>,
@@ -104,7 +104,7 @@ impl<'a> StagedParts<'a> {
             (output.format == Format::Cram).then(|| CramOutput::new(output, header, false, ledger));
         let cram = cram.transpose()?.map(|cram| cram.writing);
         let parts = StagedPartList::new(parts, ledger)?;
-        Ok(StagedParts { output, sorted, cram, pieces, spill, extent: spill.begin(0)?, parts })
+        Ok(StagedParts { output, sorted, cram, counting, spill, extent: spill.begin(0)?, parts })
     }
 
     /// Returns the parts, and where the first of them lies.
@@ -120,19 +120,18 @@ impl PartTarget for StagedParts<'_> {
             header,
             self.sorted,
             self.cram.clone(),
-            self.pieces.clone(),
+            self.counting.clone(),
             in_flight,
         )
     }
 
     fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
-        let coverage =
-            part.coverage.take().map(|coverage| coverage.store(&mut part.bytes)).transpose()?;
+        let counts = part.counts.take().map(|counts| counts.store(&mut part.bytes)).transpose()?;
         self.spill.append(&mut self.extent, &part.bytes)?;
         self.parts.push(&StagedPart {
             bytes: part.bytes.len() as u64,
             crc: crc32fast::hash(&part.bytes),
-            coverage: coverage.unwrap_or(0),
+            counts: counts.unwrap_or(0),
             records: part.records,
             start: part.start,
             fragment: part.fragment.take(),

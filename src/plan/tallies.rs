@@ -28,6 +28,16 @@ pub struct Tallies {
 }
 
 impl Tallies {
+    /// Whether depths are counted, for quality metrics.
+    pub fn count_depths(&self) -> bool {
+        self.qc.as_ref().is_some_and(|qc| qc.options.needs_order())
+    }
+
+    /// Whether anything is counted of reads in their order, by coordinate.
+    pub fn count_in_order(&self) -> bool {
+        self.coverage.is_some() || self.count_depths()
+    }
+
     /// A request for one tally.
     pub fn only(tally: &'static TallySpec, file: PathBuf) -> Self {
         Tallies { files: vec![(tally, file)], ..Tallies::default() }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
+use readmill_qc::OrderedCounting;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
 
 use crate::aligning;
-use crate::outputs::{coverage, extra_writer};
+use crate::outputs::{coverage, extra_writer, part_counts};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
@@ -208,6 +209,9 @@ impl Memory {
         }
         if plan.tallies.coverage.is_some() {
             division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
+        }
+        if plan.tallies.count_depths() {
+            division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -38,6 +38,7 @@ use readmill_sort::Order;
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::part_counts::{CountSettings, DepthOutput};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{Sink, complete_header, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
@@ -70,10 +71,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
             Destination::Split(_) => state.run_streaming(inputs, false),
-            Destination::Nowhere => {
-                let counts_in_order = plan.tallies.coverage.is_some();
-                state.run_streaming(inputs, counts_in_order)
-            }
+            Destination::Nowhere => state.run_streaming(inputs, plan.tallies.count_in_order()),
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -145,7 +143,7 @@ pub(crate) fn with_state<T>(
     }
     steps.extend(early);
     late.extend(added_late);
-    check_order_for_coverage(plan, &header)?;
+    check_order_for_counts(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
     let state = RunState {
@@ -226,14 +224,18 @@ fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command)
 }
 
-/// Refuses to count the coverage of reads that do not leave by coordinate.
-fn check_order_for_coverage(plan: &Plan, header: &Header) -> Result<()> {
+/// Refuses to count the coverage, or depths, of reads that do not leave by coordinate.
+fn check_order_for_counts(plan: &Plan, header: &Header) -> Result<()> {
     let claims = plan.order() == Order::Input && header.claims_coordinate_order();
-    if plan.tallies.coverage.is_none() || plan.order() == Order::Coordinate || claims {
+    if !plan.tallies.count_in_order() || plan.order() == Order::Coordinate || claims {
         return Ok(());
     }
-    let what =
-        "coverage is counted of reads that are sorted by coordinate, and the header does not say so";
+    let programs = plan.tallies.qc.iter().flat_map(|qc| &qc.options.programs);
+    let program = programs.copied().find(|program| program.needs_order());
+    let what = program.map_or("coverage", |program| program.name());
+    let what = format!(
+        "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
+    );
     Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
 }
 
@@ -299,8 +301,11 @@ impl RunState<'_> {
         Ok(sink)
     }
 
-    /// Has the coverage of the main output counted, if it is asked for.
-    fn count_coverage(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
+    /// Has the coverage and the depths of the main output counted, if they are asked for.
+    fn count_parts(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
+        if let Some(depths) = self.tallies.depths() {
+            sink.count_depths(DepthOutput::new(depths, &self.memory.ledger));
+        }
         let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
         let Memory { crew, ledger, .. } = &self.memory;
         let files = files.take_coverage();
@@ -315,10 +320,15 @@ impl RunState<'_> {
         Ok(())
     }
 
-    /// How pieces of the coverage are made, where it is counted.
-    fn pieces(&self) -> Option<PieceSettings> {
-        let request = self.plan.tallies.coverage.as_ref();
-        request.map(|request| PieceSettings::new(request, &self.header, &self.memory.ledger))
+    /// How parts of the output are counted that another stage will join.
+    fn counting(&self) -> CountSettings {
+        let (request, ledger) = (self.plan.tallies.coverage.as_ref(), &self.memory.ledger);
+        CountSettings {
+            coverage: request.map(|request| PieceSettings::new(request, &self.header, ledger)),
+            depths: self.tallies.depths(),
+            ledger: ledger.clone(),
+            span: None,
+        }
     }
 
     fn spill(&self) -> Arc<Spill> {
@@ -409,7 +419,7 @@ impl RunState<'_> {
         }
         let mut files = ReportFiles::open(self.plan, &self.header)?;
         if let Some(sink) = &mut sink {
-            self.count_coverage(sink, &mut files)?;
+            self.count_parts(sink, &mut files)?;
         }
         let apply = self.step_from_file()?;
         let reference = self.recal_reference(&self.spill())?;

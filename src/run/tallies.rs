@@ -5,8 +5,10 @@ use std::sync::Arc;
 use readmill_engine::{Crew, map_ordered};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
+use readmill_format::intervals::Intervals;
 use readmill_qc::gc_bias::{GcScan, GcWindows};
-use readmill_qc::{QcTally, QcTotal};
+use readmill_qc::wgs::TerritoryScan;
+use readmill_qc::{LongestSpan, OrderedCounting, QcTally, QcTotal, ReferenceCounts};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
 
@@ -36,6 +38,10 @@ pub enum Tap {
 pub struct RunTallies {
     /// Those whose result is a file.
     reports: Vec<RunReport>,
+    /// The count of depths, for quality metrics.
+    depths: Option<Arc<OrderedCounting>>,
+    /// The reach of the longest read, where stages need it for that.
+    spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
 }
@@ -70,10 +76,16 @@ impl RunTallies {
             let files = vec![ReportFile::Tally(spec.name)];
             reports.push(RunReport { tap, files, report: (spec.make)(&context) });
         }
-        reports.extend(quality(plan, header, memory)?);
         reports.extend(fingerprint(plan, header, memory)?);
+        let mut depths = None;
+        if let Some((report, counting)) = quality(plan, header, memory)? {
+            reports.push(report);
+            depths = counting;
+        }
         Ok(RunTallies {
             reports,
+            depths,
+            spans: None,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
         })
@@ -91,11 +103,28 @@ impl RunTallies {
                 Tap::MainOutput => {}
             }
         }
+        tallies
+            .extend(self.spans.iter().filter(|_| tap == Tap::SortBuffer).map(|it| it as &dyn DynTally));
         tallies.extend(self.reports.iter().filter(|it| it.tap == tap).map(|it| &*it.report.tally));
         if tap == Tap::MainOutput {
             tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));
         }
         tallies
+    }
+
+    /// Has the reach of reads measured, if depths are counted in a later stage.
+    pub fn measure_spans(&mut self) {
+        self.spans = self.depths.is_some().then(|| SharedTally::new(LongestSpan));
+    }
+
+    /// The bases of the reference that the longest read spans, as far as it was measured.
+    pub fn longest_span(&self) -> Result<u32> {
+        self.spans.as_ref().map_or(Ok(0), SharedTally::total)
+    }
+
+    /// The count of depths of the main output, if it is wanted.
+    pub fn depths(&self) -> Option<Arc<OrderedCounting>> {
+        self.depths.clone()
     }
 
     /// Returns the bytes of memory that all of them take on so many threads.
@@ -153,20 +182,52 @@ impl RunTallies {
     }
 }
 
-/// Returns the tally of the quality metrics that the plan asks for.
-fn quality(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<RunReport>> {
+/// Returns the tally of the quality metrics that the plan asks for, and the count of depths that it needs.
+fn quality(
+    plan: &Plan,
+    header: &Header,
+    memory: &Memory,
+) -> Result<Option<(RunReport, Option<Arc<OrderedCounting>>)>> {
     let Some(request) = &plan.tallies.qc else { return Ok(None) };
     let Resources { reference, memory: all, .. } = &plan.resources;
     let reference = reference.as_ref().map(|fasta| fasta.open(&memory.ledger)).transpose()?;
     let crew = memory.crew;
-    let tally = QcTally::new(request.options.clone(), header, reference, crew.threads as u64, *all)?;
-    let scan = tally.gc_scan();
+    let options = request.options.clone();
+    let intervals = options.intervals.iter().map(|path| {
+        let file = [path.to_string_lossy().into_owned()];
+        Intervals::parse(&file, header, &memory.ledger)
+    });
+    let intervals = intervals.collect::<Result<Vec<_>>>()?.pop();
+    let tally = QcTally::new(options, header, reference, intervals, crew.threads as u64, *all)?;
+    let (scan, territory, depths) = (tally.gc_scan(), tally.territory_scan(), tally.ordered());
     let texts = move |total: QcTotal, names: &RunNames<'_>| {
-        let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?.unwrap_or_default();
-        Ok(total.texts(&windows, names.in_place_of, names.started))
+        let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?;
+        let territory = territory.as_ref().map(|scan| positions(scan, crew)).transpose()?;
+        let reference = ReferenceCounts {
+            windows: windows.unwrap_or_default(),
+            territory: territory.unwrap_or_default(),
+        };
+        Ok(total.texts(&reference, names.in_place_of, names.started))
     };
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
-    Ok(Some(RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) }))
+    let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) };
+    Ok(Some((report, depths)))
+}
+
+/// Counts the positions of the reference that reads could cover, on all threads; as late as [`gc_windows`].
+fn positions(scan: &TerritoryScan, crew: Crew) -> Result<u64> {
+    let (mut pieces, mut sum) = (scan.pieces(), 0);
+    map_ordered(
+        crew,
+        || pieces.next().transpose(),
+        || scan.worker(),
+        |worker, piece| scan.count(worker, &piece),
+        |count| {
+            sum += count;
+            Ok(())
+        },
+    )?;
+    Ok(sum)
 }
 
 /// Returns the tally of the fingerprint that the plan asks for.

@@ -17,7 +17,7 @@ use crate::outputs::{exclusive, report_files, signal};
 use crate::plan::Plan;
 
 /// The version of stage files; another version cannot read them.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What helps where a plan is damaged.
 const ANEW: &str =

@@ -52,13 +52,15 @@ impl Work {
         spill: &mut Spill,
         ledger: &Ledger,
     ) -> Result<Slices> {
-        let mut slices = Slices { runs: Vec::new(), records: 0, largest: 0, any_placed: false };
+        let (runs, records, largest, any_placed, span) = Default::default();
+        let mut slices = Slices { runs, records, largest, any_placed, span };
         for (file, &base) in files.into_iter().zip(bases) {
-            let MappedSlice { mut run, records, largest, any_placed, .. } = file.footer.value;
+            let MappedSlice { mut run, records, largest, any_placed, span, .. } = file.footer.value;
             spill.adopt(&file.path, file.file, &mut [run.extent_mut()]);
             slices.records += records;
             slices.largest = slices.largest.max(largest);
             slices.any_placed |= any_placed;
+            slices.span = slices.span.max(span);
             if !run.is_empty() {
                 slices.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
             }

@@ -8,6 +8,7 @@ mod compare;
 mod coverage;
 mod cram;
 mod depth;
+mod depths;
 mod dev_script;
 mod duplicates;
 mod extra_outputs;

@@ -12,10 +12,14 @@
 //! | QualityScoreDistribution, CollectQualityYieldMetrics | `qualities`, `quality_yield` |
 //! | CollectGcBiasMetrics | [`gc_bias`] |
 //! | CollectSequencingArtifactMetrics | `artifacts`, `java_order` |
+//! | CollectWgsMetrics, CollectRawWgsMetrics, CollectWgsMetricsWithNonZeroCoverage | [`wgs`] |
+//! | CollectOxoGMetrics | `oxog` |
+//! | both, of reads in their order | [`ordered`] |
 //! | numbers by key, and the memory of all counts | `counts`, `room` |
 //!
 //! Of secondary and supplementary records, CollectGcBiasMetrics counts both and CollectSequencingArtifactMetrics the latter,
-//! as in Picard; the others count neither. Counts are integers; means and shares are
+//! as in Picard; the programs of depths and CollectOxoGMetrics count the latter, too; the others count neither. Depths and sites are counted of reads in
+//! their order, beside the tally of the others, whose reads may come in any order. Counts are integers; means and shares are
 //! computed once, of their sums.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -30,14 +34,18 @@ mod insert_size;
 mod java_order;
 pub mod levels;
 pub mod options;
+pub mod ordered;
+mod oxog;
 mod qualities;
 mod quality_yield;
 mod read;
 mod reference;
 mod room;
 pub mod tally;
+pub mod wgs;
 
 pub use levels::Level;
 pub use options::{Options, Program};
+pub use ordered::{LongestSpan, OrderedCounting, OrderedMaker, OrderedPiece};
 pub use read::Orientation;
-pub use tally::{QcTally, QcTotal};
+pub use tally::{QcTally, QcTotal, ReferenceCounts};

@@ -1,5 +1,7 @@
 //! The metrics that are wanted, and Picard's options of them.
 
+use std::path::PathBuf;
+
 use crate::adapters::DEFAULT_ADAPTERS;
 use crate::levels::Level;
 use crate::read::Orientation;
@@ -23,17 +25,26 @@ pub enum Program {
     CollectGcBiasMetrics,
     /// Substitutions by context, read end and strand.
     CollectSequencingArtifactMetrics,
+    /// Positions of the reference by depth.
+    CollectWgsMetrics,
+    /// The same, with bases of low quality, and deep.
+    CollectRawWgsMetrics,
+    /// The same as the first, and without positions that are not covered.
+    CollectWgsMetricsWithNonZeroCoverage,
+    /// Bases that could be oxidised G, by context.
+    CollectOxoGMetrics,
 }
 
 use Program::{
     CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectGcBiasMetrics,
-    CollectInsertSizeMetrics, CollectQualityYieldMetrics, CollectSequencingArtifactMetrics,
+    CollectInsertSizeMetrics, CollectOxoGMetrics, CollectQualityYieldMetrics, CollectRawWgsMetrics,
+    CollectSequencingArtifactMetrics, CollectWgsMetrics, CollectWgsMetricsWithNonZeroCoverage,
     MeanQualityByCycle, QualityScoreDistribution,
 };
 
 impl Program {
     /// All programs.
-    pub const ALL: [Program; 8] = [
+    pub const ALL: [Program; 12] = [
         CollectAlignmentSummaryMetrics,
         CollectBaseDistributionByCycle,
         CollectInsertSizeMetrics,
@@ -42,6 +53,10 @@ impl Program {
         CollectQualityYieldMetrics,
         CollectGcBiasMetrics,
         CollectSequencingArtifactMetrics,
+        CollectWgsMetrics,
+        CollectRawWgsMetrics,
+        CollectWgsMetricsWithNonZeroCoverage,
+        CollectOxoGMetrics,
     ];
 
     /// Those that CollectMultipleMetrics runs if it is not told otherwise.
@@ -58,10 +73,15 @@ impl Program {
             CollectQualityYieldMetrics => "CollectQualityYieldMetrics",
             CollectGcBiasMetrics => "CollectGcBiasMetrics",
             CollectSequencingArtifactMetrics => "CollectSequencingArtifactMetrics",
+            CollectWgsMetrics => "CollectWgsMetrics",
+            CollectRawWgsMetrics => "CollectRawWgsMetrics",
+            CollectWgsMetricsWithNonZeroCoverage => "CollectWgsMetricsWithNonZeroCoverage",
+            CollectOxoGMetrics => "CollectOxoGMetrics",
         }
     }
 
-    /// What CollectMultipleMetrics appends to the name of its output, for each file of the program.
+    /// What CollectMultipleMetrics appends to the name of its output, for each file of the program. (It does not run the programs
+    /// of depths.)
     pub fn endings(self) -> &'static [&'static str] {
         match self {
             CollectAlignmentSummaryMetrics => &[".alignment_summary_metrics"],
@@ -78,12 +98,27 @@ impl Program {
                 ".bait_bias_summary_metrics",
                 ".error_summary_metrics",
             ],
+            CollectWgsMetrics => &[".wgs_metrics"],
+            CollectRawWgsMetrics => &[".raw_wgs_metrics"],
+            CollectWgsMetricsWithNonZeroCoverage => &[".wgs_metrics_with_non_zero_coverage"],
+            CollectOxoGMetrics => &[".oxog_metrics"],
         }
     }
 
     /// Whether it counts nothing without a reference.
     pub fn needs_reference(self) -> bool {
-        matches!(self, CollectGcBiasMetrics | CollectSequencingArtifactMetrics)
+        matches!(self, CollectGcBiasMetrics | CollectSequencingArtifactMetrics) || self.needs_order()
+    }
+
+    /// Whether it counts depths or sites, of reads that are sorted by coordinate.
+    pub fn needs_order(self) -> bool {
+        matches!(
+            self,
+            CollectWgsMetrics
+                | CollectRawWgsMetrics
+                | CollectWgsMetricsWithNonZeroCoverage
+                | CollectOxoGMetrics
+        )
     }
 }
 
@@ -124,8 +159,8 @@ pub struct Options {
     pub also_ignore_duplicates: bool,
     /// The least quality of a base whose substitution is counted.
     pub minimum_quality_score: u8,
-    /// The least mapping quality of a record whose substitutions are counted.
-    pub minimum_mapping_quality: u8,
+    /// The least mapping quality of a record whose substitutions or depths are counted, if it is not that of the program.
+    pub minimum_mapping_quality: Option<u8>,
     /// The least insert size of such a record.
     pub minimum_insert_size: u32,
     /// The greatest such size, or 0 for any.
@@ -134,8 +169,24 @@ pub struct Options {
     pub include_unpaired: bool,
     /// Whether substitutions of reads that fail quality controls are counted.
     pub include_non_pf_reads: bool,
+    /// Whether CollectOxoGMetrics, which counts them otherwise, leaves out reads that fail quality controls.
+    pub exclude_non_pf_reads: bool,
     /// Whether mates are expected to be of the same strand.
     pub tandem_reads: bool,
+    /// The least quality of a base that counts for the depth, if it is not that of the program.
+    pub minimum_base_quality: Option<u8>,
+    /// The depth as of which deeper positions count, if it is not that of the program.
+    pub coverage_cap: Option<u32>,
+    /// The reads at a position beyond which others are left out, if it is not that of the program.
+    pub locus_accumulation_cap: Option<u32>,
+    /// Whether the files of depths have bases by quality.
+    pub include_bq_histogram: bool,
+    /// Whether reads without a mapped mate count for the depth.
+    pub count_unpaired: bool,
+    /// Sums of qualities that are drawn for the sensitivity to SNPs.
+    pub sample_size: u32,
+    /// A file of intervals: only depths and sites there are counted.
+    pub intervals: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -158,12 +209,20 @@ impl Default for Options {
             scan_window_size: 100,
             also_ignore_duplicates: false,
             minimum_quality_score: 20,
-            minimum_mapping_quality: 30,
+            minimum_mapping_quality: None,
             minimum_insert_size: 60,
             maximum_insert_size: 600,
             include_unpaired: false,
             include_non_pf_reads: false,
+            exclude_non_pf_reads: false,
             tandem_reads: false,
+            minimum_base_quality: None,
+            coverage_cap: None,
+            locus_accumulation_cap: None,
+            include_bq_histogram: false,
+            count_unpaired: false,
+            sample_size: 10_000,
+            intervals: None,
         }
     }
 }
@@ -172,9 +231,17 @@ impl Options {
     /// The most bases of a window of which G and C are counted.
     pub const MOST_SCAN_WINDOW: u32 = 10_000;
 
+    /// The greatest depth as of which deeper positions may count.
+    pub const MOST_COVERAGE_CAP: u32 = 1_000_000;
+
     /// The files of these programs, by what their names end in.
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
         self.programs.iter().flat_map(|program| program.endings()).copied()
+    }
+
+    /// Whether a program is wanted that counts depths or sites, of reads that are sorted by coordinate.
+    pub fn needs_order(&self) -> bool {
+        self.programs.iter().any(|program| program.needs_order())
     }
 
     /// Whether the program is wanted.

@@ -23,7 +23,7 @@ pub(crate) struct Qualities {
 /// Those of the last few reads are numbers of pairs of neighbours, which are half as many, in different lists: qualities are
 /// often equal, and adding to one number again and again would wait for the sum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct ByQuality {
+pub(crate) struct ByQuality {
     counts: Vec<u64>,
     #[serde(skip)]
     pairs: Vec<u32>,
@@ -60,14 +60,27 @@ impl ByQuality {
         no_calls: bool,
         room: &Room,
     ) -> Result<()> {
+        room.lengthen(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
+        self.add_all(quals, offset);
+        if !no_calls && bases.contains(&N) {
+            for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
+                let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
+                *count = count.wrapping_sub(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts qualities above `offset`.
+    #[inline]
+    fn add_all(&mut self, quals: &[u8], offset: u8) {
         // Calls of N are subtracted while their qualities may still be in pairs: a count may be below 0 until then.
         let count = |counts: &mut [u64], qual: u8| {
             let count = &mut counts[usize::from(qual.wrapping_sub(offset))];
             *count = count.wrapping_add(1);
         };
-        room.lengthen(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
         let lists = self.pairs.as_chunks_mut::<PAIRS>().0.first_chunk_mut::<LISTS>();
-        let Some(lists) = lists else { return Ok(()) };
+        let Some(lists) = lists else { return };
         let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();
         for quals in eights {
             let all = u64::from_le_bytes(*quals).wrapping_sub(u64::from_ne_bytes([offset; 8]));
@@ -82,13 +95,15 @@ impl ByQuality {
             }
         }
         rest.iter().for_each(|&qual| count(&mut self.counts, qual));
-        if !no_calls && bases.contains(&N) {
-            for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
-                let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
-                *count = count.wrapping_sub(1);
-            }
-        }
-        Ok(())
+    }
+
+    /// Returns each of these bytes with how often it occurs, and counts nothing.
+    pub fn count_all(&mut self, bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> {
+        self.pairs.resize(LISTS * PAIRS, 0);
+        self.add_all(bytes, 0);
+        self.flush();
+        let counts = self.counts.iter_mut().map(std::mem::take);
+        (0..=u8::MAX).zip(counts).filter(|(_, count)| *count > 0)
     }
 
     /// Completes the numbers of the reads so far.

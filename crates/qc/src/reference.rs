@@ -3,7 +3,8 @@
 use readmill_format::reference::{Matched, Reference, WINDOW_BYTES, Window};
 use readmill_record::{Header, Result};
 
-/// The contigs of the reads in a reference.
+/// The contigs of the reads in a reference. Clones share them.
+#[derive(Clone)]
 pub(crate) struct ReferenceContigs {
     reference: Reference,
     contigs: Matched,

@@ -1,5 +1,8 @@
 //! The tally of all metrics: each record is prepared once, and given to all collectors.
 
+use std::sync::Arc;
+
+use readmill_format::intervals::Intervals;
 use readmill_format::metrics;
 use readmill_format::reference::Reference;
 use readmill_record::{Batch, Error, Header, Result, Tally};
@@ -13,11 +16,14 @@ use crate::gc_bias::{GcBias, GcContext, GcScan, GcWindows};
 use crate::insert_size::InsertSizes;
 use crate::levels::{Levels, Unit};
 use crate::options::{Options, Program};
+use crate::ordered::OrderedCounting;
+use crate::oxog::OxoGTotals;
 use crate::qualities::Qualities;
 use crate::quality_yield::QualityYield;
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
 use crate::room::Room;
+use crate::wgs::{self, TerritoryScan, WgsTotals};
 
 /// Counts the metrics of Picard.
 pub struct QcTally {
@@ -28,6 +34,7 @@ pub struct QcTally {
     libraries: Libraries,
     adapters: Adapters,
     reference: Option<ReferenceContigs>,
+    ordered: Option<Arc<OrderedCounting>>,
     room: Room,
     bytes: u64,
 }
@@ -40,7 +47,7 @@ const PART: u64 = 16;
 
 impl QcTally {
     /// Creates the tally for reads under `header`, on so many `threads`, where the run has so much `memory`. Without a
-    /// reference there are no mismatches.
+    /// reference there are no mismatches. Depths are counted within `intervals`, if there are any.
     ///
     /// # Errors
     /// The reference is another one than that of the reads.
@@ -48,22 +55,28 @@ impl QcTally {
         options: Options,
         header: &Header,
         reference: Option<Reference>,
+        intervals: Option<Intervals>,
         threads: u64,
         memory: u64,
     ) -> Result<Self> {
         let has_gc = options.has(Program::CollectGcBiasMetrics);
         let has_artifacts = options.has(Program::CollectSequencingArtifactMetrics);
         let compares = options.has(Program::CollectAlignmentSummaryMetrics) || has_gc || has_artifacts;
-        let reference = reference.filter(|_| compares);
+        let has_order = options.needs_order();
+        let reference = reference.filter(|_| compares || has_order);
         let reference =
             reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
-        if (has_gc || has_artifacts) && reference.is_none() {
+        if (has_gc || has_artifacts || has_order) && reference.is_none() {
             return Err(Error::bug("metrics are counted that need a reference, and there is none"));
         }
-        let libraries = if has_artifacts { Libraries::new(header) } else { Libraries::default() };
+        let by_library = has_artifacts || options.has(Program::CollectOxoGMetrics);
+        let libraries = if by_library { Libraries::new(header) } else { Libraries::default() };
         let room = THREAD_BYTES * (threads + 1) + memory / PART;
         let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
-        let pages = reference.as_ref().map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
+        let pages = reference.as_ref().filter(|_| compares);
+        let pages = pages.map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
+        let ordered = OrderedCounting::new(&options, header, reference.as_ref(), intervals, &libraries)?;
+        let in_order = ordered.as_ref().map_or(0, |ordered| ordered.bytes(threads));
         Ok(QcTally {
             levels: Levels::new(header, &options.metric_accumulation_level),
             adapters: Adapters::new(&options.adapter_sequence),
@@ -71,7 +84,8 @@ impl QcTally {
             options,
             reference,
             room: Room::of(room),
-            bytes: room + pages + scan + libraries.bytes(),
+            ordered,
+            bytes: room + pages + scan + in_order + libraries.bytes(),
             libraries,
         })
     }
@@ -142,6 +156,9 @@ impl Tally for QcTally {
     }
 
     fn observe(&self, partial: &mut QcPartial, batch: &Batch) -> Result<()> {
+        if self.options.programs.iter().all(|program| program.needs_order()) {
+            return Ok(());
+        }
         if partial.groups.len() < self.levels.groups {
             self.room.lengthen(&mut partial.groups, self.levels.groups, self.levels.groups)?;
         }
@@ -181,7 +198,18 @@ impl Tally for QcTally {
     fn finish(&self, mut total: QcPartial) -> Result<QcTotal> {
         total.groups.resize_with(self.levels.groups, GroupCounts::default);
         let (units, libraries) = (self.levels.units.clone(), self.libraries.clone());
-        Ok(QcTotal { counts: total, units, libraries, options: self.options.clone() })
+        let options = self.options.clone();
+        let ordered = self.ordered.as_ref();
+        let oxog = ordered.and_then(|ordered| ordered.oxog()).map(|it| it.finish()).transpose()?;
+        let depths = ordered.and_then(|ordered| ordered.wgs()).map_or_else(Vec::new, |depths| {
+            let totals = depths.finish();
+            let of = |&program: &Program| {
+                let number = depths.rules_of(program, &options)?;
+                Some((program, totals.get(number)?.clone()))
+            };
+            options.programs.iter().filter_map(of).collect()
+        });
+        Ok(QcTotal { counts: total, units, libraries, depths, oxog, options })
     }
 }
 
@@ -195,6 +223,16 @@ impl QcTally {
     pub fn gc_scan(&self) -> Option<GcScan> {
         let reference = self.reference.as_ref().filter(|_| self.wants(Program::CollectGcBiasMetrics));
         reference.map(|it| GcScan::new(it.file().clone(), self.options.scan_window_size))
+    }
+
+    /// What is counted of all reads in their order, beside this tally, if a program needs it.
+    pub fn ordered(&self) -> Option<Arc<OrderedCounting>> {
+        self.ordered.clone()
+    }
+
+    /// The scan of the reference for positions that count, if the texts need it.
+    pub fn territory_scan(&self) -> Option<TerritoryScan> {
+        self.ordered.as_ref().and_then(|ordered| ordered.wgs()).map(|depths| depths.scan())
     }
 
     /// Gives a read to all collectors, and one that is not primary to those that count all records.
@@ -247,20 +285,32 @@ impl QcTally {
     }
 }
 
+/// What is counted of the reference.
+#[derive(Clone, Debug, Default)]
+pub struct ReferenceCounts {
+    /// Windows by their share of G and C.
+    pub windows: GcWindows,
+    /// Positions that reads could cover.
+    pub territory: u64,
+}
+
 /// The counts of all reads.
 pub struct QcTotal {
     counts: QcPartial,
     units: Vec<Unit>,
     libraries: Libraries,
+    /// The depths of each program that counts them.
+    depths: Vec<(Program, WgsTotals)>,
+    oxog: Option<OxoGTotals>,
     options: Options,
 }
 
 impl QcTotal {
-    /// Formats the files, in the order of [`Options::endings`]. `windows` are those of the reference, if it was scanned,
+    /// Formats the files, in the order of [`Options::endings`]. `reference` is what was counted of it, where it was scanned,
     /// `command` returns the command line for a program, and the run `started` at a date in any form.
     pub fn texts(
         &self,
-        windows: &GcWindows,
+        reference: &ReferenceCounts,
         command: &dyn Fn(&str) -> String,
         started: &str,
     ) -> Vec<Vec<u8>> {
@@ -268,14 +318,14 @@ impl QcTotal {
             let mut begin = metrics::comments(&command(program.name()), started);
             begin.push(b'\n');
             let mut texts = vec![begin; program.endings().len()];
-            self.put(program, windows, &mut texts);
+            self.put(program, reference, &mut texts);
             texts.iter_mut().for_each(|text| text.push(b'\n'));
             texts
         };
         self.options.programs.iter().flat_map(texts).collect()
     }
 
-    fn put(&self, program: Program, windows: &GcWindows, texts: &mut [Vec<u8>]) {
+    fn put(&self, program: Program, reference: &ReferenceCounts, texts: &mut [Vec<u8>]) {
         let (counts, options) = (&self.counts, &self.options);
         match (program, texts) {
             (Program::CollectAlignmentSummaryMetrics, [text]) => {
@@ -300,11 +350,19 @@ impl QcTotal {
             (Program::CollectQualityYieldMetrics, [text]) => counts.quality_yield.put(text),
             (Program::CollectGcBiasMetrics, [details, summary]) => {
                 let units = self.units(|sum: &mut GcBias, group| sum.merge(&group.gc_bias));
-                GcBias::put([details, summary], &units, windows, options);
+                GcBias::put([details, summary], &units, &reference.windows, options);
             }
             (Program::CollectSequencingArtifactMetrics, texts) => {
                 if let Ok(texts) = texts.try_into() {
                     counts.artifacts.put(texts, &self.libraries, options);
+                }
+            }
+            (Program::CollectOxoGMetrics, [text]) => {
+                self.oxog.iter().for_each(|oxog| oxog.put(text, &self.libraries));
+            }
+            (program, [text]) if program.needs_order() => {
+                if let Some((_, totals)) = self.depths.iter().find(|(it, _)| *it == program) {
+                    wgs::put(text, program, totals, reference.territory, options);
                 }
             }
             (program, _) => unreachable!("{program:?} has another number of files"),

@@ -8,7 +8,7 @@ use readmill_sort::{Minimise, Order};
 
 use super::{FirstDecisions, WrittenRange};
 use crate::outputs::EncodedPart;
-use crate::outputs::coverage::PartCoverage;
+use crate::outputs::part_counts::PartCounts;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::staged_parts::StagedPart;
@@ -60,7 +60,8 @@ impl RunState<'_> {
         let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header)?;
-        self.count_coverage(&mut sink, &mut files)?;
+        self.count_parts(&mut sink, &mut files)?;
+        let counting = sink.counting();
         sink.charge_index(&self.header, &self.memory.ledger)?;
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);
@@ -83,16 +84,16 @@ impl RunState<'_> {
                 read(&part, &mut bytes)?;
                 summary.written += part.records;
                 self.console.advance(part.records);
-                let StagedPart { fragment, cram, records, start, coverage, .. } = part;
-                let coverage = (coverage > 0).then(|| {
-                    let own = bytes.len().saturating_sub(coverage as usize);
-                    let loaded = PartCoverage::load(&bytes[own..], &self.memory.ledger);
+                let StagedPart { fragment, cram, records, start, counts, .. } = part;
+                let counts = (counts > 0).then(|| {
+                    let own = bytes.len().saturating_sub(counts as usize);
+                    let loaded = PartCounts::load(&bytes[own..], &counting);
                     bytes.truncate(own);
                     loaded
                 });
-                let coverage = coverage.transpose()?;
+                let counts = counts.transpose()?;
                 let routed = RoutedRecords::default();
-                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed, coverage })
+                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed, counts })
             })?;
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);

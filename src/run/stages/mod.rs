@@ -28,6 +28,7 @@ pub use scan::ScanInput;
 
 use super::{RunState, set_order};
 use crate::outputs::Sink;
+use crate::outputs::part_counts::CountSettings;
 use crate::outputs::staged_parts::{StagedPartList, StagedParts};
 use crate::pipeline::StepCounts;
 use crate::pipeline::count::{self, CovariateCounter};
@@ -72,6 +73,8 @@ pub struct MappedSlice {
     pub was_cut: bool,
     /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
     pub tagged: Option<bool>,
+    /// Bases of the reference that the longest read spans, where depths are counted.
+    pub span: u32,
     /// Counts of the steps.
     pub counts: StepCounts,
     /// The tallies of its reads.
@@ -114,6 +117,8 @@ pub struct Slices {
     pub largest: u64,
     /// Whether any record has a reference sequence.
     pub any_placed: bool,
+    /// Bases of the reference that the longest read spans, where depths are counted.
+    pub span: u32,
 }
 
 /// The inputs of a stage that works on a range of the output order.
@@ -223,11 +228,12 @@ impl<'a> RunState<'a> {
 
     /// Sorts the records of a slice, which is what `inputs` reads, into the file of `into`.
     pub fn map(
-        self,
+        mut self,
         inputs: Inputs,
         decided: &FirstDecisions,
         into: &Arc<Spill>,
     ) -> Result<MappedSlice> {
+        self.tallies.measure_spans();
         let duplicate_ends = self.duplicate_ends(decided)?;
         let (_charges, room) = self.reserve(&inputs, 0)?;
         let context = self.sort_context(&inputs, decided, duplicate_ends.as_ref(), room);
@@ -251,6 +257,7 @@ impl<'a> RunState<'a> {
             any_placed: buffer.any_placed,
             was_cut: feed.link.was_cut(),
             tagged: buffer.tagged,
+            span: self.tallies.longest_span()?,
             counts: std::mem::take(&mut buffer.counts),
             tallies: self.tallies.save()?,
         })
@@ -413,7 +420,7 @@ impl<'a> RunState<'a> {
             output,
             &self.header,
             sorted,
-            self.pieces(),
+            Some(CountSettings { span: Some(slices.span), ..self.counting() }),
             parts,
             &self.memory.ledger,
             into,

@@ -70,8 +70,15 @@ fn reports_and_checks_are_those_of_one_run() {
 fn metrics_that_need_the_reference_are_those_of_one_run() {
     let inputs = simulated();
     let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa \
-                   --qc out/q --qc-metrics all --also-ignore-duplicates";
+                   --qc out/q --qc-metrics all,CollectWgsMetrics,CollectRawWgsMetrics,CollectOxoGMetrics \
+                   --also-ignore-duplicates --include-bq-histogram --sample-size 100";
     same(&inputs, command, &["--shards 4 --ranges 3"]);
+    // Depths are capped, and reads left out, where pieces of several jobs meet.
+    let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa \
+                   --qc out/q --qc-metrics CollectWgsMetricsWithNonZeroCoverage,CollectOxoGMetrics --coverage out/c \
+                   --coverage-cap 3 --locus-accumulation-cap 4 --include-bq-histogram --sample-size 100 \
+                   --minimum-mapping-quality 0 --count-unpaired";
+    same(&inputs, command, &["--shards 4 --ranges 7", "--shards 1 --ranges 2"]);
 }
 
 #[test]

@@ -49,7 +49,10 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<(
             sites += 1;
             sum += counts.iter().sum::<u64>();
         }
-        ensure!(sum > 0 && theirs.values().flatten().sum::<u64>() == sum, "{sum} bases of {sites} sites");
+        ensure!(
+            sum > 0 && theirs.values().flatten().sum::<u64>() == sum,
+            "{sum} bases of {sites} sites"
+        );
         Ok(format!("{sum} bases of {sites} sites"))
     });
     Ok(())

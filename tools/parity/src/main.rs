@@ -26,6 +26,7 @@ mod orders;
 mod outputs;
 mod pipeline;
 mod qc;
+mod qc_depths;
 mod random;
 mod random_cases;
 mod regenerate;
@@ -263,6 +264,7 @@ fn small(
         let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
         qc::compare(&dir("qc")?, pairs, ledger)?;
         fingerprint::compare(&dir("fingerprint")?, pairs, ledger)?;
+        qc_depths::compare(&dir("depths")?, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);

@@ -169,12 +169,12 @@ fn same_files(
 }
 
 /// The text after the comments.
-fn below_comments(text: &str) -> &str {
+pub fn below_comments(text: &str) -> &str {
     text.find("\n\n").map_or("", |end| &text[end..])
 }
 
 /// The search path, with an R that draws nothing: Picard wants one for its charts.
-fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
+pub fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
     let bin = dir.path("bin");
     fs::create_dir_all(&bin)?;
     let script = bin.join("Rscript");
@@ -184,9 +184,9 @@ fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
 }
 
 /// Random reads, and the reference to which they are aligned.
-struct OddReads {
-    fasta: String,
-    sam: String,
+pub struct OddReads {
+    pub fasta: String,
+    pub sam: String,
 }
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:9000\n@SQ\tSN:c2\tLN:3000\n@RG\tID:a\tSM:s1\tLB:l1\tPU:p1\n\
@@ -197,7 +197,7 @@ const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTT
 
 /// Reads of all orientations, with clips, gaps, N, adapters, original qualities, duplicates, secondary and supplementary
 /// records, mates on other contigs or unmapped, and read groups that lack fields or are not in the header.
-fn odd_reads(pairs: u64) -> OddReads {
+pub fn odd_reads(pairs: u64) -> OddReads {
     let mut random = SeededRandom::new(11);
     let mut contig = |length: usize, letters: &[u8]| -> String {
         (0..length).map(|_| char::from(letters[random.below(letters.len() as u64) as usize])).collect()

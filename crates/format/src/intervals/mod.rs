@@ -84,6 +84,13 @@ impl Intervals {
         next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
+    /// The first interval on contig number `contig` that ends after base `start`: its first base, and the base after its last,
+    /// 0-based.
+    #[inline]
+    pub fn next_on(&self, contig: u32, start: u32) -> Option<(u32, u32)> {
+        self.0.first_behind(contig as usize, start.into())
+    }
+
     /// Number of bases that they cover.
     pub fn bases(&self) -> u64 {
         self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()

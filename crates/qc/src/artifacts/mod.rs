@@ -23,6 +23,9 @@ const CALLS: usize = 4;
 /// First and second reads, of both strands.
 const WAYS: usize = 4;
 
+/// The least mapping quality of a record that is counted, if no other is asked for.
+const LEAST_MAPQ: u8 = 30;
+
 /// What is no A, C, G or T.
 const OTHER: u8 = 4;
 
@@ -81,6 +84,22 @@ impl Libraries {
         Libraries { names, by_read_group, unknown, has_unknown: found.is_some(), samples }
     }
 
+    /// How many there are, with one for reads of no other.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The names that the header has, or that Picard gives those without a name.
+    pub fn listed(&self) -> impl Iterator<Item = &[u8]> {
+        let all = self.names.len() - usize::from(!self.has_unknown);
+        self.names[..all].iter().map(Vec::as_slice)
+    }
+
+    /// The names of all samples.
+    pub fn samples(&self) -> &[u8] {
+        &self.samples
+    }
+
     /// The bytes of memory of the names and the map, which the result has once more.
     pub fn bytes(&self) -> u64 {
         let names = self.names.iter().chain(self.by_read_group.keys());
@@ -88,7 +107,8 @@ impl Libraries {
         2 * (each + self.samples.len()) as u64
     }
 
-    fn number(&self, read_group: Option<&[u8]>) -> usize {
+    /// The number of the library of a read group.
+    pub fn number(&self, read_group: Option<&[u8]>) -> usize {
         let number = read_group.and_then(|name| self.by_read_group.get(name));
         number.copied().unwrap_or(self.unknown)
     }
@@ -119,7 +139,7 @@ impl ArtifactContext<'_> {
             || flags.is_secondary()
             || flags.is_qc_fail() && !options.include_non_pf_reads
             || flags.is_duplicate() && !options.include_duplicates
-            || read.record.mapq() < options.minimum_mapping_quality;
+            || read.record.mapq() < options.minimum_mapping_quality.unwrap_or(LEAST_MAPQ);
         let most = match options.maximum_insert_size {
             0 => i32::MAX.unsigned_abs(),
             most => most,
@@ -188,6 +208,7 @@ impl Artifacts {
 /// Numbers of a library.
 const LIBRARY: usize = CONTEXTS * CALLS * WAYS;
 
-fn digit(code: u8) -> u8 {
+/// The digit of the code of a base; what is no A, C, G or T has a greater one.
+pub(crate) fn digit(code: u8) -> u8 {
     DIGITS[usize::from(code & 15)]
 }

@@ -1,0 +1,177 @@
+//! What is counted of reads in their order, by coordinate, beside the tally of the others: depths, and sites of CollectOxoGMetrics.
+//!
+//! Any thread makes the piece of a batch; pieces are taken in their order.
+
+use std::sync::Arc;
+
+use readmill_format::intervals::Intervals;
+use readmill_record::{Batch, Error, Header, Result, Tally};
+use serde::{Deserialize, Serialize};
+
+use crate::artifacts::Libraries;
+use crate::options::{Options, Program};
+use crate::oxog::{OxoGCounting, OxoGMaker, OxoGPiece};
+use crate::reference::ReferenceContigs;
+use crate::wgs::{WgsCounting, WgsMaker, WgsPiece};
+
+/// The count of a run.
+pub struct OrderedCounting {
+    wgs: Option<Arc<WgsCounting>>,
+    oxog: Option<Arc<OxoGCounting>>,
+}
+
+/// What a batch of sorted reads adds.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OrderedPiece {
+    wgs: Option<WgsPiece>,
+    oxog: Option<OxoGPiece>,
+}
+
+/// Makes pieces, one for each thread.
+pub struct OrderedMaker {
+    wgs: Option<WgsMaker>,
+    oxog: Option<OxoGMaker>,
+}
+
+impl OrderedCounting {
+    /// The name of its memory.
+    pub const NAME: &'static str = "depths of quality metrics";
+
+    /// Bytes of memory of a piece, as a rule: most of the bytes of its reads.
+    pub const USUAL_PIECE: u64 = 1 << 20;
+
+    /// The count for the programs that are wanted, of reads under `header`, within `intervals` if there are any; `None` if none
+    /// of them needs the order.
+    ///
+    /// # Errors
+    /// There are no read groups, and a program is wanted that counts by their libraries.
+    pub(crate) fn new(
+        options: &Options,
+        header: &Header,
+        reference: Option<&ReferenceContigs>,
+        intervals: Option<Intervals>,
+        libraries: &Libraries,
+    ) -> Result<Option<Arc<Self>>> {
+        if options.has(Program::CollectOxoGMetrics) && header.lines_of(b"RG").next().is_none() {
+            let what =
+                "CollectOxoGMetrics counts by the libraries of read groups, and the header has none";
+            return Err(Error::input(what).hint("add read groups, or leave this program out"));
+        }
+        let contigs = header.references().len() as u32;
+        let wgs = WgsCounting::new(options, reference, intervals.clone(), contigs);
+        let oxog = OxoGCounting::new(options, reference, intervals, libraries).map(Arc::new);
+        let is_wanted = wgs.is_some() || oxog.is_some();
+        Ok(is_wanted.then(|| Arc::new(OrderedCounting { wgs, oxog })))
+    }
+
+    /// The count of depths.
+    pub(crate) fn wgs(&self) -> Option<&WgsCounting> {
+        self.wgs.as_deref()
+    }
+
+    /// The count of CollectOxoGMetrics.
+    pub(crate) fn oxog(&self) -> Option<&OxoGCounting> {
+        self.oxog.as_deref()
+    }
+
+    /// Bytes of memory that it takes on so many threads, with its result and the text of that.
+    pub(crate) fn bytes(&self, threads: u64) -> u64 {
+        let wgs = |it: &Arc<WgsCounting>| it.result_bytes() + WgsCounting::THREAD_BYTES * threads;
+        self.wgs.as_ref().map_or(0, wgs)
+            + self.oxog.as_ref().map_or(0, |_| OxoGCounting::THREAD_BYTES * (threads + 1))
+    }
+
+    /// One thread's maker of pieces.
+    pub fn maker(&self) -> OrderedMaker {
+        OrderedMaker {
+            wgs: self.wgs.as_ref().map(WgsCounting::maker),
+            oxog: self.oxog.as_ref().map(OxoGCounting::maker),
+        }
+    }
+
+    /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it.
+    ///
+    /// # Errors
+    /// Its reads lie before those of the piece ahead of it.
+    pub fn take(&self, piece: OrderedPiece) -> Result<u64> {
+        let mut bytes = 0;
+        if let (Some(wgs), Some(piece)) = (&self.wgs, piece.wgs) {
+            bytes += wgs.take(piece)?;
+        }
+        if let (Some(oxog), Some(piece)) = (&self.oxog, piece.oxog) {
+            bytes += oxog.take(piece)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Forgets all pieces.
+    pub fn restart(&self) {
+        self.wgs.iter().for_each(|wgs| wgs.restart());
+        self.oxog.iter().for_each(|oxog| oxog.restart());
+    }
+}
+
+impl OrderedMaker {
+    /// Leaves reads of a piece out that no read of another piece reaches, if none spans more than `span` bases of the
+    /// reference. The results stay the same.
+    pub fn trim(&self, piece: &mut OrderedPiece, span: u32) {
+        if let (Some(maker), Some(piece)) = (&self.wgs, &mut piece.wgs) {
+            maker.trim(piece, span);
+        }
+    }
+
+    /// Makes the piece of a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate, or the reference cannot be read.
+    pub fn make(&mut self, batch: &Batch) -> Result<OrderedPiece> {
+        Ok(OrderedPiece {
+            wgs: self.wgs.as_mut().map(|maker| maker.make(batch)).transpose()?,
+            oxog: self.oxog.as_mut().map(|maker| maker.make(batch)).transpose()?,
+        })
+    }
+}
+
+impl OrderedPiece {
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        let oxog = self.oxog.as_ref().map_or(0, OxoGPiece::heap_bytes);
+        self.wgs.as_ref().map_or(0, WgsPiece::heap_bytes) + oxog as u64
+    }
+}
+
+/// The bases of the reference that the longest read spans.
+#[derive(Clone, Copy, Debug)]
+pub struct LongestSpan;
+
+impl Tally for LongestSpan {
+    type Partial = u32;
+    type Total = u32;
+
+    fn places_only(&self) -> bool {
+        true
+    }
+
+    fn observe(&self, partial: &mut u32, batch: &Batch) -> Result<()> {
+        for (_, record) in batch.records() {
+            let span = record.cigar().reference_length().clamp(0, u32::MAX.into());
+            *partial = (*partial).max(span as u32);
+        }
+        Ok(())
+    }
+
+    fn merge(&self, into: &mut u32, from: u32) {
+        *into = (*into).max(from);
+    }
+
+    fn finish(&self, total: u32) -> Result<u32> {
+        Ok(total)
+    }
+}
+
+/// The error for a read that lies before the one ahead of it.
+pub(crate) fn unsorted() -> Error {
+    let what =
+        "the read lies before the one ahead of it, and depths and sites are counted of sorted reads";
+    Error::input(what).hint("sort them by coordinate: --sort coordinate")
+}

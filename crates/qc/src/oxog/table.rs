@@ -1,0 +1,84 @@
+//! The file of CollectOxoGMetrics.
+
+use readmill_format::metrics::{self, Row};
+
+use super::{CONTEXTS, LIBRARY, OxoGTotals, WAYS};
+use crate::artifacts::Libraries;
+use crate::java_order::java_order;
+
+const COLUMNS: [&str; 20] = [
+    "SAMPLE_ALIAS",
+    "LIBRARY",
+    "CONTEXT",
+    "TOTAL_SITES",
+    "TOTAL_BASES",
+    "REF_NONOXO_BASES",
+    "REF_OXO_BASES",
+    "REF_TOTAL_BASES",
+    "ALT_NONOXO_BASES",
+    "ALT_OXO_BASES",
+    "OXIDATION_ERROR_RATE",
+    "OXIDATION_Q",
+    "C_REF_REF_BASES",
+    "G_REF_REF_BASES",
+    "C_REF_ALT_BASES",
+    "G_REF_ALT_BASES",
+    "C_REF_OXO_ERROR_RATE",
+    "C_REF_OXO_Q",
+    "G_REF_OXO_ERROR_RATE",
+    "G_REF_OXO_Q",
+];
+
+/// The least rate of errors that is written.
+const LEAST_RATE: f64 = 1e-10;
+
+const LETTERS: &[u8; 4] = b"ACGT";
+
+impl OxoGTotals {
+    /// Appends the table: a row for each context and each library of the header, in the order in which Java lists them.
+    pub fn put(&self, text: &mut Vec<u8>, libraries: &Libraries) {
+        let name = |context: usize| vec![LETTERS[context / 4], b'C', LETTERS[context % 4]];
+        let mut contexts: Vec<Vec<u8>> = (0..CONTEXTS).map(name).collect();
+        java_order(&mut contexts);
+        let mut rows = Vec::new();
+        for context in &contexts {
+            let number = (0..CONTEXTS).find(|&number| name(number) == *context).unwrap_or_default();
+            for (library, library_name) in libraries.listed().enumerate() {
+                let mut row = Row::default();
+                row.text(libraries.samples()).text(library_name).text(context);
+                self.put_numbers(&mut row, library, number);
+                rows.push(row);
+            }
+        }
+        metrics::put_table(text, "picard.analysis.CollectOxoGMetrics$CpcgMetrics", &COLUMNS, &rows);
+        text.push(b'\n');
+    }
+
+    fn put_numbers(&self, row: &mut Row, library: usize, context: usize) {
+        let ways = &self.bases[library * LIBRARY + context * WAYS..][..WAYS];
+        // Of C or G, the same base or another, and whether as by oxidation.
+        let bases = |g: usize, other: usize| ways[4 * g + 2 * other] + ways[4 * g + 2 * other + 1];
+        let by =
+            |other: usize, oxidised: usize| ways[2 * other + oxidised] + ways[4 + 2 * other + oxidised];
+        let total: u64 = ways.iter().sum();
+        row.number(self.sites[library * CONTEXTS + context]).number(total);
+        row.number(by(0, 0)).number(by(0, 1)).number(by(0, 0) + by(0, 1));
+        row.number(by(1, 0)).number(by(1, 1));
+        let more = by(1, 1).saturating_sub(by(1, 0)).max(1);
+        put_rate(row, more as f64 / total as f64);
+        row.number(bases(0, 0)).number(bases(1, 0)).number(bases(0, 1)).number(bases(1, 1));
+        let rate = |g: usize| bases(g, 1) as f64 / (bases(g, 0) + bases(g, 1)) as f64;
+        put_rate(row, at_least(rate(0) - rate(1)));
+        put_rate(row, at_least(rate(1) - rate(0)));
+    }
+}
+
+/// Appends a rate and its Phred score.
+fn put_rate(row: &mut Row, rate: f64) {
+    row.decimal(rate).decimal(-10.0 * rate.log10());
+}
+
+/// A rate, or the least one; what is no number stays so, as in Java.
+fn at_least(rate: f64) -> f64 {
+    if rate < LEAST_RATE { LEAST_RATE } else { rate }
+}

@@ -1,0 +1,259 @@
+//! The depths of a piece: at each position, the bases above noise, and those that count, of which a name has one.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::WgsRules;
+use super::reads::{IS_N, MOST_QUAL, NOISE, ReadView, Reads, is_called, is_good};
+use crate::qualities::ByQuality;
+
+/// Positions of a page, as a power of two.
+const PAGE_BITS: u32 = 9;
+
+/// Positions of a page.
+pub(super) const PAGE: usize = 1 << PAGE_BITS;
+
+/// The most reads of a piece: depths have 16 bits.
+pub(super) const MOST_READS: usize = 60_000;
+
+/// The page of a position, and where it is there.
+#[inline(always)]
+pub(super) fn page_of(position: u32) -> (u32, usize) {
+    (position >> PAGE_BITS, position as usize % PAGE)
+}
+
+/// The position after a page.
+pub(super) fn end_of(page: u32) -> u64 {
+    (u64::from(page) + 1) << PAGE_BITS
+}
+
+/// The depths of a piece.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Depths {
+    /// Pages in their order.
+    pub pages: Vec<Page>,
+    /// Aligned bases at positions that count.
+    pub counted: u64,
+    /// Bases that would count, if a read of the same name had none there.
+    pub overlap: u64,
+    /// Bases above noise by their quality, up to the cap at each position.
+    pub quals: Vec<u64>,
+}
+
+/// The depths of some positions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Page {
+    pub number: u32,
+    /// Bases above noise.
+    pub called: Vec<u16>,
+    /// Bases that count.
+    pub good: Vec<u16>,
+}
+
+impl Depths {
+    /// The page of this number, which is made if it is not there.
+    #[inline]
+    fn page(&mut self, number: u32) -> &mut Page {
+        let n = self.pages.len();
+        let near = (n.saturating_sub(2)..n).rev().find(|&at| self.pages[at].number == number);
+        let at = near.unwrap_or_else(|| self.find(number));
+        &mut self.pages[at]
+    }
+
+    #[cold]
+    fn find(&mut self, number: u32) -> usize {
+        match self.pages.binary_search_by_key(&number, |page| page.number) {
+            Ok(at) => at,
+            Err(at) => {
+                let (called, good) = (vec![0; PAGE], vec![0; PAGE]);
+                self.pages.insert(at, Page { number, called, good });
+                at
+            }
+        }
+    }
+
+    /// Takes back bases that are marked: reads of the same name have them, too.
+    pub fn take_back(&mut self, view: ReadView<'_>, marks: &[bool]) {
+        let mut from = 0;
+        for (start, values) in view.runs() {
+            let marks = &marks[from..from + values.len()];
+            from += values.len();
+            for (position, _) in (start..).zip(marks).filter(|(_, is_marked)| **is_marked) {
+                let (page, at) = page_of(position);
+                self.page(page).good[at] -= 1;
+                self.overlap += 1;
+            }
+        }
+    }
+
+    /// Takes back what some of the reads have.
+    pub fn subtract(&mut self, less: &Depths) {
+        for page in &less.pages {
+            let own = self.page(page.number);
+            own.called.iter_mut().zip(&page.called).for_each(|(own, less)| *own -= less);
+            own.good.iter_mut().zip(&page.good).for_each(|(own, less)| *own -= less);
+        }
+        self.counted -= less.counted;
+        self.overlap -= less.overlap;
+        self.quals.iter_mut().zip(&less.quals).for_each(|(own, less)| *own -= less);
+    }
+
+    /// Adds what other reads have.
+    pub fn add(&mut self, more: &Depths) {
+        for page in &more.pages {
+            let own = self.page(page.number);
+            own.called.iter_mut().zip(&page.called).for_each(|(own, more)| *own += more);
+            own.good.iter_mut().zip(&page.good).for_each(|(own, more)| *own += more);
+        }
+        self.counted += more.counted;
+        self.overlap += more.overlap;
+        self.quals.iter_mut().zip(&more.quals).for_each(|(own, more)| *own += more);
+    }
+
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> usize {
+        self.pages.len() * (4 * PAGE + size_of::<Page>()) + self.quals.capacity() * 8
+    }
+}
+
+/// Counts depths, with memory that is used again.
+#[derive(Default)]
+pub(super) struct DepthCounter {
+    names: Names,
+    marks: Vec<bool>,
+    quals: ByQuality,
+}
+
+impl DepthCounter {
+    /// The depths of these reads.
+    pub fn count(&mut self, reads: &Reads, rules: &WgsRules) -> Depths {
+        let mut depths = Depths::default();
+        let least = rules.least_qual;
+        depths.counted = reads.without_quals;
+        self.names.begin(reads.list.len());
+        for (number, view) in reads.views().enumerate() {
+            depths.counted += u64::from(view.read.counted);
+            for (start, values) in view.runs() {
+                add_run(&mut depths, start, values, least);
+            }
+            let mut before = self.names.add(view.read.name, number);
+            if before.is_none() {
+                continue;
+            }
+            self.marks.clear();
+            self.marks.resize(view.values.len(), false);
+            // Reads of one name are usually two.
+            let mut left = view.values.iter().filter(|&&value| is_good(value, least)).count();
+            while let Some(other) = before.filter(|_| left > 0) {
+                let other_view = reads.view(other);
+                if other_view.read.name == view.read.name && other_view.read.end > view.read.start {
+                    left -= view.mark_shared(other_view, least, &mut self.marks);
+                }
+                before = self.names.before(other);
+            }
+            depths.take_back(view, &self.marks);
+        }
+        depths.quals = self.qualities(reads, &depths, rules.cap);
+        depths
+    }
+
+    /// Bases above noise by their quality. At a position, the first ones count, up to `cap`.
+    fn qualities(&mut self, reads: &Reads, depths: &Depths, cap: u32) -> Vec<u64> {
+        let is_deep = |page: &Page| page.called.iter().any(|&depth| u32::from(depth) > cap);
+        if !depths.pages.iter().any(is_deep) {
+            let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
+            for (value, count) in self.quals.count_all(reads.values()) {
+                if is_called(value) {
+                    counts[usize::from((value & !IS_N).min(MOST_QUAL))] += count;
+                }
+            }
+            return counts;
+        }
+        let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
+        each_numbered(
+            reads,
+            |_| Some(0),
+            |qual, seen: &mut u32| {
+                counts[usize::from(qual)] += u64::from(*seen < cap);
+                *seen += 1;
+            },
+        );
+        counts
+    }
+}
+
+/// Calls `each` for the quality of each base above noise, with what is known of its position, which is first what `begin`
+/// says: none where the base does not matter.
+pub(super) fn each_numbered<T>(
+    reads: &Reads,
+    begin: impl Fn(u32) -> Option<T>,
+    mut each: impl FnMut(u8, &mut T),
+) {
+    let mut pages: HashMap<u32, Vec<Option<T>>> = HashMap::new();
+    for view in reads.views() {
+        for (start, values) in view.runs() {
+            for (position, &value) in (start..).zip(values).filter(|(_, value)| is_called(**value)) {
+                let (number, at) = page_of(position);
+                let page = pages.entry(number).or_insert_with(|| {
+                    let first = number << PAGE_BITS;
+                    (0..PAGE as u32).map(|at| begin(first + at)).collect()
+                });
+                if let Some(known) = &mut page[at] {
+                    each((value & !IS_N).min(MOST_QUAL), known);
+                }
+            }
+        }
+    }
+}
+
+/// Adds a run of aligned bases.
+#[inline]
+fn add_run(depths: &mut Depths, start: u32, values: &[u8], least: u8) {
+    let (mut position, mut rest) = (start, values);
+    while !rest.is_empty() {
+        let (number, at) = page_of(position);
+        let (values, more) = rest.split_at(rest.len().min(PAGE - at));
+        let page = depths.page(number);
+        let called = &mut page.called[at..at + values.len()];
+        let good = &mut page.good[at..at + values.len()];
+        for ((called, good), &value) in called.iter_mut().zip(good).zip(values) {
+            *called += u16::from(value & !IS_N > NOISE);
+            *good += u16::from(value.wrapping_sub(least) < IS_N - least);
+        }
+        position = position.wrapping_add(values.len() as u32);
+        rest = more;
+    }
+}
+
+/// Finds reads by their names.
+#[derive(Default)]
+struct Names {
+    /// The last read of a slot, and 1.
+    slots: Vec<u32>,
+    /// The read before each one in its slot, and 1.
+    before: Vec<u32>,
+}
+
+impl Names {
+    fn begin(&mut self, reads: usize) {
+        self.slots.clear();
+        self.slots.resize((2 * reads).next_power_of_two(), 0);
+        self.before.clear();
+    }
+
+    /// Adds the next read; returns one before it that may have its name.
+    #[inline]
+    fn add(&mut self, name: u64, number: usize) -> Option<usize> {
+        let at = name as usize % self.slots.len();
+        let before = std::mem::replace(&mut self.slots[at], number as u32 + 1);
+        self.before.push(before);
+        before.checked_sub(1).map(|number| number as usize)
+    }
+
+    /// The one before read `number` that may have its name.
+    #[inline]
+    fn before(&self, number: usize) -> Option<usize> {
+        self.before[number].checked_sub(1).map(|number| number as usize)
+    }
+}

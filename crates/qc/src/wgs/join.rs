@@ -1,0 +1,306 @@
+//! Joins pieces, in their order, to numbers of positions by depth.
+
+use std::collections::{BTreeMap, HashMap};
+
+use readmill_format::intervals::Intervals;
+use readmill_record::Result;
+
+use super::WgsRules;
+use super::depths::{DepthCounter, PAGE, Page, each_numbered, end_of, page_of};
+use super::locus_cap::LocusCap;
+use super::reads::{ContigPiece, Excluded, MOST_QUAL, Reads, WgsPiece};
+use crate::ordered::unsorted;
+
+/// Joins pieces, by the rules of each program.
+pub(super) struct WgsJoin {
+    by_rules: Vec<RulesJoin>,
+    intervals: Option<Intervals>,
+}
+
+/// What is known of all reads by the rules of a program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WgsTotals {
+    /// Positions by the number of bases that count, up to the cap; those without any base are not counted.
+    pub good: Vec<u64>,
+    /// Positions by the number of bases above noise, likewise.
+    pub called: Vec<u64>,
+    /// Bases above noise by their quality, up to the cap at each position.
+    pub quals: Vec<u64>,
+    /// Aligned bases of reads that count, at positions that count.
+    pub counted: u64,
+    /// Those of them that count.
+    pub good_bases: u64,
+    /// Those that would, if a read of the same name had none there.
+    pub overlap: u64,
+    /// Those that count, but lie above the cap.
+    pub capped: u64,
+    pub excluded: Excluded,
+}
+
+struct RulesJoin {
+    rules: WgsRules,
+    counter: DepthCounter,
+    open: Option<OpenContig>,
+    totals: WgsTotals,
+}
+
+/// The contig whose pieces are joined.
+struct OpenContig {
+    number: u32,
+    /// The position of the last read: no later read covers what is before it.
+    last: u32,
+    /// Pages that later reads may cover.
+    pages: BTreeMap<u32, OpenPage>,
+    waiting: Waiting,
+    /// Open positions, since there were so many reads that some could be left out.
+    positions: Option<LocusCap>,
+}
+
+/// The depths of a page so far.
+struct OpenPage {
+    called: Vec<u32>,
+    good: Vec<u32>,
+}
+
+/// Reads that reach beyond the last one, in their order.
+#[derive(Default)]
+struct Waiting {
+    reads: Reads,
+    by_name: HashMap<u64, Vec<u32>>,
+    /// The greatest end of them.
+    end: u32,
+}
+
+impl Waiting {
+    /// Forgets reads that end before `last`, and adds those of a piece that do not.
+    fn advance(&mut self, reads: &Reads, last: u32) {
+        let before = std::mem::take(&mut self.reads);
+        self.by_name.clear();
+        self.end = 0;
+        for view in before.views().chain(reads.views()).filter(|view| view.read.end >= last) {
+            let number = self.reads.list.len() as u32;
+            self.by_name.entry(view.read.name).or_default().push(number);
+            self.end = self.end.max(view.read.end);
+            self.reads.push_copy(view);
+        }
+    }
+}
+
+impl WgsJoin {
+    pub(super) fn new(rules: &[WgsRules], intervals: Option<&Intervals>) -> Self {
+        let join = |&rules: &WgsRules| RulesJoin {
+            rules,
+            counter: DepthCounter::default(),
+            open: None,
+            totals: WgsTotals {
+                good: vec![0; rules.cap as usize + 1],
+                called: vec![0; rules.cap as usize + 1],
+                quals: vec![0; usize::from(MOST_QUAL) + 1],
+                ..WgsTotals::default()
+            },
+        };
+        WgsJoin { by_rules: rules.iter().map(join).collect(), intervals: intervals.cloned() }
+    }
+
+    pub(super) fn add(&mut self, piece: WgsPiece) -> Result<()> {
+        let intervals = self.intervals.as_ref();
+        for (join, piece) in self.by_rules.iter_mut().zip(piece.by_rules) {
+            join.totals.excluded.add(&piece.excluded);
+            piece.contigs.into_iter().try_for_each(|piece| join.add(piece, intervals))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Vec<WgsTotals> {
+        let finish = |mut join: RulesJoin| {
+            join.close();
+            join.totals
+        };
+        self.by_rules.into_iter().map(finish).collect()
+    }
+
+    /// Bytes of memory in use, beside the totals.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        let open = self.by_rules.iter().filter_map(|join| join.open.as_ref());
+        let bytes = |open: &OpenContig| {
+            let reads = open.waiting.reads.heap_bytes() + open.waiting.by_name.capacity() * 96;
+            let positions = open.positions.as_ref().map_or(0, LocusCap::heap_bytes);
+            open.pages.len() * (8 * PAGE + 96) + 2 * reads + positions
+        };
+        open.map(|open| bytes(open) as u64).sum()
+    }
+}
+
+impl RulesJoin {
+    fn add(&mut self, piece: ContigPiece, intervals: Option<&Intervals>) -> Result<()> {
+        let ContigPiece { contig, head, mut reads, mut depths } = piece;
+        let (Some(first), Some(last)) = (reads.list.first(), reads.list.last()) else { return Ok(()) };
+        let (first, last) = (first.start, last.start);
+        if self.open.as_ref().is_none_or(|open| open.number != contig) {
+            if self.open.as_ref().is_some_and(|open| contig < open.number) {
+                return Err(unsorted());
+            }
+            self.close();
+            let (pages, waiting, positions) = Default::default();
+            self.open = Some(OpenContig { number: contig, last: 0, pages, waiting, positions });
+        }
+        let RulesJoin { rules, counter, open, totals } = self;
+        let Some(open) = open else { return Ok(()) };
+        if first < open.last {
+            return Err(unsorted());
+        }
+        if let Some(kept) = open.keep(&reads, rules.locus_cap, intervals) {
+            // Reads are left out only of the first ones, which have all reads beside them that they overlap.
+            let dropped = reads.list.len() - kept.list.len();
+            depths.subtract(&counter.count(&reads.first(head as usize), rules));
+            depths.add(&counter.count(&kept.first((head as usize).saturating_sub(dropped)), rules));
+            reads = kept;
+        }
+        open.meet(&reads, &mut depths, rules.least_qual);
+        for (sum, more) in totals.quals.iter_mut().zip(&depths.quals) {
+            *sum += more;
+        }
+        open.take_back_quals(&reads, &depths.pages, rules.cap, totals);
+        totals.counted += depths.counted;
+        totals.overlap += depths.overlap;
+        for page in depths.pages {
+            match open.pages.get_mut(&page.number) {
+                Some(sum) => sum.add(&page),
+                None if end_of(page.number) <= last.into() => {
+                    let depths = page.called.iter().zip(&page.good);
+                    totals.add(depths.map(|(&called, &good)| (called.into(), good.into())), rules.cap);
+                }
+                None => drop(open.pages.insert(page.number, OpenPage::of(&page))),
+            }
+        }
+        open.last = last;
+        open.waiting.advance(&reads, last);
+        while let Some(entry) = open.pages.first_entry() {
+            if end_of(*entry.key()) > last.into() {
+                break;
+            }
+            entry.remove().complete(totals, rules.cap);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        open.pages.into_values().for_each(|page| page.complete(&mut self.totals, self.rules.cap));
+    }
+}
+
+impl OpenContig {
+    /// The reads of a piece that are kept where others lie at their place, unless all of them are.
+    fn keep(&mut self, reads: &Reads, cap: u32, intervals: Option<&Intervals>) -> Option<Reads> {
+        let waiting = &self.waiting.reads;
+        if waiting.list.len() + reads.list.len() <= cap as usize {
+            self.positions = None;
+            return None;
+        }
+        let new = || LocusCap::new(cap, self.number, intervals, waiting);
+        self.positions.get_or_insert_with(new).keep(reads)
+    }
+
+    /// Takes back bases of a piece where a read of the same name, from before the piece, has one that counts.
+    fn meet(&self, reads: &Reads, depths: &mut super::depths::Depths, least: u8) {
+        if self.waiting.reads.list.is_empty() {
+            return;
+        }
+        let mut met: HashMap<u64, Vec<usize>> = HashMap::new();
+        let (mut marks, mut known) = (Vec::new(), Vec::new());
+        for number in 0..reads.list.len() {
+            let view = reads.view(number);
+            if view.read.start >= self.waiting.end {
+                break;
+            }
+            let Some(others) = self.waiting.by_name.get(&view.read.name) else { continue };
+            // Bases that a read of the piece before this one has were taken back.
+            known.clear();
+            known.resize(view.values.len(), false);
+            let before = met.entry(view.read.name).or_default();
+            for &other in before.iter() {
+                view.mark_shared(reads.view(other), least, &mut known);
+            }
+            before.push(number);
+            marks.clone_from(&known);
+            for &other in others {
+                view.mark_shared(self.waiting.reads.view(other as usize), least, &mut marks);
+            }
+            marks.iter_mut().zip(&known).for_each(|(mark, known)| *mark &= !known);
+            depths.take_back(view, &marks);
+        }
+    }
+
+    /// Takes back qualities of bases of a piece that are above the cap because of reads before the piece.
+    fn take_back_quals(&self, reads: &Reads, pages: &[Page], cap: u32, totals: &mut WgsTotals) {
+        let is_deep = |page: &Page| {
+            self.pages.get(&page.number).is_some_and(|before| {
+                let mut depths = before.called.iter().zip(&page.called);
+                depths.any(|(&before, &more)| before > 0 && more > 0 && before + u32::from(more) > cap)
+            })
+        };
+        if !pages.iter().any(is_deep) {
+            return;
+        }
+        let before = |position: u32| {
+            let (page, at) = page_of(position);
+            self.pages.get(&page).map(|page| page.called[at]).filter(|&before| before > 0)
+        };
+        each_numbered(
+            reads,
+            |position| before(position).map(|before| (before, 0)),
+            |qual, seen| {
+                let &mut (before, number) = seen;
+                if number < cap && before.saturating_add(number) >= cap {
+                    totals.quals[usize::from(qual)] -= 1;
+                }
+                seen.1 += 1;
+            },
+        );
+    }
+}
+
+impl OpenPage {
+    fn of(page: &Page) -> Self {
+        let wide = |depths: &[u16]| depths.iter().map(|&depth| depth.into()).collect();
+        OpenPage { called: wide(&page.called), good: wide(&page.good) }
+    }
+
+    fn add(&mut self, page: &Page) {
+        self.called.iter_mut().zip(&page.called).for_each(|(sum, &more)| *sum += u32::from(more));
+        self.good.iter_mut().zip(&page.good).for_each(|(sum, &more)| *sum += u32::from(more));
+    }
+
+    fn complete(self, totals: &mut WgsTotals, cap: u32) {
+        totals.add(self.called.into_iter().zip(self.good), cap);
+    }
+}
+
+impl WgsTotals {
+    /// Adds positions by their depths: of bases above noise, and of bases that count.
+    #[inline]
+    fn add(&mut self, depths: impl Iterator<Item = (u32, u32)>, cap: u32) {
+        for (called, good) in depths.filter(|(called, _)| *called > 0) {
+            self.called[called.min(cap) as usize] += 1;
+            self.good[good.min(cap) as usize] += 1;
+            self.good_bases += u64::from(good);
+            self.capped += u64::from(good.saturating_sub(cap));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reads::is_good;
+
+    #[test]
+    fn a_base_counts_if_its_quality_does_and_it_is_not_n() {
+        for (value, least, counts) in
+            [(3, 3, true), (2, 3, false), (20, 20, true), (19, 20, false), (0x80 | 40, 20, false)]
+        {
+            assert_eq!(is_good(value, least), counts, "{value} {least}");
+            assert!(!is_good(value, 128), "no quality is enough");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! LOCUS_ACCUMULATION_CAP: a read is left out if as many others lie at the first position that is still open.
+//!
+//! This is how htsjdk's SamLocusIterator keeps its positions. It opens those that a read spans, gaps as well. When the next
+//! read comes, it closes positions that lie two or more before it. Positions in gaps, where no read has a base, are closed
+//! together with those behind them that have none. So the first open position is the one before the read, or its own.
+
+use std::collections::BTreeMap;
+
+use readmill_format::intervals::Intervals;
+
+use super::depths::{PAGE, end_of, page_of};
+use super::reads::{ReadView, Reads};
+
+/// The open positions of a contig.
+pub(super) struct LocusCap {
+    cap: u32,
+    contig: u32,
+    /// Positions outside of these are left out.
+    intervals: Option<Intervals>,
+    /// Bases by their position.
+    pages: BTreeMap<u32, Vec<u32>>,
+    /// The first open position, and the one after the last.
+    open: Option<(u32, u32)>,
+}
+
+impl LocusCap {
+    /// The positions that `reads` leave open, which were all accepted.
+    pub fn new(cap: u32, contig: u32, intervals: Option<&Intervals>, reads: &Reads) -> Self {
+        let (intervals, pages) = (intervals.cloned(), BTreeMap::new());
+        let mut positions = LocusCap { cap, contig, intervals, pages, open: None };
+        for view in reads.views() {
+            positions.advance(view.read.start);
+            positions.accept(view);
+        }
+        positions
+    }
+
+    /// Takes the next reads; returns those that are kept, unless all of them are.
+    pub fn keep(&mut self, reads: &Reads) -> Option<Reads> {
+        let mut kept: Option<Reads> = None;
+        for (number, view) in reads.views().enumerate() {
+            self.advance(view.read.start);
+            let is_full = self.open.is_some_and(|(first, _)| self.count(first) >= self.cap);
+            if !is_full {
+                self.accept(view);
+                kept.iter_mut().for_each(|kept| kept.push_copy(view));
+            } else if kept.is_none() {
+                kept = Some(reads.first(number));
+            }
+        }
+        kept
+    }
+
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> usize {
+        self.pages.len() * (4 * PAGE + 64)
+    }
+
+    /// Closes positions for a read that begins at `start`.
+    fn advance(&mut self, start: u32) {
+        while let Some((first, end)) = self.open.filter(|(first, _)| first + 1 < start) {
+            let covered = (first..end.min(start)).find(|&at| self.count(at) > 0);
+            let at = covered.unwrap_or(end.min(start));
+            let open = |first: u32| (first < end).then_some((first, end));
+            self.open = open(at);
+            // Positions without a base are told one by one, and the next read is looked at again.
+            let is_told = at > first && self.is_wanted(first, at);
+            if at < start && !is_told {
+                self.open = open(at.saturating_add(1));
+            }
+        }
+        let first = self.open.map_or(start, |(first, _)| first);
+        while let Some(entry) = self.pages.first_entry() {
+            if end_of(*entry.key()) > first.into() {
+                break;
+            }
+            entry.remove();
+        }
+    }
+
+    /// Opens the positions of a read.
+    fn accept(&mut self, view: ReadView<'_>) {
+        let (first, end) = self.open.unwrap_or((view.read.start, view.read.end));
+        self.open = Some((first, end.max(view.read.end)));
+        for (start, values) in view.runs() {
+            for position in start..start.saturating_add(values.len() as u32) {
+                let (page, at) = page_of(position);
+                self.pages.entry(page).or_insert_with(|| vec![0; PAGE])[at] += 1;
+            }
+        }
+    }
+
+    fn count(&self, position: u32) -> u32 {
+        let (page, at) = page_of(position);
+        self.pages.get(&page).map_or(0, |page| page[at])
+    }
+
+    /// Whether a position from `from` to `to` is told: it lies in an interval, if there are any.
+    fn is_wanted(&self, from: u32, to: u32) -> bool {
+        self.intervals.as_ref().is_none_or(|intervals| intervals.overlaps(self.contig, from, to))
+    }
+}

@@ -1,0 +1,333 @@
+//! Makes pieces: which reads count, and which of their bases.
+
+use std::sync::Arc;
+
+use readmill_record::{Batch, Flags, RecordRef, Result};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::depths::{DepthCounter, MOST_READS, PAGE, end_of, page_of};
+use super::reads::{ContigPiece, Excluded, IS_N, MOST_QUAL, Reads, RulesPiece, WgsPiece};
+use super::{WgsCounting, WgsRules};
+use crate::ordered::unsorted;
+use crate::read::N;
+use crate::reference::ReferencePages;
+
+/// The most bytes of values of a piece, unless one read has more.
+const MOST_VALUES: usize = 1 << 28;
+
+/// Pages whose mask is known at a time.
+const MASKS: usize = 64;
+
+/// Makes pieces, one for each thread.
+pub(crate) struct WgsMaker {
+    counting: Arc<WgsCounting>,
+    counter: DepthCounter,
+    masks: Masks,
+    codes: Vec<u8>,
+}
+
+/// Which positions count: those of intervals, if there are any, where the reference is not N.
+struct Masks {
+    bases: ReferencePages,
+    pages: Vec<Mask>,
+}
+
+/// The positions of a page.
+struct Mask {
+    /// The contig and the page.
+    key: Option<(u32, u32)>,
+    /// Whether all of them count.
+    all: bool,
+    counts: Box<[bool; PAGE]>,
+}
+
+impl Masks {
+    fn new() -> Self {
+        let none = || Mask { key: None, all: false, counts: Box::new([false; PAGE]) };
+        Masks { bases: ReferencePages::default(), pages: (0..MASKS).map(|_| none()).collect() }
+    }
+
+    /// The mask of a page.
+    #[inline]
+    fn of(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<&Mask> {
+        let at = (page ^ contig) as usize % MASKS;
+        if self.pages[at].key != Some((contig, page)) {
+            self.fill(counting, contig, page)?;
+        }
+        Ok(&self.pages[at])
+    }
+
+    #[cold]
+    fn fill(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<()> {
+        let mask = &mut self.pages[(page ^ contig) as usize % MASKS];
+        mask.key = None;
+        mask.counts.fill(false);
+        let first = (end_of(page) - PAGE as u64) as u32;
+        let place = counting.reference.place(contig.cast_signed())?;
+        if let Some((number, length)) = place.filter(|(_, length)| first < *length) {
+            let end = end_of(page).min(length.into()) as u32;
+            let codes = self.bases.of(&counting.reference).codes(number, first, end)?;
+            mask.counts.iter_mut().zip(codes).for_each(|(counts, &code)| *counts = code != N);
+            if let Some(intervals) = &counting.intervals {
+                let mut at = first;
+                while at < end {
+                    let next = intervals.next_on(contig, at).unwrap_or((end, end));
+                    let (from, to) = (next.0.clamp(at, end), next.1.min(end));
+                    mask.counts[(at - first) as usize..(from - first) as usize].fill(false);
+                    at = to.max(from);
+                }
+            }
+        }
+        mask.all = mask.counts.iter().all(|&counts| counts);
+        mask.key = Some((contig, page));
+        Ok(())
+    }
+
+    /// How many positions of a run count.
+    fn count(&mut self, counting: &WgsCounting, contig: u32, start: u32, length: u32) -> Result<u64> {
+        let (mut position, end, mut counted) = (start, start.saturating_add(length), 0);
+        while position < end {
+            let (page, at) = page_of(position);
+            let n = ((end - position) as usize).min(PAGE - at);
+            let mask = self.of(counting, contig, page)?;
+            counted += mask.counts[at..at + n].iter().filter(|&&counts| counts).count() as u64;
+            position += n as u32;
+        }
+        Ok(counted)
+    }
+
+    /// Sets the values of a run to 0 where positions do not count; returns how many do.
+    #[inline]
+    fn apply(
+        &mut self,
+        counting: &WgsCounting,
+        contig: u32,
+        start: u32,
+        values: &mut [u8],
+    ) -> Result<u32> {
+        let (mut position, mut rest, mut counted) = (start, values, 0);
+        while !rest.is_empty() {
+            let (page, at) = page_of(position);
+            let n = rest.len().min(PAGE - at);
+            let (values, more) = rest.split_at_mut(n);
+            let mask = self.of(counting, contig, page)?;
+            if mask.all {
+                counted += n as u32;
+            } else {
+                for (value, &counts) in values.iter_mut().zip(&mask.counts[at..]) {
+                    *value = if counts { *value } else { 0 };
+                    counted += u32::from(counts);
+                }
+            }
+            position = position.wrapping_add(n as u32);
+            rest = more;
+        }
+        Ok(counted)
+    }
+}
+
+/// The reads of a contig that are gathered.
+#[derive(Default)]
+struct Gathered {
+    contig: u32,
+    last: u32,
+    reads: Reads,
+}
+
+impl WgsMaker {
+    pub(super) fn new(counting: Arc<WgsCounting>) -> Self {
+        let (counter, codes) = (DepthCounter::default(), Vec::new());
+        WgsMaker { counting, counter, masks: Masks::new(), codes }
+    }
+
+    /// Makes the piece of a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate, or the reference cannot be read.
+    pub fn make(&mut self, batch: &Batch) -> Result<WgsPiece> {
+        let counting = Arc::clone(&self.counting);
+        let each = |rules| self.piece(&counting, batch, rules);
+        Ok(WgsPiece { by_rules: counting.rules.iter().map(each).collect::<Result<_>>()? })
+    }
+
+    /// Leaves reads of a piece out that no read of another piece reaches, if none spans more than `span` bases.
+    pub fn trim(&self, piece: &mut WgsPiece, span: u32) {
+        for (rules, piece) in self.counting.rules.iter().zip(&mut piece.by_rules) {
+            piece.contigs.iter_mut().for_each(|piece| piece.trim(span, rules));
+        }
+    }
+
+    fn piece(&mut self, counting: &WgsCounting, batch: &Batch, rules: &WgsRules) -> Result<RulesPiece> {
+        let (mut piece, mut gathered) = (RulesPiece::default(), Gathered::default());
+        for (stamp, record) in batch.records() {
+            let Some(contig) = u32::try_from(record.ref_id()).ok() else { continue };
+            if record.flags().is_secondary() || is_outside(counting, contig, record) {
+                continue;
+            }
+            if self.is_excluded(counting, record, rules, &mut piece.excluded) {
+                continue;
+            }
+            let flags = record.flags();
+            let Some(start) = u32::try_from(record.pos()).ok() else { continue };
+            if flags.is_unmapped() || flags.is_qc_fail() {
+                continue;
+            }
+            let is_full =
+                gathered.reads.list.len() >= MOST_READS || gathered.reads.values().len() >= MOST_VALUES;
+            if contig != gathered.contig || is_full {
+                self.complete(&mut gathered, rules, &mut piece);
+                let last = if contig == gathered.contig { gathered.last } else { 0 };
+                if contig < gathered.contig {
+                    return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                }
+                (gathered.contig, gathered.last) = (contig, last);
+            }
+            if start < gathered.last {
+                return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+            }
+            gathered.last = start;
+            self.add(counting, contig, start, record, &mut gathered.reads)?;
+        }
+        self.complete(&mut gathered, rules, &mut piece);
+        Ok(piece)
+    }
+
+    /// Counts the depths of the reads so far.
+    fn complete(&mut self, gathered: &mut Gathered, rules: &WgsRules, piece: &mut RulesPiece) {
+        if gathered.reads.list.is_empty() {
+            return;
+        }
+        let reads = std::mem::take(&mut gathered.reads);
+        let depths = self.counter.count(&reads, rules);
+        let head = reads.list.len() as u32;
+        piece.contigs.push(ContigPiece { contig: gathered.contig, head, reads, depths });
+    }
+
+    /// Whether a record is left out; then its aligned bases are counted.
+    #[inline]
+    fn is_excluded(
+        &mut self,
+        counting: &WgsCounting,
+        record: RecordRef<'_>,
+        rules: &WgsRules,
+        excluded: &mut Excluded,
+    ) -> bool {
+        let (flags, mapq) = (record.flags(), record.mapq());
+        let may_be_adapter = mapq == 0 || flags.is_unmapped();
+        let bases = if may_be_adapter && self.is_adapter(counting, record) {
+            &mut excluded.adapter
+        } else if mapq < rules.least_mapq {
+            &mut excluded.mapq
+        } else if flags.is_duplicate() {
+            &mut excluded.duplicates
+        } else if !rules.count_unpaired
+            && flags.0 & (Flags::PAIRED | Flags::MATE_UNMAPPED) != Flags::PAIRED
+        {
+            &mut excluded.unpaired
+        } else {
+            return false;
+        };
+        let aligned = record.cigar().ops().filter(|(op, _)| is_aligned(*op));
+        *bases += aligned.map(|(_, n)| u64::from(n)).sum::<u64>();
+        true
+    }
+
+    fn is_adapter(&mut self, counting: &WgsCounting, record: RecordRef<'_>) -> bool {
+        let flags = record.flags();
+        self.codes.clear();
+        self.codes.extend(record.seq().iter().flat_map(|byte| [byte >> 4, byte & 15]));
+        self.codes.truncate(record.l_seq());
+        let is_reverse = !flags.is_unmapped() && flags.is_reverse();
+        let is_adapter = counting.adapters.begin(&self.codes, is_reverse);
+        self.codes.shrink_to(1 << 16);
+        is_adapter
+    }
+
+    /// Adds the aligned bases of a record.
+    #[inline]
+    fn add(
+        &mut self,
+        counting: &WgsCounting,
+        contig: u32,
+        start: u32,
+        record: RecordRef<'_>,
+        reads: &mut Reads,
+    ) -> Result<()> {
+        let quals = record.qual();
+        let quals = if quals.first() == Some(&0xff) { &[][..] } else { quals };
+        let has_n = record
+            .seq()
+            .iter()
+            .fold(false, |any, &byte| any | (byte & 0xf0 == N << 4) | (byte & 0x0f == N));
+        let has_odd = quals.iter().fold(0, |all, &qual| all | qual) > MOST_QUAL;
+        let (mut position, mut offset, mut counted, mut any) = (start, 0_usize, 0, false);
+        for (op, n) in record.cigar().ops() {
+            match op {
+                op if is_aligned(op) => {
+                    // Without qualities, which Picard does not expect, no base counts.
+                    if let Some(quals) = quals.get(offset..offset + n as usize) {
+                        let values = reads.push_block(position, quals);
+                        if has_odd {
+                            values.iter_mut().for_each(|value| *value = as_java(*value));
+                        }
+                        if has_n {
+                            mark_n(record.seq(), offset, values);
+                        }
+                        counted += self.masks.apply(counting, contig, position, values)?;
+                        any |= n > 0;
+                    } else {
+                        reads.without_quals += self.masks.count(counting, contig, position, n)?;
+                    }
+                    position = position.saturating_add(n);
+                    offset += n as usize;
+                }
+                INSERTION | SOFT_CLIP => offset += n as usize,
+                DELETION | GAP => position = position.saturating_add(n),
+                _ => {}
+            }
+        }
+        if any {
+            reads.push_read(xxh3_64(record.qname()), start, position, counted);
+        } else {
+            reads.forget_blocks();
+        }
+        Ok(())
+    }
+}
+
+/// Operators of CIGAR.
+const INSERTION: u32 = 1;
+const DELETION: u32 = 2;
+const GAP: u32 = 3;
+const SOFT_CLIP: u32 = 4;
+
+/// Whether it is M, = or X.
+#[inline]
+fn is_aligned(op: u32) -> bool {
+    0b1_1000_0001 >> op & 1 != 0
+}
+
+/// Whether a record lies outside the intervals.
+#[inline]
+fn is_outside(counting: &WgsCounting, contig: u32, record: RecordRef<'_>) -> bool {
+    let Some(intervals) = &counting.intervals else { return false };
+    let start = record.pos().max(0).cast_unsigned();
+    let end = record.end().clamp(0, u32::MAX.into()) as u32;
+    !intervals.overlaps(contig, start, end)
+}
+
+/// A quality that no SAM file has, as a signed byte: larger ones are below 0.
+fn as_java(qual: u8) -> u8 {
+    if qual < IS_N { qual.min(MOST_QUAL) } else { 0 }
+}
+
+/// Marks those bases of a run that are N; it begins at `offset` of the read.
+fn mark_n(seq: &[u8], offset: usize, values: &mut [u8]) {
+    for (at, value) in (offset..).zip(values) {
+        let pair = seq[at / 2];
+        let code = if at % 2 == 0 { pair >> 4 } else { pair & 15 };
+        if code == N {
+            *value |= IS_N;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The files of CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage.
+
+use readmill_format::metrics::{self, HistogramColumn, Row};
+
+use super::join::WgsTotals;
+use super::sensitivity;
+use crate::counts::{Bins, divide};
+use crate::options::{Options, Program};
+
+/// Columns of the table, beside those of shares of positions.
+const FIRST_COLUMNS: [&str; 13] = [
+    "GENOME_TERRITORY",
+    "MEAN_COVERAGE",
+    "SD_COVERAGE",
+    "MEDIAN_COVERAGE",
+    "MAD_COVERAGE",
+    "PCT_EXC_ADAPTER",
+    "PCT_EXC_MAPQ",
+    "PCT_EXC_DUPE",
+    "PCT_EXC_UNPAIRED",
+    "PCT_EXC_BASEQ",
+    "PCT_EXC_OVERLAP",
+    "PCT_EXC_CAPPED",
+    "PCT_EXC_TOTAL",
+];
+
+/// Depths that have a column each: the share of positions that are as deep.
+const DEPTHS: [usize; 14] = [1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100];
+
+/// Columns behind those.
+const LAST_COLUMNS: [&str; 5] = [
+    "FOLD_80_BASE_PENALTY",
+    "FOLD_90_BASE_PENALTY",
+    "FOLD_95_BASE_PENALTY",
+    "HET_SNP_SENSITIVITY",
+    "HET_SNP_Q",
+];
+
+/// Percentiles of the depth, by which the mean is divided.
+const PERCENTILES: [f64; 3] = [0.2, 0.1, 0.05];
+
+/// Appends the file of a program, of which so many positions of the `territory` could be covered.
+pub(crate) fn put(
+    text: &mut Vec<u8>,
+    program: Program,
+    totals: &WgsTotals,
+    territory: u64,
+    options: &Options,
+) {
+    let mut all = totals.clone();
+    all.good[0] = territory - totals.good.iter().sum::<u64>() + totals.good[0];
+    all.called[0] = territory - totals.called.iter().sum::<u64>() + totals.called[0];
+    let with_zero = with_name("high_quality_coverage_count", &all.good, 0);
+    let (class, categories, mut columns) = match program {
+        Program::CollectWgsMetricsWithNonZeroCoverage => (
+            "picard.analysis.CollectWgsMetricsWithNonZeroCoverage$WgsMetricsWithNonZeroCoverage",
+            &["WHOLE_GENOME", "NON_ZERO_REGIONS"][..],
+            vec![
+                with_name("count_WHOLE_GENOME", &all.good, 0),
+                with_name("count_NON_ZERO_REGIONS", &all.good, 1),
+            ],
+        ),
+        Program::CollectRawWgsMetrics => {
+            ("picard.analysis.CollectRawWgsMetrics$RawWgsMetrics", &[][..], vec![with_zero])
+        }
+        _ => ("picard.analysis.WgsMetrics", &[][..], vec![with_zero]),
+    };
+    let shares: Vec<String> = DEPTHS.iter().map(|depth| format!("PCT_{depth}X")).collect();
+    let mut names: Vec<&str> = FIRST_COLUMNS.to_vec();
+    names.extend(shares.iter().map(String::as_str));
+    names.extend(LAST_COLUMNS);
+    let rows = if categories.is_empty() {
+        vec![row(&all, None, options)]
+    } else {
+        names.insert(0, "CATEGORY");
+        let whole = row(&all, categories.first(), options);
+        (all.good[0], all.called[0]) = (0, 0);
+        vec![whole, row(&all, categories.last(), options)]
+    };
+    metrics::put_table(text, class, &names, &rows);
+    text.push(b'\n');
+    if options.include_bq_histogram {
+        columns.push(with_name("unfiltered_baseq_count", &all.quals, 0));
+    }
+    metrics::put_histograms(text, "java.lang.Integer", "coverage", &columns);
+}
+
+/// A histogram of numbers by their place in the list, from `first` on.
+fn with_name(label: &str, counts: &[u64], first: usize) -> HistogramColumn {
+    let bins = (0..).zip(counts).skip(first).map(|(key, &count)| (key, count as f64)).collect();
+    HistogramColumn { label: label.as_bytes().to_vec(), bins }
+}
+
+fn row(totals: &WgsTotals, category: Option<&&str>, options: &Options) -> Row {
+    let bins = Bins((0..).zip(totals.good.iter().copied()).collect());
+    let territory = bins.count();
+    let mut row = Row::default();
+    if let Some(category) = category {
+        row.text(category.as_bytes());
+    }
+    row.number(territory).decimal(bins.mean()).decimal(bins.standard_deviation());
+    // Picard takes the first bin for the only one.
+    let (median, deviation) =
+        if territory == 1 { (0.0, 0.0) } else { (bins.median(), bins.median_absolute_deviation()) };
+    row.decimal(median).decimal(deviation);
+    put_excluded(&mut row, totals, bins.sum());
+    for depth in DEPTHS {
+        let deep: u64 = totals.good.iter().skip(depth).sum();
+        row.decimal(deep as f64 / territory as f64);
+    }
+    for percentile in PERCENTILES {
+        let fold = match territory {
+            0 => 0.0,
+            _ => bins.mean() / depth_of(&bins, percentile),
+        };
+        row.decimal(fold);
+    }
+    let (depths, quals) = (&totals.called, &totals.quals);
+    let sensitivity = sensitivity::het_snp_sensitivity(depths, quals, options.sample_size);
+    row.decimal(sensitivity).decimal(sensitivity::phred(sensitivity));
+    row
+}
+
+/// Appends the shares of bases that do not count; `counted` do.
+fn put_excluded(row: &mut Row, totals: &WgsTotals, counted: f64) {
+    let excluded = &totals.excluded;
+    let low = totals.counted - totals.good_bases - totals.overlap;
+    let numbers = [
+        excluded.adapter,
+        excluded.mapq,
+        excluded.duplicates,
+        excluded.unpaired,
+        low,
+        totals.overlap,
+        totals.capped,
+    ];
+    let all = counted + numbers.iter().sum::<u64>() as f64;
+    for number in numbers {
+        row.decimal(divide(number as f64, all));
+    }
+    row.decimal(divide(all - counted, all));
+}
+
+/// The least depth that this share of positions does not exceed.
+fn depth_of(bins: &Bins, share: f64) -> f64 {
+    let (all, mut seen) = (bins.count() as f64, 0.0);
+    for &(depth, count) in &bins.0 {
+        seen += count as f64;
+        if seen / all >= share {
+            return depth as f64;
+        }
+    }
+    0.0
+}

@@ -1,0 +1,151 @@
+//! What is counted of sorted parts of the output, in their order: coverage, and what quality metrics need in order: depths, sites.
+
+use std::sync::Arc;
+
+use readmill_qc::{OrderedCounting, OrderedMaker, OrderedPiece};
+use readmill_record::{Batch, Charge, Error, Ledger, Result};
+
+use super::coverage::{PartCoverage, PartCoverageMaker, PieceSettings};
+
+/// How parts are counted.
+#[derive(Clone)]
+pub struct CountSettings {
+    /// Coverage.
+    pub coverage: Option<PieceSettings>,
+    /// Depths of quality metrics.
+    pub depths: Option<Arc<OrderedCounting>>,
+    /// The ledger that pays for large parts.
+    pub ledger: Ledger,
+    /// Bases of the reference that the longest read spans: parts that are stored leave out what no other part reaches. None
+    /// where parts are not stored.
+    pub span: Option<u32>,
+}
+
+/// What a part of the output adds.
+#[derive(Default)]
+pub struct PartCounts {
+    /// To the coverage.
+    pub coverage: Option<PartCoverage>,
+    /// To the depths of quality metrics.
+    pub depths: Option<PartDepths>,
+}
+
+/// What a part adds to the depths of quality metrics.
+pub struct PartDepths {
+    piece: OrderedPiece,
+    /// Charge of what it takes beyond what is usual.
+    _charge: Charge,
+}
+
+/// Counts parts, one for each thread.
+pub struct PartCounter {
+    coverage: Option<PartCoverageMaker>,
+    depths: Option<OrderedMaker>,
+    ledger: Ledger,
+    span: Option<u32>,
+}
+
+/// Depths of quality metrics of the whole output, as far as it is written.
+pub struct DepthOutput {
+    counting: Arc<OrderedCounting>,
+    /// Charge of reads that wait for those behind them.
+    charge: Charge,
+}
+
+/// Returns the bytes that depths take where so many tickets are under way, beside what grows with the reads.
+pub fn depth_memory(in_flight: usize) -> u64 {
+    OrderedCounting::USUAL_PIECE * in_flight as u64
+}
+
+impl CountSettings {
+    /// One thread's counter; none if nothing is counted.
+    pub fn counter(&self) -> Option<PartCounter> {
+        (self.coverage.is_some() || self.depths.is_some()).then(|| PartCounter {
+            coverage: self.coverage.as_ref().map(PieceSettings::maker),
+            depths: self.depths.as_ref().map(|depths| depths.maker()),
+            ledger: self.ledger.clone(),
+            span: self.span,
+        })
+    }
+}
+
+impl PartCounter {
+    /// Counts a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate.
+    pub fn count(&mut self, batch: &Batch) -> Result<PartCounts> {
+        let coverage = self.coverage.as_mut().map(|maker| maker.make(batch)).transpose()?;
+        let mut piece = self.depths.as_mut().map(|maker| maker.make(batch)).transpose()?;
+        if let (Some(depths), Some(piece), Some(span)) = (&self.depths, &mut piece, self.span) {
+            depths.trim(piece, span);
+        }
+        Ok(PartCounts { coverage, depths: piece.map(|piece| PartDepths::charged(piece, &self.ledger)) })
+    }
+}
+
+impl PartDepths {
+    fn charged(piece: OrderedPiece, ledger: &Ledger) -> Self {
+        let mut charge = ledger.empty(OrderedCounting::NAME);
+        charge.resize(piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE));
+        PartDepths { piece, _charge: charge }
+    }
+}
+
+impl PartCounts {
+    /// Appends it to `bytes`; returns how many they are.
+    pub fn store(&self, bytes: &mut Vec<u8>) -> Result<u64> {
+        let before = bytes.len();
+        if let Some(coverage) = &self.coverage {
+            coverage.store(bytes)?;
+        }
+        if let Some(depths) = &self.depths {
+            *bytes = postcard::to_extend(&depths.piece, std::mem::take(bytes))
+                .map_err(|error| Error::bug(format!("depths cannot be stored: {error}")))?;
+        }
+        Ok((bytes.len() - before) as u64)
+    }
+
+    /// Reads what [`PartCounts::store`] has written, of a part that was counted by these settings.
+    pub fn load(bytes: &[u8], settings: &CountSettings) -> Result<Self> {
+        let mut counts = PartCounts::default();
+        let mut rest = bytes;
+        if settings.coverage.is_some() {
+            let (coverage, more) = PartCoverage::load(rest, &settings.ledger)?;
+            counts.coverage = Some(coverage);
+            rest = more;
+        }
+        if settings.depths.is_some() {
+            let piece = postcard::from_bytes(rest)
+                .map_err(|error| Error::bug(format!("stored depths cannot be read: {error}")))?;
+            counts.depths = Some(PartDepths::charged(piece, &settings.ledger));
+        }
+        Ok(counts)
+    }
+}
+
+impl DepthOutput {
+    /// Counts depths; what waits is charged to `ledger`.
+    pub fn new(counting: Arc<OrderedCounting>, ledger: &Ledger) -> Self {
+        DepthOutput { counting, charge: ledger.empty(OrderedCounting::NAME) }
+    }
+
+    /// How they are counted.
+    pub fn counting(&self) -> Arc<OrderedCounting> {
+        Arc::clone(&self.counting)
+    }
+
+    /// Takes those of the next part.
+    pub fn take(&mut self, part: PartDepths) -> Result<()> {
+        let bytes = self.counting.take(part.piece)?;
+        if bytes > self.charge.bytes() {
+            self.charge.resize(bytes);
+        }
+        Ok(())
+    }
+
+    /// Forgets all parts.
+    pub fn restart(&self) {
+        self.counting.restart();
+    }
+}

@@ -1,0 +1,132 @@
+//! Depths and sites of quality metrics: in the run that writes the reads, in stages, and of a file that exists.
+
+use std::fs;
+
+use readmill_simulate::{Profile, Sample};
+
+use crate::support::resources::words;
+use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
+
+const METRICS: &str =
+    "CollectWgsMetrics,CollectRawWgsMetrics,CollectWgsMetricsWithNonZeroCoverage,CollectOxoGMetrics";
+
+/// The files, after the prefix.
+const FILES: [&str; 4] =
+    [".oxog_metrics", ".raw_wgs_metrics", ".wgs_metrics", ".wgs_metrics_with_non_zero_coverage"];
+
+/// A file with simulated reads, and their reference.
+fn simulated(dir: &TestDir, pairs: u64) -> [String; 2] {
+    let sample = Sample::new(Profile::small().with_pairs(pairs));
+    let (mut reads, mut reference) = (Vec::new(), Vec::new());
+    sample.raw_header(&mut reads);
+    let mut records = sample.records();
+    while records.next(&mut reads) {}
+    sample.write_fasta(&mut reference).unwrap();
+    [arg(&dir.file("in.bam", bgzip(&reads))), arg(&dir.file("ref.fa", reference))]
+}
+
+/// Runs readmill, which must do what it is asked for.
+fn run(line: &str) {
+    let ProgramRun { code, stderr, .. } = readmill(words(line));
+    assert_eq!(code, Some(0), "{line}: {stderr}");
+}
+
+/// A file, below its comments.
+fn below_comments(dir: &TestDir, name: &str) -> String {
+    let text = fs::read_to_string(dir.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    text.split_once("\n\n").expect("a table below the comments").1.to_owned()
+}
+
+#[test]
+fn files_do_not_depend_on_resources_or_stages_or_on_who_wrote_the_reads() {
+    let dir = TestDir::new();
+    let [input, reference] = simulated(&dir, 9_000);
+    let path = |name: &str| arg(&dir.path(name));
+    for (number, options) in [
+        "--sample-size 30 --include-bq-histogram",
+        "--sample-size 30 --coverage-cap 2 --locus-accumulation-cap 3 --minimum-mapping-quality 0 --count-unpaired",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let options = format!("--reference {reference} {options}");
+        let qc = |name: &str| format!("--qc {} --qc-metrics {METRICS} {options}", path(name));
+        let prep = format!("prep {input} --sort coordinate --mark-duplicates -l 1");
+        run(&format!("{prep} -o {} {} -@ 1", path("a.bam"), qc("a")));
+        run(&format!("{prep} -o {} {} -@ 8 -m 256M", path("b.bam"), qc("b")));
+        let stages = path(&format!("stages{number}"));
+        run(&format!("{prep} -o {} {} --resume {stages}", path("c.bam"), qc("c")));
+        run(&format!("qc {} -o {} --metrics {METRICS} {options}", path("a.bam"), path("d")));
+        run(&format!("sort {} -o {} {} -m 128M", path("a.bam"), path("e.bam"), qc("e")));
+        run(&format!("filter {} -o {} -O sam {}", path("a.bam"), path("f.sam"), qc("f")));
+        for name in FILES {
+            let first = below_comments(&dir, &format!("a{name}"));
+            assert!(first.lines().count() > 3, "{name}");
+            for prefix in ["b", "c", "d", "e", "f"] {
+                assert!(below_comments(&dir, &format!("{prefix}{name}")) == first, "{prefix}{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_they_need_is_asked_for_by_name() {
+    let dir = TestDir::new();
+    let header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:90\n";
+    let read = |name: &str, place: u32| format!("{name}\t0\ta\t{place}\t9\t5M\t*\t0\t0\tACGTA\tIIIII\n");
+    let sorted = arg(&dir.file("in.sam", header));
+    let says = arg(&dir.file("says.sam", format!("{header}{}{}", read("r1", 50), read("r2", 20))));
+    let other = arg(&dir.file("other.sam", header.replace("coordinate", "queryname")));
+    let reference = arg(&dir.file("ref.fa", format!(">a\n{}\n", "ACGTACGTA".repeat(10))));
+    let intervals = arg(&dir.file("x.bed", "a\t5\t9\n"));
+    let output = arg(&dir.path("out"));
+    for (input, options, message) in [
+        (
+            &sorted,
+            "--metrics CollectWgsMetrics".into(),
+            "CollectWgsMetrics counts nothing without a reference",
+        ),
+        (
+            &other,
+            format!("--metrics CollectRawWgsMetrics --reference {reference}"),
+            "sorted by coordinate",
+        ),
+        (
+            &says,
+            format!(
+                "--metrics CollectWgsMetrics --reference {reference} --minimum-mapping-quality 0 --count-unpaired"
+            ),
+            "sorted by coordinate",
+        ),
+        (
+            &sorted,
+            format!("--metrics CollectOxoGMetrics --reference {reference}"),
+            "the header has none",
+        ),
+        (
+            &sorted,
+            format!("--metrics CollectOxoGMetrics --reference {reference} --maximum-insert-size 0"),
+            "below the least one",
+        ),
+        (&sorted, format!("--intervals {intervals}"), "--intervals are for depths"),
+        (
+            &sorted,
+            format!(
+                "--metrics CollectWgsMetrics,CollectSequencingArtifactMetrics --reference {reference} \
+                 --intervals {intervals}"
+            ),
+            "CollectSequencingArtifactMetrics counts all sites",
+        ),
+        (
+            &sorted,
+            format!("--metrics CollectWgsMetrics --reference {reference} -m 30M"),
+            "needs at least -m",
+        ),
+    ] {
+        let done = readmill(words(&format!("qc {input} -o {output} {options}")));
+        assert!(done.code.is_some_and(|code| code != 0), "{options}: {}", done.stderr);
+        assert!(done.stderr.contains(message), "{options}: {}", done.stderr);
+        let left = dir.names().into_iter().any(|name| name.starts_with("out."));
+        assert!(!left, "{options}");
+    }
+}
