@@ -29,6 +29,7 @@ mod recalibration;
 mod sample_flag;
 mod shard;
 mod sort;
+mod split;
 mod tally;
 mod version;
 mod view;
@@ -87,7 +88,7 @@ enum Command {
     /// Several files to one, in order; what is not sorted is
     Merge(sort::SortArgs),
     /// Reads to several files, by read group, contigs or number
-    Split(sort::SplitArgs),
+    Split(split::SplitArgs),
     /// Reads back to FASTQ
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]

@@ -10,6 +10,7 @@
 //! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
 //! | [`extra`] | the extra outputs that the plan asks for |
+//! | [`group_files`] | the files of read groups |
 //! | [`extra_writer`] | reads gathered, encoded and written to extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
 //! | [`atomic_file`] | one file, written under a temporary name |
@@ -23,6 +24,7 @@ pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;
+mod group_files;
 mod part_writer;
 pub mod report_files;
 pub mod routing;

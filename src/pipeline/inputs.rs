@@ -12,6 +12,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 pub use readmill_input::OpenOptions;
 use readmill_input::regions::IndexedInput;
 use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
@@ -19,6 +20,25 @@ use crate::pipeline::open_input::{named, open};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 use crate::process::console::Console;
+
+/// The `@RG` line of a read group that is called after a file, by the rules of `samtools merge -r` 1.24: the first of the
+/// header under a new ID.
+fn group_of_file(header: &Header, path: &Path) -> Result<HeaderLine> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    if id.is_empty() || id == "-" {
+        return Err(Error::usage(
+            "reads are put into read groups by their files, and a pipe has no name",
+        )
+        .hint("name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
+    }
+    let fields = header.lines_of(b"RG").next().map(|line| {
+        let text = String::from_utf8_lossy(line.text()).into_owned();
+        let others = text.split('\t').skip(1).filter(|field| !field.starts_with("ID:"));
+        others.fold(String::new(), |all, field| all + "\t" + field)
+    });
+    Ok(HeaderLine::new(format!("@RG\tID:{id}{}", fields.unwrap_or_default())))
+}
 
 /// An input whose header has been read.
 pub struct InputFile {
@@ -86,13 +106,17 @@ pub struct Inputs {
 
 impl Inputs {
     /// Reads all headers and merges them. Files that can be opened again are closed until they are read, so any number
-    /// of them can be given.
-    pub fn open(paths: &[PathBuf], rules: OpenOptions) -> Result<Self> {
+    /// of them can be given. If they are grouped by file, all reads of each go into a read group of its name.
+    pub fn open(paths: &[PathBuf], rules: OpenOptions, group_by_file: bool) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let (input, size) = open(path)?;
             let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
             let mut header = source.header().clone();
+            if group_by_file {
+                let line = group_of_file(&header, path)?;
+                header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
+            }
             headers.last().into_iter().for_each(|last| header.share(last));
             headers.push(header);
             files.push((path.clone(), size, source.setup()));
@@ -104,7 +128,13 @@ impl Inputs {
         drop(merging);
         let list = files.into_iter().zip(headers).zip(merged.renames);
         let list = list.map(|(((path, size, setup), header), renames)| {
-            let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
+            let groups = group_by_file.then(|| renames.read_groups.clone());
+            let id = header.lines_of(b"RG").next().and_then(|line| line.get(b"ID"));
+            let mut reconcile = Reconcile::new(renames);
+            if let Some((groups, id)) = groups.zip(id) {
+                reconcile = reconcile.into_group(&groups, id);
+            }
+            let reconcile = Some(reconcile).filter(|step| !step.is_identity());
             InputFile { path, header, reconcile, setup, size }
         });
         let (list, header): (Arc<[InputFile]>, _) = (list.collect(), merged.header);

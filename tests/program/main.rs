@@ -33,6 +33,7 @@ mod picard;
 mod presorted;
 #[cfg(all(feature = "bwa", target_arch = "x86_64"))]
 mod processors;
+mod read_groups;
 mod sample_names;
 mod shapes;
 mod shard;

@@ -1,6 +1,6 @@
 //! What lines of samtools become.
 
-use super::{native, parsed};
+use super::{Front, front, native, parsed};
 
 #[test]
 fn lines_of_samtools_become_native_ones() {
@@ -80,8 +80,9 @@ fn lines_of_samtools_become_native_ones() {
         ("samtools stats -F 0 a.bam", "readmill stats -@ 1 a.bam"),
         ("samtools sort -- -x.bam", "readmill sort -@ 1 -o - -l 6 --no-index -- -x.bam"),
     ] {
+        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
-        assert_eq!(parsed::refusal(wanted), None, "{line}");
+        assert_eq!(parsed::refusal(&wanted), None, "{line}");
     }
 }
 
@@ -123,9 +124,63 @@ fn lines_of_view_and_index_become_native_ones() {
             "samtools addreplacerg -m orphan_only -R g a.bam",
             "readmill filter --orphans-to-read-group g -@ 1 -o - -O sam --no-index a.bam",
         ),
+        (
+            "samtools reset a.bam",
+            "readmill filter --revert --revert-keep qualities --revert-keep hard-clips --revert-reverse ,
+             --revert-complement , --revert-keep programs --revert-clear AS,CC,CG,CP,H1,H2,HI,H0,IH,MC,MD,MQ,NM,SA,TS
+             -@ 1 -o - -O sam --no-index a.bam",
+        ),
+        (
+            "samtools reset --no-RG --keep-tag RG,OQ --reject-PG p --dupflag --no-PG -o x.bam a.bam",
+            "readmill filter --revert --revert-keep qualities --revert-keep hard-clips --revert-reverse ,
+             --revert-complement , --revert-programs-before p --revert-clear RG --keep-optional-fields OQ
+             --revert-keep duplicates --no-PG -@ 1 -o x.bam -l 6 --no-index a.bam",
+        ),
+        (
+            "samtools split -p 3 -f %%%*_%!.%#.%. d{/a.b.bam",
+            "readmill split --by read-group --split-names %a.b_{ID:raw}.{n:3}.bam --split-no-rest -@ 1 -l 6 --no-index d{/a.b.bam",
+        ),
+        (
+            "samtools split -u rest.cram --output-fmt cram,version=3.0 --write-index a.bam",
+            "readmill split --by read-group --split-names a_{n}.cram --split-rest rest.cram --write-index=csi -@ 1
+             -O cram,version=3.0 a.bam",
+        ),
+        (
+            "samtools merge -r -o o.bam a.bam b.bam",
+            "readmill merge --group-by-file -@ 1 -o o.bam -l 6 --no-index a.bam b.bam",
+        ),
         ("samtools index -c a.bam", "readmill index -c -@ 1 a.bam"),
     ] {
+        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(native(line), wanted, "{line}");
-        assert_eq!(parsed::refusal(wanted), None, "{line}");
+        assert_eq!(parsed::refusal(&wanted), None, "{line}");
+    }
+}
+
+#[test]
+fn lines_of_import_become_native_ones_with_the_comment_of_samtools() {
+    for (line, wanted) in [
+        (
+            "samtools import -0 a.fq -R g -u -o x.bam",
+            r"readmill import --as-given --ends-by-name -R @RG\tID:g
+             --comment Reverse with: samtools fastq -0 unpaired.fastq -@ 1 -o x.bam -l 0 --no-index a.fq",
+        ),
+        (
+            "samtools import -1 a.fq -2 b.fq -i --barcode-tag XX -r ID:g -r SM:s --order xo:5 -O sam",
+            r"readmill import --as-given -R @RG\tID:g\tSM:s --casava=XX
+             --comment Reverse with: samtools fastq -1 R1.fastq -2 R2.fastq -i --index-format 'i*i*'
+             --number-records xo:5 -@ 1 -o - -O sam --no-index a.fq b.fq",
+        ),
+        (
+            "samtools import a.fq b.fq -T RX,BX -R g --order xo",
+            r"readmill import --as-given -R @RG\tID:g -C --keep-optional-fields RX,BX,RG,xo
+             --comment Reverse with: samtools fastq -1 R1.fastq -2 R2.fastq
+             --number-records xo -@ 1 -o - -O sam --no-index a.fq b.fq",
+        ),
+    ] {
+        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(native(line), wanted, "{line}");
+        let Ok(Front::Native(words, _)) = front(line) else { panic!("{line}") };
+        assert_eq!(parsed::refusal_of(&words), None, "{line}");
     }
 }
