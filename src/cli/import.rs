@@ -109,15 +109,15 @@ impl ImportArgs {
         self.reads.check_output(self.output.is_named())?;
         let lanes = self.reads.lanes(self.read_tags.says_comments())?;
         let mut words = self.qualities.words();
+        words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
             return Err(Error::usage(format!("{word} is for FASTQ"))
-                .hint("leave it out: SAM, BAM and CRAM have one encoding of qualities"));
+                .hint("leave it out: SAM, BAM and CRAM say their qualities and ends themselves"));
         }
         if let Some(comment) = self.comment.iter().find(|text| text.contains(['\n', '\r'])) {
             return Err(Error::usage(format!("--comment {comment:?} has more than one line"))
                 .hint("give --comment for each line"));
         }
-        words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         let import = Import {
             encoding: self.qualities.quality_encoding.0,
             qualities: self.qualities.range()?,

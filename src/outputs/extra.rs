@@ -63,7 +63,7 @@ fn split_up<'a>(
     ledger: &'a Ledger,
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
-    let named = |name: &str| match &split.names {
+    let named = move |name: &str| match &split.names {
         SplitNames::Prefix(prefix) => file_name(prefix, name, split.output.format.extension()),
         SplitNames::Pattern(_) | SplitNames::Table(_) => PathBuf::from(name),
     };

@@ -321,7 +321,10 @@ fn report_omitted(console: &Console, Segments { excluded, repeated, singles, dro
     if repeated > 0 {
         console.warn(&format!("{repeated} records left out that repeat an end of their template"));
     }
-    if singles > 0 {
+    if dropped > 0 {
+        let what = "they are paired, and the other end does not stand beside them";
+        console.warn(&format!("{dropped} reads left out: {what}"));
+    } else if singles > 0 {
         console
             .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
     }

@@ -21,9 +21,9 @@ use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 use crate::process::console::Console;
 
-/// The `@RG` line of a read group that is called after a file, by the rules of `samtools merge -r` 1.24: the first of the
-/// header under a new ID.
-fn group_of_file(header: &Header, path: &Path) -> Result<HeaderLine> {
+/// The header of a file whose reads are all in a read group that is called after it, by the rules of `samtools merge -r`
+/// 1.24: the first `@RG` line gets the new ID.
+fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     if id.is_empty() || id == "-" {
@@ -37,7 +37,10 @@ fn group_of_file(header: &Header, path: &Path) -> Result<HeaderLine> {
         let others = text.split('\t').skip(1).filter(|field| !field.starts_with("ID:"));
         others.fold(String::new(), |all, field| all + "\t" + field)
     });
-    Ok(HeaderLine::new(format!("@RG\tID:{id}{}", fields.unwrap_or_default())))
+    let line = HeaderLine::new(format!("@RG\tID:{id}{}", fields.unwrap_or_default()));
+    let mut header = header.copy()?;
+    header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
+    Ok(header)
 }
 
 /// An input whose header has been read.
@@ -113,10 +116,6 @@ impl Inputs {
             let (input, size) = open(path)?;
             let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
             let mut header = source.header().clone();
-            if group_by_file {
-                let line = group_of_file(&header, path)?;
-                header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
-            }
             headers.last().into_iter().for_each(|last| header.share(last));
             headers.push(header);
             files.push((path.clone(), size, source.setup()));
@@ -124,16 +123,26 @@ impl Inputs {
         }
         let merging = if headers.len() > 1 { headers.iter().map(merging_bytes).sum() } else { 0 };
         let merging = rules.ledger.charge("headers", merging)?;
-        let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
-        drop(merging);
-        let list = files.into_iter().zip(headers).zip(merged.renames);
-        let list = list.map(|(((path, size, setup), header), renames)| {
-            let groups = group_by_file.then(|| renames.read_groups.clone());
+        let grouped = match group_by_file {
+            true => Some(headers.iter().zip(paths).map(grouped).collect::<Result<Vec<Header>>>()?),
+            false => None,
+        };
+        let merged = Header::merge(grouped.as_deref().unwrap_or(&headers))
+            .map_err(|error| with_names(error, paths))?;
+        let groups = grouped.iter().flatten().map(|header| {
             let id = header.lines_of(b"RG").next().and_then(|line| line.get(b"ID"));
-            let mut reconcile = Reconcile::new(renames);
-            if let Some((groups, id)) = groups.zip(id) {
-                reconcile = reconcile.into_group(&groups, id);
-            }
+            id.unwrap_or_default().to_vec()
+        });
+        let groups: Vec<Vec<u8>> = groups.collect();
+        drop((merging, grouped));
+        let list = files.into_iter().zip(headers).zip(merged.renames).enumerate();
+        let list = list.map(|(number, (((path, size, setup), header), renames))| {
+            let names = renames.read_groups.clone();
+            let reconcile = Reconcile::new(renames);
+            let reconcile = match groups.get(number) {
+                Some(id) => reconcile.into_group(&names, id),
+                None => reconcile,
+            };
             let reconcile = Some(reconcile).filter(|step| !step.is_identity());
             InputFile { path, header, reconcile, setup, size }
         });

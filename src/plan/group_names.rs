@@ -86,7 +86,7 @@ impl NamePattern {
                 (Part::Text(text), _) => name += text,
                 (Part::End, _) => name += &end.to_string(),
                 (Part::Field { .. } | Part::Number(_), None) => name += NO_GROUP,
-                (Part::Number(digits), Some(_)) => name += &format!("{number:0digits$}"),
+                (&Part::Number(digits), Some(_)) => name += &format!("{number:0digits$}"),
                 (Part::Field { name: field, raw }, Some(group)) => {
                     name += &value(group, *field, *raw)?;
                 }

@@ -89,10 +89,8 @@ fn groups_that_have_no_name_for_a_file_are_refused() {
 #[test]
 fn ends_without_their_other_end_are_written_left_out_or_refused() {
     let input = READS.to_string() + LONE;
-    let fastq = |more: &[&str]| {
-        let words = ["fastq", "IN", "-F", "0xb00", "-1", "DIR/1.fq", "-2", "DIR/2.fq"];
-        [&words[..], more].concat()
-    };
+    let words = ["fastq", "IN", "-F", "0xb00", "-1", "DIR/1.fq", "-2", "DIR/2.fq"];
+    let fastq = |more: &[&'static str]| [&words[..], more].concat();
     let lone = "@c\nAA\n+\nII\n";
     let first = |found: &BTreeMap<String, String>| found["1.fq"].contains(lone);
     assert!(first(&made(&input, &fastq(&["-0", "DIR/0.fq"]))));
@@ -118,7 +116,7 @@ fn picard_writes_no_mate_of_a_read_that_fails_quality_controls() {
 #[test]
 fn a_run_of_several_steps_ends_in_files_of_read_groups() {
     let words = ["prep", "IN", "--sort", "natural", "--split-by", "read-group", "--no-PG"];
-    let named = |more: &[&str]| [&words[..], more].concat();
+    let named = |more: &[&'static str]| [&words[..], more].concat();
     let found = made(READS, &named(&["--split-names", "DIR/{ID:raw}.sam"]));
     assert_eq!(found.keys().collect::<Vec<_>>(), ["a 1.sam", "b.sam"]);
     let first = &found["a 1.sam"];

@@ -88,7 +88,7 @@ impl Aligner for Writer {
         sink: &mut Sink<'_>,
     ) -> Result<()> {
         for (index, mut read) in reads.iter().enumerate() {
-            let casava = Casava::parse(read.comment).filter(|_| self.rules.casava);
+            let casava = self.rules.casava.then(|| Casava::parse(read.comment)).flatten();
             let end = match (reads.segments(), index % reads.segments().max(1)) {
                 (2, 0) => Some(b'1'),
                 (2, _) => Some(b'2'),

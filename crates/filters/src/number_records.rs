@@ -17,7 +17,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "Store the number of each record in the input, from 0, in this field; TAG:DIGITS stores text of so many digits (samtools import --order)",
     )],
     parse: |given, filters| {
-        filters.extend(given.parsed("number-records")?.map(|numbers: NumberRecords| numbers));
+        let numbers: Option<NumberRecords> = given.parsed("number-records")?;
+        filters.extend(numbers);
         Ok(())
     },
 };

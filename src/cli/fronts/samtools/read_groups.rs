@@ -131,7 +131,7 @@ const SPLIT_OUTPUT: &[Opt] = &[
 ];
 
 #[rustfmt::skip] // a row is a line
-const SPLIT_INDEX: &[Opt] = &[Opt::native("--write-index", Takes::Nothing, "--write-index=csi")];
+const SPLIT_INDEX: &[Opt] = &[Opt::built("--write-index", Takes::Nothing, "--write-index=csi, or that of CRAM; without it --no-index")];
 
 fn split(given: &Given) -> Result<Line> {
     let input = one_input(given, false)?;
@@ -158,9 +158,11 @@ fn split(given: &Given) -> Result<Line> {
         line.flag("-O", Some(format));
     }
     line.flag("-l", style.level.as_deref().or(pattern.ends_with(".bam").then_some(SAMTOOLS_LEVEL)));
-    if !given.has("--write-index") {
-        line.add(["--no-index"]);
-    }
+    line.add([match (given.has("--write-index"), format) {
+        (false, _) => "--no-index",
+        (true, "cram") => "--write-index",
+        (true, _) => "--write-index=csi",
+    }]);
     line.operands([input]);
     Ok(line)
 }

@@ -5,9 +5,7 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, text_unless_named, threads_in_all};
 use super::super::tool::Command;
-use super::shared::{
-    INPUT, INPUT_FORMAT, MESSAGES, NO_PG, OUTPUT, REFERENCE, THREADS, command, one_input, read_group,
-};
+use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, command, one_input, read_group};
 
 pub const IMPORT: Command =
     command("import", &[IMPORT_OPTIONS, NO_PG, OUTPUT, THREADS, INPUT, INPUT_FORMAT], import);
@@ -83,18 +81,18 @@ fn files(given: &Given) -> Result<(Vec<&str>, &'static str)> {
     let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
     let named = ["-s", "-0", "-1", "-2"].map(|name| given.value(name));
     match (&operands[..], named) {
-        ([single], [None, None, None, None]) | ([], [Some(single), None, None, None]) => {
+        (&[single], [None, None, None, None]) | (&[], [Some(single), None, None, None]) => {
             Ok((vec![single], " -n -o paired.fastq"))
         }
-        ([], [None, Some(single), None, None]) => Ok((vec![single], " -0 unpaired.fastq")),
-        ([first, last], [None, None, None, None]) | ([], [None, None, Some(first), Some(last)]) => {
+        (&[], [None, Some(single), None, None]) => Ok((vec![single], " -0 unpaired.fastq")),
+        (&[first, last], [None, None, None, None]) | (&[], [None, None, Some(first), Some(last)]) => {
             Ok((vec![first, last], " -1 R1.fastq -2 R2.fastq"))
         }
-        ([], [None, None, None, None]) => Err(given.refuse("there are no reads")),
-        ([], [None, None, _, _]) => Err(given
+        (&[], [None, None, None, None]) => Err(given.refuse("there are no reads")),
+        (&[], [None, None, _, _]) => Err(given
             .refuse("-1 and -2 need each other")
             .hint("-0 takes one file, whose reads are ends if their names end in /1 or /2")),
-        ([_, _, more, ..], [None, None, None, None]) => {
+        (&[_, _, more, ..], [None, None, None, None]) => {
             Err(given.refuse(&format!("unexpected third file: {more}")))
         }
         _ => Err(given

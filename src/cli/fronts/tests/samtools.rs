@@ -142,8 +142,8 @@ fn lines_of_view_and_index_become_native_ones() {
         ),
         (
             "samtools split -u rest.cram --output-fmt cram,version=3.0 --write-index a.bam",
-            "readmill split --by read-group --split-names a_{n}.cram --split-rest rest.cram --write-index=csi -@ 1
-             -O cram,version=3.0 a.bam",
+            "readmill split --by read-group --split-names a_{n}.cram --split-rest rest.cram -@ 1
+             -O cram,version=3.0 --write-index a.bam",
         ),
         (
             "samtools merge -r -o o.bam a.bam b.bam",
