@@ -105,7 +105,8 @@ fn names_and_comments_tell_ends_and_barcodes_where_that_is_asked_for() {
     assert_eq!(flags(&[&mixed, "--ends-by-name"]), ["a 77", "a 141", "b 4"]);
     assert_eq!(flags(&[&mixed, "--as-given"]), ["a 4", "a 4", "b 4"]);
     let casava = arg(&dir.file("c.fq", "@a 1:N:0:AC+GT\nA\n+\nI\n@b 1:Y:0:12\nC\n+\nI\n"));
-    let found = text(&[&casava, &casava, "--as-given", "--casava=XB", "--number-records", "xn"]);
+    let other = arg(&dir.file("d.fq", std::fs::read(&casava).expect("a file")));
+    let found = text(&[&casava, &other, "--as-given", "--casava=XB", "--number-records", "xn"]);
     let fields: Vec<String> = records(&found)
         .iter()
         .map(|line| {

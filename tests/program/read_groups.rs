@@ -28,8 +28,12 @@ fn files(dir: &TestDir) -> BTreeMap<String, String> {
 fn run(dir: &TestDir, input: &str, words: &[&str]) -> ProgramRun {
     let input = arg(&dir.file("in.sam", input));
     let place = arg(&dir.path(""));
-    let words = words.iter().map(|word| word.replace("IN", &input).replace("DIR/", &place));
-    readmill(words.collect::<Vec<_>>())
+    let named = |word: &&str| match *word {
+        "IN" => input.clone(),
+        "I=IN" => format!("I={input}"),
+        other => other.replace("DIR/", &place),
+    };
+    readmill(words.iter().map(named).collect::<Vec<_>>())
 }
 
 /// The files of a run that ends well.

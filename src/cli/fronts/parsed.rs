@@ -66,6 +66,7 @@ const VALUES: &[&str] = &[
     "mapq>1",
     "null",
     "json",
+    "%!",
 ];
 
 /// What the native command line has against a line, if anything.

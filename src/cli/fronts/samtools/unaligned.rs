@@ -3,7 +3,7 @@
 use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
-use super::super::line::{Line, text_unless_named, threads_in_all};
+use super::super::line::{Line, same_input_words, text_unless_named, threads_in_all};
 use super::super::tool::Command;
 use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, command, one_input, read_group};
 
@@ -72,7 +72,7 @@ fn import(given: &Given) -> Result<Line> {
     line.flag("-@", Some(&threads_in_all(given)?));
     let level = given.has("-u").then_some("0");
     text_unless_named(&mut line, given, given.value("-o").unwrap_or("-"), level)?;
-    line.operands(files);
+    line.add(same_input_words(&files)).operands(files);
     Ok(line)
 }
 

@@ -69,11 +69,11 @@ fn lines_of_picard_and_gatk_become_native_ones() {
         ),
         (
             "gatk BaseRecalibrator -I a.bam -R r.fa --known-sites k.vcf -O t -RF WellformedReadFilter -DF AllowAllReadsReadFilter",
-            "readmill bqsr table --allow-empty --known-sites k.vcf -o t --reference r.fa a.bam",
+            "readmill bqsr table --allow-empty --reference r.fa --known-sites k.vcf -o t a.bam",
         ),
         (
             "gatk BaseRecalibrator -I a.bam -I b.bam -R r.fa --known-sites k.vcf -O t -RF MappingQualityReadFilter -DF NotDuplicateReadFilter",
-            "readmill bqsr table -m MEMORY --allow-empty --known-sites k.vcf -o t --reference r.fa -",
+            "readmill bqsr table -m MEMORY --allow-empty --reference r.fa --known-sites k.vcf -o t -",
         ),
         (
             "picard FastqToSam F1=1.fq F2=2.fq O=o.bam SM=s RG=g DT=2014-06-01 V=Illumina CO=a SO=unsorted",
