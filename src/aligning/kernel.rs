@@ -176,10 +176,19 @@ pub fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
 }
 
+/// Writes records of reads that stay unaligned.
+fn no_aligner(aligning: &Aligning) -> NoAligner {
+    let import = aligning.aligner.import();
+    NoAligner {
+        ends_by_name: import.is_some_and(|import| import.ends_by_name),
+        casava: aligning.read_tags.casava.is_some(),
+    }
+}
+
 /// The aligner without its index, for whoever does not align: contigs and cohorts are known.
 pub fn without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
-        plan::Aligner::None(_) => Ok(Arc::new(NoAligner)),
+        plan::Aligner::None(_) => Ok(Arc::new(no_aligner(aligning))),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
@@ -215,7 +224,7 @@ pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
 /// Loads the index into memory.
 pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
-        plan::Aligner::None(_) => Ok(Arc::new(NoAligner)),
+        plan::Aligner::None(_) => Ok(Arc::new(no_aligner(aligning))),
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;

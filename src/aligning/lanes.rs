@@ -169,12 +169,16 @@ impl Lanes {
         let comments = match (&lane.origin, self.read_tags.comments) {
             (LaneSource::Records(_), _) => Comments::Stored,
             (LaneSource::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
-            (LaneSource::Fastq(_), false) => Comments::Ignored,
+            (LaneSource::Fastq(_), false) => {
+                self.read_tags.casava.map_or(Comments::Ignored, Comments::Casava)
+            }
         };
         let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
         if let (Some((import, encoding)), LaneSource::Fastq(_)) = (&self.import, &lane.origin) {
             qualities::to_standard(*encoding, &import.qualities, reads, blame)?;
-            read_names::without_numbers(reads, blame)?;
+            if !(import.ends_by_name && reads.segments() == 1) {
+                read_names::without_numbers(reads, blame)?;
+            }
         }
         let of_aligner = if self.import.is_some() { &[] } else { &read_tags::OF_ALIGNERS[..] };
         read_tags::apply(&self.read_tags, comments, of_aligner, reads, blame)?;

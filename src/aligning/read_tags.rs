@@ -1,5 +1,6 @@
 //! Tags that records get from reads: optional fields from comments, barcodes from names and bases.
 
+use readmill_align::Casava;
 use readmill_fastq::{Purpose, template_name};
 use readmill_format::sam::parse_fields;
 use readmill_markdup::umi::source::in_name;
@@ -32,6 +33,8 @@ pub enum Comments {
     },
     /// Optional fields as BAM stores them.
     Stored,
+    /// Those of Casava, whose barcode goes to this field.
+    Casava(Tag),
 }
 
 /// Barcodes of a template.
@@ -98,6 +101,10 @@ pub fn apply(
                 Comments::Ignored => Ok(()),
                 Comments::Text { .. } => comment_fields(comment, &of_others, &shared, &mut own),
                 Comments::Stored => keep(comment, &of_others, &shared, &mut own),
+                Comments::Casava(tag) => {
+                    casava_field(comment, tag, &shared, &mut own);
+                    Ok(())
+                }
             };
             kept.map_err(|error| blame(error, reads, at))?;
             own.extend_from_slice(&shared);
@@ -167,6 +174,17 @@ fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Ve
             .hint("-C takes comments that are fields of SAM, as samtools fastq -T writes them; leave it out for others")
     })?;
     keep(&all, of_others, shared, out)
+}
+
+/// Appends the barcode of a comment of Casava, unless the `shared` fields have it.
+fn casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8>) {
+    let barcode = Casava::parse(comment).map_or(&[][..], |casava| casava.barcode);
+    if !barcode.is_empty() && tag::find(shared, tag).is_none() {
+        out.extend_from_slice(&tag);
+        out.push(b'Z');
+        out.extend_from_slice(barcode);
+        out.push(0);
+    }
 }
 
 /// Appends those of the fields in `all` that nobody else writes.

@@ -256,10 +256,16 @@ impl Io {
         Err(hints::no_output(&inputs, &[("-o", output)]))
     }
 
-    /// A plan whose output is a prefix of names.
-    pub fn plan_with_prefix(&self, command: plan::Command, steps: Steps) -> Result<Plan> {
+    /// A plan of several outputs, whose names begin with `-o` unless they are said otherwise.
+    pub fn plan_of_several(&self, command: plan::Command, steps: Steps, is_named: bool) -> Result<Plan> {
         let format = self.output.format(|path| Ok(Format::by_name(path)))?;
-        self.output.plan_in(format, command, self.inputs(command)?, steps)
+        let inputs = if is_named { self.input.inputs()? } else { self.inputs(command)? };
+        self.output.plan_in(format, command, inputs, steps)
+    }
+
+    /// Whether -O says the format.
+    pub fn says_format(&self) -> bool {
+        self.output.says_format()
     }
 }
 

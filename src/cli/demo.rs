@@ -166,7 +166,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
             filters,
             duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),
             sort: Some(Order::Coordinate),
-            recalibration: None,
+            ..Steps::default()
         },
         destination: Destination::Main(Output::new(output), Vec::new()),
         tallies: Tallies::default(),

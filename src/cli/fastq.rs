@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Command, Destination, Fastq, Steps, Tallies};
+use readmill::plan::group_names::NamePattern;
+use readmill::plan::{Command, Destination, Fastq, FastqFiles, LoneEnds, Steps, Tallies};
 use readmill_format::fastq::{FastqStyle, TagSelection};
 use readmill_format::fastq_trim::{Clip, ClipAction, Trim};
 use readmill_record::tag::Tag;
@@ -40,9 +41,20 @@ pub struct FastqArgs {
     /// Ends whose other end is not there [default: where their like go]
     #[arg(short = 's', long, value_name = "FILE")]
     singles: Option<PathBuf>,
+    /// Leave out ends whose other end is not there
+    #[arg(long, conflicts_with_all = ["singles", "refuse_singles"])]
+    drop_singles: bool,
+    /// Stop at ends whose other end is not there
+    #[arg(long, conflicts_with = "singles")]
+    refuse_singles: bool,
     /// First and last ends, one after the other [default: standard output]
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["first", "last"])]
     output: Option<PathBuf>,
+    /// Write files of each read group: 'lanes/{ID}_{end}.fq.gz'
+    ///
+    /// Write files of each read group, such as 'lanes/{ID}_{end}.fq.gz': {ID}, {PU} or another field of @RG, in which characters like : and blanks become _, and {end}, which is 1 for first ends and single reads, 2 for last ends; without {end} both ends go to one file. Reads without a read group of the header go to lanes/no-read-group_1.fq.gz
+    #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["first", "last", "other", "singles", "output"])]
+    per_read_group: Option<NamePattern>,
     /// Leave names without /1 and /2
     #[arg(short = 'n', conflicts_with = "suffix")]
     no_suffix: bool,
@@ -157,7 +169,34 @@ fn parse_tags(text: &str) -> Result<Vec<Tag>> {
     text.split(',').map(tag).collect()
 }
 
+/// Refuses names of what is not written.
+fn check_name(path: &Path) -> Result<()> {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    if NOT_WRITTEN.iter().any(|end| name.ends_with(end)) {
+        return Err(Error::usage(format!(
+            "{} cannot be written: FASTQ is plain text, or .gz",
+            path.display()
+        ))
+        .hint("end the name in .fq or .fq.gz; for zstd, pipe it: -o - | zstd"));
+    }
+    Ok(())
+}
+
 impl FastqArgs {
+    /// Whether files are named for both ends.
+    fn is_named(&self) -> bool {
+        self.first.is_some() || self.output.is_some() || self.per_read_group.is_some()
+    }
+
+    fn singles(&self) -> LoneEnds {
+        match &self.singles {
+            Some(file) => LoneEnds::To(file.clone()),
+            None if self.drop_singles => LoneEnds::Dropped,
+            None if self.refuse_singles => LoneEnds::Refused,
+            None => LoneEnds::Stay,
+        }
+    }
+
     fn fields(&self) -> Result<TagSelection> {
         let mut tags = if self.copy_tags { vec![*b"RG", *b"BC", *b"QT"] } else { Vec::new() };
         match self.tags.as_deref() {
@@ -177,18 +216,12 @@ impl FastqArgs {
                 .hint("say --tags RX,BX for tags, or --temp-dir DIR for temporary files"));
         }
         let files = [&self.first, &self.last, &self.other, &self.singles, &self.output];
-        for path in files.into_iter().flatten() {
-            let name = path.to_string_lossy().to_ascii_lowercase();
-            if NOT_WRITTEN.iter().any(|end| name.ends_with(end)) {
-                return Err(Error::usage(format!(
-                    "{} cannot be written: FASTQ is plain text, or .gz",
-                    path.display()
-                ))
-                .hint("end the name in .fq or .fq.gz; for zstd, pipe it: -o - | zstd"));
-            }
-        }
+        files.into_iter().flatten().try_for_each(|path| check_name(path))?;
         let inputs = self.input.inputs()?;
-        let is_named = self.first.is_some() || self.other.is_some() || self.output.is_some();
+        if let Some(pattern) = &self.per_read_group {
+            check_name(Path::new(pattern.text()))?;
+        }
+        let is_named = self.is_named() || self.other.is_some();
         if is_named || inputs.len() < 2 {
             return Ok(());
         }
@@ -207,17 +240,23 @@ impl FastqArgs {
         let both = self.output.clone().unwrap_or_else(stdout);
         let first = self.first.clone().unwrap_or_else(|| both.clone());
         let last = self.last.clone().unwrap_or(both);
-        let named = self.first.is_some() || self.output.is_some();
         let style = FastqStyle {
-            suffix: self.suffix || !(named || self.no_suffix),
+            suffix: self.suffix || !(self.is_named() || self.no_suffix),
             tags: self.fields()?,
             original_qualities: self.use_original_qualities,
             default_quality: self.default_quality,
             trim: self.trim.trim(),
         };
+        let (files, beside) = match &self.per_read_group {
+            Some(pattern) => (FastqFiles::PerReadGroup(pattern.clone()), pattern.text().into()),
+            None => {
+                let other = self.other.clone().unwrap_or_else(stdout);
+                (FastqFiles::Ends([other, first.clone(), last]), first)
+            }
+        };
         let fastq = Fastq {
-            files: [self.other.clone().unwrap_or_else(stdout), first.clone(), last],
-            singles: self.singles.clone(),
+            files,
+            singles: self.singles(),
             exclude: self.exclude_flags.0,
             style,
             level: self.level,
@@ -232,7 +271,7 @@ impl FastqArgs {
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
             destination: Destination::Fastq(fastq),
             tallies: Tallies::default(),
-            resources: self.resources.resources(Path::new(&first))?,
+            resources: self.resources.resources(&beside)?,
         })
     }
 }

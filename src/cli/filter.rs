@@ -9,6 +9,7 @@ use readmill_record::{Error, Result};
 
 use super::common::Io;
 use super::filter_flags::{FilterFlags, with_samtools_names};
+use super::split::SplitFlags;
 
 /// Flags of filters alone. Those that samtools view has are called by its names, too; what its letters mean elsewhere is
 /// long here.
@@ -23,6 +24,8 @@ flags: reads are judged as they are in the input, then changed. The header is al
 pub struct FilterArgs {
     #[command(flatten)]
     io: Io,
+    #[command(flatten)]
+    split: SplitFlags,
     #[command(flatten)]
     filters: FilterFlags,
     /// The reference of samtools view, the directory of other commands: neither is meant for certain
@@ -40,6 +43,6 @@ impl FilterArgs {
             );
         }
         let steps = Steps { filters: self.filters.filters()?, ..Steps::default() };
-        self.io.plan(Command::Filter, steps)
+        self.split.plan(&self.io, Command::Filter, steps)
     }
 }

@@ -100,7 +100,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("bqsr apply", &["readmill bqsr apply --bqsr-table recal.table in.bam -o out.bam"]),
     ("split", &["readmill split --by read-group in.bam -o lanes"]),
-    ("fastq", &["readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz -s single.fq.gz -0 other.fq.gz"]),
+    (
+        "fastq",
+        &[
+            "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz -s single.fq.gz -0 other.fq.gz",
+            "readmill fastq in.bam --per-read-group 'lanes/{ID}_{end}.fastq.gz'",
+        ],
+    ),
     ("flagstat", &["readmill flagstat in.bam"]),
     ("idxstats", &["readmill idxstats in.bam"]),
     ("stats", &["readmill stats in.bam -o in.stats"]),

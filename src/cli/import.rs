@@ -32,6 +32,9 @@ pub struct ImportArgs {
     /// Add a comment to the header, a line @CO; may be given again
     #[arg(long, value_name = "TEXT")]
     comment: Vec<String>,
+    /// Names of single reads that end in /1 or /2 say which end of its template each is, and so do comments with --casava, as samtools import takes them
+    #[arg(long)]
+    ends_by_name: bool,
     /// Accept files without any read
     #[arg(long)]
     allow_empty: bool,
@@ -105,10 +108,11 @@ impl ImportArgs {
     pub fn plan(&self) -> Result<Plan> {
         self.reads.check_output(self.output.is_named())?;
         let lanes = self.reads.lanes(self.read_tags.says_comments())?;
-        let words = self.qualities.words();
+        let mut words = self.qualities.words();
+        words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
             return Err(Error::usage(format!("{word} is for FASTQ"))
-                .hint("leave it out: SAM, BAM and CRAM have one encoding of qualities"));
+                .hint("leave it out: SAM, BAM and CRAM say their qualities and ends themselves"));
         }
         if let Some(comment) = self.comment.iter().find(|text| text.contains(['\n', '\r'])) {
             return Err(Error::usage(format!("--comment {comment:?} has more than one line"))
@@ -119,6 +123,7 @@ impl ImportArgs {
             qualities: self.qualities.range()?,
             comments: self.comment.clone(),
             allow_empty: self.allow_empty,
+            ends_by_name: self.ends_by_name,
         };
         let steps =
             Steps { filters: self.filters.filters()?, sort: self.sort.order(), ..Steps::default() };
@@ -130,7 +135,7 @@ impl ImportArgs {
             read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
             aligner: Aligner::None(import),
             words,
-            as_given: self.reads.as_given(),
+            as_given: self.reads.as_given() || self.ends_by_name,
         };
         if self.output.memory().is_none() {
             let more = memory::of_aligning(&aligning, plan.resources.threads)?;

@@ -32,6 +32,7 @@ mod same_pass;
 mod sample_flag;
 mod shard;
 mod sort;
+mod split;
 mod tally;
 mod version;
 mod view;
@@ -90,7 +91,7 @@ enum Command {
     /// Several files to one, in order; what is not sorted is
     Merge(sort::SortArgs),
     /// Reads to several files, by read group, contigs or number
-    Split(sort::SplitArgs),
+    Split(split::SplitArgs),
     /// Reads back to FASTQ
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]

@@ -13,6 +13,7 @@ use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFl
 use super::sample_flag::SampleFlag;
 use super::shard::ResumeFlag;
 use super::sort::OutputOrder;
+use super::split::SplitFlags;
 
 /// Flags of any combination of steps.
 #[derive(Args)]
@@ -26,6 +27,8 @@ pub struct PrepArgs {
     io: Io,
     #[command(flatten)]
     resume: ResumeFlag,
+    #[command(flatten)]
+    split: SplitFlags,
     #[command(flatten)]
     steps: StepFlags,
 }
@@ -146,7 +149,8 @@ impl PrepArgs {
     }
 
     pub fn plan(&self) -> Result<Plan> {
-        let mut plan = self.io.plan(Command::Prep, self.steps.steps(self.io.reference())?)?;
+        let steps = self.steps.steps(self.io.reference())?;
+        let mut plan = self.split.plan(&self.io, Command::Prep, steps)?;
         plan.tallies.sample = self.steps.sample();
         Ok(plan)
     }
@@ -170,6 +174,7 @@ impl StepFlags {
             duplicates: marks.then(|| self.duplicates.duplicates()),
             sort: self.sort.order(),
             recalibration: self.bqsr.recalibration(reference)?,
+            group_by_file: false,
         })
     }
 }

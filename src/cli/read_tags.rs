@@ -7,6 +7,7 @@ use readmill::plan::ReadTags;
 use readmill_fastq::ReadStructure;
 use readmill_filters::adapter::{AdapterPair, AdapterRules, Pruning, Stringency};
 use readmill_markdup::umi::UmiSource;
+use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
 /// Barcodes and comments of reads.
@@ -16,6 +17,9 @@ pub struct ReadTagFlags {
     /// The comment of each read is fields of SAM, which all its records get: as bwa mem -C
     #[arg(short = 'C', long)]
     append_comment: bool,
+    /// Comments are those of Casava, such as 1:N:0:ACGT: the barcode goes to BC, or to TAG, and Y sets 0x200 in records that are not aligned
+    #[arg(long, value_name = "TAG", num_args = 0..=1, require_equals = true, default_missing_value = "BC", value_parser = parse_tag, conflicts_with = "append_comment")]
+    casava: Option<Tag>,
     /// UMIs at the end of read names go to RX: behind the seventh colon, or behind SEPARATOR
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
     umi_from_name: Option<NameUmis>,
@@ -36,16 +40,21 @@ fn name_umis(text: &str) -> Result<NameUmis, String> {
     }
 }
 
+fn parse_tag(text: &str) -> Result<Tag, String> {
+    Tag::try_from(text.as_bytes()).map_err(|_| format!("{text:?} is not the name of an optional field"))
+}
+
 impl ReadTagFlags {
     /// Whether comments are asked for.
     pub fn says_comments(&self) -> bool {
-        self.append_comment
+        self.append_comment || self.casava.is_some()
     }
 
     /// The request, with these adapters and the words that say them.
     pub fn read_tags(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> ReadTags {
         ReadTags {
             comments: self.append_comment,
+            casava: self.casava,
             name_umis: self.umi_from_name.map(|(separator,)| separator),
             structures: self.read_structures.clone(),
             adapters,

@@ -90,7 +90,7 @@ impl ReadsFlags {
                 .hint("leave -R out; --read-group puts all reads into one"));
         }
         if self.single || self.interleaved || says_comments {
-            return Err(Error::usage("--single, -p and -C are for FASTQ")
+            return Err(Error::usage("--single, -p, -C and --casava are for FASTQ")
                 .hint("leave them out: records of SAM, BAM and CRAM tell themselves"));
         }
         let lane = |path: &PathBuf| {

@@ -1,12 +1,10 @@
-//! `readmill sort`: the sort alone, with the flags of samtools sort; `readmill split`: reads to several files.
-
-use std::path::PathBuf;
+//! `readmill sort`: the sort alone, with the flags of samtools sort.
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Command, Destination, SplitBy, Steps};
+use readmill::plan::{Command, Steps};
+use readmill_record::Result;
 use readmill_record::tag::Tag;
-use readmill_record::{Error, Result};
 use readmill_sort::Order;
 use readmill_sort::key::Within;
 
@@ -42,6 +40,9 @@ pub struct SortArgs {
     /// Order by its name: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, tag:XX
     #[arg(long, help_heading = "Order", value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
+    /// Put the reads of each file into a read group of the file's name, without .bam, .sam or .cram; of its header, the first @RG line gets this ID, and the others go (samtools merge -r)
+    #[arg(long)]
+    group_by_file: bool,
 }
 
 /// The order of the output, where sorting is one step of several.
@@ -88,45 +89,7 @@ impl SortArgs {
 
     pub fn plan(&self, command: Command) -> Result<Plan> {
         let order = Some(self.order()).filter(|&order| order != Order::Input);
-        let steps = Steps { sort: order, ..Steps::default() };
+        let steps = Steps { sort: order, group_by_file: self.group_by_file, ..Steps::default() };
         self.io.plan(command, steps)
-    }
-}
-
-/// Flags of the split.
-#[derive(Args)]
-#[command(
-    after_help = "The files are called PREFIX.NAME.bam (or .sam, by -O): NAME is the read group's ID, \
-group00001 and so on for groups of contigs, part00001 and so on for numbers of records. Reads without a read group \
-of the header go to PREFIX.no-read-group.bam, reads without a reference sequence to PREFIX.unmapped.bam. Each file \
-keeps the order of the input. (elPrep's spread file does not exist: a pair that lies in two groups is in both files, \
-each read in its own.)"
-)]
-pub struct SplitArgs {
-    #[command(flatten)]
-    io: Io,
-    /// Key that separates the files: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
-    #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
-    by: SplitBy,
-}
-
-impl SplitArgs {
-    pub fn plan(&self) -> Result<Plan> {
-        let mut plan = self.io.plan_with_prefix(Command::Split, Steps::default())?;
-        let Destination::Main(output, selected) = plan.destination else {
-            return Err(Error::bug("a split without an output"));
-        };
-        if output.path.as_os_str() == "-" {
-            return Err(
-                Error::usage("a split needs a prefix for the names of its files").hint("give one by -o")
-            );
-        }
-        if !selected.is_empty() {
-            return Err(Error::usage("a split has no main output, of which reads could be chosen")
-                .hint("drop --copy-to and --move-to"));
-        }
-        let split = readmill::plan::Split { prefix: PathBuf::from(&output.path), by: self.by, output };
-        plan.destination = Destination::Split(split);
-        Ok(plan)
     }
 }

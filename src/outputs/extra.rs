@@ -1,17 +1,18 @@
 //! Makes the extra outputs that the plan asks for.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use readmill_filters::expression::Expression;
-use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
+use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route, Singles};
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
 use crate::outputs::extra_writer::{ExtraWriter, OpenExtra};
+use crate::outputs::group_files::{fastq_files, file_name, keep_group, split_files};
 use crate::outputs::routing::Router;
 use crate::outputs::{Sink, complete_header};
 use crate::plan::{
-    Destination, ExtraFile, Fastq, Format, Index, MOST_SPLIT_FILES, Output, Plan, Split, SplitBy,
+    Destination, ExtraFile, Fastq, FastqFiles, Format, Index, LoneEnds, MOST_SPLIT_FILES, Output, Plan,
+    Split, SplitBy, SplitNames, SplitRest,
 };
 use crate::process::console::Console;
 
@@ -30,7 +31,7 @@ pub fn open<'a>(
             chosen(main, selected, header, sorted, in_flight, ledger, console)
         }
         Destination::Split(split) => split_up(plan, split, header, in_flight, ledger, console),
-        Destination::Fastq(wanted) => fastq(wanted, header, in_flight, ledger, console),
+        Destination::Fastq(wanted) => fastq(plan, wanted, header, in_flight, ledger, console),
         Destination::Nowhere => Ok(None),
     }
 }
@@ -54,9 +55,6 @@ fn chosen<'a>(
     ExtraWriter::new(router, open, list.len(), list.len(), None, in_flight).map(Some)
 }
 
-/// The part of the file name for reads without a read group.
-const NO_GROUP: &str = "no-read-group";
-
 fn split_up<'a>(
     plan: &'a Plan,
     split: &'a Split,
@@ -65,46 +63,76 @@ fn split_up<'a>(
     ledger: &'a Ledger,
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
-    let (route, names, rest): (Box<dyn Route>, Vec<String>, Option<&str>) = match split.by {
-        SplitBy::Records(_) => (Box::new(Everything), Vec::new(), None),
+    let named = move |name: &str| match &split.names {
+        SplitNames::Prefix(prefix) => file_name(prefix, name, split.output.format.extension()),
+        SplitNames::Pattern(_) | SplitNames::Table(_) => PathBuf::from(name),
+    };
+    // The files that are opened in any case, and one for the rest.
+    let (route, opened, names): (Box<dyn Route>, usize, Vec<PathBuf>) = match split.by {
+        SplitBy::Records(_) => (Box::new(Everything), 0, Vec::new()),
         SplitBy::ReadGroup => {
-            let names = group_names(header)?;
-            (Box::new(ByReadGroup::new(header)), names, Some(NO_GROUP))
+            let route = ByReadGroup::new(header);
+            (Box::new(route.clone()), route.rest(), split_files(split, header, ledger)?)
         }
         SplitBy::Contigs(most) => {
             let route = ByContigs::new(header, most);
-            let names = (1..=route.groups()).map(|n| format!("group{n:05}")).collect();
-            (Box::new(route), names, Some("unmapped"))
+            let groups = (1..=route.groups()).map(|n| format!("group{n:05}"));
+            let names = groups.chain(["unmapped".to_string()]).map(|name| named(&name));
+            let names = names.collect();
+            (Box::new(route.clone()), route.groups(), names)
         }
     };
-    if names.len() >= MOST_SPLIT_FILES {
-        return Err(Error::usage(format!("reads would be split among {} files", names.len()))
+    if opened >= MOST_SPLIT_FILES {
+        return Err(Error::usage(format!("reads would be split among {opened} files"))
             .hint("give contigs=BASES a larger number, or split by something else"));
     }
-    let (opened, most) = (names.len(), (names.len() + usize::from(rest.is_some())).max(1));
     let most_records = match split.by {
         SplitBy::Records(most) => Some(most),
         _ => None,
     };
+    let (most, by_records) = (names.len().max(1), most_records.is_some());
+    let sorted = plan.order() == readmill_sort::Order::Coordinate;
     let open: OpenExtra<'a> = Box::new(move |number| {
-        let name = names.get(number).cloned().or(rest.map(str::to_string));
-        let name = name.unwrap_or_else(|| format!("part{:05}", number + 1));
         if number >= MOST_SPLIT_FILES {
             return Err(Error::usage(format!(
                 "reads would be split among more than {MOST_SPLIT_FILES} files"
             ))
             .hint("give records=N a larger number"));
         }
-        let path = file_name(split, &name);
+        let path = match names.get(number) {
+            Some(path) => path.clone(),
+            None if by_records => named(&format!("part{:05}", number + 1)),
+            None => return Err(no_file_for_the_rest()),
+        };
         plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
-        let output = Output { path, ..split.output.clone() };
+        let output = split_output(split, path)?;
         let mut header = header.clone();
-        if split.by == SplitBy::ReadGroup {
+        let has_whole_header = number == opened && matches!(split.rest, SplitRest::File(_));
+        if split.by == SplitBy::ReadGroup && !has_whole_header {
             keep_group(&mut header, number)?;
         }
-        create(&output, header, false, ledger, console)
+        create(&output, header, sorted, ledger, console)
     });
     ExtraWriter::new(Router::Each(route), open, opened, most, most_records, in_flight).map(Some)
+}
+
+fn no_file_for_the_rest() -> Error {
+    Error::input("reads have no read group of the header, and no file is named for them")
+        .hint("name one by --split-rest FILE")
+}
+
+/// The output of a split that has this path.
+fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
+    if !split.formats_by_name {
+        return Ok(Output { path, ..split.output.clone() });
+    }
+    let (format, _) = Format::of_output(&path)?;
+    if format == Format::Cram && split.output.format != Format::Cram {
+        return Err(Error::usage(format!("{} is CRAM, and others may not be", path.display()))
+            .hint("say -O cram for all files"));
+    }
+    let output = Output { path, format, ..split.output.clone() };
+    Ok(if format.is_compressed() { output } else { output.without_codec() })
 }
 
 /// Opens an output, and completes its header.
@@ -122,22 +150,50 @@ fn create(
 }
 
 fn fastq<'a>(
+    plan: &'a Plan,
     wanted: &'a Fastq,
     header: &'a Header,
     in_flight: usize,
     ledger: &'a Ledger,
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
-    let (files, [other, first, last, singles]) = wanted.places();
-    let by_segment = BySegment {
-        places: [other, first, last].map(Some),
-        singles: wanted.singles.is_some().then_some(singles),
+    let by_segment = |places: [usize; 3], singles, groups| BySegment {
+        places: places.map(Some),
+        singles,
         exclude: wanted.exclude,
         single_end: wanted.single_end,
+        groups,
     };
-    let opened = files.len();
+    let singles = |place| match &wanted.singles {
+        LoneEnds::Stay => Singles::Stay,
+        LoneEnds::To(_) => Singles::To(place),
+        LoneEnds::Dropped => Singles::Dropped,
+        LoneEnds::Refused => Singles::Refused,
+    };
+    let (files, opened, by_segment) = match &wanted.files {
+        FastqFiles::Ends(_) => {
+            let (files, [other, first, last, single]) = wanted.places();
+            let files: Vec<PathBuf> = files.into_iter().map(Path::to_path_buf).collect();
+            let opened = files.len();
+            (files, opened, by_segment([other, first, last], singles(single), None))
+        }
+        FastqFiles::PerReadGroup(pattern) => {
+            let groups = ByReadGroup::new(header);
+            let [mut files, lasts] = fastq_files(pattern, header)?;
+            // A file of last ends is made for the first of them.
+            let (opened, last) = (groups.rest(), if pattern.has_end() { files.len() } else { 0 });
+            files.extend(lasts.into_iter().filter(|_| pattern.has_end()));
+            (files, opened, by_segment([0, 0, last], singles(0), Some(groups)))
+        }
+    };
+    if files.len() > MOST_SPLIT_FILES {
+        return Err(Error::usage(format!("reads would be split among {} files", files.len()))
+            .hint("split them by readmill split --by read-group first, and take some at a time"));
+    }
+    let most = files.len();
     let open: OpenExtra<'a> = Box::new(move |number| {
-        let path = files[number];
+        let path = files[number].clone();
+        plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
         let name = path.as_os_str().as_encoded_bytes();
         let compressed = [&b".gz"[..], b".bgz", b".bgzf"].iter().any(|end| name.ends_with(end));
         let format = if compressed { Format::FastqGz } else { Format::Fastq };
@@ -145,7 +201,7 @@ fn fastq<'a>(
         let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
         Ok((Sink::create(&output, header, false, ledger, console)?, Header::default()))
     });
-    ExtraWriter::new(Router::Templates(by_segment), open, opened, opened, None, in_flight).map(Some)
+    ExtraWriter::new(Router::Templates(by_segment), open, opened, most, None, in_flight).map(Some)
 }
 
 /// Returns the plan without a sort that this header makes needless: reads whose templates stand together need no
@@ -158,45 +214,6 @@ pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
         plan.steps.sort = None;
     }
     plan
-}
-
-/// Reduces a header to one read group.
-fn keep_group(header: &mut Header, number: usize) -> Result<()> {
-    let own = header.lines_of(b"RG").filter(|line| line.get(b"ID").is_some()).nth(number).cloned();
-    header.replace(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
-}
-
-/// Returns file names for the read groups, whatever their IDs are.
-fn group_names(header: &Header) -> Result<Vec<String>> {
-    let rest = (NO_GROUP.to_string(), "none".to_string());
-    let (mut names, mut owners) = (Vec::new(), HashMap::from([rest]));
-    for id in header.lines_of(b"RG").filter_map(|line| line.get(b"ID")) {
-        let id = String::from_utf8_lossy(id).into_owned();
-        let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
-        let name: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-        if let Some(other) = owners.insert(name.clone(), id.clone()) {
-            return Err(Error::input(format!(
-                "the read groups {other:?} and {id:?} would share the file name {name:?}"
-            ))
-            .hint("rename one of them in the header"));
-        }
-        names.push(name);
-    }
-    Ok(names)
-}
-
-fn file_name(split: &Split, name: &str) -> PathBuf {
-    let mut path = split.prefix.as_os_str().to_os_string();
-    if !split.prefix.as_os_str().is_empty() && !ends_with_separator(&split.prefix) {
-        path.push(".");
-    }
-    path.push(name);
-    path.push(split.output.format.extension());
-    path.into()
-}
-
-fn ends_with_separator(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// The reads that go to one file, and whether they leave the main output.

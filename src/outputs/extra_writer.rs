@@ -190,7 +190,10 @@ impl<'a> ExtraWriter<'a> {
         let Router::Templates(by_segment) = &self.router else { return Ok(()) };
         let mut places = Vec::new();
         let records = last.spans.iter().map(|&span| last.record(span));
-        by_segment.route(records, counts, |place, record| places.push((place, record.raw())));
+        by_segment.route(records, counts, |place, record| {
+            places.push((place, record.raw()));
+            Ok(())
+        })?;
         places.into_iter().try_for_each(|(place, raw)| self.gather(place, std::iter::once(raw)))?;
         last.clear();
         Ok(())
@@ -251,6 +254,7 @@ impl<'a> ExtraWriter<'a> {
         sums.excluded += counts.excluded;
         sums.repeated += counts.repeated;
         sums.singles += counts.singles;
+        sums.dropped += counts.dropped;
     }
 
     /// Encodes the full buffers. A thread calls this before it encodes its own reads.
@@ -310,14 +314,17 @@ impl ExtraSink {
 }
 
 /// Reports reads that were left out, and unpaired ends.
-fn report_omitted(console: &Console, Segments { excluded, repeated, singles }: Segments) {
+fn report_omitted(console: &Console, Segments { excluded, repeated, singles, dropped }: Segments) {
     if excluded > 0 {
         console.say(&format!("readmill: {excluded} records left out for their flags"));
     }
     if repeated > 0 {
         console.warn(&format!("{repeated} records left out that repeat an end of their template"));
     }
-    if singles > 0 {
+    if dropped > 0 {
+        let what = "they are paired, and the other end does not stand beside them";
+        console.warn(&format!("{dropped} reads left out: {what}"));
+    } else if singles > 0 {
         console
             .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
     }

@@ -11,6 +11,7 @@
 //! | [`cram_output`] | what only CRAM outputs need |
 //! | [`routing`] | which reads of a batch go to which extra output |
 //! | [`extra`] | the extra outputs that the plan asks for |
+//! | [`group_files`] | the files of read groups |
 //! | [`extra_writer`] | reads gathered, encoded and written to extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
 //! | [`texts`] | reports as JSON |
@@ -25,6 +26,7 @@ pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;
+mod group_files;
 pub mod part_counts;
 mod part_writer;
 pub mod report_files;

@@ -90,18 +90,15 @@ fn by_template(
         let checked = by_segment.check(record);
         checked.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
     }
-    let (begins, mut places, mut outcome) = (route::templates(batch), Vec::new(), Ok(()));
+    let (begins, mut places) = (route::templates(batch), Vec::new());
     let all: &Batch = batch;
     let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));
     let whole = begins.windows(2).skip(1).take(begins.len().saturating_sub(3));
     for template in whole {
         by_segment.route(records(template[0], template[1]), counts, |place, record| {
-            if outcome.is_ok() {
-                outcome = put(&mut places, place, record, Stamp::default());
-            }
-        });
+            put(&mut places, place, record, Stamp::default())
+        })?;
     }
-    outcome?;
     let edge = |from: usize, to: usize| {
         let mut edge = Batch::default();
         records(from, to).try_for_each(|record| edge.push(record.raw(), Stamp::default()))?;

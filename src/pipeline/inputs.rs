@@ -12,6 +12,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 pub use readmill_input::OpenOptions;
 use readmill_input::regions::IndexedInput;
 use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
@@ -19,6 +20,28 @@ use crate::pipeline::open_input::{named, open_summed};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 use crate::process::console::Console;
+
+/// The header of a file whose reads are all in a read group that is called after it, by the rules of `samtools merge -r`
+/// 1.24: the first `@RG` line gets the new ID.
+fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    if id.is_empty() || id == "-" {
+        return Err(Error::usage(
+            "reads are put into read groups by their files, and a pipe has no name",
+        )
+        .hint("name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
+    }
+    let fields = header.lines_of(b"RG").next().map(|line| {
+        let text = String::from_utf8_lossy(line.text()).into_owned();
+        let others = text.split('\t').skip(1).filter(|field| !field.starts_with("ID:"));
+        others.fold(String::new(), |all, field| all + "\t" + field)
+    });
+    let line = HeaderLine::new(format!("@RG\tID:{id}{}", fields.unwrap_or_default()));
+    let mut header = header.copy()?;
+    header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
+    Ok(header)
+}
 
 /// An input whose header has been read.
 pub struct InputFile {
@@ -86,8 +109,8 @@ pub struct Inputs {
 
 impl Inputs {
     /// Reads all headers and merges them. Files that can be opened again are closed until they are read, so any number
-    /// of them can be given.
-    pub fn open(paths: &[PathBuf], rules: OpenOptions) -> Result<Self> {
+    /// of them can be given. If they are grouped by file, all reads of each go into a read group of its name.
+    pub fn open(paths: &[PathBuf], rules: OpenOptions, group_by_file: bool) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let (input, size) = open_summed(path, &rules)?;
@@ -100,11 +123,27 @@ impl Inputs {
         }
         let merging = if headers.len() > 1 { headers.iter().map(merging_bytes).sum() } else { 0 };
         let merging = rules.ledger.charge("headers", merging)?;
-        let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
-        drop(merging);
-        let list = files.into_iter().zip(headers).zip(merged.renames);
-        let list = list.map(|(((path, size, setup), header), renames)| {
-            let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
+        let grouped = match group_by_file {
+            true => Some(headers.iter().zip(paths).map(grouped).collect::<Result<Vec<Header>>>()?),
+            false => None,
+        };
+        let merged = Header::merge(grouped.as_deref().unwrap_or(&headers))
+            .map_err(|error| with_names(error, paths))?;
+        let groups = grouped.iter().flatten().map(|header| {
+            let id = header.lines_of(b"RG").next().and_then(|line| line.get(b"ID"));
+            id.unwrap_or_default().to_vec()
+        });
+        let groups: Vec<Vec<u8>> = groups.collect();
+        drop((merging, grouped));
+        let list = files.into_iter().zip(headers).zip(merged.renames).enumerate();
+        let list = list.map(|(number, (((path, size, setup), header), renames))| {
+            let names = renames.read_groups.clone();
+            let reconcile = Reconcile::new(renames);
+            let reconcile = match groups.get(number) {
+                Some(id) => reconcile.into_group(&names, id),
+                None => reconcile,
+            };
+            let reconcile = Some(reconcile).filter(|step| !step.is_identity());
             InputFile { path, header, reconcile, setup, size }
         });
         let (list, header): (Arc<[InputFile]>, _) = (list.collect(), merged.header);

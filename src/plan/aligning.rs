@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use readmill_fastq::{Encoding, ReadStructure};
 use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::HeaderLine;
+use readmill_record::tag::Tag;
 use readmill_record::{Error, Header, Result};
 
 /// Reads that are not aligned yet, and their aligner.
@@ -50,6 +51,8 @@ impl Aligning {
 pub struct ReadTags {
     /// Comments, which are optional fields as SAM text has them.
     pub comments: bool,
+    /// The field of barcodes in comments, which are those of Casava: `1:N:0:ACGT`.
+    pub casava: Option<Tag>,
     /// UMIs at the end of names, after this separator, or, if that is `None`, where sequencers put them.
     pub name_umis: Option<Option<u8>>,
     /// The purpose of the bases of each read, one structure for each segment; empty if all bases are of the template.
@@ -67,6 +70,10 @@ impl ReadTags {
         let structures: Vec<String> = self.structures.iter().map(ToString::to_string).collect();
         [
             self.comments.then(|| "-C".to_string()),
+            self.casava.map(|tag| match &tag {
+                b"BC" => "--casava".to_string(),
+                other => format!("--casava={}", String::from_utf8_lossy(other)),
+            }),
             self.name_umis.as_ref().map(|it| format!("--umi-from-name{}", separator(it))),
             (!structures.is_empty()).then(|| format!("--read-structures {}", structures.join(","))),
             self.adapters.as_ref().map(|_| {
@@ -82,7 +89,7 @@ impl ReadTags {
 
     /// Whether reads carry neither comments nor barcodes.
     pub fn is_nothing(&self) -> bool {
-        !self.comments && self.name_umis.is_none() && self.structures.is_empty()
+        !self.comments && self.casava.is_none() && self.name_umis.is_none() && self.structures.is_empty()
     }
 }
 
@@ -132,6 +139,8 @@ pub struct Import {
     pub comments: Vec<String>,
     /// Whether there may be no read at all.
     pub allow_empty: bool,
+    /// Whether names of single reads say which end of its template each is.
+    pub ends_by_name: bool,
 }
 
 /// The reads of one sequencing unit.

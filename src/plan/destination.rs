@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use readmill_format::fastq;
 use readmill_record::{Error, Result};
 
+use super::command::Command;
+use super::group_names::NamePattern;
 use super::{Format, Output};
 
 /// Files that reads are split among, at most.
@@ -39,21 +41,47 @@ pub struct ExtraFile {
 /// All reads are split among files.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// The beginning of the file names; the key and the format follow.
-    pub prefix: PathBuf,
+    /// How files are named.
+    pub names: SplitNames,
     /// The key that separates the files.
     pub by: SplitBy,
+    /// Where reads without a read group go.
+    pub rest: SplitRest,
     /// Format, codec, level, index of each; its path is not used.
     pub output: Output,
+    /// Whether each file has the format that its name tells, instead of that of `output`.
+    pub formats_by_name: bool,
+}
+
+/// The names of files that reads are split among.
+#[derive(Clone, Debug)]
+pub enum SplitNames {
+    /// The beginning of each name; the key and the format follow.
+    Prefix(PathBuf),
+    /// A pattern with fields of the read group.
+    Pattern(NamePattern),
+    /// A file with the ID of each read group, and the name of its file.
+    Table(PathBuf),
+}
+
+/// Where reads without a read group of the header go, if reads are split by read group.
+#[derive(Clone, Debug)]
+pub enum SplitRest {
+    /// Into a file that is named as the others are.
+    Named,
+    /// Into this file, which has the whole header.
+    File(PathBuf),
+    /// They are an error.
+    Refused,
 }
 
 /// All reads become FASTQ, by the ends of their templates.
 #[derive(Clone, Debug)]
 pub struct Fastq {
-    /// For reads flagged as neither end or as both, first ends, last ends. Equal names are one file.
-    pub files: [PathBuf; 3],
-    /// For ends without their other end; `None` sends them where the other ends go.
-    pub singles: Option<PathBuf>,
+    /// The files.
+    pub files: FastqFiles,
+    /// What becomes of ends without their other end.
+    pub singles: LoneEnds,
     /// Records with any of these flags are left out.
     pub exclude: u16,
     /// How reads are written.
@@ -66,14 +94,40 @@ pub struct Fastq {
     pub single_end: bool,
 }
 
+/// The files of reads that become FASTQ.
+#[derive(Clone, Debug)]
+pub enum FastqFiles {
+    /// For reads flagged as neither end or as both, first ends, last ends. Equal names are one file.
+    Ends([PathBuf; 3]),
+    /// Each read group has files of its own. What is neither end goes with first ends.
+    PerReadGroup(NamePattern),
+}
+
+/// What becomes of ends of pairs whose other end is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoneEnds {
+    /// They go where other ends go.
+    Stay,
+    /// They go to this file.
+    To(PathBuf),
+    /// They are left out.
+    Dropped,
+    /// They are an error.
+    Refused,
+}
+
 impl Fastq {
-    /// The files, each once, and which of them each kind of read goes to: neither, first, last, singles.
+    /// The files whose names are known, each once, and which of them each kind of read goes to: neither, first, last,
+    /// singles.
     pub fn places(&self) -> (Vec<&Path>, [usize; 4]) {
         let mut files: Vec<&Path> = Vec::new();
-        let [other, first, last] = [0, 1, 2].map(|n| &*self.files[n]);
-        let singles = self.singles.as_deref();
-        let places = [other, first, last, singles.unwrap_or(first)].map(|path| {
-            files.iter().position(|file| *file == path).unwrap_or_else(|| {
+        let FastqFiles::Ends([other, first, last]) = &self.files else { return (files, [0; 4]) };
+        let singles = match &self.singles {
+            LoneEnds::To(file) => file,
+            _ => first,
+        };
+        let places = [other, first, last, singles].map(|path| {
+            files.iter().position(|file| file == path).unwrap_or_else(|| {
                 files.push(path);
                 files.len() - 1
             })
@@ -121,6 +175,21 @@ impl SplitBy {
             SplitBy::Contigs(Some(most)) => format!("contigs={most}"),
             SplitBy::Records(most) => format!("records={most}"),
         }
+    }
+}
+
+impl Split {
+    fn check(&self) -> Result<()> {
+        let is_named = !matches!((&self.names, &self.rest), (SplitNames::Prefix(_), SplitRest::Named));
+        if is_named && self.by != SplitBy::ReadGroup {
+            return Err(Error::usage("files are named by read groups, and reads are not split by them")
+                .hint("split by read-group, or give the beginning of the names by -o"));
+        }
+        if matches!(&self.names, SplitNames::Pattern(pattern) if pattern.has_end()) {
+            return Err(Error::usage("{end} is for FASTQ: all reads of a group go to one file")
+                .hint("leave {end} out"));
+        }
+        self.output.check()
     }
 }
 
@@ -198,6 +267,7 @@ impl Destination {
             Destination::Main(_, selected) => selected.len(),
             Destination::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
             Destination::Split(_) => MOST_SPLIT_FILES,
+            Destination::Fastq(Fastq { files: FastqFiles::PerReadGroup(_), .. }) => MOST_SPLIT_FILES,
             Destination::Fastq(fastq) => fastq.places().0.len(),
             Destination::Nowhere => 0,
         }
@@ -225,7 +295,7 @@ impl Destination {
                 Err(Error::usage("a split has no main output that could be cut into parts")
                     .hint("drop --out-parts"))
             }
-            Destination::Split(split) => split.output.check(),
+            Destination::Split(split) => split.check(),
             Destination::Fastq(_) | Destination::Nowhere => Ok(()),
         }
     }
@@ -250,13 +320,16 @@ impl Destination {
     }
 
     /// Words of the canonical command line: which reads leave the main output, or how all are split.
-    pub(super) fn words(&self) -> Vec<String> {
+    pub(super) fn words(&self, command: Command) -> Vec<String> {
         match self {
             Destination::Main(_, selected) => {
                 let moves = selected.iter().filter(|chosen| chosen.moves);
                 moves.map(|chosen| format!("--move '{}'", chosen.what)).collect()
             }
-            Destination::Split(split) => vec![format!("--by {}", split.by.word())],
+            Destination::Split(split) => {
+                let flag = if command == Command::Split { "--by" } else { "--split-by" };
+                vec![format!("{flag} {}", split.by.word())]
+            }
             Destination::Fastq(_) | Destination::Nowhere => Vec::new(), // no file has a header
         }
     }

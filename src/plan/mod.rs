@@ -8,6 +8,7 @@ mod destination;
 mod duplicate_choices;
 mod duplicate_flags;
 mod duplicates;
+pub mod group_names;
 mod naming;
 mod parts;
 mod recalibration;
@@ -32,7 +33,10 @@ pub use aligning::{Aligner, Aligning, Import, Lane, ReadTags, read_group};
 pub use choice::{Choice, one_of};
 pub use command::Command;
 pub use coverage::{CoverageRequest, index_ending};
-pub use destination::{Destination, ExtraFile, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
+pub use destination::{
+    Destination, ExtraFile, Fastq, FastqFiles, LoneEnds, MOST_SPLIT_FILES, Split, SplitBy, SplitNames,
+    SplitRest,
+};
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
 pub use duplicates::{Duplicates, Metrics};
@@ -85,6 +89,8 @@ pub struct Steps {
     pub sort: Option<Order>,
     /// Recalibrate base qualities.
     pub recalibration: Option<Recalibration>,
+    /// Put the reads of each input into a read group that is called after its file, before all else.
+    pub group_by_file: bool,
 }
 
 /// A format of output.
@@ -477,7 +483,10 @@ impl Plan {
             recalibration.words().iter().for_each(|word| say(word));
         }
         steps.filters.words(Stage::Last).iter().for_each(|word| say(word));
-        self.destination.words().iter().for_each(|word| say(word));
+        self.destination.words(self.command).iter().for_each(|word| say(word));
+        if steps.group_by_file {
+            say("--group-by-file");
+        }
         let by_itself = self.command.sorts_by_coordinate() && self.order() == Order::Coordinate;
         if !self.command.keeps_order() && !by_itself {
             say("--sort");

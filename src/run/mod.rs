@@ -70,7 +70,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     with_state(plan, AlignScope::Whole, additions, console, |state, inputs| {
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
-            Destination::Split(_) => state.run_streaming(inputs, false),
+            Destination::Split(_) if !plan.holds_everything() => state.run_streaming(inputs, false),
             Destination::Nowhere => state.run_streaming(inputs, plan.tallies.count_in_order()),
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
@@ -116,7 +116,7 @@ pub(crate) fn with_state<T>(
     };
     let mut inputs = match &plan.aligning {
         Some(wanted) => aligned(plan, wanted, scope, &memory, &rules, console)?,
-        None => Inputs::open(&plan.inputs, rules)?,
+        None => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
     if let Some(regions) = &plan.regions {
         let index = inputs.select(regions, console)?;

@@ -8,7 +8,7 @@ use readmill_markdup::{DuplicateCounts, Mode};
 use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
-use crate::plan::{Destination, Plan, QcRequest};
+use crate::plan::{Destination, FastqFiles, Plan, QcRequest, SplitNames};
 use crate::process::console::{Console, log};
 use crate::process::{limit, used};
 use crate::run::memory::Memory;
@@ -90,8 +90,15 @@ fn shown_output(plan: &Plan) -> String {
             format!("{} in {} parts", output.path.display(), output.parts)
         }
         Destination::Main(output, _) => output.path.display().to_string(),
-        Destination::Split(split) => format!("{}.*", split.prefix.display()),
-        Destination::Fastq(fastq) => fastq.files[1].display().to_string(),
+        Destination::Split(split) => match &split.names {
+            SplitNames::Prefix(prefix) => format!("{}.*", prefix.display()),
+            SplitNames::Pattern(pattern) => pattern.text().to_string(),
+            SplitNames::Table(table) => format!("the files in {}", table.display()),
+        },
+        Destination::Fastq(fastq) => match &fastq.files {
+            FastqFiles::Ends([_, first, _]) => first.display().to_string(),
+            FastqFiles::PerReadGroup(pattern) => pattern.text().to_string(),
+        },
         Destination::Nowhere => {
             let path = table.map(|path| &**path).or(tally);
             path.map_or("nowhere".into(), |path| path.display().to_string())

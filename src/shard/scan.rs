@@ -120,7 +120,7 @@ impl Work {
             let bounds = pieces.get(piece).ok_or_else(|| Error::bug("a piece has no place"))?;
             let all = Bounds { to: None, ..*bounds };
             let path = &aligning.lanes[lane].files[0];
-            let inputs = Inputs::open(std::slice::from_ref(path), self.plain_rules())?;
+            let inputs = Inputs::open(std::slice::from_ref(path), self.plain_rules(), false)?;
             stream = Some(slice::read(&inputs.list()[0], all).map_err(|error| error.file(path))?.0);
             known = Some(segments);
         }
@@ -143,7 +143,7 @@ impl Work {
         let into = self.create(JobStage::Scan(number))?;
         let mut pieces = Vec::new();
         let scanned = if lane.records {
-            let inputs = Inputs::open(&lane.files, self.plain_rules())?;
+            let inputs = Inputs::open(&lane.files, self.plain_rules(), false)?;
             let slices = slice::divide(&inputs, parts, state.ledger())?;
             pieces.extend(slices.iter().filter_map(Slice::bounds));
             let input = &inputs.list()[0];

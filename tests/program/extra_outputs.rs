@@ -134,6 +134,19 @@ fn splits_hold_every_read_once_in_the_order_of_the_input() {
 }
 
 #[test]
+fn files_of_read_groups_do_not_depend_on_threads_or_memory() {
+    let input = bgzip(&resources::sample(3000));
+    let all = all_records(&input, "filter IN -o OUT --quiet");
+    let (files, _) = same_files(&input, "prep IN --sort coordinate --split-by read-group -o OUT -O sam");
+    assert!(files.len() > 1, "{:?}", files.keys());
+    assert_eq!(files.values().map(|file| records(&text(file)).len()).sum::<usize>(), all.len());
+    let (files, _) = same_files(&input, "fastq IN --per-read-group OUT.{ID}_{end}.fq");
+    let reads: usize = files.values().map(|file| text(file).lines().count() / 4).sum();
+    let primary = all.iter().filter(|line| number(line, 1) & 0x900 == 0).count();
+    assert_eq!(reads, primary, "{:?}", files.keys());
+}
+
+#[test]
 fn splits_by_number_keep_templates_whole() {
     let input = bgzip(&resources::sample(500));
     let (files, _) = same_files(&input, "split IN -o OUT --by records=101 -O sam");

@@ -52,7 +52,7 @@ fn what_is_refused_is_said_and_nothing_is_written() {
     for (words, said) in [
         (vec!["samtools", "markdup", "-d", "100", &input, &output], "--optical-distance"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
-        (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "readmill split"),
+        (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "no directory"),
         (vec!["gatk", "HaplotypeCaller"], "BaseRecalibrator"),
         (vec!["elprep", "filter", &input], "2 files"),
         (vec!["bwa", "aln"], "mem"),

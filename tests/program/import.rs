@@ -90,3 +90,35 @@ fn unaligned_records_keep_their_header_and_fields_and_get_adapters() {
     let run = readmill(["import", &input, "--quality-encoding", "detect", "-o", "-"]);
     assert!(run.stderr.contains("--quality-encoding detect is for FASTQ"), "{}", run.stderr);
 }
+
+#[test]
+fn names_and_comments_tell_ends_and_barcodes_where_that_is_asked_for() {
+    let dir = TestDir::new();
+    let mixed = arg(&dir.file("m.fq", "@a/1\nA\n+\nI\n@a/2\nC\n+\nI\n@b\nG\n+\nI\n"));
+    let flags = |words: &[&str]| -> Vec<String> {
+        let text = text(words);
+        records(&text)
+            .iter()
+            .map(|line| line.split('\t').take(2).collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    assert_eq!(flags(&[&mixed, "--ends-by-name"]), ["a 77", "a 141", "b 4"]);
+    assert_eq!(flags(&[&mixed, "--as-given"]), ["a 4", "a 4", "b 4"]);
+    let casava = arg(&dir.file("c.fq", "@a 1:N:0:AC+GT\nA\n+\nI\n@b 1:Y:0:12\nC\n+\nI\n"));
+    let other = arg(&dir.file("d.fq", std::fs::read(&casava).expect("a file")));
+    let found = text(&[&casava, &other, "--as-given", "--casava=XB", "--number-records", "xn"]);
+    let fields: Vec<String> = records(&found)
+        .iter()
+        .map(|line| {
+            line.split('\t')
+                .enumerate()
+                .filter(|(at, _)| [1, 11, 12].contains(at))
+                .map(|(_, it)| it)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    assert_eq!(fields, ["77 XB:Z:AC+GT xn:i:0", "141 XB:Z:AC+GT xn:i:1", "589 xn:i:2", "653 xn:i:3"]);
+    assert_eq!(flags(&[&casava, "--casava", "--ends-by-name"]), ["a 77", "b 589"]);
+    assert_eq!(flags(&[&casava, "--casava"]), ["a 4", "b 516"]);
+}

@@ -36,6 +36,7 @@ mod picard;
 mod presorted;
 #[cfg(all(feature = "bwa", target_arch = "x86_64"))]
 mod processors;
+mod read_groups;
 mod run_json;
 mod sample_names;
 mod shapes;

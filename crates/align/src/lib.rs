@@ -64,4 +64,4 @@ pub use index::{IndexFiles, Stage, index_memory};
 pub use kernel::{Aligner, Cohorts, Contig, Kernel, Model, Seeded, Sink};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub use limits::check_processor;
-pub use no_aligner::NoAligner;
+pub use no_aligner::{Casava, NoAligner};

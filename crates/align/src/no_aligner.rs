@@ -10,7 +10,13 @@ use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 /// A kernel that aligns nothing: it writes one record for each read, with its bases and qualities as they are. The flags
 /// are those of Picard FastqToSam 3.4.0 and of samtools import 1.24: 77 and 141 for pairs, 4 for single reads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoAligner;
+pub struct NoAligner {
+    /// Names and comments of single reads say which end of its template each is, by the rules of samtools import 1.24: 1
+    /// and 2 behind a slash are the first and the last end, other digits both. The slash and the digit are taken off.
+    pub ends_by_name: bool,
+    /// Comments are those of Casava: `Y` in `1:Y:0:ACGT` sets 0x200.
+    pub casava: bool,
+}
 
 impl Kernel for NoAligner {
     fn name(&self) -> &str {
@@ -54,7 +60,7 @@ impl Kernel for NoAligner {
     }
 
     fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
-        Ok(Box::new(Writer { record: Vec::new() }))
+        Ok(Box::new(Writer { rules: *self, record: Vec::new() }))
     }
 
     fn infer(&self, _: &[&Seeded]) -> Result<Model> {
@@ -64,6 +70,7 @@ impl Kernel for NoAligner {
 
 /// Writes the records of one thread.
 struct Writer {
+    rules: NoAligner,
     record: Vec<u8>,
 }
 
@@ -80,16 +87,71 @@ impl Aligner for Writer {
         group: Option<&[u8]>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        for (index, read) in reads.iter().enumerate() {
-            let flags = match (reads.segments(), index % reads.segments().max(1)) {
-                (2, 0) => Flags::UNMAPPED | Flags::PAIRED | Flags::MATE_UNMAPPED | Flags::FIRST,
-                (2, _) => Flags::UNMAPPED | Flags::PAIRED | Flags::MATE_UNMAPPED | Flags::LAST,
-                _ => Flags::UNMAPPED,
+        for (index, mut read) in reads.iter().enumerate() {
+            let casava = self.rules.casava.then(|| Casava::parse(read.comment)).flatten();
+            let end = match (reads.segments(), index % reads.segments().max(1)) {
+                (2, 0) => Some(b'1'),
+                (2, _) => Some(b'2'),
+                _ if self.rules.ends_by_name => {
+                    let (name, end) = name_and_end(read.name);
+                    read.name = name;
+                    // (Both say an end: then samtools sets both flags, unless they agree.)
+                    match (end, casava.map(|it| it.end)) {
+                        (Some(one), Some(other)) if one != other => Some(b'0'),
+                        (end, of_comment) => end.or(of_comment),
+                    }
+                }
+                _ => None,
             };
+            let mut flags = Flags::UNMAPPED;
+            if let Some(end) = end {
+                flags |= Flags::PAIRED | Flags::MATE_UNMAPPED;
+                flags |= match end {
+                    b'1' => Flags::FIRST,
+                    b'2' => Flags::LAST,
+                    _ => Flags::FIRST | Flags::LAST,
+                };
+            }
+            if casava.is_some_and(|it| it.is_filtered) {
+                flags |= Flags::QC_FAIL;
+            }
             self.write(read, flags, group)?;
             sink(index, &self.record)?;
         }
         Ok(())
+    }
+}
+
+/// A name without the slash and the digit at its end, and the digit.
+fn name_and_end(name: &[u8]) -> (&[u8], Option<u8>) {
+    match name {
+        [rest @ .., b'/', digit @ b'0'..=b'9'] if !rest.is_empty() => (rest, Some(*digit)),
+        _ => (name, None),
+    }
+}
+
+/// A comment of Casava, such as `1:N:0:ACGT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Casava<'a> {
+    /// The digit of the end, `1` or `2`.
+    pub end: u8,
+    /// Whether the read did not pass the filter of the sequencer.
+    pub is_filtered: bool,
+    /// The barcode; empty, if there is only the number of a sample.
+    pub barcode: &'a [u8],
+}
+
+impl<'a> Casava<'a> {
+    /// Reads a comment, by the rules of samtools import 1.24; `None` if it is another one.
+    pub fn parse(comment: &'a [u8]) -> Option<Self> {
+        let [end @ b'0'..=b'9', b':', filtered, b':', rest @ ..] = comment else { return None };
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (control, rest) = rest.split_at(digits);
+        let barcode = rest.strip_prefix(b":").filter(|_| !control.is_empty())?;
+        let length = barcode.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        let barcode = &barcode[..length];
+        let barcode = if barcode.first().is_some_and(u8::is_ascii_digit) { &[][..] } else { barcode };
+        Some(Casava { end: *end, is_filtered: *filtered == b'Y', barcode })
     }
 }
 
@@ -132,13 +194,16 @@ mod tests {
 
     use super::*;
 
-    fn records(segments: usize, reads: &[Read<'_>], group: Option<&[u8]>) -> Vec<Vec<u8>> {
+    fn records(
+        rules: NoAligner,
+        segments: usize,
+        reads: &[Read<'_>],
+        group: Option<&[u8]>,
+    ) -> Vec<Vec<u8>> {
         let mut batch = ReadBatch::new(segments, 0);
         reads.iter().for_each(|read| batch.push(*read));
-        let (mut aligner, mut records) =
-            (Arc::new(NoAligner).aligner().expect("an aligner"), Vec::new());
-        let (seeded, model) =
-            (aligner.seed(&batch).expect("seeds"), NoAligner.infer(&[]).expect("a model"));
+        let (mut aligner, mut records) = (Arc::new(rules).aligner().expect("an aligner"), Vec::new());
+        let (seeded, model) = (aligner.seed(&batch).expect("seeds"), rules.infer(&[]).expect("a model"));
         let mut keep = |_: usize, record: &[u8]| {
             records.push(record.to_vec());
             Ok(())
@@ -150,7 +215,12 @@ mod tests {
     #[test]
     fn pairs_are_77_and_141_and_single_reads_4() {
         let read = Read { name: b"r", comment: b"", bases: b"ACGTn", qualities: Some(b"!+5?I") };
-        let pair = records(2, &[read, Read { bases: b"", qualities: None, ..read }], Some(b"g"));
+        let pair = records(
+            NoAligner::default(),
+            2,
+            &[read, Read { bases: b"", qualities: None, ..read }],
+            Some(b"g"),
+        );
         let [first, last] = [0, 1].map(|at| RecordRef::new(&pair[at]));
         assert_eq!([first.flags().0, last.flags().0], [77, 141]);
         assert_eq!((first.ref_id(), first.pos(), first.mapq(), first.qname()), (-1, -1, 0, &b"r"[..]));
@@ -158,9 +228,62 @@ mod tests {
         assert_eq!(first.field_bytes(), b"RGZg\0");
         assert_eq!(RecordRef::check(&pair[0], 0), Ok(()));
         assert_eq!(RecordRef::check(&pair[1], 0), Ok(()));
-        let single = records(1, &[Read { qualities: None, ..read }], None);
+        let single = records(NoAligner::default(), 1, &[Read { qualities: None, ..read }], None);
         let only = RecordRef::new(&single[0]);
         assert_eq!((only.flags().0, only.qual(), only.field_bytes()), (4, &[0xff; 5][..], &b""[..]));
         assert_eq!(single[0][14..16], 4680u16.to_le_bytes(), "the bin of no position");
+    }
+
+    #[test]
+    fn names_and_comments_tell_ends_as_samtools_import_takes_them() {
+        let rules = NoAligner { ends_by_name: true, casava: true };
+        for (name, comment, expected) in [
+            ("a/1", "", ("a", 77)),
+            ("a/2", "x", ("a", 141)),
+            ("a/3", "", ("a", 205)),
+            ("a/1/2", "", ("a/1", 141)),
+            ("a/12", "", ("a/12", 4)),
+            ("a", "1:N:0:ACGT", ("a", 77)),
+            ("a", "2:Y:18:", ("a", 653)),
+            ("a", "0:N:0:AC", ("a", 205)),
+            ("a/2", "1:N:0:A", ("a", 205)),
+            ("a/2", "2:Y:0:A", ("a", 653)),
+            ("a", "1:N:0", ("a", 4)),
+            ("a", "12:N:0:AC", ("a", 4)),
+            ("a", "1:N::AC", ("a", 4)),
+            ("a", "foo 1:N:0:AC", ("a", 4)),
+        ] {
+            let read = Read {
+                name: name.as_bytes(),
+                comment: comment.as_bytes(),
+                bases: b"A",
+                qualities: None,
+            };
+            let made = records(rules, 1, &[read], None);
+            let record = RecordRef::new(&made[0]);
+            let found = (String::from_utf8_lossy(record.qname()).into_owned(), record.flags().0);
+            assert_eq!(found, (expected.0.to_string(), expected.1), "{name} {comment}");
+            let plain = records(NoAligner::default(), 1, &[read], None);
+            assert_eq!(RecordRef::new(&plain[0]).flags().0, 4);
+        }
+    }
+
+    #[test]
+    fn barcodes_of_casava_end_at_a_blank_and_are_no_numbers() {
+        let barcode = |text: &'static str| {
+            let comment = Casava::parse(text.as_bytes())?;
+            Some(String::from_utf8_lossy(comment.barcode).into_owned())
+        };
+        for (text, expected) in [
+            ("1:N:0:ACGT+TT", Some("ACGT+TT")),
+            ("1:N:0:AC more", Some("AC")),
+            ("2:Y:18:AC\tRX:Z:A", Some("AC")),
+            ("1:N:0:12", Some("")),
+            ("1:N:0:", Some("")),
+            ("1:N:x:AC", None),
+            ("", None),
+        ] {
+            assert_eq!(barcode(text).as_deref(), expected, "{text}");
+        }
     }
 }

@@ -34,6 +34,7 @@ pub mod library;
 pub mod min_mapq;
 pub mod min_query_length;
 pub mod nm_md_uq;
+mod number_records;
 pub mod optional_fields;
 pub mod overlap;
 pub mod read_names;
@@ -98,6 +99,7 @@ pub const FILTERS: &[&FilterSpec] = &[
     &replace_read_group::SPEC,
     &group_fields::SPEC,
     &to_read_group::SPEC,
+    &number_records::SPEC,
     &fix_mates::SPEC,
     &change_flags::SPEC,
     &nm_md_uq::SPEC,

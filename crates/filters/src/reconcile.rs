@@ -21,6 +21,8 @@ pub struct Reconcile {
     ref_ids: Option<Arc<[i32]>>,
     /// The tags whose IDs may change.
     names: Arc<[(Tag, IdRenames)]>,
+    /// The read group of all reads, if they get one.
+    group: Option<Arc<[u8]>>,
     removed: u64,
 }
 
@@ -31,13 +33,24 @@ impl Reconcile {
         Reconcile {
             ref_ids: renames.ref_ids.map(Arc::from),
             names: names.into_iter().filter(|(_, names)| !names.is_identity()).collect(),
+            group: None,
             removed: 0,
         }
     }
 
+    /// Puts all reads into the read group that has this ID in the header of the input.
+    pub fn into_group(self, renames: &IdRenames, id: &[u8]) -> Self {
+        let id = match renames.fate(id) {
+            Fate::Become(new) => new,
+            Fate::Keep | Fate::Remove => id,
+        };
+        let names = self.names.iter().filter(|(tag, _)| *tag != tag::RG).cloned().collect();
+        Reconcile { group: Some(id.into()), names, ..self }
+    }
+
     /// Whether it never changes a read, so that it can be left out.
     pub fn is_identity(&self) -> bool {
-        self.ref_ids.is_none() && self.names.is_empty()
+        self.ref_ids.is_none() && self.names.is_empty() && self.group.is_none()
     }
 }
 
@@ -124,7 +137,8 @@ impl Step for Reconcile {
     }
 
     fn growth(&self) -> usize {
-        self.names.iter().map(|(_, names)| names.growth()).sum()
+        let group = self.group.as_ref().map_or(0, |id| id.len() + 4);
+        self.names.iter().map(|(_, names)| names.growth()).sum::<usize>() + group
     }
 
     fn changes(&self) -> Changes {
@@ -134,6 +148,12 @@ impl Step for Reconcile {
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         if let Some(new_ids) = &self.ref_ids {
             renumber(batch, new_ids);
+        }
+        if let Some(id) = &self.group {
+            batch.rewrite(|_, record, out| {
+                edit::copy_with_text(record, tag::RG, id, out);
+                Ok(())
+            })?;
         }
         if self.names.is_empty() || all_stay(batch, &self.names) {
             return Ok(());
@@ -260,6 +280,21 @@ mod tests {
         assert_eq!(
             fewer.into_iter().map(Reconcile::new).map(|s| s.is_identity()).collect::<Vec<_>>(),
             [true, false]
+        );
+    }
+
+    #[test]
+    fn all_reads_of_an_input_go_into_one_group() {
+        let merged =
+            merge(&["@RG\tID:g\tSM:a\n@PG\tID:p\tCL:1\n", "@RG\tID:g\tSM:b\n@PG\tID:p\tCL:2\n"]);
+        let renames = merged.renames[1].clone();
+        let groups = renames.read_groups.clone();
+        let mut step = Reconcile::new(renames).into_group(&groups, b"g");
+        assert!(!step.is_identity());
+        let given = [record(-1, -1, b"RGZx\0NMc\x01"), record(-1, -1, b"PGZp\0")];
+        assert_eq!(
+            applied(&mut step, &given, 0),
+            [record(-1, -1, b"RGZg.1\0NMc\x01"), record(-1, -1, b"PGZp.1\0RGZg.1\0")]
         );
     }
 }

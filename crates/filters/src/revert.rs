@@ -4,10 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
+use readmill_record::header::HeaderLine;
 use readmill_record::tag::{self, Fields, Tag, width};
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit};
 
-use crate::flag::{Flag, GivenFlags, Value};
+use crate::flag::{Flag, GivenFlags, Value, quoted};
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 
 /// The parts of a record that a revert can keep.
@@ -16,6 +17,7 @@ const KEPT: &[(&str, &str)] = &[
     ("duplicates", "the flag 0x400"),
     ("qualities", "base qualities, even where OQ has the original ones"),
     ("hard-clips", "bases in XB, and qualities in XQ, that were cut off"),
+    ("programs", "the lines @PG of the header"),
 ];
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -31,7 +33,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "revert-clear",
             Value::Text,
             "TAGS",
-            "Fields that go with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
+            "Fields that go with the alignment, and with RG the lines @RG of the header [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
         )
         .requires("revert"),
         Flag::with_value(
@@ -46,6 +48,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             Value::Text,
             "TAGS",
             "The same, of fields that have bases, which become their complements [default: E2,SQ]",
+        )
+        .requires("revert"),
+        Flag::with_value(
+            "revert-programs-before",
+            Value::Text,
+            "ID",
+            "Leave the lines @PG before the one of this ID (samtools reset --reject-PG)",
         )
         .requires("revert"),
     ],
@@ -103,6 +112,8 @@ fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
         duplicates: !keeps("duplicates"),
         qualities: !keeps("qualities"),
         hard_clips: !keeps("hard-clips") && !keeps("alignments"),
+        programs: keeps("programs"),
+        programs_before: given.parsed("revert-programs-before")?,
         cleared: tags("revert-clear", &CLEARED)?,
         reversed: tags("revert-reverse", &REVERSED)?,
         complemented: tags("revert-complement", &COMPLEMENTED)?,
@@ -116,6 +127,10 @@ struct Rules {
     duplicates: bool,
     qualities: bool,
     hard_clips: bool,
+    /// Whether lines `@PG` stay.
+    programs: bool,
+    /// Those before the line of this ID stay.
+    programs_before: Option<String>,
     cleared: TagList,
     reversed: TagList,
     complemented: TagList,
@@ -129,9 +144,13 @@ impl Filter for Rules {
             (self.duplicates, "duplicates"),
             (self.qualities, "qualities"),
             (self.hard_clips || !self.alignments, "hard-clips"),
+            (!self.programs, "programs"),
         ];
         for (_, what) in kept.into_iter().filter(|(is_reverted, _)| !is_reverted) {
             words.extend(["--revert-keep".to_string(), what.to_string()]);
+        }
+        if let Some(id) = &self.programs_before {
+            words.extend(["--revert-programs-before".to_string(), quoted(id)]);
         }
         for (flag, tags, usual) in [
             ("--revert-clear", &self.cleared, &CLEARED[..]),
@@ -168,10 +187,20 @@ struct Revert {
 }
 
 impl Revert {
-    /// The step; `header` loses all lines but `@HD` and `@RG`, unless alignments stay.
+    /// The step; `header` loses all lines but `@HD`, `@RG` and what the rules keep, unless alignments stay.
     fn new(rules: Rules, header: &mut Header) -> Result<Self> {
         if rules.alignments {
-            for kind in [b"SQ", b"PG", b"CO"] {
+            let rejected = rules.programs_before.as_deref().map(str::as_bytes);
+            let stays = |line: &&HeaderLine| rejected.is_none() || line.get(b"ID") != rejected;
+            let mut programs: Vec<HeaderLine> =
+                header.lines_of(b"PG").take_while(stays).cloned().collect();
+            if !rules.programs && rejected.is_none() {
+                programs.clear();
+            }
+            header.replace(b"PG", programs, &[b"CO"])?;
+            let clears_groups = rules.cleared.0.contains(&tag::RG);
+            for kind in [Some(b"SQ"), Some(b"CO"), clears_groups.then_some(b"RG")].into_iter().flatten()
+            {
                 header.replace(kind, Vec::new(), &[])?;
             }
             header.set_order(b"unsorted", None, None);
@@ -438,6 +467,13 @@ mod tests {
             String::from_utf8(after.to_text()).unwrap()
         };
         assert_eq!(made(&[]), "@HD\tVN:1.6\tSO:unsorted\n@RG\tID:g\tSM:s\n");
+        let programs = "@HD\tVN:1.6\tSO:unsorted\n@RG\tID:g\tSM:s\n@PG\tID:p\n";
+        assert_eq!(made(&["--revert-keep", "programs"]), programs);
+        assert_eq!(made(&["--revert-programs-before", "q"]), programs);
+        assert_eq!(
+            made(&["--revert-programs-before", "p", "--revert-clear", "RG"]),
+            "@HD\tVN:1.6\tSO:unsorted\n"
+        );
         let kept = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:1\tLN:100\n@RG\tID:g\tSM:s\n@PG\tID:p\n";
         assert_eq!(made(&["--revert-keep", "alignments"]), kept);
     }

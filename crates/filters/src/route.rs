@@ -82,6 +82,16 @@ impl ByReadGroup {
         let places = ids.enumerate().map(|(place, id)| (id.to_vec(), place));
         ByReadGroup { places: Arc::new(places.collect()), last: (Vec::new(), usize::MAX) }
     }
+
+    /// The number of read groups, which is the place of reads of none of them.
+    pub fn rest(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The output of a read group.
+    fn place(&self, group: Option<&[u8]>) -> usize {
+        group.and_then(|group| self.places.get(group).copied()).unwrap_or(self.rest())
+    }
 }
 
 impl Route for ByReadGroup {
@@ -91,12 +101,11 @@ impl Route for ByReadGroup {
 
     fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let Some(group) = record.read_group() else {
-            places.push(self.places.len());
+            places.push(self.rest());
             return Ok(false);
         };
         if self.last.0 != group || self.last.1 == usize::MAX {
-            let place = self.places.get(group).copied().unwrap_or(self.places.len());
-            self.last = (group.to_vec(), place);
+            self.last = (group.to_vec(), self.place(Some(group)));
         }
         places.push(self.last.1);
         Ok(false)
@@ -148,17 +157,32 @@ impl Route for ByContigs {
 }
 
 /// Routes the ends of templates to numbered outputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct BySegment {
     /// The outputs for reads flagged as neither end or as both, for first ends, for last ends; `None` drops
     /// them.
     pub places: [Option<usize>; 3],
-    /// The output for ends whose other end is not adjacent; `None` routes them as all other ends.
-    pub singles: Option<usize>,
+    /// Ends whose other end is not adjacent.
+    pub singles: Singles,
     /// Records with any of these flags are dropped.
     pub exclude: u16,
     /// Paired reads are an error.
     pub single_end: bool,
+    /// Adds the number of its read group to the output of a template; that of its last record counts.
+    pub groups: Option<ByReadGroup>,
+}
+
+/// What becomes of ends whose other end is not adjacent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Singles {
+    /// They go where all other ends go.
+    Stay,
+    /// They go to this output.
+    To(usize),
+    /// They are left out.
+    Dropped,
+    /// They are an error.
+    Refused,
 }
 
 /// Counts of routed templates.
@@ -170,6 +194,8 @@ pub struct Segments {
     pub repeated: u64,
     /// Ends without their other end.
     pub singles: u64,
+    /// Those of them that were left out.
+    pub dropped: u64,
 }
 
 impl BySegment {
@@ -190,14 +216,21 @@ impl BySegment {
 
     /// Calls the function with each read of a template and its output. Of several records of one end the
     /// first primary one is used, else the first, so both ends are written equally often.
+    ///
+    /// # Errors
+    /// An end lacks its other end, and such ends are refused; or the function fails.
     pub fn route<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>>,
         counts: &mut Segments,
-        mut show: impl FnMut(usize, RecordRef<'b>),
-    ) {
+        mut show: impl FnMut(usize, RecordRef<'b>) -> Result<()>,
+    ) -> Result<()> {
         let (mut ends, mut neither) = ([None::<RecordRef<'b>>; 3], Vec::new());
+        let mut group = 0;
         for record in records {
+            if record.flags().0 & self.exclude == 0 {
+                group = self.groups.as_ref().map_or(0, |groups| groups.place(record.read_group()));
+            }
             let end = match record.flags().0 & (Flags::FIRST | Flags::LAST) {
                 Flags::FIRST => 1,
                 Flags::LAST => 2,
@@ -219,15 +252,29 @@ impl BySegment {
         let alone = ends[1].is_some() != ends[2].is_some();
         counts.singles += u64::from(alone);
         for (end, record) in ends.into_iter().enumerate() {
-            let place = self.singles.filter(|_| alone).or(self.places[end]);
-            record.zip(place).into_iter().for_each(|(record, place)| show(place, record));
+            let Some(record) = record else { continue };
+            let place = match self.singles {
+                Singles::To(place) if alone => Some(place),
+                Singles::Dropped if alone => {
+                    counts.dropped += 1;
+                    None
+                }
+                Singles::Refused if alone => return Err(lacks_other_end().qname(record.qname())),
+                _ => self.places[end],
+            };
+            place.map_or(Ok(()), |place| show(place + group, record))?;
         }
         let place = self.places[0];
         neither
             .into_iter()
             .zip(place.into_iter().cycle())
-            .for_each(|(record, place)| show(place, record));
+            .try_for_each(|(record, place)| show(place + group, record))
     }
+}
+
+fn lacks_other_end() -> Error {
+    Error::input("the read is paired, and its other end is not there, or was left out for its flags")
+        .hint("write such reads to a file by -s, or leave them out by --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
 }
 
 /// Returns the start of each template of a batch, which is a run of adjacent records of one name, and the end

@@ -45,7 +45,7 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
   (`--complete-index` of [align](align.md#index)). Without any index it is refused, as by bwa.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
 - `readmill samtools markdup` marks by the rules of samtools; with `--as-picard`, which samtools lacks, by Picard's.
-- The results are those of the tool, but for the rows 158 to 170, 191 to 197 and 203 to 210 of [parity](parity.md), and others that it lists for the native commands.
+- The results are those of the tool, but for the rows 158 to 170, 191 to 220 of [parity](parity.md), and others that it lists for the native commands.
 ";
 
 /// Numbers of options by what becomes of them.

@@ -71,6 +71,11 @@ pub fn standard_stream(path: &str) -> &str {
     }
 }
 
+/// A text as part of a pattern of names.
+pub fn in_pattern(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
 /// The format of the output that the options of samtools ask for, and its options.
 #[derive(Default)]
 pub struct OutputStyle {
@@ -152,6 +157,18 @@ pub fn samtools_output(
     }
     line.add([index_words(given, output, &written, index)?]);
     Ok(())
+}
+
+/// The same of commands that write text where neither the name nor `-O` says another format.
+pub fn text_unless_named(
+    line: &mut Line,
+    given: &Given,
+    output: &str,
+    level: Option<&str>,
+) -> Result<()> {
+    let is_named = format_of_name(output.split("##idx##").next().unwrap_or_default()).is_some();
+    let format = given.value("-O").or((!is_named).then_some("sam"));
+    samtools_output(line, given, output, format, level)
 }
 
 /// The flag for an index of this name of an output of this format; samtools writes a CSI where no name is given.

@@ -17,6 +17,8 @@ const LINES: &[(&str, &str)] = &[
     ("samtools collate", "IN x"),
     ("samtools bamshuf", "IN x"),
     ("samtools addreplacerg", "-r ID:g IN"),
+    ("samtools split", "-u rest.bam IN"),
+    ("samtools import", "1.fq"),
     ("samtools faidx", "r.fa chr1"),
     ("samtools reheader", "h.sam IN"),
     ("picard SortSam", "-I IN -O o.bam -SO coordinate"),
@@ -64,14 +66,19 @@ const VALUES: &[&str] = &[
     "mapq>1",
     "null",
     "json",
+    "%!",
 ];
 
 /// What the native command line has against a line, if anything.
 pub fn refusal(line: &str) -> Option<String> {
     // (Words of tests have no blanks, but for the options of the aligner.)
     let line = line.replace("--bwa=-k 17 -Y -M", "--bwa=-k17");
-    let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-    super::super::parse(&words).err().map(|error| error.to_string())
+    refusal_of(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+}
+
+/// The same of words.
+pub fn refusal_of(words: &[OsString]) -> Option<String> {
+    super::super::parse(words).err().map(|error| error.to_string())
 }
 
 /// A command of a tool, and files that its lines name.

@@ -8,21 +8,11 @@ use readmill_record::{Error, Result};
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, htsjdk_output, standard_stream};
 use super::super::tool::Command;
-use super::shared::{COMMON, LEVEL, NO_FILTER, READS, command, common};
+use super::read_filters::{self, READ_FILTERS};
+use super::shared::{COMMON, LEVEL, NO_FILTER, NO_READ_FILTERS, READS, command, common};
 
 pub const BASE_RECALIBRATOR: Command =
-    command("BaseRecalibrator", &[TABLE, NO_OUTPUT, READS, COMMON], base_recalibrator);
-
-/// The filters of reads that BaseRecalibrator always has.
-const OWN_FILTERS: &[&str] = &[
-    "MappedReadFilter",
-    "MappingQualityAvailableReadFilter",
-    "MappingQualityNotZeroReadFilter",
-    "NotDuplicateReadFilter",
-    "NotSecondaryAlignmentReadFilter",
-    "PassesVendorQualityCheckReadFilter",
-    "WellformedReadFilter",
-];
+    command("BaseRecalibrator", &[TABLE, NO_OUTPUT, READ_FILTERS, READS, COMMON], base_recalibrator);
 
 const NOT_COUNTED: &str = "readmill counts bases by their own qualities";
 
@@ -48,7 +38,6 @@ const TABLE: &[Opt] = &[
     Opt::native("-mcs --mismatches-context-size", Takes::Value, "--mismatches-context-size"),
     Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
     Opt::native("--quantizing-levels", Takes::Value, "--quantizing-levels"),
-    Opt::only("-RF --read-filter", Takes::Values, OWN_FILTERS, "drops reads", NO_FILTER),
     Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
 ];
 
@@ -70,11 +59,21 @@ fn base_recalibrator(given: &Given) -> Result<Line> {
     let default = given.value("--default-base-qualities").filter(|&quality| quality != "-1");
     line.flag("--default-base-qualities", default);
     common(&mut line, given);
-    line.operands(given.all("--input"));
+    let filters = read_filters::words(given)?;
+    if filters.is_empty() {
+        line.operands(given.all("--input"));
+        return Ok(line);
+    }
+    let mut before = Line::new("filter --quiet -O bam -l 0 -o -");
+    before.add(filters).flag("--temp-dir", given.value("--tmp-dir"));
+    before.operands(given.all("--input"));
+    line.operands(["-"]);
+    line.source = Some(Box::new(before));
     Ok(line)
 }
 
-pub const APPLY_BQSR: Command = command("ApplyBQSR", &[APPLY, READS, COMMON], apply_bqsr);
+pub const APPLY_BQSR: Command =
+    command("ApplyBQSR", &[APPLY, NO_READ_FILTERS, READS, COMMON], apply_bqsr);
 
 #[rustfmt::skip] // a row is a line
 const APPLY: &[Opt] = &[

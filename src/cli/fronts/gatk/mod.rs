@@ -1,6 +1,7 @@
 //! The front of GATK.
 
 mod bqsr;
+mod read_filters;
 mod shared;
 mod spark;
 

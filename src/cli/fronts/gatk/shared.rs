@@ -47,39 +47,26 @@ pub const READS: &[Opt] = &[
     Opt::harmless("--max-variants-per-shard", Takes::Value, "no VCF is written"),
     Opt::harmless("--sites-only-vcf-output", Takes::Truth, "no VCF is written"),
     Opt::harmless("-DBIC --disable-bam-index-caching", Takes::Truth, "no index is read"),
-    Opt::refused("-DF --disable-read-filter", Takes::Values, "takes reads that the tool leaves out", ""),
     Opt::harmless("--disable-sequence-dictionary-validation", Takes::Truth, "readmill checks contigs that it compares"),
     Opt::harmless("-imr --interval-merging-rule", Takes::Value, "intervals count as what they cover together"),
     Opt::only("-isr --interval-set-rule", Takes::Value, &["UNION"], "takes what intervals have in common", "bedtools intersect, before"),
-    Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", NO_FILTER),
     Opt::harmless("-LE --lenient", Takes::Truth, "readmill reads sites leniently"),
     Opt::harmless("--read-index", Takes::Values, "no index is read"),
     Opt::harmless("-VS --read-validation-stringency", Takes::Value, "readmill has checks of its own (row 161 of parity)"),
     Opt::harmless("--seconds-between-progress-updates", Takes::Value, "messages alone"),
     Opt::refused("--sequence-dictionary", Takes::Value, "takes another dictionary than the reference's", ""),
-    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that the tool leaves out", ""),
     Opt::harmless("--ambig-filter-bases", Takes::Value, OF_FILTER),
     Opt::harmless("--ambig-filter-frac", Takes::Value, OF_FILTER),
     Opt::harmless("--max-clipped-bases", Takes::Value, OF_FILTER),
     Opt::harmless("--read-filter-max-hmer", Takes::Value, OF_FILTER),
-    Opt::harmless("--max-fragment-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--min-fragment-length", Takes::Value, OF_FILTER),
     Opt::harmless("--keep-intervals", Takes::Values, OF_FILTER),
     Opt::harmless("--read-filter-expression", Takes::Values, OF_FILTER),
-    Opt::harmless("--library", Takes::Values, OF_FILTER),
-    Opt::harmless("--maximum-mapping-quality", Takes::Value, OF_FILTER),
-    Opt::harmless("--minimum-mapping-quality", Takes::Value, OF_FILTER),
     Opt::harmless("--mate-too-distant-length", Takes::Value, OF_FILTER),
     Opt::harmless("--dont-require-soft-clips-both-ends", Takes::Truth, OF_FILTER),
     Opt::harmless("--filter-too-short", Takes::Value, OF_FILTER),
     Opt::harmless("--platform-filter-name", Takes::Values, OF_FILTER),
     Opt::harmless("--black-listed-lanes", Takes::Values, OF_FILTER),
     Opt::harmless("--read-group-black-list", Takes::Values, OF_FILTER),
-    Opt::harmless("--keep-read-group", Takes::Value, OF_FILTER),
-    Opt::harmless("--max-read-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--min-read-length", Takes::Value, OF_FILTER),
-    Opt::harmless("--read-name", Takes::Values, OF_FILTER),
-    Opt::harmless("--keep-reverse-strand-only", Takes::Truth, OF_FILTER),
     Opt::harmless("--read-filter-tag", Takes::Value, OF_FILTER),
     Opt::harmless("--read-filter-tag-comp", Takes::Value, OF_FILTER),
     Opt::harmless("--read-filter-tag-op", Takes::Value, OF_FILTER),
@@ -88,7 +75,25 @@ pub const READS: &[Opt] = &[
     Opt::harmless("--max-soft-clipped-ratio", Takes::Value, OF_FILTER),
 ];
 
-const OF_FILTER: &str = "it belongs to a filter of --read-filter, which is refused";
+/// Filters of tools that take none but their own.
+#[rustfmt::skip] // a row is a line
+pub const NO_READ_FILTERS: &[Opt] = &[
+    Opt::refused("-DF --disable-read-filter", Takes::Values, "takes reads that the tool leaves out", ""),
+    Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", NO_FILTER),
+    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that the tool leaves out", ""),
+    Opt::harmless("--max-fragment-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--min-fragment-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--library", Takes::Values, OF_FILTER),
+    Opt::harmless("--maximum-mapping-quality", Takes::Value, OF_FILTER),
+    Opt::harmless("--minimum-mapping-quality", Takes::Value, OF_FILTER),
+    Opt::harmless("--keep-read-group", Takes::Value, OF_FILTER),
+    Opt::harmless("--max-read-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--min-read-length", Takes::Value, OF_FILTER),
+    Opt::harmless("--read-name", Takes::Values, OF_FILTER),
+    Opt::harmless("--keep-reverse-strand-only", Takes::Truth, OF_FILTER),
+];
+
+const OF_FILTER: &str = "it belongs to a filter of --read-filter that is refused";
 
 /// Words of every tool.
 pub fn common(line: &mut Line, given: &Given) {

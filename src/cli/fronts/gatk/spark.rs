@@ -5,10 +5,13 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, htsjdk_output};
 use super::super::tool::Command;
-use super::shared::{COMMON, LEVEL, NO_FILTER, READS, command, common};
+use super::shared::{COMMON, LEVEL, NO_FILTER, NO_READ_FILTERS, READS, command, common};
 
-pub const MARK_DUPLICATES_SPARK: Command =
-    command("MarkDuplicatesSpark", &[OPTIONS, FLOW, SPARK, READS, COMMON], mark_duplicates_spark);
+pub const MARK_DUPLICATES_SPARK: Command = command(
+    "MarkDuplicatesSpark",
+    &[OPTIONS, FLOW, SPARK, NO_READ_FILTERS, READS, COMMON],
+    mark_duplicates_spark,
+);
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[

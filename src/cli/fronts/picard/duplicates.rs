@@ -6,10 +6,10 @@ use super::super::grammar::{Given, Opt, Takes};
 use super::super::headers;
 use super::super::line::Line;
 use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, command, common};
+use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, common};
 
 pub const MARK_DUPLICATES: Command =
-    command("MarkDuplicates", &[OPTIONS, FLOW, REFERENCE, MD5, COMMON], mark_duplicates);
+    command("MarkDuplicates", &[OPTIONS, FLOW, REFERENCE, MD5, STRINGENCY, COMMON], mark_duplicates);
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[

@@ -8,7 +8,7 @@ use super::super::grammar::{Given, Opt, Takes};
 use super::super::headers;
 use super::super::line::Line;
 use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, command, one_input, order, read_group};
+use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, one_input, order, read_group};
 
 #[rustfmt::skip] // a row is a line
 const IN_OUT: &[Opt] = &[
@@ -18,7 +18,7 @@ const IN_OUT: &[Opt] = &[
 
 pub const ADD_OR_REPLACE_READ_GROUPS: Command = command(
     "AddOrReplaceReadGroups",
-    &[IN_OUT, READ_GROUP, REFERENCE, MD5, COMMON],
+    &[IN_OUT, READ_GROUP, REFERENCE, MD5, STRINGENCY, COMMON],
     add_or_replace_read_groups,
 );
 
@@ -66,7 +66,7 @@ fn sorted(given: &Given, command: &str) -> Result<Line> {
 }
 
 pub const REORDER_SAM: Command =
-    command("ReorderSam", &[IN_OUT, REORDER, REFERENCE, MD5, COMMON], reorder_sam);
+    command("ReorderSam", &[IN_OUT, REORDER, REFERENCE, MD5, STRINGENCY, COMMON], reorder_sam);
 
 #[rustfmt::skip] // a row is a line
 const REORDER: &[Opt] = &[
@@ -105,15 +105,19 @@ fn dictionary_of(path: &str) -> String {
     }
 }
 
-pub const CLEAN_SAM: Command = command("CleanSam", &[IN_OUT, REFERENCE, MD5, COMMON], |given| {
-    let mut line = Line::new("filter --clean-sam");
-    line.add(given.native_words());
-    one_input(&mut line, given)?;
-    Ok(line)
-});
+pub const CLEAN_SAM: Command =
+    command("CleanSam", &[IN_OUT, REFERENCE, MD5, STRINGENCY, COMMON], |given| {
+        let mut line = Line::new("filter --clean-sam");
+        line.add(given.native_words());
+        one_input(&mut line, given)?;
+        Ok(line)
+    });
 
-pub const FIX_MATE_INFORMATION: Command =
-    command("FixMateInformation", &[IN_OUT, MATES, REFERENCE, MD5, COMMON], fix_mate_information);
+pub const FIX_MATE_INFORMATION: Command = command(
+    "FixMateInformation",
+    &[IN_OUT, MATES, REFERENCE, MD5, STRINGENCY, COMMON],
+    fix_mate_information,
+);
 
 #[rustfmt::skip] // a row is a line
 const MATES: &[Opt] = &[
@@ -145,7 +149,7 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
 }
 
 pub const SET_NM_MD_AND_UQ_TAGS: Command =
-    command("SetNmMdAndUqTags", &[IN_OUT, DIFFERENCES, REFERENCE, MD5, COMMON], |given| {
+    command("SetNmMdAndUqTags", &[IN_OUT, DIFFERENCES, REFERENCE, MD5, STRINGENCY, COMMON], |given| {
         given.needed("--REFERENCE_SEQUENCE")?;
         let mut line = Line::new("filter --nm-md-uq");
         line.add(given.native_words());

@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod edits;
+mod fastq;
 mod others;
 mod revert;
 mod shared;
@@ -26,7 +27,7 @@ const COMMANDS: &[Command] = &[
     edits::FIX_MATE_INFORMATION,
     edits::SET_NM_MD_AND_UQ_TAGS,
     unaligned::MARK_ILLUMINA_ADAPTERS,
-    others::SAM_TO_FASTQ,
+    fastq::SAM_TO_FASTQ,
     unaligned::FASTQ_TO_SAM,
     revert::REVERT_SAM,
     others::MERGE_BAM_ALIGNMENT,

@@ -1,24 +1,25 @@
 //! RevertSam.
 
+use std::path::Path;
+
 use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::headers;
-use super::super::line::{Line, standard_stream};
+use super::super::line::{Line, in_pattern, standard_stream};
 use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, command, common, order, temporary};
+use super::shared::{COMMON, LEVEL, MD5, REFERENCE, STRINGENCY, command, common, order, temporary};
 
-pub const REVERT_SAM: Command = command("RevertSam", &[OPTIONS, REFERENCE, MD5, COMMON], revert_sam);
-
-const PER_GROUP: &str = "readmill split IN --by read-group -o PREFIX, then RevertSam of each file";
+pub const REVERT_SAM: Command =
+    command("RevertSam", &[OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], revert_sam);
 
 #[rustfmt::skip] // a row is a line
 const OPTIONS: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("-O --OUTPUT", Takes::Value, "-o"),
-    Opt::refused("-OM --OUTPUT_MAP", Takes::Value, "names files by read group", PER_GROUP),
-    Opt::refused("-OBR --OUTPUT_BY_READGROUP", Takes::Truth, "writes files by read group", PER_GROUP),
-    Opt::harmless("-OBRFF --OUTPUT_BY_READGROUP_FILE_FORMAT", Takes::Value, "it belongs to OUTPUT_BY_READGROUP"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; --split-names OUTPUT/{ID:raw}.bam with OUTPUT_BY_READGROUP"),
+    Opt::built("-OM --OUTPUT_MAP", Takes::Value, "--split-table; nothing without OUTPUT_BY_READGROUP"),
+    Opt::built("-OBR --OUTPUT_BY_READGROUP", Takes::Truth, "--split-by read-group"),
+    Opt::built("-OBRFF --OUTPUT_BY_READGROUP_FILE_FORMAT", Takes::Value, "the ending in --split-names: sam, bam, cram, or dynamic, that of INPUT"),
     Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; queryname without it"),
     Opt::unless("-OQ --RESTORE_ORIGINAL_QUALITIES", "--revert-keep qualities"),
     Opt::unless("--REMOVE_DUPLICATE_INFORMATION", "--revert-keep duplicates"),
@@ -42,7 +43,20 @@ const LISTS: [(&str, &str, &str); 3] = [
 ];
 
 fn revert_sam(given: &Given) -> Result<Line> {
-    let (input, output) = (given.needed("--INPUT")?, given.needed("--OUTPUT")?);
+    let input = given.needed("--INPUT")?;
+    let split = split_words(given, input)?;
+    let output = if split.is_empty() { given.needed("--OUTPUT")? } else { "" };
+    let finish = |line: &mut Line| match split.is_empty() {
+        true => common(line, given, output),
+        false => {
+            temporary(line, given);
+            line.add(split.clone());
+            if split.last().is_none_or(|name| !name.ends_with(".sam")) {
+                line.flag("-l", Some(given.value("--COMPRESSION_LEVEL").unwrap_or(LEVEL)));
+            }
+            line.add(["--no-index"]);
+        }
+    };
     let is_false = |name: &str| given.value(name) == Some("false");
     if is_false("--REMOVE_ALIGNMENT_INFORMATION") && !is_false("--RESTORE_HARDCLIPS") {
         return Err(given
@@ -61,14 +75,14 @@ fn revert_sam(given: &Given) -> Result<Line> {
     }
     line.flag("--sort", Some(sort));
     if sanitize.is_empty() {
-        common(&mut line, given, output);
+        finish(&mut line);
         line.operands([standard_stream(input)]);
         return Ok(line);
     }
     let header = headers::header(given, input)?;
     if header.is_some_and(|header| header.claims_name_groups()) {
         line.add(sanitize);
-        common(&mut line, given, output);
+        finish(&mut line);
         line.operands([standard_stream(input)]);
         return Ok(line);
     }
@@ -81,7 +95,7 @@ fn revert_sam(given: &Given) -> Result<Line> {
     line.operands([standard_stream(input)]);
     let mut last = Line::new("filter");
     last.add(sanitize).add(given.has("--QUIET").then_some("--quiet"));
-    common(&mut last, given, output);
+    finish(&mut last);
     last.operands(["-"]);
     last.source = Some(Box::new(line));
     Ok(last)
@@ -104,6 +118,57 @@ fn sanitize_words(given: &Given, sort: &str) -> Result<Vec<String>> {
     words.extend(given.has("--KEEP_FIRST_DUPLICATE").then(|| "--first-of-each-end".to_string()));
     if let Some(share) = given.value("--MAX_DISCARD_FRACTION") {
         words.extend(["--max-discarded".to_string(), share.to_string()]);
+    }
+    Ok(words)
+}
+
+/// The words that split reads by read group; none if that is not asked for.
+fn split_words(given: &Given, input: &str) -> Result<Vec<String>> {
+    let (output, map) = (given.value("--OUTPUT"), given.value("--OUTPUT_MAP"));
+    if !given.has("--OUTPUT_BY_READGROUP") {
+        return match map {
+            Some(_) => Err(given.refuse("OUTPUT_MAP needs OUTPUT_BY_READGROUP=true")),
+            None => Ok(Vec::new()),
+        };
+    }
+    if given.has("--CREATE_INDEX") {
+        return Err(given
+            .refuse("CREATE_INDEX and OUTPUT_BY_READGROUP exclude each other")
+            .hint("leave CREATE_INDEX out, and index the files: readmill index -M FILES"));
+    }
+    let ending = match given.value("--OUTPUT_BY_READGROUP_FILE_FORMAT").unwrap_or("dynamic") {
+        "dynamic" if input.ends_with(".sam") => ".sam",
+        "dynamic" if input.ends_with(".cram") => ".cram",
+        "dynamic" | "bam" => ".bam",
+        "sam" => ".sam",
+        "cram" => ".cram",
+        other => {
+            return Err(given.refuse(&format!(
+                "OUTPUT_BY_READGROUP_FILE_FORMAT {other} is none of sam, bam, cram and dynamic"
+            )));
+        }
+    };
+    let header = headers::header(given, input)?;
+    if header.is_some_and(|header| header.lines_of(b"RG").next().is_none()) {
+        return Err(given
+            .refuse(&format!("{input} has no read groups"))
+            .hint("leave OUTPUT_BY_READGROUP out, and name a file by OUTPUT"));
+    }
+    let mut words =
+        vec!["--split-by".to_string(), "read-group".to_string(), "--split-no-rest".to_string()];
+    match (output, map) {
+        (Some(_), Some(_)) => return Err(given.refuse("OUTPUT and OUTPUT_MAP exclude each other")),
+        (None, None) => return Err(given.refuse("OUTPUT, a directory, or OUTPUT_MAP is needed")),
+        (None, Some(map)) => words.extend(["--split-table".to_string(), map.to_string()]),
+        (Some(directory), None) if !Path::new(directory).is_dir() => {
+            return Err(given
+                .refuse(&format!("OUTPUT {directory} is no directory"))
+                .hint("make it before: mkdir -p DIR"));
+        }
+        (Some(directory), None) => {
+            let directory = in_pattern(directory.trim_end_matches('/'));
+            words.extend(["--split-names".to_string(), format!("{directory}/{{ID:raw}}{ending}")]);
+        }
     }
     Ok(words)
 }

@@ -5,9 +5,10 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, same_input_words};
 use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, command, common, one_input, order};
+use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, common, one_input, order};
 
-pub const SORT_SAM: Command = command("SortSam", &[SORT_SAM_OPTIONS, REFERENCE, MD5, COMMON], sort_sam);
+pub const SORT_SAM: Command =
+    command("SortSam", &[SORT_SAM_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], sort_sam);
 
 #[rustfmt::skip] // a row is a line
 const SORT_SAM_OPTIONS: &[Opt] = &[
@@ -28,7 +29,7 @@ fn sort_sam(given: &Given) -> Result<Line> {
 }
 
 pub const MERGE_SAM_FILES: Command =
-    command("MergeSamFiles", &[MERGE_OPTIONS, REFERENCE, MD5, COMMON], merge_sam_files);
+    command("MergeSamFiles", &[MERGE_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], merge_sam_files);
 
 #[rustfmt::skip] // a row is a line
 const MERGE_OPTIONS: &[Opt] = &[

@@ -8,10 +8,10 @@ use super::super::grammar::{Given, Opt, Takes};
 use super::super::headers;
 use super::super::line::Line;
 use super::super::tool::Command;
-use super::shared::{COMMON, MD5, REFERENCE, command, common, order, read_group};
+use super::shared::{COMMON, MD5, REFERENCE, STRINGENCY, command, common, order, read_group};
 
 pub const FASTQ_TO_SAM: Command =
-    command("FastqToSam", &[FASTQ_TO_SAM_OPTIONS, REFERENCE, MD5, COMMON], fastq_to_sam);
+    command("FastqToSam", &[FASTQ_TO_SAM_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON], fastq_to_sam);
 
 #[rustfmt::skip] // a row is a line
 const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
@@ -120,8 +120,11 @@ fn sequence(given: &Given, base: &str) -> Result<Vec<String>> {
     Ok(std::iter::once(base.to_string()).chain(more).collect())
 }
 
-pub const MARK_ILLUMINA_ADAPTERS: Command =
-    command("MarkIlluminaAdapters", &[ADAPTER_OPTIONS, REFERENCE, MD5, COMMON], mark_illumina_adapters);
+pub const MARK_ILLUMINA_ADAPTERS: Command = command(
+    "MarkIlluminaAdapters",
+    &[ADAPTER_OPTIONS, REFERENCE, MD5, STRINGENCY, COMMON],
+    mark_illumina_adapters,
+);
 
 #[rustfmt::skip] // a row is a line
 const ADAPTER_OPTIONS: &[Opt] = &[

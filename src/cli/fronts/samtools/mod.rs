@@ -6,6 +6,7 @@ mod read_groups;
 mod records;
 mod reports;
 mod shared;
+mod unaligned;
 mod view;
 
 use super::tool::{Before, Command, Tool};
@@ -28,6 +29,9 @@ const COMMANDS: &[Command] = &[
     records::BAMSHUF,
     records::CAT,
     read_groups::ADDREPLACERG,
+    read_groups::SPLIT,
+    unaligned::IMPORT,
+    unaligned::RESET,
     reports::INDEX,
     reports::FLAGSTAT,
     reports::STATS,

@@ -210,7 +210,7 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
     Opt::built("-N", Takes::Nothing, "-N"),
     Opt::built("-t", Takes::Value, "-t"),
-    Opt::refused("-r", Takes::Nothing, "puts reads into read groups by file name", "readmill filter --read-group, file by file"),
+    Opt::native("-r", Takes::Nothing, "--group-by-file"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::built("-f", Takes::Nothing, "overwrites the output, which is refused without it"),
     Opt::built("-o", Takes::Value, "-o; without it the first operand is the output"),

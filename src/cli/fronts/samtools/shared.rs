@@ -63,3 +63,14 @@ pub fn one_input(given: &Given, or_stdin: bool) -> Result<&str> {
         [_, more, ..] => Err(given.refuse(&format!("unexpected argument {more}"))),
     }
 }
+
+/// A whole `@RG` line of the values of -r, as readmill takes it: tabs are written `\t`.
+pub fn read_group(given: &Given, texts: &[&str]) -> Result<String> {
+    let fields = texts.join("\t").replace("\\t", "\t");
+    let line = if fields.starts_with("@RG") { fields } else { format!("@RG\t{fields}") };
+    let id = line.split('\t').find_map(|field| field.strip_prefix("ID:"));
+    if id.is_none_or(str::is_empty) {
+        return Err(given.refuse("the read group of -r has no ID").hint("add -r ID:name"));
+    }
+    Ok(line.replace('\t', "\\t"))
+}

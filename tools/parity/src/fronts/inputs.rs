@@ -11,6 +11,8 @@ use crate::gatk::Gatk;
 use crate::outputs::Printed;
 use crate::samples;
 
+use super::groups;
+
 /// Seed of the second sample.
 const OTHER: u64 = 9;
 
@@ -78,8 +80,10 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     write("r1.fq", one.as_bytes())?;
     write("r2.fq", two.as_bytes())?;
     others(dir, &one, &two)?;
-    write("revert.sam", to_revert(&whole).as_bytes())?;
+    let to_revert = to_revert(&whole);
+    write("revert.sam", to_revert.as_bytes())?;
     dir.newest("sort --no-PG -o revert.bam revert.sam")?;
+    groups::make(dir, &whole, &to_revert)?;
     dir.readmill("import adapters_1.fq adapters_2.fq --sort queryname -o adapters.bam")?;
     dir.readmill("import adapters.bam --mark-adapters --sort queryname -o marked_adapters.bam")?;
     dir.readmill("index genome.fa")?;
@@ -187,6 +191,9 @@ fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
         ("illumina.fq", encoded(31, b'@')),
         ("solexa.fq", encoded(28, b';')),
         ("empty.fq", String::new()),
+        ("mixed.fq", mixed(one, two)),
+        ("casava.fq", casava(one)),
+        ("plain.fa", fasta(one)),
         ("adapters_1.fq", with_adapters(one, "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG")),
         ("adapters_2.fq", with_adapters(two, "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATC")),
         ("lane_R1_001.fastq", half(one, false)),
@@ -197,6 +204,39 @@ fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))?;
     }
     Ok(())
+}
+
+/// Pairs whose names end in /1 and /2, and single reads among them; comments are fields of SAM.
+fn mixed(one: &str, two: &str) -> String {
+    let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
+    let mut text = String::new();
+    for (number, (one, two)) in one.chunks(4).zip(two.chunks(4)).enumerate() {
+        let ends = if number % 5 == 3 { vec![(one, "")] } else { vec![(one, "/1"), (two, "/2")] };
+        for (read, end) in ends {
+            let name = read[0].split(['/', ' ']).next().unwrap_or_default();
+            text += &format!("{name}{end} RX:Z:AC\tNM:i:{number}\n{}\n", read[1..].join("\n"));
+        }
+    }
+    text
+}
+
+/// Reads with comments of Casava.
+fn casava(text: &str) -> String {
+    let line = |(number, line): (usize, &str)| match number % 4 {
+        0 => {
+            let name = line.split(['/', ' ']).next().unwrap_or_default();
+            let comments = ["1:N:0:ACGT+TTGA", "1:Y:18:ACGT", "1:N:0:12", "1:N:0", "other 1:N:0:A"];
+            format!("{name} {}\n", comments[number / 4 % comments.len()])
+        }
+        _ => format!("{line}\n"),
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// The same reads without qualities.
+fn fasta(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines.chunks(4).map(|read| format!(">{}\n{}\n", &read[0][1..], read[1])).collect()
 }
 
 /// Both reads of each pair, one after the other.

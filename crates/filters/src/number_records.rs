@@ -1,0 +1,134 @@
+//! Numbers records in the order of the input.
+
+use std::fmt;
+use std::str::FromStr;
+
+use readmill_record::tag::Tag;
+use readmill_record::{Batch, Changes, Error, Result, Step, edit};
+
+use crate::flag::{Flag, Value, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[Flag::with_value(
+        "number-records",
+        Value::Text,
+        "TAG",
+        "Store the number of each record in the input, from 0, in this field; TAG:DIGITS stores text of so many digits (samtools import --order)",
+    )],
+    parse: |given, filters| {
+        let numbers: Option<NumberRecords> = given.parsed("number-records")?;
+        filters.extend(numbers);
+        Ok(())
+    },
+};
+
+/// The most digits of a number.
+const MOST_DIGITS: usize = 20;
+
+/// Stores the number of each record in a field, as samtools import 1.24 does.
+#[derive(Clone, Debug)]
+struct NumberRecords {
+    tag: Tag,
+    /// The digits of a text; a number, if there are none.
+    digits: Option<usize>,
+}
+
+impl FromStr for NumberRecords {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            Error::usage(format!("{text:?} is neither the name of an optional field nor TAG:DIGITS"))
+                .hint("write xn, or xn:9 for text of nine digits")
+        };
+        let (tag, digits) = match text.split_once(':') {
+            Some((tag, digits)) => (tag, Some(digits.parse().map_err(|_| wrong())?)),
+            None => (text, None),
+        };
+        if digits.is_some_and(|digits| !(1..=MOST_DIGITS).contains(&digits)) {
+            return Err(wrong());
+        }
+        Ok(NumberRecords { tag: Tag::try_from(tag.as_bytes()).map_err(|_| wrong())?, digits })
+    }
+}
+
+impl fmt::Display for NumberRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.tag))?;
+        self.digits.map_or(Ok(()), |digits| write!(f, ":{digits}"))
+    }
+}
+
+impl Filter for NumberRecords {
+    fn words(&self) -> Vec<String> {
+        with_value("--number-records", self)
+    }
+
+    fn make(&self, _: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Step for NumberRecords {
+    fn name(&self) -> &'static str {
+        "number-records"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn growth(&self) -> usize {
+        4 + MOST_DIGITS
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::tags(&[self.tag])
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.rewrite(|stamp, record, out| {
+            let number = stamp.ordinal();
+            if let Some(digits) = self.digits {
+                let text = format!("{number:0digits$}");
+                edit::copy_with_text(record, self.tag, text.as_bytes(), out);
+                return Ok(());
+            }
+            let number = u32::try_from(number).map_err(|_| {
+                let tag = String::from_utf8_lossy(&self.tag).into_owned();
+                Error::input("there are more records than fields of numbers can count")
+                    .hint(format!("store text: --number-records {tag}:12"))
+            })?;
+            let start = out.len();
+            out.extend_from_slice(record.raw());
+            edit::remove(out, start, self.tag);
+            edit::append_integer(out, start, self.tag, number);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{applied, header};
+
+    use super::*;
+
+    fn numbered(text: &str) -> Vec<String> {
+        let mut step: NumberRecords = text.parse().unwrap();
+        let header = header("@SQ SN:1 LN:100");
+        let reads = ["a 4 * 0 0 * * 0 0 A I", "b 4 * 0 0 * * 0 0 A I xn:i:300 XY:i:1"];
+        let lines = applied(&mut step, &header, &header, &reads);
+        lines.iter().map(|line| line.rsplit_once(" I ").unwrap().1.to_string()).collect()
+    }
+
+    #[test]
+    fn records_get_numbers_or_text() {
+        assert_eq!(numbered("xn"), ["xn:i:0", "XY:i:1 xn:i:1"]);
+        assert_eq!(numbered("xn:3"), ["xn:Z:000", "xn:Z:001 XY:i:1"]);
+        for wrong in ["x", "xn:", "xn:0", "xn:99", "xnn"] {
+            assert!(wrong.parse::<NumberRecords>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Filters of reads of BaseRecalibrator: those of `--read-filter` become a run of `readmill filter` in front.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+
+/// The filters that BaseRecalibrator has by itself, and those of which its WellformedReadFilter is made.
+const OWN: &[&str] = &[
+    "MappedReadFilter",
+    "MappingQualityAvailableReadFilter",
+    "MappingQualityNotZeroReadFilter",
+    "NotDuplicateReadFilter",
+    "NotSecondaryAlignmentReadFilter",
+    "PassesVendorQualityCheckReadFilter",
+    "WellformedReadFilter",
+];
+
+/// What takes no read that the others leave: those of which WellformedReadFilter is made, and one that takes all.
+const IMPLIED: &[&str] = &[
+    "AlignmentAgreesWithHeaderReadFilter",
+    "AllowAllReadsReadFilter",
+    "CigarContainsNoNOperator",
+    "HasReadGroupReadFilter",
+    "MatchingBasesAndQualsReadFilter",
+    "ReadLengthEqualsCigarLengthReadFilter",
+    "SeqIsStoredReadFilter",
+    "ValidAlignmentEndReadFilter",
+    "ValidAlignmentStartReadFilter",
+];
+
+/// Filters that are an expression by themselves.
+const EXPRESSIONS: &[(&str, &str)] = &[
+    ("FirstOfPairReadFilter", "flag.paired && flag.read1"),
+    (
+        "MateDifferentStrandReadFilter",
+        "flag.paired && !flag.unmap && !flag.munmap && !flag.reverse != !flag.mreverse",
+    ),
+    (
+        "MateOnSameContigOrNoMappedMateReadFilter",
+        "!flag.paired || flag.munmap || !flag.unmap && refid == mrefid",
+    ),
+    ("NotProperlyPairedReadFilter", "!(flag.paired && flag.proper_pair)"),
+    ("NotSupplementaryAlignmentReadFilter", "!flag.supplementary"),
+    ("PairedReadFilter", "flag.paired"),
+    ("PrimaryLineReadFilter", "!flag.secondary && !flag.supplementary"),
+    ("ProperlyPairedReadFilter", "flag.paired && flag.proper_pair"),
+    ("SecondOfPairReadFilter", "flag.paired && flag.read2"),
+];
+
+/// Filters that have values of their own.
+const VALUED: &[&str] = &[
+    "FragmentLengthReadFilter",
+    "LibraryReadFilter",
+    "MappingQualityReadFilter",
+    "ReadGroupReadFilter",
+    "ReadLengthReadFilter",
+    "ReadNameReadFilter",
+    "ReadStrandFilter",
+];
+
+/// Own filters that can be disabled: the flag that they look at is cleared before.
+const DISABLED: &[(&str, &str)] = &[
+    ("NotDuplicateReadFilter", "0x400"),
+    ("NotSecondaryAlignmentReadFilter", "0x100"),
+    ("PassesVendorQualityCheckReadFilter", "0x200"),
+];
+
+const WAY: &str = "readmill filter -e EXPRESSION IN -o - | readmill bqsr table - …";
+
+#[rustfmt::skip] // a row is a line
+pub const READ_FILTERS: &[Opt] = &[
+    Opt::built("-RF --read-filter", Takes::Values, "filter -e EXPRESSION, in front; the tool's own and those of WellformedReadFilter take nothing more; other names are refused"),
+    Opt::built("-DF --disable-read-filter", Takes::Values, "filter --remove-flags for NotDuplicateReadFilter, NotSecondaryAlignmentReadFilter and PassesVendorQualityCheckReadFilter; other filters of the tool are refused"),
+    Opt::refused("-XRF --inverted-read-filter", Takes::Values, "drops reads", WAY),
+    Opt::refused("--disable-tool-default-read-filters", Takes::Truth, "takes reads that cannot be counted", "--disable-read-filter NotDuplicateReadFilter, for one"),
+    Opt::built("--library", Takes::Values, "LibraryReadFilter"),
+    Opt::built("--maximum-mapping-quality", Takes::Value, "MappingQualityReadFilter"),
+    Opt::built("--minimum-mapping-quality", Takes::Value, "MappingQualityReadFilter; 10 without it"),
+    Opt::built("--max-fragment-length", Takes::Value, "FragmentLengthReadFilter; 1000000 without it"),
+    Opt::built("--min-fragment-length", Takes::Value, "FragmentLengthReadFilter; 0 without it"),
+    Opt::built("--keep-read-group", Takes::Value, "ReadGroupReadFilter"),
+    Opt::built("--max-read-length", Takes::Value, "ReadLengthReadFilter"),
+    Opt::built("--min-read-length", Takes::Value, "ReadLengthReadFilter; 1 without it"),
+    Opt::built("--read-name", Takes::Values, "ReadNameReadFilter"),
+    Opt::built("--keep-reverse-strand-only", Takes::Truth, "ReadStrandFilter"),
+];
+
+/// The words of `readmill filter` that stand for the filters of the line; none if there is nothing to filter.
+pub fn words(given: &Given) -> Result<Vec<String>> {
+    let mut words = Vec::new();
+    for name in given.all("--read-filter") {
+        if OWN.contains(&name) || IMPLIED.contains(&name) {
+            continue;
+        }
+        let expression = match EXPRESSIONS.iter().find(|(own, _)| *own == name) {
+            Some((_, expression)) => expression.to_string(),
+            None if VALUED.contains(&name) => valued(given, name)?,
+            None => {
+                return Err(given
+                    .refuse(&format!("--read-filter {name} is not supported"))
+                    .hint(format!("drop the reads before: {WAY}")));
+            }
+        };
+        words.extend(["-e".to_string(), expression]);
+    }
+    for name in given.all("--disable-read-filter") {
+        match DISABLED.iter().find(|(own, _)| *own == name) {
+            Some((_, flag)) => words.extend(["--remove-flags".to_string(), flag.to_string()]),
+            None if !OWN.contains(&name) => {} // (GATK warns that the tool has no such filter.)
+            None => {
+                return Err(given
+                    .refuse(&format!("--disable-read-filter {name} is not supported: such reads cannot be counted"))
+                    .hint("leave it out; NotDuplicateReadFilter, NotSecondaryAlignmentReadFilter and PassesVendorQualityCheckReadFilter can be disabled"));
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// The expression of a filter with values.
+fn valued(given: &Given, name: &str) -> Result<String> {
+    let number = |option: &'static str, usual: Option<&'static str>| -> Result<Option<i64>> {
+        let Some(text) = given.value(option).or(usual) else { return Ok(None) };
+        let wrong = || given.refuse(&format!("{option} {text} is not a number"));
+        text.parse().map(Some).map_err(|_| wrong())
+    };
+    let needed = |what: Option<i64>, option: &str| {
+        what.ok_or_else(|| given.refuse(&format!("--read-filter {name} needs {option}")))
+    };
+    let any_of = |variable: &str, option: &'static str| -> Result<String> {
+        let values: Vec<String> =
+            given.all(option).map(|value| format!("{variable} == {}", literal(value))).collect();
+        match values.is_empty() {
+            true => Err(given.refuse(&format!("--read-filter {name} needs {option}"))),
+            false => Ok(values.join(" || ")),
+        }
+    };
+    match name {
+        "FragmentLengthReadFilter" => {
+            let longest = needed(number("--max-fragment-length", Some("1000000"))?, "a length")?;
+            let shortest = needed(number("--min-fragment-length", Some("0"))?, "a length")?;
+            Ok(format!(
+                "!flag.paired || tlen <= {longest} && tlen >= -{longest} && (tlen >= {shortest} || tlen <= -{shortest})"
+            ))
+        }
+        "MappingQualityReadFilter" => {
+            let least = needed(number("--minimum-mapping-quality", Some("10"))?, "a quality")?;
+            let most = number("--maximum-mapping-quality", None)?;
+            let most = most.map_or(String::new(), |most| format!(" && mapq <= {most}"));
+            Ok(format!("mapq >= {least}{most}"))
+        }
+        "ReadLengthReadFilter" => {
+            let longest = needed(number("--max-read-length", None)?, "--max-read-length")?;
+            let shortest = needed(number("--min-read-length", Some("1"))?, "a length")?;
+            Ok(format!("length(seq) >= {shortest} && length(seq) <= {longest}"))
+        }
+        "ReadStrandFilter" => match given.value("--keep-reverse-strand-only") {
+            Some("true") => Ok("flag.reverse".to_string()),
+            Some(_) => Ok("!flag.reverse".to_string()),
+            None => Err(given.refuse("--read-filter ReadStrandFilter needs --keep-reverse-strand-only")),
+        },
+        "LibraryReadFilter" => any_of("library", "--library"),
+        "ReadGroupReadFilter" => any_of("[RG]", "--keep-read-group"),
+        _ => any_of("qname", "--read-name"),
+    }
+}
+
+/// A text as expressions have it.
+fn literal(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

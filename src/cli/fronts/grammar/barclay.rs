@@ -1,0 +1,107 @@
+//! The grammar of Picard and GATK: names with one dash or two, values apart, and `NAME=value`.
+
+use std::collections::HashSet;
+
+use readmill_record::{Error, Result};
+
+use super::option::{Opt, Takes};
+use super::words::{Parsed, Words, read_lines};
+
+/// Reads words of Picard and GATK, `NAME=value` among them where `legacy`.
+pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Parsed> {
+    let mut parsed = Parsed::default();
+    let mut files_read = HashSet::new();
+    while let Some(word) = words.left.pop_front() {
+        let name = word.trim_start_matches('-');
+        let (name, joined) = match word.split_once('=') {
+            Some((name, value)) if legacy && !word.starts_with('-') => (name, Some(value)),
+            _ if !word.starts_with('-') => {
+                parsed.operands.push(word);
+                continue;
+            }
+            _ => (name, None),
+        };
+        let is_named =
+            |option: &&&'static Opt| option.names().any(|own| own.trim_start_matches('-') == name);
+        let found = table.iter().find(is_named).map(|option| (*option, joined.map(str::to_string)));
+        let (option, joined) = match found {
+            Some(found) => found,
+            None => joined_letter(table, &word).ok_or_else(|| words.unknown(&word))?,
+        };
+        let value = match (option.takes, joined) {
+            (_, Some(value)) => value,
+            (Takes::Truth, None) => match words.left.front() {
+                Some(next) if !next.starts_with('-') => words.value(&word)?,
+                _ => "true".to_string(),
+            },
+            (_, None) => words.value(&word)?,
+        };
+        if option.has("--arguments_file") {
+            // (A file that names itself counts once, as in Picard.)
+            if !files_read.insert(value.clone()) {
+                continue;
+            }
+            let more = read_lines(&value, &words.command, words.memory)?;
+            for word in more.iter().flat_map(|line| line.split_whitespace()).rev() {
+                words.left.push_front(word.to_string());
+            }
+            continue;
+        }
+        let is_again = parsed.options.iter().any(|(own, _)| std::ptr::eq(*own, option));
+        match option.takes {
+            Takes::Files if value.ends_with(".list") || value.ends_with(".args") => {
+                let lines = read_lines(&value, &words.command, words.memory)?;
+                parsed.options.extend(lines.into_iter().map(|line| (option, line)));
+            }
+            Takes::Files | Takes::Values => parsed.options.push((option, value)),
+            _ if is_again => {
+                return Err(Error::usage(format!("{} {name} is given twice", words.command)));
+            }
+            Takes::Truth => {
+                let truth = truth(&value).ok_or_else(|| {
+                    Error::usage(format!("{} {name} {value}: neither true nor false", words.command))
+                })?;
+                parsed.options.push((option, truth.to_string()));
+            }
+            _ => parsed.options.push((option, value)),
+        }
+    }
+    if let [operand, ..] = &parsed.operands[..] {
+        return Err(Error::usage(format!("{} takes no word alone: {operand}", words.command)));
+    }
+    take_null(&mut parsed);
+    Ok(parsed)
+}
+
+/// `null` stands for what is not given; in a list it takes away what stands before it, and what the tool has by itself.
+fn take_null(parsed: &mut Parsed) {
+    let mut kept: Vec<(&'static Opt, String)> = Vec::new();
+    for (option, value) in parsed.options.drain(..) {
+        if value != "null" || option.has("--READ_NAME_REGEX") {
+            kept.push((option, value));
+        } else if matches!(option.takes, Takes::Values | Takes::Files) {
+            kept.retain(|(own, _)| !std::ptr::eq(*own, option));
+            parsed.emptied.push(option);
+        }
+    }
+    parsed.options = kept;
+}
+
+/// A letter with its value in the same word, as Picard takes `-Ix.bam`.
+fn joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Option<String>)> {
+    let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
+    let letter = rest.chars().next()?;
+    let name = format!("-{letter}");
+    let valued = |option: &&&'static Opt| option.has(&name) && option.takes != Takes::Truth;
+    let option = table.iter().find(valued)?;
+    Some((option, Some(rest[letter.len_utf8()..].to_string())))
+}
+
+/// Reads a truth as Picard and GATK write it.
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "t" => Some(true),
+        "false" | "f" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! The grammar of getopt: clusters of letters, values joined or apart, long names cut short, operands anywhere.
+
+use readmill_record::{Error, Result};
+
+use super::option::{Opt, Takes};
+use super::words::{Parsed, Words};
+
+/// Reads words of getopt of the C library.
+pub fn read(table: &[&'static Opt], mut words: Words) -> Result<Parsed> {
+    let mut parsed = Parsed::default();
+    while let Some(word) = words.left.pop_front() {
+        if word == "--" {
+            parsed.operands.extend(words.left.drain(..));
+        } else if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_string())),
+                None => (long, None),
+            };
+            let option = long_option(table, name).map_err(|several| match &several[..] {
+                [] => words.unknown(&format!("--{name}")),
+                _ => Error::usage(format!("{} --{name} may be {}", words.command, several.join(" or "))),
+            })?;
+            let value = match (option.takes, value) {
+                (Takes::Nothing, None) => String::new(),
+                (Takes::Nothing, Some(_)) => {
+                    return Err(Error::usage(format!("{} --{name} takes no value", words.command)));
+                }
+                (_, Some(value)) => value,
+                (_, None) => words.value(&word)?,
+            };
+            parsed.options.push((option, value));
+        } else if word.len() > 1 && word.starts_with('-') {
+            cluster(&mut parsed, table, &word, &mut words)?;
+        } else {
+            parsed.operands.push(word);
+        }
+    }
+    Ok(parsed)
+}
+
+/// Reads letters behind one dash; the rest of the word is the value of the first that takes one.
+fn cluster(parsed: &mut Parsed, table: &[&'static Opt], word: &str, words: &mut Words) -> Result<()> {
+    for (at, letter) in word.char_indices().skip(1) {
+        let name = format!("-{letter}");
+        let found = table.iter().find(|option| option.has(&name));
+        let option = *found.ok_or_else(|| words.unknown(&name))?;
+        if option.takes == Takes::Nothing {
+            parsed.options.push((option, String::new()));
+            continue;
+        }
+        let rest = &word[at + letter.len_utf8()..];
+        let value = if rest.is_empty() { words.value(&name)? } else { rest.to_string() };
+        parsed.options.push((option, value));
+        break;
+    }
+    Ok(())
+}
+
+/// The option of a long name, or of the one name that it begins.
+fn long_option(table: &[&'static Opt], name: &str) -> std::result::Result<&'static Opt, Vec<String>> {
+    let full = format!("--{name}");
+    if let Some(option) = table.iter().find(|option| option.has(&full)) {
+        return Ok(option);
+    }
+    let begun: Vec<(&'static Opt, &'static str)> = table
+        .iter()
+        .flat_map(|option| option.names().map(move |own| (*option, own)))
+        .filter(|(_, own)| !name.is_empty() && own.starts_with(&full))
+        .collect();
+    match &begun[..] {
+        [(first, _), rest @ ..] if rest.iter().all(|(option, _)| std::ptr::eq(*option, *first)) => {
+            Ok(first)
+        }
+        _ => Err(begun.iter().map(|(_, own)| own.to_string()).collect()),
+    }
+}

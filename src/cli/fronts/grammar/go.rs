@@ -1,0 +1,60 @@
+//! The grammar of Go's flags: one dash or two, `=` or a space before the value, operands in front.
+
+use readmill_record::{Error, Result};
+
+use super::option::{Opt, Takes};
+use super::words::{Parsed, Words};
+
+/// Reads words of Go's flags, behind so many `operands`.
+pub fn read(table: &[&'static Opt], mut words: Words, operands: usize) -> Result<Parsed> {
+    let mut parsed = Parsed::default();
+    let few = words.left.len() < operands
+        || words.left.iter().take(operands).any(|word| word.starts_with("--"));
+    if few {
+        return Err(Error::usage(format!(
+            "{} needs {operands} files in front of its options",
+            words.command
+        )));
+    }
+    parsed.operands.extend(words.left.drain(..operands));
+    while let Some(word) = words.left.pop_front() {
+        let Some(name) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+            return Err(Error::usage(format!("{} cannot read {word} here", words.command)));
+        };
+        let (name, joined) = match name.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_string())),
+            None => (name, None),
+        };
+        let full = format!("--{name}");
+        let found = table.iter().find(|option| option.has(&full));
+        let option = *found.ok_or_else(|| words.unknown(&word))?;
+        match (option.takes, joined) {
+            (Takes::Nothing, Some(value)) => match truth_of_go(&value) {
+                Some(true) => parsed.options.push((option, String::new())),
+                Some(false) => parsed.options.retain(|(own, _)| !std::ptr::eq(*own, option)),
+                None => {
+                    return Err(Error::usage(format!(
+                        "{} {full}={value}: neither true nor false",
+                        words.command
+                    )));
+                }
+            },
+            (Takes::Nothing, None) => parsed.options.push((option, String::new())),
+            (_, Some(value)) => parsed.options.push((option, value)),
+            (_, None) => {
+                let value = words.value(&full)?;
+                parsed.options.push((option, value));
+            }
+        }
+    }
+    Ok(parsed)
+}
+
+/// Reads a truth as Go's `strconv.ParseBool` does.
+fn truth_of_go(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,11 @@
+//! The options of other tools, and the three grammars in which they are written.
+
+mod barclay;
+mod getopt;
+mod given;
+mod go;
+mod option;
+mod words;
+
+pub use given::{Given, Grammar};
+pub use option::{Does, Opt, Takes};

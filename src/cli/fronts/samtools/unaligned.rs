@@ -1,0 +1,164 @@
+//! samtools import and reset.
+
+use readmill_record::Result;
+
+use super::super::grammar::{Given, Opt, Takes};
+use super::super::line::{Line, same_input_words, text_unless_named, threads_in_all};
+use super::super::tool::Command;
+use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, command, one_input, read_group};
+
+pub const IMPORT: Command =
+    command("import", &[IMPORT_OPTIONS, NO_PG, OUTPUT, THREADS, INPUT, INPUT_FORMAT], import);
+
+const NO_INDEX_READS: &str =
+    "readmill import --read-structures takes barcodes out of the reads themselves";
+
+#[rustfmt::skip] // a row is a line
+const IMPORT_OPTIONS: &[Opt] = &[
+    Opt::built("-s", Takes::Value, "--ends-by-name"),
+    Opt::built("-0", Takes::Value, "--ends-by-name"),
+    Opt::built("-1 --r1", Takes::Value, "the first file of the pair; refused without -2"),
+    Opt::built("-2 --r2", Takes::Value, "the second file of the pair; refused without -1"),
+    Opt::refused("--i1", Takes::Value, "reads barcodes of files of their own", NO_INDEX_READS),
+    Opt::refused("--i2", Takes::Value, "reads barcodes of files of their own", NO_INDEX_READS),
+    Opt::harmless("-b", Takes::Nothing, "it belongs to --i1 and --i2"),
+    Opt::built("-i", Takes::Nothing, "--casava"),
+    Opt::refused("-U --UMI --umi", Takes::Nothing, "moves UMIs of names to RX", "readmill import --umi-from-name copies them, and leaves names as they are"),
+    Opt::harmless("--UMI-tag", Takes::Value, "it belongs to -U"),
+    Opt::built("--barcode-tag", Takes::Value, "--casava=TAG; nothing without -i"),
+    Opt::harmless("--quality-tag", Takes::Value, "it belongs to --i1 and --i2"),
+    Opt::refused("-N --name2", Takes::Nothing, "takes names from comments", "cut the first names off: sed 's/^@[^ ]* /@/' reads.fq | readmill import -"),
+    Opt::built("-r --rg-line", Takes::Values, "-R; several make one line"),
+    Opt::built("-R --rg", Takes::Value, "-R, with this ID"),
+    Opt::built("-T", Takes::Value, "-C, with --keep-optional-fields for a list; refused with -i"),
+    Opt::built("-o", Takes::Value, "-o"),
+    Opt::built("-u", Takes::Nothing, "-l 0"),
+    Opt::native("--order", Takes::Value, "--number-records"),
+];
+
+/// What `samtools fastq` is told to undo this, as the header states it.
+const REVERSE: &str = "Reverse with: samtools fastq";
+
+fn import(given: &Given) -> Result<Line> {
+    let mut line = Line::new("import --as-given");
+    let (files, reverse) = files(given)?;
+    if files.len() == 1 {
+        line.add(["--ends-by-name"]);
+    }
+    let group = read_group_of(given)?;
+    line.flag("-R", group.as_deref());
+    let barcodes = given.value("--barcode-tag").unwrap_or("BC");
+    let mut comment = format!("{REVERSE}{reverse}");
+    if given.has("-i") {
+        line.add([format!("--casava={barcodes}")]);
+        comment += " -i --index-format 'i*i*'";
+    }
+    match given.value("-T") {
+        None => {}
+        Some(_) if given.has("-i") => {
+            return Err(given.refuse("-i and -T are not supported together").hint(
+                "make the fields in a run of its own: readmill import --casava, or readmill import -C",
+            ));
+        }
+        Some("*" | "") => drop(line.add(["-C"])),
+        Some(tags) => {
+            let order = given.value("--order").map(|tag| tag.split(':').next().unwrap_or(tag));
+            let more = group.as_ref().map(|_| "RG").into_iter().chain(order);
+            let kept: Vec<&str> = tags.split(',').chain(more).collect();
+            line.add(["-C", "--keep-optional-fields", &kept.join(",")]);
+        }
+    }
+    line.flag("--comment", Some(&comment)).add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    let level = given.has("-u").then_some("0");
+    text_unless_named(&mut line, given, given.value("-o").unwrap_or("-"), level)?;
+    line.add(same_input_words(&files)).operands(files);
+    Ok(line)
+}
+
+/// The files of reads, and how samtools fastq names them in the header's comment.
+fn files(given: &Given) -> Result<(Vec<&str>, &'static str)> {
+    let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
+    let named = ["-s", "-0", "-1", "-2"].map(|name| given.value(name));
+    match (&operands[..], named) {
+        (&[single], [None, None, None, None]) | (&[], [Some(single), None, None, None]) => {
+            Ok((vec![single], " -n -o paired.fastq"))
+        }
+        (&[], [None, Some(single), None, None]) => Ok((vec![single], " -0 unpaired.fastq")),
+        (&[first, last], [None, None, None, None]) | (&[], [None, None, Some(first), Some(last)]) => {
+            Ok((vec![first, last], " -1 R1.fastq -2 R2.fastq"))
+        }
+        (&[], [None, None, None, None]) => Err(given.refuse("there are no reads")),
+        (&[], [None, None, _, _]) => Err(given
+            .refuse("-1 and -2 need each other")
+            .hint("-0 takes one file, whose reads are ends if their names end in /1 or /2")),
+        (&[_, _, more, ..], [None, None, None, None]) => {
+            Err(given.refuse(&format!("unexpected third file: {more}")))
+        }
+        _ => Err(given
+            .refuse("reads of several kinds are not supported: give one file, or two that are a pair")
+            .hint("import each by itself, and join them: readmill cat a.bam b.bam -o OUT")),
+    }
+}
+
+/// The line of the read group.
+fn read_group_of(given: &Given) -> Result<Option<String>> {
+    let texts: Vec<&str> = given.all("-r").collect();
+    match (&texts[..], given.value("-R")) {
+        ([], None) => Ok(None),
+        ([], Some(id)) => Ok(Some(format!("@RG\\tID:{id}"))),
+        (texts, _) => read_group(given, texts).map(Some),
+    }
+}
+
+pub const RESET: Command = command(
+    "reset",
+    &[RESET_OPTIONS, NO_PG, OUTPUT, RESET_REFERENCE, THREADS, INPUT, INPUT_FORMAT],
+    reset,
+);
+
+#[rustfmt::skip] // a row is a line
+const RESET_REFERENCE: &[Opt] = &[Opt::native("-T --reference", Takes::Value, "--reference")];
+
+#[rustfmt::skip] // a row is a line
+const RESET_OPTIONS: &[Opt] = &[
+    Opt::built("-o", Takes::Value, "-o"),
+    Opt::built("-x --remove-tag", Takes::Values, "--revert-clear, in addition to samtools' own; ^LIST is --keep-tag"),
+    Opt::built("--keep-tag", Takes::Values, "--keep-optional-fields"),
+    Opt::built("--reject-PG", Takes::Value, "--revert-programs-before, instead of --revert-keep programs"),
+    Opt::built("--no-RG", Takes::Nothing, "RG in --revert-clear, and not in --keep-optional-fields"),
+    Opt::native("--dupflag", Takes::Nothing, "--revert-keep duplicates"),
+];
+
+/// Fields that samtools takes away by itself.
+const ALIGNMENT: &str = "AS,CC,CG,CP,H1,H2,HI,H0,IH,MC,MD,MQ,NM,SA,TS";
+
+fn reset(given: &Given) -> Result<Line> {
+    let mut line = Line::new(
+        "filter --revert --revert-keep qualities --revert-keep hard-clips --revert-reverse , --revert-complement ,",
+    );
+    match given.value("--reject-PG").filter(|id| !id.is_empty()) {
+        Some(id) => line.add(["--revert-programs-before", id]),
+        None => line.add(["--revert-keep", "programs"]),
+    };
+    let removed: Vec<&str> = given.all("-x").filter(|list| !list.starts_with('^')).collect();
+    let without = given.all("-x").filter_map(|list| list.strip_prefix('^'));
+    let mut kept: Vec<&str> =
+        without.chain(given.all("--keep-tag")).flat_map(|list| list.split(',')).collect();
+    let (is_list, without_groups) = (!kept.is_empty(), given.has("--no-RG"));
+    kept.retain(|tag| !(without_groups && *tag == "RG"));
+    // (A list of what stays counts alone.)
+    let cleared = if is_list { Vec::new() } else { [ALIGNMENT].into_iter().chain(removed).collect() };
+    let cleared: Vec<&str> = cleared.into_iter().chain(without_groups.then_some("RG")).collect();
+    let cleared = if cleared.is_empty() { ",".to_string() } else { cleared.join(",") };
+    line.flag("--revert-clear", Some(&cleared));
+    if is_list {
+        let list = if kept.is_empty() { "none".to_string() } else { kept.join(",") };
+        line.flag("--keep-optional-fields", Some(&list));
+    }
+    line.add(given.native_words());
+    line.flag("-@", Some(&threads_in_all(given)?));
+    text_unless_named(&mut line, given, given.value("-o").unwrap_or("-"), None)?;
+    line.operands([one_input(given, true)?]);
+    Ok(line)
+}

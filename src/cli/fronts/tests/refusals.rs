@@ -1,0 +1,110 @@
+//! What is refused, and the way that is named.
+
+use super::native;
+
+#[test]
+fn what_is_not_taken_is_refused_by_name_with_the_way() {
+    for (line, words) in [
+        ("samtools markdup -d 100 a.bam o.bam", ["-d", "--optical-distance"]),
+        ("samtools markdup -m x a.bam o.bam", ["-m is t or s", ""]),
+        ("samtools sort -I r.fa a.bam", ["-I", "minimisers"]),
+        ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),
+        ("samtools sort --no a.bam", ["--no-PG", ""]),
+        ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
+        ("samtools stats a.bam chr1", ["chr1", "readmill view"]),
+        ("samtools fasta a.bam", ["fasta", "bam2fq"]),
+        ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
+        ("samtools reheader a.bam", ["new header", ""]),
+        ("samtools depth -X a.bam b.bam c.bai", ["-X", "as many indexes"]),
+        ("samtools cat -@ 2 a.bam", ["no option -@", ""]),
+        ("samtools cat -", ["standard input", "readmill merge"]),
+        ("samtools merge -h a.bam o.bam a.bam b.bam", ["-h", "leave it out"]),
+        ("samtools view -U r -q 3 -o x.bam a.bam", ["would be sam", ".bam"]),
+        ("samtools view -b -U - -q 3 a.bam", ["standard output", "-U dropped.bam"]),
+        ("samtools sort -m 50k a.bam", ["-m 50k", "1 MiB"]),
+        ("samtools index ref.fa", ["FASTA", "readmill faidx"]),
+        ("samtools addreplacerg -r SM:s a.bam", ["no ID", "-r ID"]),
+        ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
+        ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
+        ("picard RevertSam I=a O=b OUTPUT_BY_READGROUP=true", ["b is no directory", "mkdir"]),
+        ("picard RevertSam I=a O=b OUTPUT_MAP=m", ["OUTPUT_MAP", "OUTPUT_BY_READGROUP"]),
+        ("picard RevertSam I=a O=. OM=m OBR=true", ["OUTPUT_MAP", "exclude"]),
+        ("picard RevertSam I=a O=. OBR=true CREATE_INDEX=true", ["CREATE_INDEX", "readmill index"]),
+        ("picard RevertSam I=a O=. OBR=true OBRFF=tsv", ["tsv", "dynamic"]),
+        ("picard SamToFastq I=a OPRG=true", ["OUTPUT_DIR", ""]),
+        ("picard SamToFastq I=a F=b ODIR=.", ["OUTPUT_DIR", "OUTPUT_PER_RG"]),
+        ("picard SamToFastq I=a F=b OPRG=true ODIR=.", ["FASTQ", "exclude"]),
+        ("picard SamToFastq I=a OPRG=true ODIR=. RGT=SM", ["SM", "PU nor ID"]),
+        ("picard SamToFastq I=a F=b VALIDATION_STRINGENCY=NONE", ["NONE", "LENIENT"]),
+        ("samtools import -1 a.fq", ["-1", "-0"]),
+        ("samtools import -s a.fq -0 b.fq", ["several kinds", "readmill cat"]),
+        ("samtools import a.fq b.fq c.fq", ["c.fq", ""]),
+        ("samtools import -i -T RX a.fq", ["-i and -T", "--casava"]),
+        ("samtools import -r SM:s a.fq", ["no ID", "-r ID"]),
+        ("samtools import --i1 i.fq a.fq", ["--i1", "--read-structures"]),
+        ("samtools split -d BC a.bam", ["-d BC", "--move-to"]),
+        ("samtools split -f %x a.bam", ["%x", ""]),
+        (
+            "gatk BaseRecalibrator -I a -O b -R c --known-sites d -RF JexlExpressionReadTagValueFilter",
+            ["JexlExpression", "readmill filter"],
+        ),
+        (
+            "gatk BaseRecalibrator -I a -O b -R c --known-sites d -DF MappedReadFilter",
+            ["MappedReadFilter", "NotDuplicate"],
+        ),
+        (
+            "gatk BaseRecalibrator -I a -O b -R c --known-sites d -RF ReadLengthReadFilter",
+            ["--max-read-length", ""],
+        ),
+        (
+            "gatk BaseRecalibrator -I a -O b -R c --known-sites d -RF LibraryReadFilter",
+            ["--library", ""],
+        ),
+        ("picard RevertSam I=a O=b SANITIZE=true SO=unsorted", ["SANITIZE", "queryname"]),
+        ("picard RevertSam I=a O=b KEEP_FIRST_DUPLICATE=true", ["KEEP_FIRST_DUPLICATE", "SANITIZE"]),
+        ("picard RevertSam I=a O=b REMOVE_ALIGNMENT_INFORMATION=false", ["RESTORE_HARDCLIPS", "false"]),
+        ("gatk ApplyBQSR -I a -O b -bqsr c --read-filter X", ["--read-filter", "readmill filter"]),
+        ("gatk BaseRecalibrator -I a -O b -R c", ["--known-sites", ""]),
+        ("elprep filter a b --haplotypecaller c", ["--haplotypecaller", "variants"]),
+        ("elprep split a b", ["split", "readmill prep"]),
+        ("elprep filter a b --mark-duplicates=yes", ["--mark-duplicates=yes", "true nor false"]),
+        ("bwa mem -t 9999999999999999 r.fa 1.fq", ["9999999999999999", "number of threads"]),
+        ("samtools view --subsample 1.5 a.bam", ["1.5", "from 0 to 1"]),
+        ("samtools view -s 1.5 --subsample 0.5 a.bam", ["-s", "--subsample"]),
+        ("picard ReorderSam I=/dev/stdin O=b SD=c.dict", ["standard input", "to a file"]),
+        ("picard FixMateInformation I=/dev/stdin O=b", ["standard input", "to a file"]),
+        ("picard SamToFastq I=a F=b F2=c INTERLEAVE=true", ["INTERLEAVE", "SECOND_END_FASTQ"]),
+        ("picard SamToFastq I=a F=b CLIP_ACT=X", ["CLIPPING_ATTRIBUTE", "CLIPPING_ACTION"]),
+        ("picard SamToFastq I=a F=b FU=c", ["UNPAIRED_FASTQ", "SECOND_END_FASTQ"]),
+        (
+            r"picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s DS=C:\temp",
+            [r"C:\temp", "backslash"],
+        ),
+        ("bwa mem -x ont2d r.fa 1.fq", ["-x ont2d", "-A"]),
+    ] {
+        let said = native(line);
+        if words[0] == "--no-PG" {
+            assert!(said.contains("--no-PG"), "{said}");
+            continue;
+        }
+        assert!(said.starts_with("error: "), "{line}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_regions_is_refused_where_a_file_of_features_is_taken() {
+    let dir = tempfile::tempdir().expect("a line that is translated");
+    for (name, text, is_taken) in [
+        ("a.list", "chr1\n", false),
+        ("b.intervals", "@SQ\tSN:c\tLN:9\n", true),
+        ("c.bed", "c\t0\t1\n", true),
+    ] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).expect("a line that is translated");
+        let said = native(&format!("gatk ApplyBQSR -I a -O b -bqsr t -L {}", path.display()));
+        assert_eq!(!said.contains("a list of regions"), is_taken, "{said}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `readmill split`: reads to several files, also at the end of other commands.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::Plan;
+use readmill::plan::group_names::NamePattern;
+use readmill::plan::{Command, Destination, Format, Split, SplitBy, SplitNames, SplitRest, Steps};
+use readmill_record::{Error, Result};
+
+use super::common::Io;
+
+/// Flags of the split.
+#[derive(Args)]
+#[command(
+    after_help = "The files are called PREFIX.NAME.bam (or .sam, by -O), and PREFIX/NAME.bam if PREFIX ends in a slash: NAME is the read group's ID, \
+group00001 and so on for groups of contigs, part00001 and so on for numbers of records. Reads without a read group \
+of the header go to PREFIX.no-read-group.bam, reads without a reference sequence to PREFIX.unmapped.bam. Each file \
+keeps the order of the input. (elPrep's spread file does not exist: a pair that lies in two groups is in both files, \
+each read in its own.)"
+)]
+pub struct SplitArgs {
+    #[command(flatten)]
+    io: Io,
+    /// Key that separates the files: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
+    #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
+    by: SplitBy,
+    #[command(flatten)]
+    names: SplitNameFlags,
+}
+
+/// A split at the end of another command.
+#[derive(Args)]
+#[command(next_help_heading = "Several outputs")]
+pub struct SplitFlags {
+    /// Write several files, as readmill split --by does: read-group, contigs, contigs=BASES or records=N; -o is the beginning of their names, DIR/ for a directory
+    #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
+    split_by: Option<SplitBy>,
+    #[command(flatten)]
+    names: SplitNameFlags,
+}
+
+/// Names of the files of read groups.
+#[derive(Args)]
+struct SplitNameFlags {
+    /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam'
+    ///
+    /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam': {ID} or another field of @RG, in which characters like : and blanks become _ ({ID:raw} leaves them), and {n} or {n:3}, its number in the header from 0, with three digits
+    #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["split_table", "output"])]
+    split_names: Option<NamePattern>,
+    /// Take the file of each read group from a table: ID, tab, file in each line, as OUTPUT_MAP of Picard RevertSam
+    #[arg(long, value_name = "TABLE", conflicts_with = "output")]
+    split_table: Option<PathBuf>,
+    /// Put reads without a read group of the header into this file, with the whole header
+    #[arg(long, value_name = "FILE", conflicts_with = "split_no_rest")]
+    split_rest: Option<PathBuf>,
+    /// Stop at reads without a read group of the header
+    #[arg(long)]
+    split_no_rest: bool,
+}
+
+impl SplitArgs {
+    pub fn plan(&self) -> Result<Plan> {
+        self.names.plan(self.by, &self.io, Command::Split, Steps::default())
+    }
+}
+
+impl SplitFlags {
+    /// The plan of a command with these steps, whose reads are split if that is asked for.
+    pub fn plan(&self, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
+        match self.split_by {
+            Some(by) => self.names.plan(by, io, command, steps),
+            None if self.names.is_given() => Err(Error::usage(
+                "flags say how files are named among which reads are split, and reads are not split",
+            )
+            .hint("add --split-by read-group")),
+            None => io.plan(command, steps),
+        }
+    }
+}
+
+impl SplitNameFlags {
+    fn is_given(&self) -> bool {
+        self.split_names.is_some()
+            || self.split_table.is_some()
+            || self.split_rest.is_some()
+            || self.split_no_rest
+    }
+
+    fn plan(&self, by: SplitBy, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
+        let is_named = self.split_names.is_some() || self.split_table.is_some();
+        let mut plan = io.plan_of_several(command, steps, is_named)?;
+        let Destination::Main(mut output, selected) = plan.destination else {
+            return Err(Error::bug("a split without an output"));
+        };
+        if !is_named && output.path.as_os_str() == "-" {
+            return Err(
+                Error::usage("a split needs a prefix for the names of its files").hint("give one by -o")
+            );
+        }
+        if !selected.is_empty() {
+            return Err(Error::usage("a split has no main output, of which reads could be chosen")
+                .hint("drop --copy-to and --move-to"));
+        }
+        if plan.tallies.coverage.is_some() {
+            return Err(Error::usage("a split has no main output, whose coverage could be counted")
+                .hint("drop --coverage, and count it by readmill qc --coverage"));
+        }
+        let names = match (&self.split_names, &self.split_table) {
+            (Some(pattern), _) => {
+                output.path = pattern.text().into();
+                SplitNames::Pattern(pattern.clone())
+            }
+            (None, Some(table)) => {
+                output.path.clone_from(table);
+                SplitNames::Table(table.clone())
+            }
+            (None, None) => SplitNames::Prefix(output.path.clone()),
+        };
+        let formats_by_name = is_named && !io.says_format();
+        if formats_by_name && self.split_names.is_some() {
+            output.format = Format::by_name(&output.path);
+        }
+        let rest = match &self.split_rest {
+            Some(path) => SplitRest::File(path.clone()),
+            None if self.split_no_rest => SplitRest::Refused,
+            None => SplitRest::Named,
+        };
+        plan.destination = Destination::Split(Split { names, by, rest, output, formats_by_name });
+        Ok(plan)
+    }
+}

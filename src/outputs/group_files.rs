@@ -1,0 +1,161 @@
+//! The files of read groups, and their headers.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use readmill_format::text::LineReader;
+use readmill_record::header::HeaderLine;
+use readmill_record::{Error, Header, Ledger, Result};
+
+use crate::plan::group_names::{NO_GROUP, NamePattern, read_table};
+use crate::plan::{Split, SplitNames, SplitRest};
+
+/// The lines of a header that say read groups.
+fn groups(header: &Header) -> impl Iterator<Item = &HeaderLine> {
+    header.lines_of(b"RG").filter(|line| line.get(b"ID").is_some())
+}
+
+fn id(group: &HeaderLine) -> String {
+    group.get(b"ID").map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default()
+}
+
+/// Returns the files among which reads are split, one for each read group in the order of the header, and at last that of
+/// reads without one, unless these are refused.
+pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Vec<PathBuf>> {
+    let mut names = Names::default();
+    match &split.names {
+        SplitNames::Prefix(prefix) => {
+            let of_rest = file_name(prefix, NO_GROUP, split.output.format.extension());
+            names.reserve(of_rest);
+            for group in groups(header) {
+                let name = plain(&id(group));
+                names.add(file_name(prefix, &name, split.output.format.extension()), id(group))?;
+            }
+        }
+        SplitNames::Pattern(pattern) => {
+            names.reserve(pattern.path(None, 0, 1)?);
+            for (number, group) in groups(header).enumerate() {
+                names.add(pattern.path(Some(group), number, 1)?, id(group))?;
+            }
+        }
+        SplitNames::Table(path) => of_table(path, header, ledger, &mut names)?,
+    }
+    let own = match &split.names {
+        SplitNames::Table(_) => None,
+        _ => names.reserved.clone(),
+    };
+    names.list.extend(match &split.rest {
+        SplitRest::Named => own,
+        SplitRest::File(path) => Some(path.clone()),
+        SplitRest::Refused => None,
+    });
+    Ok(names.list)
+}
+
+fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) -> Result<()> {
+    let (mut reader, mut lines) = (LineReader::open(path, ledger)?, Vec::new());
+    let mut charge = ledger.empty("names of files");
+    while reader.advance()? {
+        let line = String::from_utf8_lossy(reader.line().trim_ascii_end()).into_owned();
+        // (The table has each line once more, and grows.)
+        charge.grow((3 * line.len() + 4 * size_of::<PathBuf>()) as u64)?;
+        lines.extend((!line.is_empty()).then_some(line));
+    }
+    let mut table = read_table(lines.into_iter()).map_err(|error| error.file(path))?;
+    for group in groups(header) {
+        let id = id(group);
+        let file = table.remove(&id).ok_or_else(|| {
+            Error::input(format!("{} has no file for the read group {id:?}", path.display()))
+                .hint("give each read group of the header a file")
+        })?;
+        names.add(file, id)?;
+    }
+    match table.into_keys().min() {
+        Some(id) => Err(Error::input(format!(
+            "{} has a file for the read group {id:?}, which the header lacks",
+            path.display()
+        ))
+        .hint("leave its line out")),
+        None => Ok(()),
+    }
+}
+
+/// Returns the files of first ends and of last ends, each for the read groups in the order of the header and at last for
+/// reads without one. The files of last ends are the same where the pattern does not tell ends apart.
+///
+/// # Errors
+/// The header has no read groups, or two files would have one name.
+pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBuf>; 2]> {
+    if groups(header).next().is_none() {
+        return Err(Error::input("the header has no read group, and each is to have files of its own")
+            .hint("name the files: -1 R1.fq.gz -2 R2.fq.gz"));
+    }
+    let mut names = Names::default();
+    let mut of_end = |end: u8| {
+        let rest = pattern.path(None, 0, end)?;
+        names.reserve(rest.clone());
+        let mut list = Vec::new();
+        for (number, group) in groups(header).enumerate() {
+            let path = pattern.path(Some(group), number, end)?;
+            names.add(path.clone(), id(group))?;
+            list.push(path);
+        }
+        list.push(rest);
+        Ok(list)
+    };
+    let firsts = of_end(1)?;
+    let lasts = if pattern.has_end() { of_end(2)? } else { firsts.clone() };
+    Ok([firsts, lasts])
+}
+
+/// Names of files, no two of which are the same.
+#[derive(Default)]
+struct Names {
+    list: Vec<PathBuf>,
+    owners: HashMap<PathBuf, String>,
+    /// The name of the file for reads without a read group.
+    reserved: Option<PathBuf>,
+}
+
+impl Names {
+    fn reserve(&mut self, path: PathBuf) {
+        self.owners.insert(path.clone(), "none".to_string());
+        self.reserved = Some(path);
+    }
+
+    fn add(&mut self, path: PathBuf, id: String) -> Result<()> {
+        if let Some(other) = self.owners.insert(path.clone(), id.clone()) {
+            return Err(Error::input(format!(
+                "the read groups {other:?} and {id:?} would share the file {}",
+                path.display()
+            ))
+            .hint("rename one of them in the header, or name files by another field"));
+        }
+        self.list.push(path);
+        Ok(())
+    }
+}
+
+/// A name without characters that file systems or shells may read in their own way.
+fn plain(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+    id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
+}
+
+/// The name of a file behind a prefix.
+pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
+    let mut path = prefix.as_os_str().to_os_string();
+    let is_directory = path.as_encoded_bytes().ends_with(b"/");
+    if !path.is_empty() && !is_directory {
+        path.push(".");
+    }
+    path.push(name);
+    path.push(extension);
+    path.into()
+}
+
+/// Reduces a header to one read group, by its number.
+pub fn keep_group(header: &mut Header, number: usize) -> Result<()> {
+    let own = groups(header).nth(number).cloned();
+    header.replace(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
+}

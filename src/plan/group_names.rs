@@ -1,0 +1,222 @@
+//! Names of the files of read groups: made by a pattern, or looked up in a table.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use readmill_record::header::HeaderLine;
+use readmill_record::{Error, Result};
+
+/// Stands for the read group in the name of the file of reads that have none.
+pub const NO_GROUP: &str = "no-read-group";
+
+/// How tables of files are headed, as Picard has it.
+const COLUMNS: [&str; 2] = ["READ_GROUP_ID", "OUTPUT"];
+
+/// A pattern of names, such as `lanes/{PU}_{end}.fastq.gz`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamePattern {
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    /// A field of `@RG`; characters that shells and file systems read in their own way become `_`, unless it is wanted raw.
+    Field {
+        name: [u8; 2],
+        raw: bool,
+    },
+    /// The number of the read group in the header, from 0, with so many digits at least.
+    Number(usize),
+    /// 1 or 2, the end of the template.
+    End,
+}
+
+impl NamePattern {
+    /// Reads a pattern: `{ID}` and other fields of `@RG`, `{ID:raw}`, `{n}`, `{n:3}`, `{end}`; `{{` and `}}` are braces.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some(at) = rest.find(['{', '}']) {
+            plain += &rest[..at];
+            let tail = &rest[at..];
+            if let Some(behind) = tail.strip_prefix("{{").or_else(|| tail.strip_prefix("}}")) {
+                plain.push_str(&tail[..1]);
+                rest = behind;
+                continue;
+            }
+            let inner = tail.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+            let (word, behind) =
+                inner.ok_or_else(|| format!("{text:?} has a brace alone; {{{{ is one brace"))?;
+            if !plain.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+            }
+            parts.push(Part::parse(word)?);
+            rest = behind;
+        }
+        plain += rest;
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        let tells = |part: &Part| matches!(part, Part::Field { .. } | Part::Number(_));
+        if !parts.iter().any(tells) {
+            return Err(format!("{text:?} has no field of the read group, such as {{ID}} or {{PU}}"));
+        }
+        Ok(NamePattern { text: text.to_string(), parts })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether both ends have files of their own.
+    pub fn has_end(&self) -> bool {
+        self.parts.contains(&Part::End)
+    }
+
+    /// The file of a read group, `None` for reads without one, which is number `number` in the header, and of this end.
+    ///
+    /// # Errors
+    /// The read group lacks a field of the pattern.
+    pub fn path(&self, group: Option<&HeaderLine>, number: usize, end: u8) -> Result<PathBuf> {
+        let mut name = String::new();
+        for part in &self.parts {
+            match (part, group) {
+                (Part::Text(text), _) => name += text,
+                (Part::End, _) => name += &end.to_string(),
+                (Part::Field { .. } | Part::Number(_), None) => name += NO_GROUP,
+                (&Part::Number(digits), Some(_)) => name += &format!("{number:0digits$}"),
+                (Part::Field { name: field, raw }, Some(group)) => {
+                    name += &value(group, *field, *raw)?;
+                }
+            }
+        }
+        Ok(name.into())
+    }
+}
+
+impl Part {
+    fn parse(word: &str) -> Result<Self, String> {
+        let (name, raw) = match word.strip_suffix(":raw") {
+            Some(name) => (name, true),
+            None => (word, false),
+        };
+        let digits = |text: &str| text.parse().ok().filter(|digits| *digits <= 20);
+        match (name, name.strip_prefix("n:").and_then(digits)) {
+            ("end", _) if !raw => Ok(Part::End),
+            ("n", _) if !raw => Ok(Part::Number(0)),
+            (_, Some(digits)) if !raw => Ok(Part::Number(digits)),
+            _ => match *name.as_bytes() {
+                [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => {
+                    Ok(Part::Field { name: [a, b], raw })
+                }
+                _ => Err(format!(
+                    "{{{word}}} is none of {{ID}} or another field of @RG, {{n}}, {{n:DIGITS}} and {{end}}"
+                )),
+            },
+        }
+    }
+}
+
+/// The value of a field of `@RG`, as part of the name of a file.
+fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let id = group.get(b"ID").map(shown).unwrap_or_default();
+    let missing = || {
+        let field = shown(&field);
+        Error::input(format!("the read group {id:?} has no {field}, by which its file is named"))
+            .hint("name files by another field, such as {ID} (Picard: RG_TAG=ID)")
+    };
+    let text = shown(group.get(&field).ok_or_else(missing)?);
+    let name = if raw { text } else { safe(&text) };
+    if ["", ".", ".."].contains(&name.as_str()) || name.contains('/') {
+        return Err(Error::input(format!("{name:?} of the read group {id:?} cannot name a file"))
+            .hint("name files by another field, or rename the read group"));
+    }
+    Ok(name)
+}
+
+/// Replaces characters that shells and file systems read in their own way by `_`: those that htsjdk 4.2.0 replaces
+/// (IOUtil.makeFileNameSafe).
+fn safe(text: &str) -> String {
+    let is_unsafe =
+        |c: char| c.is_ascii_whitespace() || c.is_ascii_punctuation() && !"+,-._".contains(c);
+    let text = text.trim_matches(|c: char| c <= ' ');
+    text.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect()
+}
+
+/// Reads a table of files: the ID of a read group and its file in each line, with a tab between them. A first line with
+/// the names of the columns may have them in another order.
+///
+/// # Errors
+/// A line has another number of columns, or a read group two files.
+pub fn read_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String, PathBuf>> {
+    let (mut files, mut columns) = (HashMap::new(), [0, 1]);
+    for (number, line) in lines.enumerate() {
+        let words: Vec<&str> = line.split('\t').collect();
+        let place = |name: &str| words.iter().position(|word| *word == name);
+        if let (0, [Some(id), Some(file)]) = (number, COLUMNS.map(place)) {
+            columns = [id, file];
+            continue;
+        }
+        let [Some(id), Some(file)] = columns.map(|at| words.get(at).filter(|word| !word.is_empty()))
+        else {
+            return Err(Error::input(format!(
+                "line {} of the table of files has no two columns",
+                number + 1
+            ))
+            .hint("write the ID of a read group, a tab, and its file in each line"));
+        };
+        if files.insert(id.to_string(), PathBuf::from(file)).is_some() {
+            return Err(Error::input(format!("the table of files has the read group {id:?} twice"))
+                .hint("give each read group one file"));
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::Header;
+
+    fn path(pattern: &str, group: &str, number: usize) -> String {
+        let header = Header::parse(format!("@RG\t{group}\n").as_bytes()).unwrap();
+        let line = header.lines_of(b"RG").next();
+        let made = NamePattern::parse(pattern).unwrap().path(line, number, 2);
+        made.map_or_else(|error| error.to_string(), |path| path.display().to_string())
+    }
+
+    #[test]
+    fn names_are_made_of_fields_numbers_and_ends() {
+        let group = "ID:a:1 b\tPU:FC.1,2+x-y_z";
+        assert_eq!(path("d/{PU}_{end}.fq", group, 0), "d/FC.1,2+x-y_z_2.fq");
+        assert_eq!(path("{ID}", group, 0), "a_1_b");
+        assert_eq!(path("{ID:raw}{n:3}{n}", group, 7), "a:1 b0077");
+        assert_eq!(path("{{{ID}}}", group, 0), "{a_1_b}");
+        let none = NamePattern::parse("{PU}_{end}").unwrap().path(None, 3, 1).unwrap();
+        assert_eq!(none, PathBuf::from("no-read-group_1"));
+    }
+
+    #[test]
+    fn what_names_no_file_is_refused() {
+        assert!(path("{PU}", "ID:a", 0).contains("has no PU"));
+        assert!(path("{ID:raw}", "ID:a/b", 0).contains("cannot name a file"));
+        assert!(path("{ID}", "ID:..", 0).contains("cannot name a file"));
+        for pattern in ["x", "{end}.fq", "{ID", "ID}", "{IDX}", "{}", "{n:99}", "{end:raw}"] {
+            assert!(NamePattern::parse(pattern).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn tables_tell_files() {
+        let read = |text: &str| read_table(text.lines().map(str::to_string));
+        let wanted = HashMap::from([("a".to_string(), PathBuf::from("x.bam"))]);
+        for text in ["a\tx.bam", "READ_GROUP_ID\tOUTPUT\na\tx.bam", "OUTPUT\tREAD_GROUP_ID\nx.bam\ta"] {
+            assert_eq!(read(text), Ok(wanted.clone()), "{text}");
+        }
+        assert!(read("a\tx\na\ty").is_err());
+        assert!(read("a").is_err());
+    }
+}
