@@ -130,13 +130,13 @@ impl<'a> Files<'a> {
             container: Limit::part_of(room / 2 * 3, 2, ledger),
             reference: plan.resources.reference.clone(),
             cache: Cache::of_environment(),
-            name: Vec::new(),
             header_alone: request.region.is_some(),
             ledger: ledger.clone(),
+            ..OpenOptions::default()
         };
         let mut inputs: Vec<Inputs> = Vec::new();
         for (number, path) in plan.inputs.iter().enumerate() {
-            let mut input = Inputs::open(std::slice::from_ref(path), rules.clone())?;
+            let mut input = Inputs::open(std::slice::from_ref(path), rules.clone(), false)?;
             if let Some(first) = inputs.first() {
                 check_contigs(first.header(), &plan.inputs[0], input.header(), path)?;
             }
