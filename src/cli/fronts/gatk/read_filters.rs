@@ -28,7 +28,7 @@ const IMPLIED: &[&str] = &[
     "ValidAlignmentStartReadFilter",
 ];
 
-/// Filters that are an expression by themselves.
+/// Filters that are an expression by themselves. (`&&` and `||` bind equally, as in samtools.)
 const EXPRESSIONS: &[(&str, &str)] = &[
     ("FirstOfPairReadFilter", "flag.paired && flag.read1"),
     (
@@ -37,9 +37,9 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ),
     (
         "MateOnSameContigOrNoMappedMateReadFilter",
-        "!flag.paired || flag.munmap || !flag.unmap && refid == mrefid",
+        "!flag.paired || flag.munmap || (!flag.unmap && refid == mrefid)",
     ),
-    ("NotProperlyPairedReadFilter", "!(flag.paired && flag.proper_pair)"),
+    ("NotProperlyPairedReadFilter", "flag.paired && !flag.proper_pair"),
     ("NotSupplementaryAlignmentReadFilter", "!flag.supplementary"),
     ("PairedReadFilter", "flag.paired"),
     ("PrimaryLineReadFilter", "!flag.secondary && !flag.supplementary"),
@@ -140,7 +140,7 @@ fn valued(given: &Given, name: &str) -> Result<String> {
             let longest = needed(number("--max-fragment-length", Some("1000000"))?, "a length")?;
             let shortest = needed(number("--min-fragment-length", Some("0"))?, "a length")?;
             Ok(format!(
-                "!flag.paired || tlen <= {longest} && tlen >= -{longest} && (tlen >= {shortest} || tlen <= -{shortest})"
+                "!flag.paired || (tlen <= {longest} && tlen >= -{longest} && (tlen >= {shortest} || tlen <= -{shortest}))"
             ))
         }
         "MappingQualityReadFilter" => {

@@ -192,7 +192,8 @@ fn others(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
         ("solexa.fq", encoded(28, b';')),
         ("empty.fq", String::new()),
         ("mixed.fq", mixed(one, two)),
-        ("casava.fq", casava(one)),
+        ("casava.fq", casava(one, 1)),
+        ("casava_2.fq", casava(two, 2)),
         ("plain.fa", fasta(one)),
         ("adapters_1.fq", with_adapters(one, "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG")),
         ("adapters_2.fq", with_adapters(two, "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATC")),
@@ -220,13 +221,13 @@ fn mixed(one: &str, two: &str) -> String {
     text
 }
 
-/// Reads with comments of Casava.
-fn casava(text: &str) -> String {
+/// Reads with comments of Casava, of the first or the second ends.
+fn casava(text: &str, end: u8) -> String {
     let line = |(number, line): (usize, &str)| match number % 4 {
         0 => {
             let name = line.split(['/', ' ']).next().unwrap_or_default();
-            let comments = ["1:N:0:ACGT+TTGA", "1:Y:18:ACGT", "1:N:0:12", "1:N:0", "other 1:N:0:A"];
-            format!("{name} {}\n", comments[number / 4 % comments.len()])
+            let comments = ["N:0:ACGT+TTGA", "Y:18:ACGT", "N:0:12", "N:0", "N:0:A other"];
+            format!("{name} {end}:{}\n", comments[number / 4 % comments.len()])
         }
         _ => format!("{line}\n"),
     };
