@@ -327,7 +327,7 @@ fn inputs(
     if !with_indexes {
         return Ok((given.to_vec(), Vec::new()));
     }
-    if given.len() % 2 != 0 {
+    if !given.len().is_multiple_of(2) {
         return Err(Error::usage("with -X there are as many indexes as inputs, and one is missing")
             .hint("name all inputs, and then the index of each in the same order"));
     }

@@ -35,6 +35,7 @@ use crate::process::console::Console;
 use crate::run::audit;
 use crate::run::memory::Memory;
 use crate::run::summary;
+use pass::DEPTH;
 
 /// What is counted, and written.
 #[derive(Clone)]
@@ -68,9 +69,6 @@ pub enum Report {
     /// A line, or a histogram, for each contig; its window is that of `region`.
     Table(TableOptions),
 }
-
-/// Name of the memory.
-const DEPTH: &str = "depth";
 
 /// Bytes of memory of a piece that a ticket makes, and of the scratch of a thread, as a rule.
 const PIECE: u64 = 1 << 19;

@@ -10,12 +10,14 @@ use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM;
 use readmill_record::{Batch, Charge, Error, Ledger, Limit, Result};
 
-use super::DEPTH;
 use super::frontier::Frontier;
 use crate::pipeline::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, OpenedTask, TicketUse};
 use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::pipeline::long_reads::LongReads;
 use crate::process::console::Console;
+
+/// Name of the memory.
+pub const DEPTH: &str = "depth";
 
 /// Copies of a long read that are in memory at once: in its batch, and as it is linked.
 const COPIES: u64 = 2;

@@ -6,9 +6,9 @@ use readmill_format::intervals::{List, Set};
 use readmill_format::text::LineReader;
 use readmill_record::{Error, Header, Ledger, Result};
 
-/// Reads regions. A line has a contig and two numbers, which are those of BED, or one number, which is a position counted from
-/// 1. What follows is left out, and so are regions on contigs that the header lacks, lines without text, and those that begin
-/// with `#`, `browser` or `track`.
+/// Reads regions. A line has a contig and two numbers, as in BED, or one number, which is a 1-based position. What follows is
+/// left out, and so are regions on contigs that the header lacks, lines without text, and those that begin with `#`, `browser`
+/// or `track`.
 ///
 /// # Errors
 /// The file cannot be read, or a line has no number behind its contig.

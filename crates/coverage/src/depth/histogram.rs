@@ -1,8 +1,8 @@
 //! The histogram of `samtools coverage`: how much of each of some bins of a contig is covered, or how deeply, as text.
 
+use crate::depth::contig_coverage::{ContigCoverage, mean};
 use crate::depth::number::general;
 use crate::depth::rules::Window;
-use crate::depth::table::{ContigCoverage, mean};
 
 /// How a histogram is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@
 
 use std::collections::VecDeque;
 
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
-use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality};
+use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality, unsorted};
 use crate::join;
 use crate::mates::Event;
 
@@ -246,9 +246,4 @@ impl DepthMerge {
         self.next = self.next.max(contig);
         Ok(())
     }
-}
-
-pub(crate) fn unsorted() -> Error {
-    Error::input("the read lies before the one ahead of it, and depth is counted of reads that are sorted by coordinate")
-        .hint("sort the file first: readmill sort IN -o OUT.bam")
 }

@@ -9,6 +9,7 @@
 //! | the lines of `samtools depth` | [`lines`] |
 //! | the table of `samtools coverage` | [`table`] |
 //! | its histogram | [`histogram`] |
+//! | the coverage of a contig | `contig_coverage` |
 //! | numbers as C prints them | `number` |
 //!
 //! ```text
@@ -17,6 +18,7 @@
 //!                                          text ◄─ DepthLines, CoverageTable ◄─ DepthMerge
 //! ```
 
+mod contig_coverage;
 pub mod gate;
 pub mod histogram;
 pub mod lines;

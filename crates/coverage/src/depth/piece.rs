@@ -138,7 +138,7 @@ impl DepthPieceMaker {
                 other => {
                     if let Some(before) = other.take() {
                         if contig < before.contig {
-                            return Err(unsorted(batch, span));
+                            return Err(unsorted_read(batch, span));
                         }
                         piece.parts.push(self.close(before));
                     }
@@ -147,7 +147,7 @@ impl DepthPieceMaker {
                 }
             };
             if start < part.last {
-                return Err(unsorted(batch, span));
+                return Err(unsorted_read(batch, span));
             }
             part.last = start;
             let clip = clips.get(n).copied().unwrap_or(0);
@@ -372,6 +372,12 @@ impl ContigPart {
 }
 
 /// The error for a read that lies before the one ahead of it.
-fn unsorted(batch: &Batch, span: Span) -> Error {
-    super::merge::unsorted().record(span.stamp.ordinal()).qname(batch.record(span).qname())
+fn unsorted_read(batch: &Batch, span: Span) -> Error {
+    unsorted().record(span.stamp.ordinal()).qname(batch.record(span).qname())
+}
+
+/// The same, where the read is not at hand.
+pub(crate) fn unsorted() -> Error {
+    Error::input("the read lies before the one ahead of it, and depth is counted of reads that are sorted by coordinate")
+        .hint("sort the file first: readmill sort IN -o OUT.bam")
 }

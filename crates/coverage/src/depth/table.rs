@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use readmill_record::Result;
 
+use crate::depth::contig_coverage::{ContigCoverage, mean};
 use crate::depth::histogram::{Bins, Histogram};
 use crate::depth::merge::{DepthSink, TallySink};
 use crate::depth::number::general;
@@ -21,15 +22,6 @@ pub struct TableOptions {
     pub header: bool,
     /// Draw this in place of lines.
     pub histogram: Option<Histogram>,
-}
-
-/// The coverage of a contig, or of a region of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ContigCoverage {
-    pub(crate) tally: ContigTally,
-    /// Positions that are covered, and the sum of their depths.
-    pub(crate) covered: u64,
-    pub(crate) depth: u64,
 }
 
 /// Returns the bytes of memory that so many contigs take.
@@ -135,17 +127,6 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
             histogram.draw(&bins, named, own, &mut self.text);
         }
     }
-}
-
-impl ContigCoverage {
-    pub(crate) fn mean_quality(&self) -> f64 {
-        mean(self.tally.qualities, self.tally.bases).unwrap_or(0.0)
-    }
-}
-
-/// The mean of `n` numbers of this sum; none of no numbers.
-pub(crate) fn mean(sum: u64, n: u64) -> Option<f64> {
-    (n > 0).then(|| sum as f64 / n as f64)
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for CoverageTable<W> {

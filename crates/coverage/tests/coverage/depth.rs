@@ -62,6 +62,9 @@ fn contigs() -> Arc<[(String, u32)]> {
     CONTIGS.iter().enumerate().map(|(number, &length)| (format!("c{number}"), length)).collect()
 }
 
+/// The number of a file, its records that have not been counted, and its gate.
+type RestOfFile<'a> = (usize, &'a [Vec<u8>], Option<Gate>);
+
 /// Counts the reads of files in pieces of up to `most` reads, which come in a random order of the files.
 fn count<S: TallySink>(
     files: &[Reads],
@@ -74,7 +77,7 @@ fn count<S: TallySink>(
     let rules = Arc::new(rules.clone());
     let mut maker = DepthPieceMaker::new(&rules, &files[0].lengths());
     let mut merge = DepthMerge::new(files.len(), CONTIGS.len() as u32);
-    let mut rest: Vec<(usize, &[Vec<u8>], Option<Gate>)> =
+    let mut rest: Vec<RestOfFile<'_>> =
         files.iter().enumerate().map(|(n, file)| (n, &file.records[..], gate.map(Gate::new))).collect();
     while !rest.is_empty() {
         let at = rng.index(rest.len());

@@ -101,3 +101,48 @@ fn coverage(given: &Given) -> Result<Line> {
     let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
     inputs(given, line, "-b", &operands)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::parsed::refusal;
+    use super::super::super::tool::Front;
+
+    fn native(line: &str) -> String {
+        match super::super::TOOL.front(line.split(' ').map(str::to_string).collect()) {
+            Ok(Front::Native(words, _)) => {
+                words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+            }
+            Ok(Front::Answer(text)) => text,
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn lines_of_depth_and_coverage_become_native_ones() {
+        for (line, wanted) in [
+            (
+                "depth -aaHJ -q20 -m 8000 --min-mq 5 a.bam b.bam",
+                "readmill depth -H -J -q 20 -Q 5 -a -a -@ 1 a.bam b.bam",
+            ),
+            ("depth -o x -o y -s -a -@ 3 -r chr1 a.bam", "readmill depth -s -r chr1 -a -o x -@ 4 a.bam"),
+            ("depth -X a.bam a.bai", "readmill depth -@ 1 a.bam"),
+            (
+                "depth -X -r c a.bam b.bam a.bai b.bai",
+                "readmill depth -r c -@ 1 -X a.bam b.bam a.bai b.bai",
+            ),
+            (
+                "depth -g DUP -G 0x800 a.bam a.bam",
+                "readmill depth -g DUP -G 0x800 -@ 1 --allow-same-input a.bam a.bam",
+            ),
+            ("coverage -AH -w 9 --rf 1 a.bam", "readmill coverage -A -H -w 9 --rf 1 -@ 1 a.bam"),
+        ] {
+            assert_eq!(native(line), wanted, "{line}");
+            assert_eq!(refusal(&native(line)), None, "{line}");
+        }
+        for (line, what) in
+            [("depth", "no input"), ("coverage -q 3", "no input"), ("depth -X a b c", "as many")]
+        {
+            assert!(native(line).contains(what), "{line}: {}", native(line));
+        }
+    }
+}
