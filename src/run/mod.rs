@@ -143,7 +143,7 @@ pub(crate) fn with_state<T>(
     }
     steps.extend(early);
     late.extend(added_late);
-    check_order_for_counts(plan, &header)?;
+    tallies::check_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
     let state = RunState {
@@ -222,21 +222,6 @@ fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     let added = added.iter().map(|name| format!(" +{name}"));
     let command = plan.command_line() + &added.collect::<String>();
     header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command)
-}
-
-/// Refuses to count the coverage, or depths, of reads that do not leave by coordinate.
-fn check_order_for_counts(plan: &Plan, header: &Header) -> Result<()> {
-    let claims = plan.order() == Order::Input && header.claims_coordinate_order();
-    if !plan.tallies.count_in_order() || plan.order() == Order::Coordinate || claims {
-        return Ok(());
-    }
-    let programs = plan.tallies.qc.iter().flat_map(|qc| &qc.options.programs);
-    let program = programs.copied().find(|program| program.needs_order());
-    let what = program.map_or("coverage", |program| program.name());
-    let what = format!(
-        "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
-    );
-    Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
 }
 
 /// Sets the sort order in the header.

@@ -182,6 +182,21 @@ impl RunTallies {
     }
 }
 
+/// Refuses to count the coverage, or depths, of reads that do not leave by coordinate.
+pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
+    let claims = plan.order() == Order::Input && header.claims_coordinate_order();
+    if !plan.tallies.count_in_order() || plan.order() == Order::Coordinate || claims {
+        return Ok(());
+    }
+    let programs = plan.tallies.qc.iter().flat_map(|qc| &qc.options.programs);
+    let program = programs.copied().find(|program| program.needs_order());
+    let what = program.map_or("coverage", |program| program.name());
+    let what = format!(
+        "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
+    );
+    Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
+}
+
 /// Returns the tally of the quality metrics that the plan asks for, and the count of depths that it needs.
 fn quality(
     plan: &Plan,

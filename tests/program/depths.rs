@@ -21,7 +21,7 @@ fn simulated(dir: &TestDir, pairs: u64) -> [String; 2] {
     sample.raw_header(&mut reads);
     let mut records = sample.records();
     while records.next(&mut reads) {}
-    sample.write_fasta(&mut reference).unwrap();
+    sample.write_fasta(&mut reference).expect("a reference");
     [arg(&dir.file("in.bam", bgzip(&reads))), arg(&dir.file("ref.fa", reference))]
 }
 
@@ -96,7 +96,7 @@ fn what_they_need_is_asked_for_by_name() {
             format!(
                 "--metrics CollectWgsMetrics --reference {reference} --minimum-mapping-quality 0 --count-unpaired"
             ),
-            "sorted by coordinate",
+            "counted of sorted reads",
         ),
         (
             &sorted,

@@ -42,6 +42,7 @@ mod read;
 mod reference;
 mod room;
 pub mod tally;
+mod unsorted;
 pub mod wgs;
 
 pub use levels::Level;

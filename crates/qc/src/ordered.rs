@@ -84,7 +84,7 @@ impl OrderedCounting {
     /// One thread's maker of pieces.
     pub fn maker(&self) -> OrderedMaker {
         OrderedMaker {
-            wgs: self.wgs.as_ref().map(WgsCounting::maker),
+            wgs: self.wgs.clone().map(WgsMaker::new),
             oxog: self.oxog.as_ref().map(OxoGCounting::maker),
         }
     }
@@ -167,11 +167,4 @@ impl Tally for LongestSpan {
     fn finish(&self, total: u32) -> Result<u32> {
         Ok(total)
     }
-}
-
-/// The error for a read that lies before the one ahead of it.
-pub(crate) fn unsorted() -> Error {
-    let what =
-        "the read lies before the one ahead of it, and depths and sites are counted of sorted reads";
-    Error::input(what).hint("sort them by coordinate: --sort coordinate")
 }

@@ -16,9 +16,9 @@ use crate::alignment::for_each_block;
 use crate::artifacts::{Libraries, digit};
 use crate::counts::add_each;
 use crate::options::{Options, Program};
-use crate::ordered::unsorted;
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::unsorted::unsorted;
 
 /// Contexts of C: the base before, and the one behind.
 const CONTEXTS: usize = 16;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::WgsRules;
 use super::reads::{IS_N, MOST_QUAL, NOISE, ReadView, Reads, is_called, is_good};
+use super::rules::WgsRules;
 use crate::qualities::ByQuality;
 
 /// Positions of a page, as a power of two.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use readmill_format::intervals::Intervals;
 use readmill_record::Result;
 
-use super::WgsRules;
 use super::depths::{DepthCounter, PAGE, Page, each_numbered, end_of, page_of};
 use super::locus_cap::LocusCap;
-use super::reads::{ContigPiece, Excluded, MOST_QUAL, Reads, WgsPiece};
-use crate::ordered::unsorted;
+use super::piece::{ContigPiece, Excluded, WgsPiece};
+use super::reads::{MOST_QUAL, Reads};
+use super::rules::WgsRules;
+use crate::unsorted::unsorted;
 
 /// Joins pieces, by the rules of each program.
 pub(super) struct WgsJoin {

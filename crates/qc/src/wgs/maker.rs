@@ -5,12 +5,14 @@ use std::sync::Arc;
 use readmill_record::{Batch, Flags, RecordRef, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::counting::WgsCounting;
 use super::depths::{DepthCounter, MOST_READS, PAGE, end_of, page_of};
-use super::reads::{ContigPiece, Excluded, IS_N, MOST_QUAL, Reads, RulesPiece, WgsPiece};
-use super::{WgsCounting, WgsRules};
-use crate::ordered::unsorted;
+use super::piece::{ContigPiece, Excluded, RulesPiece, WgsPiece};
+use super::reads::{IS_N, MOST_QUAL, Reads};
+use super::rules::WgsRules;
 use crate::read::N;
 use crate::reference::ReferencePages;
+use crate::unsorted::unsorted;
 
 /// The most bytes of values of a piece, unless one read has more.
 const MOST_VALUES: usize = 1 << 28;
@@ -135,7 +137,8 @@ struct Gathered {
 }
 
 impl WgsMaker {
-    pub(super) fn new(counting: Arc<WgsCounting>) -> Self {
+    /// A maker of one thread.
+    pub fn new(counting: Arc<WgsCounting>) -> Self {
         let (counter, codes) = (DepthCounter::default(), Vec::new());
         WgsMaker { counting, counter, masks: Masks::new(), codes }
     }

@@ -17,8 +17,8 @@ const LOG_ODDS: f64 = 3.0;
 /// Bytes of memory for positions by so many depths.
 pub(super) fn bytes(depths: u64) -> u64 {
     let depths = depths.min(MOST_DEPTH as u64 + 1) + 1;
-    // A table of counts, two rows of probabilities, and the sums.
-    4 * depths * depths + 32 * depths + 2 * 128 * depths
+    // A table of counts, two rows of probabilities, the sums, and what is known of numbers.
+    4 * depths * depths + 32 * depths + 2 * 128 * depths + (1 << LOOKED_AT)
 }
 
 /// Returns the sensitivity for positions by depth and bases by quality, from `samples` sums of each number of qualities.
@@ -94,40 +94,121 @@ fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
     above
 }
 
-/// Draws qualities.
+/// Draws qualities: one that looks likely is taken as often as its share of the most frequent one says, and drawn again
+/// otherwise. Few are taken, and most others are told from a few bits of their number.
 struct Wheel {
     /// The shares of the qualities of that of the most frequent one; not numbers if there are no bases.
     shares: Vec<f64>,
+    /// Whether a number may lead to a quality that can be taken, by its upper bits.
+    hopeful: Vec<bool>,
     random: JavaRandom,
 }
+
+/// Upper bits of a number that are looked at, and all that its first half has.
+const LOOKED_AT: u32 = 12;
+const FIRST_HALF: u32 = 26;
+
+/// Numbers that are looked at together.
+const TOGETHER: usize = 8;
+
+/// Steps of java.util.Random for a draw: two numbers of two halves each.
+const STEPS: u32 = 4;
+
+/// Steps up to the first half of each of the numbers that are looked at together.
+static AHEAD: [Jump; TOGETHER] = {
+    let mut ahead = [Jump::of(1); TOGETHER];
+    let mut i = 0;
+    while i < TOGETHER {
+        ahead[i] = Jump::of(STEPS * i as u32 + 1);
+        i += 1;
+    }
+    ahead
+};
+
+/// Steps for all of them, and for the draws before each.
+static PAST: [Jump; TOGETHER + 1] = {
+    let mut past = [Jump::of(0); TOGETHER + 1];
+    let mut i = 0;
+    while i <= TOGETHER {
+        past[i] = Jump::of(STEPS * i as u32);
+        i += 1;
+    }
+    past
+};
 
 impl Wheel {
     fn new(quals: &[u64]) -> Self {
         let all: f64 = quals.iter().map(|&count| count as f64).sum();
         let shares: Vec<f64> = quals.iter().map(|&count| count as f64 / all).collect();
         let most = shares.iter().copied().fold(shares[0], |most, it| if it > most { it } else { most });
-        let shares = shares.into_iter().map(|share| share / most).collect();
-        Wheel { shares, random: JavaRandom::new(SEED) }
+        let shares: Vec<f64> = shares.into_iter().map(|share| share / most).collect();
+        let bins = 1_usize << LOOKED_AT;
+        let is_hopeful = |bin: usize| {
+            let first = shares.len() * bin / bins;
+            let last = (shares.len() * (bin + 1) / bins).min(shares.len() - 1);
+            shares[first..=last].iter().any(|&share| share > 0.0)
+        };
+        let hopeful = (0..bins).map(is_hopeful).collect();
+        Wheel { shares, hopeful, random: JavaRandom::new(SEED) }
     }
 
     #[inline]
     fn draw(&mut self) -> usize {
-        let draws = if self.shares[0].is_nan() { 0 } else { MOST_DRAWS };
-        for _ in 0..draws {
-            let qual = (self.shares.len() as f64 * self.random.next_double()) as usize;
-            if self.random.next_double() < self.shares[qual] {
-                return qual;
+        let mut left = if self.shares[0].is_nan() { 0 } else { MOST_DRAWS as usize };
+        while left > 0 {
+            let is_hopeful = |jump: &Jump| {
+                let half = jump.from(self.random.0) >> (48 - FIRST_HALF);
+                self.hopeful[(half >> (FIRST_HALF - LOOKED_AT)) as usize % self.hopeful.len()]
+            };
+            let hopes = AHEAD.each_ref().map(is_hopeful);
+            let hopeless = hopes.iter().position(|&hope| hope).unwrap_or(TOGETHER).min(left);
+            self.random.0 = PAST[hopeless].from(self.random.0);
+            left -= hopeless;
+            if hopeless < TOGETHER && left > 0 {
+                left -= 1;
+                let qual = (self.shares.len() as f64 * self.random.next_double()) as usize;
+                if self.random.next_double() < self.shares[qual] {
+                    return qual;
+                }
             }
         }
         0
     }
 }
 
-/// java.util.Random.
+/// java.util.Random: 48 bits.
 struct JavaRandom(u64);
+
+/// Some steps of it at once: a factor and what is added.
+#[derive(Clone, Copy)]
+struct Jump {
+    factor: u64,
+    more: u64,
+}
+
+impl Jump {
+    /// So many steps.
+    const fn of(steps: u32) -> Self {
+        let (mut factor, mut more, mut i) = (1_u64, 0_u64, 0);
+        while i < steps {
+            factor = factor.wrapping_mul(JavaRandom::FACTOR) & JavaRandom::MASK;
+            more =
+                more.wrapping_mul(JavaRandom::FACTOR).wrapping_add(JavaRandom::MORE) & JavaRandom::MASK;
+            i += 1;
+        }
+        Jump { factor, more }
+    }
+
+    /// The state so many steps behind one.
+    #[inline]
+    fn from(self, state: u64) -> u64 {
+        state.wrapping_mul(self.factor).wrapping_add(self.more) & JavaRandom::MASK
+    }
+}
 
 impl JavaRandom {
     const FACTOR: u64 = 0x5_DEEC_E66D;
+    const MORE: u64 = 0xB;
     const MASK: u64 = (1 << 48) - 1;
 
     fn new(seed: u64) -> Self {
@@ -136,14 +217,14 @@ impl JavaRandom {
 
     #[inline]
     fn next(&mut self, bits: u32) -> u64 {
-        self.0 = self.0.wrapping_mul(Self::FACTOR).wrapping_add(0xB) & Self::MASK;
+        self.0 = Jump { factor: Self::FACTOR, more: Self::MORE }.from(self.0);
         self.0 >> (48 - bits)
     }
 
     /// A number from 0 to below 1.
     #[inline]
     fn next_double(&mut self) -> f64 {
-        let upper = self.next(26) << 27;
+        let upper = self.next(FIRST_HALF) << 27;
         (upper + self.next(27)) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 }
@@ -157,6 +238,37 @@ mod tests {
         let mut random = JavaRandom::new(0);
         assert_eq!(random.next_double(), 0.730_967_787_376_657);
         assert_eq!(random.next_double(), 0.240_536_415_671_485_87);
+    }
+
+    /// Draws as Picard does, number by number.
+    fn draw_plainly(shares: &[f64], random: &mut JavaRandom) -> usize {
+        for _ in 0..MOST_DRAWS {
+            let qual = (shares.len() as f64 * random.next_double()) as usize;
+            if random.next_double() < shares[qual] {
+                return qual;
+            }
+        }
+        0
+    }
+
+    #[test]
+    fn numbers_without_hope_are_passed_over() {
+        let lists: [&[(usize, u64)]; 5] = [
+            &[(30, 1)],
+            &[(2, 5), (11, 100), (25, 900), (37, 10_000)],
+            &[(3, 1), (126, 1_000_000)],
+            &[(0, 1), (126, 1)],
+            &[(60, 1), (61, 1_000_000_000)],
+        ];
+        for list in lists {
+            let mut quals = vec![0; 127];
+            list.iter().for_each(|&(qual, count)| quals[qual] = count);
+            let (mut wheel, mut random) = (Wheel::new(&quals), JavaRandom::new(SEED));
+            for number in 0..20_000 {
+                assert_eq!(wheel.draw(), draw_plainly(&wheel.shares, &mut random), "{list:?} {number}");
+                assert_eq!(wheel.random.0, random.0, "{list:?} {number}");
+            }
+        }
     }
 
     #[test]

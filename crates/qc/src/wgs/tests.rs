@@ -6,9 +6,13 @@ use std::path::Path;
 use readmill_format::intervals::Intervals;
 use readmill_format::reference::Reference;
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Ledger, Stamp};
+use readmill_record::{Batch, Header, Ledger, Result, Stamp};
 
-use super::*;
+use super::join::WgsTotals;
+use super::rules::WgsRules;
+use super::{TerritoryScan, WgsCounting, WgsMaker};
+use crate::options::{Options, Program};
+use crate::reference::ReferenceContigs;
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:3000\n@SQ\tSN:c2\tLN:900\n";
 
@@ -223,7 +227,7 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
         let wanted = format!("{:?}", model(&seen, &rules, counts, told));
         for pieces in [1, 2, 7, 50, seen.len()] {
             let counting = WgsCounting::new(&options, Some(&reference), intervals.clone(), 2).unwrap();
-            let mut maker = counting.maker();
+            let mut maker = WgsMaker::new(counting.clone());
             let longest = seen.iter().map(|read| read.end() - read.start).max().unwrap();
             for is_trimmed in [false, true] {
                 for part in seen.chunks(seen.len().div_ceil(pieces)) {
@@ -270,10 +274,10 @@ fn unsorted_reads_are_refused() {
     let mut reads = reads(&mut random, 30);
     reads.reverse();
     let counting = WgsCounting::new(&options, Some(&reference), None, 2).unwrap();
-    assert!(counting.maker().make(&batch(&header, &reads)).is_err());
+    assert!(WgsMaker::new(counting.clone()).make(&batch(&header, &reads)).is_err());
     let mut pieces = reads.iter().map(|read| {
         let read = std::slice::from_ref(read);
-        counting.take(counting.maker().make(&batch(&header, read)).unwrap())
+        counting.take(WgsMaker::new(counting.clone()).make(&batch(&header, read)).unwrap())
     });
     let error = pieces.find_map(Result::err).unwrap().to_string();
     assert!(error.contains("sorted"), "{error}");

@@ -1,0 +1,97 @@
+//! The count of depths of a run, which takes pieces in their order.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_format::intervals::Intervals;
+use readmill_record::Result;
+
+use super::join::{WgsJoin, WgsTotals};
+use super::piece::WgsPiece;
+use super::rules::WgsRules;
+use super::sensitivity;
+use super::territory::TerritoryScan;
+use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
+use crate::options::{Options, Program};
+use crate::reference::ReferenceContigs;
+
+/// The count of depths of a run.
+pub(crate) struct WgsCounting {
+    pub(super) rules: Vec<WgsRules>,
+    pub(super) reference: ReferenceContigs,
+    pub(super) intervals: Option<Intervals>,
+    pub(super) adapters: Adapters,
+    contigs: u32,
+    join: Mutex<WgsJoin>,
+}
+
+impl WgsCounting {
+    /// Bytes of memory of a thread that makes pieces.
+    pub(crate) const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 20);
+
+    /// The count for the programs that are wanted, of reads on so many `contigs`, within `intervals` if there are any; `None` if none of them counts depths.
+    pub(crate) fn new(
+        options: &Options,
+        reference: Option<&ReferenceContigs>,
+        intervals: Option<Intervals>,
+        contigs: u32,
+    ) -> Option<Arc<Self>> {
+        let rules = WgsRules::all(options);
+        let reference = reference.filter(|_| !rules.is_empty())?.clone();
+        Some(Arc::new(WgsCounting {
+            join: Mutex::new(WgsJoin::new(&rules, intervals.as_ref())),
+            rules,
+            reference,
+            intervals,
+            adapters: Adapters::new(&DEFAULT_ADAPTERS),
+            contigs,
+        }))
+    }
+
+    /// Bytes of memory of its result and the text of that.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        let each = |rules: &WgsRules| {
+            let cap = u64::from(rules.cap) + 1;
+            64 * cap + sensitivity::bytes(cap)
+        };
+        self.rules.iter().map(each).sum()
+    }
+
+    /// Takes the next piece. Returns the bytes of memory of reads that wait for those behind them.
+    ///
+    /// # Errors
+    /// Its reads lie before those of the piece ahead of it.
+    pub fn take(&self, piece: WgsPiece) -> Result<u64> {
+        let mut join = self.join();
+        join.add(piece)?;
+        Ok(join.heap_bytes())
+    }
+
+    /// Forgets all pieces.
+    pub fn restart(&self) {
+        *self.join() = self.empty_join();
+    }
+
+    /// The totals of all pieces, by the rules.
+    pub(crate) fn finish(&self) -> Vec<WgsTotals> {
+        std::mem::replace(&mut *self.join(), self.empty_join()).finish()
+    }
+
+    /// The number of a program's rules.
+    pub(crate) fn rules_of(&self, program: Program, options: &Options) -> Option<usize> {
+        let rules = WgsRules::of(program, options)?;
+        self.rules.iter().position(|it| *it == rules)
+    }
+
+    /// The scan of the reference for positions that count.
+    pub(crate) fn scan(&self) -> TerritoryScan {
+        TerritoryScan::new(self.reference.clone(), self.intervals.clone(), self.contigs)
+    }
+
+    fn empty_join(&self) -> WgsJoin {
+        WgsJoin::new(&self.rules, self.intervals.as_ref())
+    }
+
+    fn join(&self) -> MutexGuard<'_, WgsJoin> {
+        self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
