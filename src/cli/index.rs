@@ -261,7 +261,7 @@ pub struct FaidxArgs {
     /// FASTA, plain or compressed by bgzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// Print the sequences of these regions, such as chr1 or chr1:1-2000
+    /// Print the sequences of these regions, such as chr1 or chr1:1-2000; an index that is not there yet is written first
     #[arg(value_name = "REGION")]
     regions: Vec<String>,
     /// The file of the sequences [default: -, which is standard output]
@@ -288,6 +288,10 @@ impl FaidxArgs {
                 files.iter().for_each(|file| log(&format!("readmill: wrote {}", file.display())));
             }
             return Ok(());
+        }
+        // As samtools does, for whoever reads the sequences next.
+        if !indexing::files_of(&self.reference)[1].exists() {
+            indexing::faidx(&self.reference, None, ledger)?;
         }
         let reference = Reference::open(&self.reference, ledger).map_err(|e| e.file(&self.reference))?;
         let [fasta, fai, gzi] = &indexing::files_of(&self.reference);

@@ -13,6 +13,7 @@ pub const TOOL: Tool = Tool {
     aliases: &[],
     version: "0.7.17",
     commands: COMMANDS,
+    also: &[],
     before: |_| Ok(Before::default()),
 };
 

@@ -43,6 +43,7 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - Indexes: samtools writes one by `--write-index`; Picard by `CREATE_INDEX=true`, and GATK, as `out.bai`.
 - `bwa mem` with an index that bwa 0.7 made: readmill makes the file that this index lacks, `REF.bwt.2bit.64`, beside it, once
   (`--complete-index` of [align](align.md#index)). Without any index it is refused, as by bwa.
+- `readmill gatk` runs all of Picard's tools, as GATK does; what becomes of their options is under Picard.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
 - `readmill samtools markdup` marks by the rules of samtools; with `--as-picard`, which samtools lacks, by Picard's.
 - The results are those of the tool, but for the rows 158 to 170, 191 to 220 of [parity](parity.md), and others that it lists for the native commands.

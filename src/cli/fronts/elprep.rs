@@ -13,6 +13,7 @@ pub const TOOL: Tool = Tool {
     aliases: &[],
     version: "5.1.3",
     commands: COMMANDS,
+    also: &[],
     before: |_| Ok(Before::default()),
 };
 

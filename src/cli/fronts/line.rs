@@ -106,7 +106,7 @@ impl OutputStyle {
         match (name, value) {
             ("level", level) => self.level = Some(level.to_string()),
             ("version", version) => self.words.push(format!("version={version}")),
-            ("no_ref", "" | "1") => self.words.push("no-ref".to_string()),
+            ("no_ref" | "no-ref", "" | "1") => self.words.push("no-ref".to_string()),
             ("fast" | "normal" | "small" | "archive", "" | "1") => self.words.push(name.to_string()),
             ("no_ref", "0") | ("nthreads", _) => {}
             _ => {

@@ -21,6 +21,8 @@ pub struct Tool {
     /// The version whose command line this is.
     pub version: &'static str,
     pub commands: &'static [Command],
+    /// Commands of another tool, which it runs, too.
+    pub also: &'static [Command],
     /// Takes away what stands in front of the subcommand.
     pub before: fn(&mut Vec<String>) -> Result<Before>,
 }
@@ -113,7 +115,8 @@ impl Tool {
         if ["--help", "-h", "help", "--list"].contains(&name.as_str()) {
             return Ok(Front::Answer(self.help()));
         }
-        let command = self.commands.iter().find(|command| command.name == name);
+        let mut commands = self.commands.iter().chain(self.also);
+        let command = commands.find(|command| command.name == name);
         let command = command.ok_or_else(|| self.unknown(&name))?;
         let words = words.split_off(1);
         if words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"] {
@@ -146,7 +149,9 @@ impl Tool {
             Make::Line(_) => format!("  {}\n", command.name),
             Make::Refused(_, way) => format!("  {}: not supported; {way}\n", command.name),
         };
-        let rows: String = self.commands.iter().map(row).collect();
+        let others =
+            self.also.iter().filter(|also| !self.commands.iter().any(|own| own.name == also.name));
+        let rows: String = self.commands.iter().chain(others).map(row).collect();
         format!(
             "readmill {name} COMMAND …: command lines of {name} {}, done by readmill\n\n{rows}\n\
              readmill {name} COMMAND --help lists the options; {EXPLAIN} says what a line becomes.\n",

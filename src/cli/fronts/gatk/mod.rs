@@ -11,8 +11,14 @@ use super::picard;
 use super::tool::{Before, Command, Tool};
 use shared::LEVEL;
 
-pub const TOOL: Tool =
-    Tool { name: "gatk", aliases: &[], version: "4.6.2.0", commands: COMMANDS, before };
+pub const TOOL: Tool = Tool {
+    name: "gatk",
+    aliases: &[],
+    version: "4.6.2.0",
+    commands: COMMANDS,
+    also: picard::TOOL.commands,
+    before,
+};
 
 /// (Picard's tools within GATK take `NAME=value`, too.)
 const COMMANDS: &[Command] = &[

@@ -29,6 +29,12 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
             None => joined_letter(table, &word).ok_or_else(|| words.unknown(&word))?,
         };
         let value = match (option.takes, joined) {
+            // Picard takes `I= in.bam`, too.
+            (_, Some(value))
+                if value.is_empty() && words.left.front().is_some_and(|it| is_value(it)) =>
+            {
+                words.value(&word)?
+            }
             (_, Some(value)) => value,
             (Takes::Truth, None) => match words.left.front() {
                 Some(next) if !next.starts_with('-') => words.value(&word)?,
@@ -71,6 +77,11 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
     }
     take_null(&mut parsed);
     Ok(parsed)
+}
+
+/// Whether a word behind `NAME=` is its value, and not the next option.
+fn is_value(word: &str) -> bool {
+    !word.starts_with('-') && !word.contains('=')
 }
 
 /// `null` stands for what is not given; in a list it takes away what stands before it, and what the tool has by itself.

@@ -14,8 +14,14 @@ use readmill_record::Result;
 
 use super::tool::{Before, Command, Tool};
 
-pub const TOOL: Tool =
-    Tool { name: "picard", aliases: &["picard.jar"], version: "3.4.0", commands: COMMANDS, before };
+pub const TOOL: Tool = Tool {
+    name: "picard",
+    aliases: &["picard.jar"],
+    version: "3.4.0",
+    commands: COMMANDS,
+    also: &[],
+    before,
+};
 
 const COMMANDS: &[Command] = &[
     sorting::SORT_SAM,
@@ -50,7 +56,7 @@ fn before(words: &mut Vec<String>) -> Result<Before> {
 
 /// Whether the launcher that Bioconda installs as `picard` hands the word to Java, wherever it stands.
 fn is_of_launcher(word: &str) -> bool {
-    ["-Xm", "-XX:", "-Djava."].iter().any(|start| word.starts_with(start))
+    ["-Xm", "-XX:", "-Djava.", "-Dsamjdk.", "-Dpicard."].iter().any(|start| word.starts_with(start))
 }
 
 fn is_of_java(word: &str) -> bool {

@@ -16,6 +16,7 @@ pub const TOOL: Tool = Tool {
     aliases: &[],
     version: "1.24",
     commands: COMMANDS,
+    also: &[],
     before: |_| Ok(Before::default()),
 };
 

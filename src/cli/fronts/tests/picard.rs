@@ -28,6 +28,16 @@ fn lines_of_picard_become_native_ones() {
             "picard SortSam -I a.bam --OUTPUT o.sam -SO queryname --QUIET --COMPRESSION_LEVEL null",
             "readmill sort --sort queryname --quiet -o o.sam --no-index a.bam",
         ),
+        // A blank behind the sign, and options of Java behind the tool.
+        (
+            "picard SortSam I= a.bam O= o.bam.sorted SO=coordinate -Dsamjdk.compression_level=2",
+            "readmill sort --sort coordinate -o o.bam.sorted -l 2 --no-index a.bam",
+        ),
+        // GATK brings Picard's tools along.
+        (
+            "gatk CleanSam -I a.bam -O o.bam",
+            "readmill filter --clean-sam -o o.bam -l 2 --no-index a.bam",
+        ),
         (
             "picard MarkDuplicates I=a.bam I=b.bam O=o.bam M=m ASSUME_SORTED=true CLEAR_DT=false READ_NAME_REGEX=null",
             "readmill markdup --metrics m --keep-dt --read-names null --duplicate-mode coordinate --sort coordinate \
