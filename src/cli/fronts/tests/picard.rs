@@ -31,7 +31,7 @@ fn lines_of_picard_become_native_ones() {
         // A blank behind the sign, and options of Java behind the tool.
         (
             "picard SortSam I= a.bam O= o.bam.sorted SO=coordinate -Dsamjdk.compression_level=2",
-            "readmill sort --sort coordinate -o o.bam.sorted -l 2 --no-index a.bam",
+            "readmill sort --sort coordinate -o o.bam.sorted -O bam -l 2 --no-index a.bam",
         ),
         // GATK brings Picard's tools along.
         (
