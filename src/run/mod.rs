@@ -29,7 +29,7 @@ use readmill_filters::{Discarded, LoneMates};
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Changes, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{Changes, Charge, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
