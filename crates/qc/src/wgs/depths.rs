@@ -145,12 +145,19 @@ impl DepthCounter {
             self.marks.resize(view.values.len(), false);
             // Reads of one name are usually two.
             let mut left = view.values.iter().filter(|&&value| is_good(value, least)).count();
+            let mut behind = number;
             while let Some(other) = before.filter(|_| left > 0) {
                 let other_view = reads.view(other);
-                if other_view.read.name == view.read.name && other_view.read.end > view.read.start {
+                before = self.names.before(other);
+                if other_view.read.end <= view.read.start {
+                    // No later read overlaps it.
+                    self.names.pass_over(behind, other);
+                    continue;
+                }
+                behind = other;
+                if other_view.read.name == view.read.name {
                     left -= view.mark_shared(other_view, least, &mut self.marks);
                 }
-                before = self.names.before(other);
             }
             depths.take_back(view, &self.marks);
         }
@@ -249,6 +256,11 @@ impl Names {
         let before = std::mem::replace(&mut self.slots[at], number as u32 + 1);
         self.before.push(before);
         before.checked_sub(1).map(|number| number as usize)
+    }
+
+    /// Forgets read `other`, which was the one before read `number`.
+    fn pass_over(&mut self, number: usize, other: usize) {
+        self.before[number] = self.before[other];
     }
 
     /// The one before read `number` that may have its name.
