@@ -6,10 +6,10 @@
 //! ##autosomes=reads,bases
 //! ##X=reads,bases
 //! ##Y=reads,bases
-//! #CHROM	POS	FIRST	SECOND	FIRST_COUNT	SECOND_COUNT	OTHER_COUNT
+//! #CHROM POS FIRST SECOND FIRST_COUNT SECOND_COUNT OTHER_COUNT
 //! ```
 //!
-//! POS is 1-based. FIRST is the allele of the reference (or the major one of a haplotype map). `bases` is the length of these
+//! Columns are separated by tabs. POS is 1-based. FIRST is the allele of the reference (or the major one of a haplotype map). `bases` is the length of these
 //! contigs.
 
 use std::fmt::Write as _;

@@ -71,7 +71,7 @@ impl FingerprintTally {
                     let number = base + (i64::from(site.pos) - at) as usize;
                     let good = qual.get(number).is_some_and(|&quality| quality >= MIN_BASE_QUALITY);
                     let pair = seq.get(number / 2).copied().unwrap_or(0);
-                    let code = if number % 2 == 0 { pair >> 4 } else { pair & 15 };
+                    let code = if number.is_multiple_of(2) { pair >> 4 } else { pair & 15 };
                     let allele = match BASES[usize::from(code)] {
                         letter if letter == site.first => 0,
                         letter if letter == site.second => 1,
