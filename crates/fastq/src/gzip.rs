@@ -323,7 +323,8 @@ impl MemberTail {
             // The shifts are outside of the loop's body, so that the compiler makes vectors of it.
             bits => {
                 let down = 8 - bits;
-                self.shifted.extend(before.iter().zip(after).map(|(low, high)| low >> down | high << bits));
+                self.shifted
+                    .extend(before.iter().zip(after).map(|(low, high)| low >> down | high << bits));
             }
         }
         self.next += self.shifted.len() as u64;
