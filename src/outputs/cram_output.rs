@@ -92,9 +92,10 @@ pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result
 }
 
 fn nowhere() -> Error {
-    let what = "no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, and CRAM is to be written with them";
-    Error::input(what)
-        .hint("give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref")
+    let what = "CRAM stores reads as differences from a reference, and there is none: no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, or in an indexed FASTA file that its UR names";
+    Error::input(what).hint(
+        "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
+    )
 }
 
 fn another(line: &HeaderLine, told: &[u8], md5: &str) -> Error {

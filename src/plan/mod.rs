@@ -174,11 +174,6 @@ impl CramStyle {
     pub fn level(&self) -> u8 {
         if self.version >= cram::Version::V3_1 { self.profile.level() } else { DEFAULT_LEVEL }
     }
-
-    /// Whether reads are to be stored as differences from bases, and nothing says where these are.
-    fn lacks_bases(&self) -> bool {
-        !self.no_reference && self.reference.is_none() && self.cache.is_empty()
-    }
 }
 
 impl Default for CramStyle {
@@ -330,12 +325,6 @@ impl Output {
         if self.md5 && self.path.as_os_str() == "-" {
             return Err(Error::usage("standard output is not a file, so there is no place for its MD5")
                 .hint("give the name of a file by -o, or drop --md5"));
-        }
-        if self.format == Format::Cram && self.cram.lacks_bases() {
-            let what = "CRAM stores reads as differences from a reference, and there is none";
-            return Err(Error::usage(what).hint(
-                "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
-            ));
         }
         let has_level = self.format.is_compressed() || self.format == Format::Cram;
         if !has_level && self.level.is_some() {

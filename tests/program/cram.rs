@@ -352,13 +352,30 @@ fn bases_under_their_m5_do_for_writing() {
         assert!(!dir.names().contains(&"o.cram".into()));
     };
     let (cache, elsewhere) = (dir.path("cache"), dir.path("elsewhere"));
-    refused(&bam, None, 1, "REF_CACHE or REF_PATH");
+    refused(&bam, None, 2, "REF_CACHE or REF_PATH");
     refused(&bam, Some(&elsewhere), 2, "no contig of the header has bases under its M5");
     refused(&sam, Some(&cache), 2, "no contig of the header has bases under its M5");
     let done = prep(&[&bam, "-o", &output], Some(&cache));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let written = |path: &str| std::fs::read(path).expect("a CRAM file");
     assert!(written(&output) == written(&with_fasta), "the bytes are those of the FASTA file's");
+
+    // An indexed FASTA file that the header names does, too.
+    let text = shown.replace("\tM5:", &format!("\tUR:{full}\tM5:"));
+    std::fs::write(&sam, text).expect("a file");
+    refused(&sam, None, 2, "an indexed FASTA file that its UR names");
+    assert_eq!(readmill(["faidx", "-q", &full]).code, Some(0));
+    let done = prep(&[&sam, "-o", &output], None);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let lines = |cram: &str| {
+        let text = String::from_utf8(prep(&[cram, "-O", "sam", "--reference", &full], None).stdout);
+        text.expect("text")
+            .lines()
+            .filter(|line| !line.starts_with('@'))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&output), lines(&with_fasta));
 }
 
 #[test]
