@@ -134,7 +134,12 @@ fn fix_mate_information(given: &Given) -> Result<Line> {
             .refuse("without OUTPUT the input would be overwritten")
             .hint("give another name by OUTPUT"));
     }
-    let order_of = headers::order_of(&headers::needed_header(given, input)?);
+    // With an order that is asked for, what the header says changes nothing but the order of equal reads; reads whose mates do
+    // not stand together are an error. So a pipe will do.
+    let order_of = match given.value("--SORT_ORDER") {
+        Some(_) => headers::order(given, input)?,
+        None => headers::order_of(&headers::needed_header(given, input)?),
+    };
     if order_of.as_deref() == Some("coordinate") {
         return Err(given.refuse("readmill fixes mates that stand together, and this input is sorted by coordinate").hint(
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),

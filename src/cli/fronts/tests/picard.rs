@@ -33,6 +33,10 @@ fn lines_of_picard_become_native_ones() {
             "picard SortSam I= a.bam O= o.bam.sorted SO=coordinate -Dsamjdk.compression_level=2",
             "readmill sort --sort coordinate -o o.bam.sorted -O bam -l 2 --no-index a.bam",
         ),
+        (
+            "picard FixMateInformation I=/dev/stdin O=o.bam SO=coordinate CREATE_INDEX=true",
+            "readmill prep --sort coordinate --fix-mates picard -o o.bam -l 5 -",
+        ),
         // GATK brings Picard's tools along.
         (
             "gatk CleanSam -I a.bam -O o.bam",
