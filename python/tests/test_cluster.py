@@ -111,9 +111,11 @@ def test_a_signal_ends_the_stages_and_the_same_command_goes_on(bam, slow, call, 
     (tmp_path / "begun.seconds").write_text("600")
     words = ["local", "--run", "--workers", "1", "--shards", "2", "--", *bam.line(tmp_path / "out.bam")]
     variables = environment() | {"READMILL": SLOW}
+    # What a shell starts in the background ignores Ctrl-C, and so would its children.
     started = subprocess.Popen(
-        command(*words), cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        command(*words), cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
     wait_until(lambda: processes_of(slow, "map"))
     # A terminal sends Ctrl-C to all processes of its job; SIGTERM goes to one.
     (os.killpg if sign == signal.SIGINT else os.kill)(started.pid, sign)

@@ -68,7 +68,7 @@ pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result
         }
         style => {
             let found = references(style, header, ledger)?.is_none_or(|references| references.has_any());
-            return if found { Ok(()) } else { Err(nowhere()) };
+            return if found { Ok(()) } else { Err(nowhere(style)) };
         }
     };
     let numbers = reference.matches(header)?;
@@ -91,9 +91,11 @@ pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result
     header.replace(b"SQ", lines, &[])
 }
 
-fn nowhere() -> Error {
+/// The error where no contig has bases: the line lacks a reference, or the places that are named lack them.
+fn nowhere(style: &CramStyle) -> Error {
     let what = "CRAM stores reads as differences from a reference, and there is none: no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, or in an indexed FASTA file that its UR names";
-    Error::input(what).hint(
+    let error = if style.cache.is_empty() { Error::usage(what) } else { Error::input(what) };
+    error.hint(
         "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
     )
 }
