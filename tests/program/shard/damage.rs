@@ -162,7 +162,7 @@ fn a_plan_that_is_damaged_or_edited_is_refused() {
         ("more ranges", plan.replace(ranges, "\"ranges\": 3")),
         ("another output", plan.replace("out/x.bam", "out/y.bam")),
         ("other flags", plan.replace("\"1\"", "\"2\"")),
-        ("a later format", plan.replace("\"format\": 2", "\"format\": 3")),
+        ("a later format", plan.replace("\"format\": 3", "\"format\": 4")),
     ] {
         std::fs::write(scene.stage("job.json"), text).unwrap();
         std::fs::remove_file(scene.stage("join")).ok();

@@ -97,7 +97,7 @@ fn large() -> (Scene, Files) {
 }
 
 /// Flags of little memory.
-const LITTLE: &str = "--work work -q -m 47M -@ 1";
+const LITTLE: &str = "--work work -q -m 49M -@ 1";
 
 #[test]
 fn a_slice_that_is_sorted_again_with_less_memory_before_the_output_is_divided() {

@@ -276,7 +276,7 @@ fn two_whole_runs_at_once_with_different_memory_write_one_whole_output() {
         let [out, err] = logs.each_ref().map(|log| std::fs::File::create(log).unwrap());
         (scene.folders.command().args(words).stdout(out).stderr(err).spawn().unwrap(), logs)
     };
-    let (one, two) = (start("-m 47M -@ 1"), start("-m 512M"));
+    let (one, two) = (start("-m 49M -@ 1"), start("-m 512M"));
     for (mut child, [_, err]) in [one, two] {
         let status = child.wait().unwrap();
         println!("{status:?}: {}", std::fs::read_to_string(err).unwrap());
