@@ -243,6 +243,7 @@ mod tests {
             (_, "remove-optional-fields") => &["all", "NM", "XA , NM,XA"],
             (_, "keep-optional-fields") => &["none", "RG,NM"],
             (_, "revert-clear" | "revert-reverse" | "revert-complement") => &["NM,XT", ",", "OQ"],
+            (_, "number-records") => &["xn", "xn:9"],
             (_, "with-tag") => &["XI", "XI:5", "XI:it's a"],
             (_, "with-tag-in") => &["XI:list", "XI:/a/b list"],
             (_, "read-group") => &["ID:g SM:s", "@RG\tID:it's\tDS:two words", "@RG\\tID:x"],
