@@ -10,9 +10,8 @@ use readmill::plan::{FingerprintRequest, Tallies};
 use readmill_fingerprint::{Fingerprint, Verdict, compare};
 use readmill_record::{Error, Ledger, Result};
 
-use super::common::{InputFlags, MemoryFlag, ResourceFlags};
-use super::same_pass::JsonFlag;
-use super::tally::nothing_but;
+use super::common::MemoryFlag;
+use super::tally::TallyArgs;
 
 /// Exit code where files are not of one person, and were to be.
 const DIFFERENT: u8 = 4;
@@ -30,17 +29,10 @@ pub enum FingerprintCommand {
 #[derive(Args)]
 pub struct CountArgs {
     #[command(flatten)]
-    input: InputFlags,
+    args: TallyArgs,
     /// Common sites: VCF, of which single bases with one other allele are taken, or a haplotype map of Picard
     #[arg(long, value_name = "FILE")]
     sites: PathBuf,
-    /// Output file [default: -, which is standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    #[command(flatten)]
-    json: JsonFlag,
-    #[command(flatten)]
-    resources: ResourceFlags,
 }
 
 /// Compares all pairs of fingerprints. Each line has: the two samples; sites at which both have a genotype; sites with the same
@@ -70,11 +62,9 @@ impl FingerprintCommand {
 
 impl CountArgs {
     fn plan(&self) -> Result<Plan> {
-        let output = self.output.clone().unwrap_or_else(|| "-".into());
-        let resources = self.resources.resources(&output)?;
-        let fingerprint = Some(FingerprintRequest { file: output, sites: self.sites.clone() });
-        let tallies = Tallies { fingerprint, json: self.json.path(), ..Tallies::default() };
-        Ok(nothing_but("fingerprint", self.input.inputs()?, tallies, resources))
+        let request = FingerprintRequest { file: self.args.output(), sites: self.sites.clone() };
+        let tallies = Tallies { fingerprint: Some(request), ..Tallies::default() };
+        self.args.plan("fingerprint", tallies)
     }
 }
 

@@ -32,11 +32,13 @@ pub struct TallyArgs {
 }
 
 impl TallyArgs {
-    fn output(&self) -> PathBuf {
+    /// The output file; `-` is standard output.
+    pub fn output(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| "-".into())
     }
 
-    fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
+    /// A plan that does nothing but these tallies.
+    pub fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
         let inputs = self.input.inputs()?;
         if self.output.is_none() {
             hints::check_last(&inputs)?;
@@ -47,7 +49,7 @@ impl TallyArgs {
 }
 
 /// A plan that does nothing but these tallies.
-pub fn nothing_but(
+fn nothing_but(
     name: &'static str,
     inputs: Vec<PathBuf>,
     tallies: Tallies,

@@ -29,7 +29,7 @@ pub struct Agreement {
     pub heterozygous: [u64; 3],
 }
 
-/// What the agreement tells.
+/// The conclusion from an agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Of one person, or of identical twins.
@@ -77,13 +77,13 @@ impl Agreement {
     }
 }
 
-/// Compares two fingerprints at the sites that both have.
+/// Compares two fingerprints that were [read](Fingerprint::read), at the sites that both have.
 pub fn compare(one: &Fingerprint, two: &Fingerprint) -> Agreement {
-    let [one, two] = [one, two].map(in_order);
+    let (one, two) = (&one.sites, &two.sites);
     let (mut a, mut b) = (0, 0);
     let mut found = Agreement::default();
     while let (Some(left), Some(right)) = (one.get(a), two.get(b)) {
-        match key(left).cmp(&key(right)) {
+        match left.key().cmp(&right.key()) {
             Ordering::Less => a += 1,
             Ordering::Greater => b += 1,
             Ordering::Equal => {
@@ -106,18 +106,6 @@ impl Agreement {
         self.heterozygous[1] += u64::from(two == 1);
         self.heterozygous[2] += u64::from(one == 1 && two == 1);
     }
-}
-
-/// What makes sites the same.
-fn key(site: &SiteCounts) -> (&str, i32, [u8; 2]) {
-    (&site.contig, site.pos, site.alleles)
-}
-
-/// The sites in an order that does not depend on the header.
-fn in_order(fingerprint: &Fingerprint) -> Vec<&SiteCounts> {
-    let mut sites: Vec<&SiteCounts> = fingerprint.sites.iter().collect();
-    sites.sort_by(|one, two| key(one).cmp(&key(two)));
-    sites
 }
 
 /// The genotype of a site; `None` where too few bases or a mixture leave it open.

@@ -35,7 +35,7 @@ pub struct Fingerprint {
     pub sample: String,
     /// Reads on autosomes, X and Y.
     pub reads: [ReadsOn; 3],
-    /// The sites in their order.
+    /// The sites: in the order of the header where they are counted, by name and position where they are read.
     pub sites: Vec<SiteCounts>,
 }
 
@@ -59,6 +59,13 @@ pub struct SiteCounts {
     pub alleles: [u8; 2],
     /// Bases that are its first allele, its second, another.
     pub counts: [u64; 3],
+}
+
+impl SiteCounts {
+    /// The identity of the site: two sites are the same if these are equal.
+    pub(crate) fn key(&self) -> (&str, i32, [u8; 2]) {
+        (&self.contig, self.pos, self.alleles)
+    }
 }
 
 impl Fingerprint {
@@ -134,6 +141,7 @@ impl Fingerprint {
                 found.sites.push(site);
             }
         }
+        found.sites.sort_by(|one, two| one.key().cmp(&two.key()));
         Ok(found)
     }
 
