@@ -13,7 +13,7 @@ use readmill_align::Stage;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::reference::Reference;
 use readmill_format::tabix::Preset;
-use readmill_record::{Error, Ledger, Result};
+use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::align::KernelName;
@@ -290,8 +290,14 @@ impl FaidxArgs {
             return Ok(());
         }
         // As samtools does, for whoever reads the sequences next.
-        if !indexing::files_of(&self.reference)[1].exists() {
-            indexing::faidx(&self.reference, None, ledger)?;
+        if !indexing::files_of(&self.reference)[1].exists()
+            && let Err(error) = indexing::faidx(&self.reference, None, ledger)
+        {
+            // The sequences do not need it: it is made in memory, too.
+            match error.kind {
+                ErrorKind::Io => log(&format!("readmill: note: no index is kept: {error}")),
+                _ => return Err(error),
+            }
         }
         let reference = Reference::open(&self.reference, ledger).map_err(|e| e.file(&self.reference))?;
         let [fasta, fai, gzi] = &indexing::files_of(&self.reference);

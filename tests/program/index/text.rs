@@ -89,7 +89,11 @@ fn a_fasta_gets_its_index_and_its_dictionary() {
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         let fai = std::fs::read_to_string(format!("{file}.fai")).unwrap();
         assert_eq!(fai, "c1\t12\t10\t10\t11\nc2\t5\t28\t5\t6\n");
+        std::fs::remove_file(format!("{file}.fai")).unwrap();
         let done = readmill(["faidx", file, "c2", "c1:5-11", "c1:12-"]);
+        let again =
+            std::fs::read_to_string(format!("{file}.fai")).expect("the index is written as by samtools");
+        assert_eq!(again, fai);
         assert_eq!(
             String::from_utf8(done.stdout).unwrap(),
             ">c2\nGGGTT\n>c1:5-11\nNacgtnA\n>c1:12-\nC\n"
