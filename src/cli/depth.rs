@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args, Subcommand};
 use readmill::Plan;
 use readmill::console::Console;
-use readmill::depth::{DepthRequest, Report, depth};
+use readmill::depth::{DepthForm, DepthRequest, depth};
 use readmill::files::lines;
 use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
 use readmill_coverage::depth::{DepthRules, GateKind, Histogram, Positions, ReadLength, TableOptions};
@@ -144,7 +144,7 @@ impl DepthArgs {
             gate: self.once_by_template.then_some(GateKind::Mates),
             region: self.region.clone(),
             indexes,
-            report: Report::Lines {
+            form: DepthForm::Lines {
                 positions: positions[usize::from(self.all).min(2)],
                 targets: self.targets_file.clone(),
                 header: self.header,
@@ -253,7 +253,7 @@ impl CoverageArgs {
             gate: (self.depth > 0).then_some(GateKind::Most(self.depth)),
             region: self.region.clone(),
             indexes: Vec::new(),
-            report: Report::Table(TableOptions {
+            form: DepthForm::Table(TableOptions {
                 min_depth: self.min_depth.max(1),
                 window: None,
                 header: !self.no_header,

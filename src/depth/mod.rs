@@ -37,7 +37,7 @@ use crate::run::memory::Memory;
 use crate::run::summary;
 use pass::DEPTH;
 
-/// What is counted, and written.
+/// A request to count depths and write them.
 #[derive(Clone)]
 pub struct DepthRequest {
     /// Which reads and bases count.
@@ -49,14 +49,14 @@ pub struct DepthRequest {
     /// The indexes of the inputs; empty where they lie beside them.
     pub indexes: Vec<PathBuf>,
     /// The form of the output.
-    pub report: Report,
+    pub form: DepthForm,
     /// The output; `-` is standard output.
     pub output: PathBuf,
 }
 
 /// The form of the output.
 #[derive(Clone)]
-pub enum Report {
+pub enum DepthForm {
     /// A line for each position.
     Lines {
         /// Which positions have a line.
@@ -154,7 +154,7 @@ impl<'a> Files<'a> {
             charges.push(ledger.charge("CRAM decoders", (DECODER_BYTES * memory.crew.threads) as u64)?);
         }
         let window = request.region.as_ref();
-        let window = window.map(|text| self::window(text, header, &request.report)).transpose()?;
+        let window = window.map(|text| self::window(text, header, &request.form)).transpose()?;
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let contigs = header.references().iter();
         let contigs = contigs.map(|contig| (name(&contig.name), contig.length)).collect();
@@ -168,16 +168,16 @@ impl<'a> Files<'a> {
         let ledger = &self.memory.ledger;
         let longest = self.contigs.iter().map(|contig| contig.0.len()).max().unwrap_or(0);
         let listed = request.indexes.iter().chain(&self.plan.inputs).map(PathBuf::as_path);
-        let targets = match &request.report {
-            Report::Lines { targets, .. } => targets.as_deref(),
-            Report::Table(_) => None,
+        let targets = match &request.form {
+            DepthForm::Lines { targets, .. } => targets.as_deref(),
+            DepthForm::Table(_) => None,
         };
         let read = Vec::from_iter(listed.chain(targets));
         let _lines = ledger.charge(DEPTH, lines::memory(longest + 16 * self.inputs.len()))?;
         let mut output = FileOutput::open(Some(&request.output), &read)?;
         let write = |text: &[u8]| output.put(text);
-        match &request.report {
-            Report::Lines { positions, targets, header } => {
+        match &request.form {
+            DepthForm::Lines { positions, targets, header } => {
                 let first = self.inputs[0].header();
                 let targets =
                     targets.as_ref().map(|path| targets::read(path, first, ledger)).transpose()?;
@@ -190,7 +190,7 @@ impl<'a> Files<'a> {
                 let lines = self.count(request, lines, |_| 0, console)?;
                 lines.finish()?;
             }
-            Report::Table(options) => {
+            DepthForm::Table(options) => {
                 let _contigs = ledger.charge(DEPTH, table::memory(self.contigs.len()))?;
                 let options = TableOptions { window: self.window, ..options.clone() };
                 let table = CoverageTable::new(options, &self.contigs, write);
@@ -252,15 +252,15 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
 }
 
 /// The part of a contig that a text names. Reads may reach beyond the end of the contig, and lines have the positions there, too.
-fn window(text: &str, header: &Header, report: &Report) -> Result<Window> {
+fn window(text: &str, header: &Header, form: &DepthForm) -> Result<Window> {
     let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
         return Err(Error::usage(format!("{text:?} names no contig"))
             .hint("give a contig, or a part of one: -r chr1:1,000-2,000"));
     };
     let length = header.references().get(part.contig as usize).map_or(0, |contig| contig.length);
     let position = |at: i64| u32::try_from(at).unwrap_or(u32::MAX);
-    let end = match report {
-        Report::Table(_) if part.end >= NO_END => length,
+    let end = match form {
+        DepthForm::Table(_) if part.end >= NO_END => length,
         _ => position(part.end),
     };
     Ok(Window { contig: part.contig, start: position(part.start), end })

@@ -16,11 +16,11 @@ const COLUMNS: [&str; 2] = ["READ_GROUP_ID", "OUTPUT"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<NamePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum NamePart {
     Text(String),
     /// A field of `@RG`; characters that shells and file systems read in their own way become `_`, unless it is wanted raw.
     Field {
@@ -49,16 +49,16 @@ impl NamePattern {
             let (word, behind) =
                 inner.ok_or_else(|| format!("{text:?} has a brace alone; {{{{ is one brace"))?;
             if !plain.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(NamePart::Text(std::mem::take(&mut plain)));
             }
-            parts.push(Part::parse(word)?);
+            parts.push(NamePart::parse(word)?);
             rest = behind;
         }
         plain += rest;
         if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+            parts.push(NamePart::Text(plain));
         }
-        let tells = |part: &Part| matches!(part, Part::Field { .. } | Part::Number(_));
+        let tells = |part: &NamePart| matches!(part, NamePart::Field { .. } | NamePart::Number(_));
         if !parts.iter().any(tells) {
             return Err(format!("{text:?} has no field of the read group, such as {{ID}} or {{PU}}"));
         }
@@ -72,7 +72,7 @@ impl NamePattern {
 
     /// Whether both ends have files of their own.
     pub fn has_end(&self) -> bool {
-        self.parts.contains(&Part::End)
+        self.parts.contains(&NamePart::End)
     }
 
     /// The file of a read group, `None` for reads without one, which is number `number` in the header, and of this end.
@@ -83,11 +83,11 @@ impl NamePattern {
         let mut name = String::new();
         for part in &self.parts {
             match (part, group) {
-                (Part::Text(text), _) => name += text,
-                (Part::End, _) => name += &end.to_string(),
-                (Part::Field { .. } | Part::Number(_), None) => name += NO_GROUP,
-                (&Part::Number(digits), Some(_)) => name += &format!("{number:0digits$}"),
-                (Part::Field { name: field, raw }, Some(group)) => {
+                (NamePart::Text(text), _) => name += text,
+                (NamePart::End, _) => name += &end.to_string(),
+                (NamePart::Field { .. } | NamePart::Number(_), None) => name += NO_GROUP,
+                (&NamePart::Number(digits), Some(_)) => name += &format!("{number:0digits$}"),
+                (NamePart::Field { name: field, raw }, Some(group)) => {
                     name += &value(group, *field, *raw)?;
                 }
             }
@@ -96,7 +96,7 @@ impl NamePattern {
     }
 }
 
-impl Part {
+impl NamePart {
     fn parse(word: &str) -> Result<Self, String> {
         let (name, raw) = match word.strip_suffix(":raw") {
             Some(name) => (name, true),
@@ -104,12 +104,12 @@ impl Part {
         };
         let digits = |text: &str| text.parse().ok().filter(|digits| *digits <= 20);
         match (name, name.strip_prefix("n:").and_then(digits)) {
-            ("end", _) if !raw => Ok(Part::End),
-            ("n", _) if !raw => Ok(Part::Number(0)),
-            (_, Some(digits)) if !raw => Ok(Part::Number(digits)),
+            ("end", _) if !raw => Ok(NamePart::End),
+            ("n", _) if !raw => Ok(NamePart::Number(0)),
+            (_, Some(digits)) if !raw => Ok(NamePart::Number(digits)),
             _ => match *name.as_bytes() {
                 [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => {
-                    Ok(Part::Field { name: [a, b], raw })
+                    Ok(NamePart::Field { name: [a, b], raw })
                 }
                 _ => Err(format!(
                     "{{{word}}} is none of {{ID}} or another field of @RG, {{n}}, {{n:DIGITS}} and {{end}}"

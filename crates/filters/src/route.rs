@@ -172,7 +172,7 @@ pub struct BySegment {
     pub groups: Option<ByReadGroup>,
 }
 
-/// What becomes of ends whose other end is not adjacent.
+/// The place of ends whose other end is not adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Singles {
     /// They go where all other ends go.

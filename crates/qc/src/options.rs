@@ -80,8 +80,8 @@ impl Program {
         }
     }
 
-    /// What CollectMultipleMetrics appends to the name of its output, for each file of the program. (It does not run the programs
-    /// of depths.)
+    /// The ends of the names of the program's files, as CollectMultipleMetrics names them. (It does not run the programs of
+    /// depths.)
     pub fn endings(self) -> &'static [&'static str] {
         match self {
             CollectAlignmentSummaryMetrics => &[".alignment_summary_metrics"],

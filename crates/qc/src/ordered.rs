@@ -20,7 +20,7 @@ pub struct OrderedCounting {
     oxog: Option<Arc<OxoGCounting>>,
 }
 
-/// What a batch of sorted reads adds.
+/// The contribution of a batch of sorted reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OrderedPiece {
     wgs: Option<WgsPiece>,

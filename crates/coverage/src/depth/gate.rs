@@ -1,6 +1,6 @@
-//! What only the reads before a read tell of it: bases that its mate has covered, and whether there are too many reads.
+//! Rules that look at the reads before each read: bases that its mate has covered count once, and too deep reads are dropped.
 //!
-//! It is asked for all reads of a file, in their order, and answers with a position: bases before it do not count.
+//! A [`Gate`] gets all reads of a file, in their order. It returns a position for each: bases before it do not count.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -25,7 +25,7 @@ const ASCII_BLOCKS: [&str; 2] = [".", ":"];
 /// The width of a label below the histogram.
 const LABEL: usize = 10;
 
-/// What is in the bins of a window.
+/// The counts of a window, divided into bins.
 pub(crate) struct Bins {
     window: Window,
     counts: Vec<u32>,
@@ -106,7 +106,7 @@ impl Histogram {
         *text += &format!("{:padding$}{}\n", " ", centered(&readable(f64::from(bins.window.end))));
     }
 
-    /// What stands behind a row.
+    /// Returns the text to the right of a row.
     fn legend(&self, row: u32, bins: &Bins, own: &ContigCoverage, most: f64) -> String {
         let bases = f64::from(bins.window.end) - f64::from(bins.window.start);
         let tally = &own.tally;

@@ -22,7 +22,7 @@ pub enum Positions {
     All,
 }
 
-/// What is written.
+/// Options of the lines of `depth`.
 #[derive(Clone, Default)]
 pub struct LineOptions {
     /// Which positions have a line.

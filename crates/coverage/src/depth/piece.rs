@@ -1,4 +1,4 @@
-//! What a batch of sorted reads adds to the depths, and to the sums of contigs. Any thread makes it.
+//! The contribution of a batch of sorted reads to the depths, and to the sums of contigs. Any thread makes it.
 
 use std::sync::Arc;
 

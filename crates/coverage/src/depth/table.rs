@@ -11,7 +11,7 @@ use crate::depth::number::general;
 use crate::depth::piece::{ContigTally, PositionQuality, summed};
 use crate::depth::rules::Window;
 
-/// What is written.
+/// Options of the table and the histograms of `coverage`.
 #[derive(Clone, Debug)]
 pub struct TableOptions {
     /// Positions of a smaller depth count as not covered.

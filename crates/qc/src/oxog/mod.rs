@@ -48,7 +48,7 @@ const T: u8 = 3;
 /// The least mapping quality of a record that is counted, if no other is asked for.
 const LEAST_MAPQ: u8 = 30;
 
-/// What a batch of sorted reads adds.
+/// The contribution of a batch of sorted reads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OxoGPiece {
     contigs: Vec<ContigSites>,

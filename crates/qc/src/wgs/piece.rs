@@ -6,7 +6,7 @@ use super::depths::{Depths, Page};
 use super::reads::Reads;
 use super::rules::WgsRules;
 
-/// What a batch of sorted reads adds to the depths.
+/// The contribution of a batch of sorted reads to the depths.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WgsPiece {
     /// By the rules of the programs.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reads {
     pub list: Vec<CountedRead>,
-    blocks: Vec<Block>,
+    blocks: Vec<AlignedBases>,
     /// A byte for each aligned base, read by read.
     values: Vec<u8>,
     /// Aligned bases without qualities at positions that count.
@@ -30,7 +30,7 @@ pub(super) struct CountedRead {
 
 /// A run of aligned bases: its first position, and how many they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Block {
+pub(super) struct AlignedBases {
     pub start: u32,
     pub length: u32,
 }
@@ -58,7 +58,7 @@ pub(super) fn is_good(value: u8, least: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadView<'a> {
     pub read: &'a CountedRead,
-    pub blocks: &'a [Block],
+    pub blocks: &'a [AlignedBases],
     pub values: &'a [u8],
 }
 
@@ -130,7 +130,7 @@ impl Reads {
     #[inline]
     pub fn push_block(&mut self, start: u32, values: &[u8]) -> &mut [u8] {
         let from = self.values.len();
-        self.blocks.push(Block { start, length: values.len() as u32 });
+        self.blocks.push(AlignedBases { start, length: values.len() as u32 });
         self.values.extend_from_slice(values);
         &mut self.values[from..]
     }
@@ -170,7 +170,7 @@ impl Reads {
     /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> usize {
         self.list.capacity() * size_of::<CountedRead>()
-            + self.blocks.capacity() * size_of::<Block>()
+            + self.blocks.capacity() * size_of::<AlignedBases>()
             + self.values.capacity()
     }
 }
