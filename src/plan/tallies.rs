@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use readmill_filters::tally::TallySpec;
 use readmill_qc::Options;
 use readmill_record::{Error, Result};
+use readmill_report::Limits;
 
 use super::CoverageRequest;
 
@@ -21,6 +22,8 @@ pub struct Tallies {
     pub fingerprint: Option<FingerprintRequest>,
     /// The file of what the run did, as JSON.
     pub json: Option<PathBuf>,
+    /// The page of what the run did.
+    pub page: Option<PageRequest>,
     /// The name of the sample in metrics, if it is not that of the output.
     pub sample: Option<String>,
     /// Fail if reads were lost, doubled or altered by what should not.
@@ -38,10 +41,26 @@ impl Tallies {
         self.coverage.is_some() || self.count_depths()
     }
 
+    /// Whether the run is described, as JSON or as a page.
+    pub fn describe(&self) -> bool {
+        self.json.is_some() || self.page.is_some()
+    }
+
     /// A request for one tally.
     pub fn only(tally: &'static TallySpec, file: PathBuf) -> Self {
         Tallies { files: vec![(tally, file)], ..Tallies::default() }
     }
+}
+
+/// The page of a run.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    /// The file to write.
+    pub file: PathBuf,
+    /// Limits of its numbers.
+    pub limits: Limits,
+    /// The file that limits come from.
+    pub limits_file: Option<PathBuf>,
 }
 
 /// A fingerprint of the sample.
