@@ -243,7 +243,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Checksum(it) => process(&it.plan()?),
         Command::Report(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Compare(it) => it.run(),
-        Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
+        Command::Demo(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
     }
 }
 

@@ -123,13 +123,13 @@ impl ReportArgs {
 
 /// The text of a file that has so many bytes at most.
 fn text_of(path: &Path, most: u64) -> Result<String> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    file.take(most + 1).read_to_string(&mut text).map_err(|error| unreadable(path, &error))?;
-    if text.len() as u64 > most {
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > most {
         return Err(wrong(path, &format!("it has more than {most} bytes")));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| wrong(path, "it is no text"))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {

@@ -64,6 +64,7 @@ impl ReportFile {
             ReportFile::Tally("flagstat") => Some(texts::flagstat(text)),
             ReportFile::Tally("idxstats") => Some(texts::idxstats(text)),
             ReportFile::Tally("stats") => Some(texts::stats(text)),
+            ReportFile::Table | ReportFile::After => Some(texts::recalibration(text)),
             ReportFile::Fingerprint => Some(texts::fingerprint(text)),
             ReportFile::Coverage(".mosdepth.summary.txt") => Some(texts::summary(text)),
             ReportFile::Coverage(ending) if ending.ends_with(".dist.txt") => {

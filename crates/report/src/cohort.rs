@@ -7,7 +7,7 @@ use crate::page::{Options, grade, outcomes, summary};
 use crate::plot::{Axes, COLORS, Figure, dots};
 use crate::run::{Run, Source};
 use crate::table::{of_cells, wide};
-use crate::text::{escape, listed};
+use crate::text::{Form, escape, listed};
 
 /// A key number of all samples; `None` of those that did not count it.
 struct Column {
@@ -24,8 +24,13 @@ const LEAST_SAMPLES: usize = 5;
 /// A robust z beyond which a sample stands out, as Iglewicz and Hoaglin have it.
 const MOST_Z: f64 = 3.5;
 
-/// A sample nearer to the median, as a share of it, does not stand out, however like each other the others are.
-const NEAR: f64 = 0.02;
+/// A sample nearer to the median, as a share of it, does not stand out, however like each other the others are. Of shares it
+/// is a share of what is nearer, 0 or 1.
+const NEAR: f64 = 0.1;
+const NEAR_OF_SHARE: f64 = 0.25;
+
+/// Numbers that say nothing by their distance: scores of damage are 100 where nothing was found.
+const NOT_COMPARED: [&str; 1] = ["oxidation"];
 
 /// The part of the page about all samples.
 pub fn html(runs: &[Run<'_>], options: &Options) -> String {
@@ -38,7 +43,7 @@ pub fn html(runs: &[Run<'_>], options: &Options) -> String {
     };
     format!(
         "<div id=\"cohort\"><header><p class=\"eyebrow\">readmill report</p><h1>{} samples</h1>\
-         <p class=\"summary\">{} with a bad number, {} with a number worth a look, {} good. Limits for {}.</p></header>\
+         <p class=\"summary\">{} with a bad number, {} with a number worth a look, {} good.</p><p class=\"note\">Limits for {}.</p></header>\
          {}{}{}</div>",
         runs.len(),
         with(Grade::Bad),
@@ -56,19 +61,22 @@ fn column(metric: &'static Metric, runs: &[Run<'_>]) -> Option<Column> {
     let values: Vec<Option<Source>> = runs.iter().map(|run| (metric.find)(run)).collect();
     let known: Vec<f64> = values.iter().flatten().map(|it| it.value).collect();
     let middle = median(known.clone())?;
-    Some(Column { metric, outliers: outliers(&values, &known, middle), values, median: middle })
+    let near = match metric.form {
+        Form::Share => NEAR_OF_SHARE * middle.min(1.0 - middle).abs(),
+        _ => NEAR * middle.abs(),
+    };
+    let is_compared = known.len() >= LEAST_SAMPLES && !NOT_COMPARED.contains(&metric.key);
+    let outliers = if is_compared { outliers(&values, &known, middle, near) } else { Vec::new() };
+    Some(Column { metric, outliers, values, median: middle })
 }
 
-/// The samples that stand out.
-fn outliers(values: &[Option<Source>], known: &[f64], middle: f64) -> Vec<usize> {
+/// The samples that stand out: further from the median than others, and not near it.
+fn outliers(values: &[Option<Source>], known: &[f64], middle: f64, near: f64) -> Vec<usize> {
     let distances = known.iter().map(|value| (value - middle).abs()).collect();
     let deviation = 1.4826 * median(distances).unwrap_or(0.0);
-    if known.len() < LEAST_SAMPLES {
-        return Vec::new();
-    }
     let stands_out = |value: f64| {
         let distance = (value - middle).abs();
-        distance > MOST_Z * deviation && distance > NEAR * middle.abs()
+        distance > MOST_Z * deviation && distance > near
     };
     let values = values.iter().enumerate();
     values.filter(|(_, it)| it.as_ref().is_some_and(|it| stands_out(it.value))).map(|(i, _)| i).collect()
@@ -106,7 +114,8 @@ fn table(
         let cells: String = columns.iter().map(|column| cell(column, i, own)).collect();
         format!(
             "<tr data-run=\"{i}\"><th scope=\"row\"><i class=\"swatch s{}\"></i><a href=\"#s{i}\">{}</a></th>\
-             <td data-sort=\"{rank}\" title=\"{}\"><span class=\"grade {class}\">{word}</span></td>{fields}{cells}</tr>",
+             <td data-sort=\"{rank}\" title=\"{}\"><span class=\"grade \
+                 {class}\">{word}</span></td>{fields}{cells}</tr>",
             colors.of_run(i),
             escape(run.sample()),
             escape(&summary(own))
@@ -117,7 +126,7 @@ fn table(
         "<table class=\"sortable\"><caption>Key numbers of all samples. A press on a title sorts.</caption>\
          <thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
     );
-    let said: Vec<String> = columns.iter().flat_map(|column| said(column, runs)).collect();
+    let said = said(columns, runs);
     let said = if said.is_empty() {
         String::new()
     } else {
@@ -156,21 +165,28 @@ fn cell(column: &Column, run: usize, outcomes: &[crate::page::Outcome]) -> Strin
     )
 }
 
-/// Says which samples stand out.
-fn said(column: &Column, runs: &[Run<'_>]) -> Vec<String> {
-    let say = |&i: &usize| {
+/// Says which samples stand out, and by what.
+fn said(columns: &[Column], runs: &[Run<'_>]) -> Vec<String> {
+    let of = |column: &Column, i: usize| {
         let source = column.values.get(i)?.as_ref()?;
-        let run = runs.get(i)?;
-        Some(format!(
-            "<li data-run=\"{i}\"><a href=\"#s{i}\">{}</a>: {} is {}, {} than that of the others; the median is {}.</li>",
-            escape(run.sample()),
-            escape(&column.metric.name.to_lowercase()),
-            source.html(column.metric.form),
-            if source.value > column.median { "higher" } else { "lower" },
-            column.metric.form.text(column.median)
-        ))
+        let side = if source.value > column.median { "high" } else { "low" };
+        column.outliers.contains(&i).then(|| {
+            format!(
+                "{} {} <span class=\"out\">{side}</span> (median {})",
+                escape(column.metric.name),
+                source.html(column.metric.form),
+                column.metric.form.text(column.median)
+            )
+        })
     };
-    column.outliers.iter().filter_map(say).collect()
+    let say = |(i, run): (usize, &Run<'_>)| {
+        let own: Vec<String> = columns.iter().filter_map(|column| of(column, i)).collect();
+        let name = escape(run.sample());
+        let text = own.join("; ");
+        (!own.is_empty())
+            .then(|| format!("<li data-run=\"{i}\"><a href=\"#s{i}\">{name}</a>: {text}.</li>"))
+    };
+    runs.iter().enumerate().filter_map(say).collect()
 }
 
 /// Colours of samples, by a field of the sample sheet.
@@ -214,7 +230,8 @@ impl Colors {
         };
         let entries: String = self.values.iter().enumerate().map(entry).collect();
         format!(
-            "<p class=\"lead\">Colours are those of the field {}:</p><ul class=\"legend\">{entries}</ul>",
+            "<p class=\"lead\">Colours are those of the field {}:</p><ul \
+                class=\"legend\">{entries}</ul>",
             escape(field)
         )
     }
@@ -234,7 +251,7 @@ fn plots(runs: &[Run<'_>], columns: &[Column], colors: &Colors) -> String {
         if known.iter().all(|it| it.0 == first) {
             return None;
         }
-        let is_share = column.metric.form == crate::text::Form::Share;
+        let is_share = column.metric.form == Form::Share;
         let names =
             column.outliers.iter().filter_map(|i| runs.get(*i)).map(|run| run.sample().to_string());
         let names = listed(&names.collect::<Vec<_>>());
@@ -292,14 +309,14 @@ fn swapped(runs: &[Run<'_>]) -> String {
     for (run, of) in runs.iter().enumerate() {
         for lane in lanes(of) {
             let dash = || "–".to_string();
-            let form = crate::text::Form::Decimal(0, " bases");
+            let form = Form::Decimal(0, " bases");
             rows.push((
                 run,
                 vec![
                     format!("<a href=\"#s{run}\">{}</a>", escape(of.sample())),
                     format!("<code>{}</code>", escape(&lane.name)),
                     lane.insert.as_ref().map_or_else(dash, |it| it.html(form)),
-                    lane.gc.as_ref().map_or_else(dash, |it| it.html(crate::text::Form::Share)),
+                    lane.gc.as_ref().map_or_else(dash, |it| it.html(Form::Share)),
                 ],
             ));
             if let (Some(insert), Some(gc)) = (&lane.insert, &lane.gc) {
@@ -317,7 +334,8 @@ fn swapped(runs: &[Run<'_>]) -> String {
         .filter_map(|swap| {
             let lane = placed.get(swap.lane)?;
             Some(format!(
-                "<li>Lane <code>{}</code> of {} has the insert size and the GC of {}, not those of its own other lanes.</li>",
+                "<li>Lane <code>{}</code> of {} has the insert size and the GC of {}, not those \
+                    of its own other lanes.</li>",
                 escape(&lane.name),
                 name(lane.run),
                 name(swap.other)
@@ -380,8 +398,8 @@ mod tests {
         let values = [1.0, 1.1, 0.9, 1.0, 1.05, 3.0];
         let sources: Vec<Option<Source>> =
             values.iter().map(|it| Some(Source::new(*it, String::new()))).collect();
-        assert_eq!(outliers(&sources, &values, 1.025), [5]);
-        assert!(outliers(&sources[2..], &values[2..], 1.025).is_empty(), "four samples say nothing");
+        assert_eq!(outliers(&sources, &values, 1.025, 0.1), [5]);
+        assert!(outliers(&sources, &values, 1.025, 2.0).is_empty(), "all are near");
     }
 
     #[test]

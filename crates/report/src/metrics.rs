@@ -77,7 +77,8 @@ pub const METRICS: &[Metric] = &[
         name: "Optical duplicates",
         form: Form::Share,
         section: "duplicates",
-        hint: "clusters read as several: a flow cell loaded too densely, or too thinly if it is patterned",
+        hint: "clusters read as several: a flow cell loaded too densely, or too thinly if it is \
+            patterned",
         find: optical,
     },
     Metric {
@@ -91,7 +92,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "insert_size",
         name: "Insert size",
-        form: Form::Decimal(0, " bases"),
+        form: Form::Decimal(0, "\u{a0}bases"),
         section: "inserts",
         hint: "DNA sheared too much, or degraded",
         find: |run| run.number(&format!("{}/MEDIAN_INSERT_SIZE", insert_row(run)?)),
@@ -101,7 +102,8 @@ pub const METRICS: &[Metric] = &[
         name: "Inserts shorter than a read",
         form: Form::Share,
         section: "inserts",
-        hint: "fragments too short for the reads, which run through them into the adapter; trim adapters, and make longer fragments",
+        hint: "fragments too short for the reads, which run through them into the adapter; trim \
+            adapters, and make longer fragments",
         find: short_inserts,
     },
     Metric {
@@ -123,7 +125,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "n_of_cycle",
         name: "Most N in a cycle",
-        form: Form::Decimal(2, " %"),
+        form: Form::Decimal(2, "\u{a0}%"),
         section: "qualities",
         hint: "a cycle whose bases could not be called",
         find: n_of_cycle,
@@ -131,7 +133,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "at_dropout",
         name: "AT dropout",
-        form: Form::Decimal(1, " %"),
+        form: Form::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "amplification or capture that loses regions rich in A and T",
         find: |run| run.number(&format!("{}/AT_DROPOUT", gc_row(run)?)),
@@ -139,7 +141,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "gc_dropout",
         name: "GC dropout",
-        form: Form::Decimal(1, " %"),
+        form: Form::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "amplification or capture that loses regions rich in G and C",
         find: |run| run.number(&format!("{}/GC_DROPOUT", gc_row(run)?)),
@@ -159,6 +161,14 @@ pub const METRICS: &[Metric] = &[
         section: "coverage",
         hint: "too little was sequenced, or regions were lost; variants will be missed there",
         find: |run| at_least(run, 20),
+    },
+    Metric {
+        key: "even_coverage",
+        name: "Bases with a fifth of the mean",
+        form: Form::Share,
+        section: "coverage",
+        hint: "regions that were not captured or not amplified",
+        find: even_coverage,
     },
     Metric {
         key: "fold_80",
@@ -187,7 +197,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "lanes_gc",
         name: "Lanes apart in GC",
-        form: Form::Share,
+        form: Form::Points,
         section: "lanes",
         hint: "a lane of another library, or of another sample",
         find: |run| gc_apart(&lanes(run)).map(|apart| apart.source),
@@ -256,7 +266,28 @@ fn duplicates(run: &Run<'_>) -> Option<Source> {
     }
 }
 
+/// The histogram of the sizes of duplicate sets.
+pub const SETS: &str = "/reports/duplicates/histograms/0";
+
+/// The column of the sizes: Picard has another name where the histogram tells of one library, too.
+pub fn set_key(run: &Run<'_>) -> &'static str {
+    if run.at(&format!("{SETS}/set_size")).is_some() { "set_size" } else { "BIN" }
+}
+
+/// Whether sizes of sets, and so optical duplicates, were counted. As Picard, a run that does not look for optical duplicates
+/// counts sets of one alone.
+pub fn counts_sets(run: &Run<'_>) -> bool {
+    let sizes = run.column(&format!("{SETS}/{}", set_key(run)));
+    let sets = run.column(&format!("{SETS}/all_sets"));
+    let is_larger = sizes.iter().zip(&sets).any(|(size, sets)| *size > 1.0 && *sets > 0.0);
+    let duplicates = run.sum(&each(&libraries(run), &["READ_PAIR_DUPLICATES"]));
+    is_larger || duplicates.is_some_and(|it| it.value == 0.0) && !sets.is_empty()
+}
+
 fn optical(run: &Run<'_>) -> Option<Source> {
+    if !counts_sets(run) {
+        return None;
+    }
     let rows = libraries(run);
     run.share(&each(&rows, &["READ_PAIR_OPTICAL_DUPLICATES"]), &each(&rows, &["READ_PAIRS_EXAMINED"]))
 }
@@ -353,7 +384,8 @@ fn at_least(run: &Run<'_>, depth: u32) -> Option<Source> {
             None if f64::from(depth) > deepest => Some(Source::new(
                 0.0,
                 format!(
-                    "data-is=\"none-above\" data-json=\"/reports/{report}/depth\" data-above=\"{depth}\""
+                    "data-is=\"none-above\" data-json=\"/reports/{report}/depth\" \
+                        data-above=\"{depth}\""
                 ),
             )),
             None => None,
@@ -363,6 +395,34 @@ fn at_least(run: &Run<'_>, depth: u32) -> Option<Source> {
         .or_else(|| of_mosdepth("mosdepth.region.dist.txt"))
         .or_else(|| run.number(&format!("{GENOME}/PCT_{depth}X")))
         .or_else(|| of_mosdepth("mosdepth.global.dist.txt"))
+}
+
+/// The share of bases, of targets if there are some, that are a fifth as deep as their mean, or deeper.
+fn even_coverage(run: &Run<'_>) -> Option<Source> {
+    let of = |report: &str, total: &str| {
+        let mean = run.number(&format!("{}/mean", mosdepth_row(run, total)?))?.value;
+        let least = (mean / 5.0).ceil();
+        let at = run.column(&format!("/reports/{report}/depth")).iter().position(|it| *it == least)?;
+        run.number(&format!("/reports/{report}/share/{at}"))
+    };
+    of("mosdepth.region.dist.txt", "total_region").or_else(|| of("mosdepth.global.dist.txt", "total"))
+}
+
+/// Whether coverage was counted of targets.
+fn has_targets(run: &Run<'_>) -> bool {
+    run.at(TARGETS).is_some() || mosdepth_row(run, "total_region").is_some()
+}
+
+/// The name of a key number of a run: coverage is that of the targets, if there are some.
+pub fn name_of(metric: &Metric, run: &Run<'_>) -> String {
+    let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
+    match metric.key {
+        "mean_coverage" if has_targets(run) => "Mean coverage of targets".into(),
+        _ if is_of_targets && has_targets(run) => {
+            format!("Target b{}", metric.name.trim_start_matches('B'))
+        }
+        _ => metric.name.into(),
+    }
 }
 
 fn fold_80(run: &Run<'_>) -> Option<Source> {

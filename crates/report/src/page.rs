@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::cohort;
 use crate::limits::{Bad, Grade, Limit, Limits};
-use crate::metrics::{METRICS, Metric, metric};
+use crate::metrics::{METRICS, Metric, metric, name_of};
 use crate::run::{Run, Source};
 use crate::sections::{Sample, sections};
 use crate::sheet::Sheet;
@@ -31,13 +31,18 @@ pub fn check(value: &Value) -> Result<(), String> {
     }
     match value.get("version").and_then(Value::as_u64) {
         Some(VERSION) => Ok(()),
-        _ => Err(format!("its version is not {VERSION}; make the page with the readmill that wrote it")),
+        _ => Err(format!(
+            "its version is not {VERSION}; make the page with the readmill that \
+            wrote it"
+        )),
     }
 }
 
 /// A key number, its limit, and how it stands to it.
 pub struct Outcome {
     pub metric: &'static Metric,
+    /// Its name, in this run.
+    pub name: String,
     pub source: Source,
     pub limit: Limit,
     pub grade: Grade,
@@ -49,7 +54,7 @@ pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
         let limit = *limits.limit(metric.key)?;
         let source = (metric.find)(run)?;
         let grade = limit.grade(source.value);
-        Some(Outcome { metric, source, limit, grade })
+        Some(Outcome { metric, name: name_of(metric, run), source, limit, grade })
     };
     METRICS.iter().filter_map(outcome).collect()
 }
@@ -124,7 +129,7 @@ fn fields(run: &Run<'_>, options: &Options) -> String {
         ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
             let metric = metric(key)?;
             let number = (metric.find)(run)?;
-            Some((metric.name.to_string(), number.html(metric.form)))
+            Some((name_of(metric, run), number.html(metric.form)))
         });
     let sheet = options.sheet.as_ref();
     let fields = sheet.map_or(Vec::new(), |sheet| sheet.fields_of(run.sample()));
@@ -139,12 +144,13 @@ fn fields(run: &Run<'_>, options: &Options) -> String {
 fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     let outcomes = outcomes(&sample.run, sample.limits);
     if outcomes.is_empty() {
-        return "<p class=\"summary\">No number with a limit was counted: see <a href=\"#s0-missing\">what was not counted</a>.</p>"
+        return "<p class=\"summary\">No number with a limit was counted: see <a \
+            href=\"#s0-missing\">what was not counted</a>.</p>"
             .replace("s0-", &sample.prefix);
     }
     let tile = |it: &Outcome| {
         let (class, word) = grade(it.grade);
-        let name = escape(it.metric.name);
+        let name = escape(&it.name);
         let name = if sections.contains(&it.metric.section) {
             format!("<a href=\"#{}\">{name}</a>", sample.id(it.metric.section))
         } else {
@@ -162,8 +168,9 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     let finding = |it: &&Outcome| {
         let (class, word) = grade(it.grade);
         format!(
-            "<li><span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}; {} is expected. Usual causes: {}.</li>",
-            escape(it.metric.name),
+            "<li><span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}; {} is \
+                expected. Usual causes: {}.</li>",
+            escape(&it.name),
             it.source.html(it.metric.form),
             limit_text(&it.limit, it.metric.form),
             escape(it.metric.hint)
@@ -217,8 +224,9 @@ pub fn limit_text(limit: &Limit, form: Form) -> String {
     let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
     let border = match form {
         // As it was given: limits are round numbers.
-        Form::Share => format!("{} %", plain((1e6 * border).round() / 1e4)),
-        Form::Decimal(_, unit) => format!("{}{}", plain(border), unit.trim_end_matches(" bases")),
+        Form::Share => format!("{}\u{a0}%", plain((1e6 * border).round() / 1e4)),
+        Form::Points => plain((1e6 * border).round() / 1e4),
+        Form::Decimal(_, unit) => format!("{}{}", plain(border), unit.trim_end_matches("\u{a0}bases")),
         _ => form.text(border),
     };
     match limit.side {
@@ -235,7 +243,8 @@ fn warnings(run: &Run<'_>) -> String {
         return list;
     }
     format!(
-        "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Warnings of the run</h2><ul>{list}</ul></section>"
+        "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Warnings of the \
+            run</h2><ul>{list}</ul></section>"
     )
 }
 

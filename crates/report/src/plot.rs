@@ -67,7 +67,8 @@ impl Figure {
             )
         };
         format!(
-            "<figure id=\"{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{legend}{svg}{table}</figure>",
+            "<figure \
+                id=\"{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{legend}{svg}{table}</figure>",
             self.id,
             escape(&self.title),
             escape(&self.reading)
@@ -150,7 +151,7 @@ pub fn flow(links: &[(String, String, f64)]) -> String {
         plot = plot.with_link(from, to, *reads);
     }
     let plots = vec![Plot::Sankey(plot)];
-    let layout = Layout::auto_from_plots(&plots).with_width(WIDTH + 80.0).with_height(220.0);
+    let layout = Layout::auto_from_plots(&plots).with_width(WIDTH).with_height(240.0);
     kuva::render_to_svg(plots, styled(layout))
 }
 
@@ -164,7 +165,7 @@ pub fn dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
         .with_horizontal(true)
         .with_marker_opacity(0.85);
     let plots = vec![Plot::Strip(plot)];
-    let layout = with_axes(Layout::auto_from_plots(&plots), axes).with_height(130.0);
+    let layout = with_axes(Layout::auto_from_plots(&plots), axes).with_width(380.0).with_height(130.0);
     kuva::render_to_svg(plots, styled(layout))
 }
 

@@ -198,7 +198,7 @@ mod tests {
         let share = run.share(&["/a".into(), "/b".into()], &["/c/x \"y".into()]).unwrap();
         assert_eq!(
             share.html(Form::Share),
-            "<data value=\"0.5\" data-json=\"/a + /b\" data-of=\"/c/x &quot;y\">50.0 %</data>"
+            "<data value=\"0.5\" data-json=\"/a + /b\" data-of=\"/c/x &quot;y\">50.0\u{a0}%</data>"
         );
         assert_eq!((run.sum(&[]), run.share(&["/a".into()], &["/z".into()])), (None, None));
         assert_eq!(run.shown("/z", Form::Plain), "–");

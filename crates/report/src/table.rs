@@ -48,19 +48,31 @@ fn head(caption: &str, columns: &[(&str, &str)]) -> String {
 
 /// A table of cells that are HTML; the first of each row names it.
 pub fn of_cells(caption: &str, titles: &[&str], rows: &[Vec<String>]) -> String {
-    let titles: String =
-        titles.iter().map(|title| format!("<th scope=\"col\">{}</th>", escape(title))).collect();
+    let is_titled = titles.iter().any(|title| !title.is_empty());
+    // Columns of words are aligned at their start.
+    let is_number = |cell: &String| cell.starts_with("<data") || cell == "–";
+    let class = |column: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(column));
+        if cells.all(is_number) { "" } else { " class=\"t\"" }
+    };
+    let titles: String = titles
+        .iter()
+        .enumerate()
+        .map(|(i, title)| match *title {
+            "" => "<td></td>".to_string(),
+            title => format!("<th scope=\"col\"{}>{}</th>", class(i), escape(title)),
+        })
+        .collect();
+    let titles = if is_titled { format!("<thead><tr>{titles}</tr></thead>") } else { String::new() };
     let row = |cells: &Vec<String>| {
-        let mut cells = cells.iter();
-        let name = cells.next().map_or(String::new(), |name| format!("<th scope=\"row\">{name}</th>"));
-        let cells: String = cells.map(|cell| format!("<td>{cell}</td>")).collect();
+        let mut cells = cells.iter().enumerate();
+        let name =
+            cells.next().map_or(String::new(), |(_, name)| format!("<th scope=\"row\">{name}</th>"));
+        let cells: String = cells.map(|(i, cell)| format!("<td{}>{cell}</td>", class(i))).collect();
         format!("<tr>{name}{cells}</tr>")
     };
     let rows: String = rows.iter().map(row).collect();
-    format!(
-        "<table><caption>{}</caption><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>",
-        escape(caption)
-    )
+    format!("<table><caption>{}</caption>{titles}<tbody>{rows}</tbody></table>", escape(caption))
 }
 
 /// A table that may be wider than the page, which scrolls by itself.

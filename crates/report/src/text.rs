@@ -11,6 +11,8 @@ pub enum Form {
     Decimal(usize, &'static str),
     /// A share of 1, in percent: `12.3 %`.
     Share,
+    /// A difference of shares of 1: `1.2 points`.
+    Points,
     /// Bytes: `1.2 GiB`.
     Bytes,
     /// Seconds: `12.3 s`, `4 min 5 s`.
@@ -23,7 +25,8 @@ impl Form {
         match self {
             Form::Plain => plain(value),
             Form::Decimal(digits, unit) => format!("{}{unit}", fixed(value, digits)),
-            Form::Share => format!("{} %", fixed(100.0 * value, share_digits(value))),
+            Form::Share => format!("{}\u{a0}%", fixed(100.0 * value, share_digits(value))),
+            Form::Points => format!("{}\u{a0}points", fixed(100.0 * value, 1)),
             Form::Bytes => bytes(value),
             Form::Seconds => seconds(value),
         }
@@ -73,7 +76,7 @@ fn bytes(value: f64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    format!("{} {}", fixed(value, usize::from(unit > 0)), units[unit])
+    format!("{}\u{a0}{}", fixed(value, usize::from(unit > 0)), units[unit])
 }
 
 fn seconds(value: f64) -> String {
@@ -150,12 +153,13 @@ mod tests {
             (Form::Plain, 999.0, "999"),
             (Form::Plain, -1234.5, "-1,234.5"),
             (Form::Decimal(1, " bases"), 1234.56, "1,234.6 bases"),
-            (Form::Share, 0.1234, "12.3 %"),
-            (Form::Share, 0.00123, "0.12 %"),
-            (Form::Share, 0.00001, "0.0010 %"),
-            (Form::Share, 0.0, "0 %"),
-            (Form::Bytes, 1536.0, "1.5 KiB"),
-            (Form::Bytes, 12.0, "12 bytes"),
+            (Form::Share, 0.1234, "12.3\u{a0}%"),
+            (Form::Share, 0.00123, "0.12\u{a0}%"),
+            (Form::Share, 0.00001, "0.0010\u{a0}%"),
+            (Form::Share, 0.0, "0\u{a0}%"),
+            (Form::Points, 0.0234, "2.3\u{a0}points"),
+            (Form::Bytes, 1536.0, "1.5\u{a0}KiB"),
+            (Form::Bytes, 12.0, "12\u{a0}bytes"),
             (Form::Seconds, 12.34, "12.3 s"),
             (Form::Seconds, 245.0, "4 min 5 s"),
             (Form::Seconds, 7260.0, "2 h 1 min"),

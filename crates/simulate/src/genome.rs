@@ -41,7 +41,7 @@ pub(crate) fn contigs(profile: &Profile) -> Vec<Contig> {
 }
 
 /// Bases of a part of the genome that has one GC.
-const PART: usize = 6_000;
+const PART: usize = 7_000;
 /// How much of 256 of each base C and G have more, and A and T less, in parts of the genome.
 const ISOCHORES: [i32; 5] = [0, 24, -20, 44, -8];
 

@@ -63,17 +63,24 @@ fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
     if columns.is_empty() || all <= 0.0 {
         return None;
     }
-    // Aligners use few of the values; those between are drawn as bins of five.
-    let most = columns.iter().map(|it| it.0).fold(0.0, f64::max);
-    let bins = (most / 5.0) as usize + 1;
-    let mut counts = vec![0.0; bins.min(52)];
-    for (quality, reads) in &columns {
-        if let Some(count) = counts.get_mut((quality / 5.0) as usize) {
-            *count += reads;
-        }
-    }
-    let bars_of =
-        counts.into_iter().enumerate().map(|(i, reads)| (format!("{}–{}", 5 * i, 5 * i + 4), reads));
+    // Aligners use few of the values; those between are drawn together.
+    const BINS: [(&str, f64); 8] = [
+        ("0", 0.0),
+        ("1–9", 9.0),
+        ("10–19", 19.0),
+        ("20–29", 29.0),
+        ("30–39", 39.0),
+        ("40–49", 49.0),
+        ("50–59", 59.0),
+        ("60 and more", f64::INFINITY),
+    ];
+    let mut least = -1.0;
+    let bars_of = BINS.map(|(name, most)| {
+        let is_own = |quality: f64| quality > least && quality <= most;
+        let reads: f64 = columns.iter().filter(|it| is_own(it.0)).map(|it| it.1).sum();
+        least = most;
+        (name.to_string(), reads)
+    });
     let figure = Figure {
         has_lines: false,
         id: sample.id("mapq-plot"),
@@ -81,7 +88,7 @@ fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
         reading: "Primary reads by mapping quality. Those of 0 fit several places equally well.".into(),
         alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain(zero)),
         legend: Vec::new(),
-        svg: bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.collect()),
+        svg: bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
         table: of_cells("Mapping qualities", &["Mapping quality", "Reads"], &rows),
     };
     Some(figure.html())

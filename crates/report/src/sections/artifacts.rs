@@ -45,14 +45,18 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     ];
     list.push(
         Figure {
-has_lines: false,
+            has_lines: false,
             id: sample.id("artifacts-plot"),
             title: "Substitutions by damage".into(),
-            reading: "Phred scores: 30 is one false base in 1,000, and high is good. Damage before adapters hits one read of a pair; damage by baits hits one strand of the reference. Of several libraries, the worst.".into(),
+            reading: "Phred scores: 30 is one false base in 1,000, and high is good. Damage \
+                before adapters hits one read of a pair; damage by baits hits one strand of the \
+                reference. Of several libraries, the worst."
+                .into(),
             alt: "Pairs of bars of the score of each substitution, before adapters and by baits.".into(),
             legend: vec!["before adapters".into(), "by baits".into()],
             svg: grouped_bars(&axes, groups),
-            table: of_rows(&before, "Damage before adapters", &columns) + &of_rows(&bait, "Damage by baits", &columns),
+            table: of_rows(&before, "Damage before adapters", &columns)
+                + &of_rows(&bait, "Damage by baits", &columns),
         }
         .html(),
     );

@@ -31,14 +31,25 @@ pub fn qualities(sample: &Sample<'_>) -> Option<Section> {
         };
         list.push(
             Figure {
-has_lines: true,
+                has_lines: true,
                 id: sample.id("cycles-plot"),
                 title: "Mean quality by cycle".into(),
-                reading: "Cycles of the second read follow those of the first. A slow fall is usual; a notch is a cycle that failed.".into(),
-                alt: format!("Line of mean quality by cycle. The lowest is {least:.1}, in cycle {}.", plain(cycle)),
+                reading: "Cycles of the second read follow those of the first. A slow fall is \
+                    usual; a notch is a cycle that failed."
+                    .into(),
+                alt: format!(
+                    "Line of mean quality by cycle. The lowest is {least:.1}, in cycle \
+                    {}.",
+                    plain(cycle)
+                ),
                 legend: Vec::new(),
                 svg: lines(&axes, vec![cycles.iter().copied().zip(means).collect()]),
-                table: of_columns(run, "/reports/quality_by_cycle_metrics/histograms/0", "Mean quality by cycle", &[("CYCLE", "Cycle"), ("MEAN_QUALITY", "Mean quality")]),
+                table: of_columns(
+                    run,
+                    "/reports/quality_by_cycle_metrics/histograms/0",
+                    "Mean quality by cycle",
+                    &[("CYCLE", "Cycle"), ("MEAN_QUALITY", "Mean quality")],
+                ),
             }
             .html(),
         );
@@ -87,47 +98,73 @@ fn second_read(sample: &Sample<'_>) -> Vec<(f64, String)> {
     cycle.map(|cycle| (cycle, "second read".to_string())).into_iter().collect()
 }
 
+/// Reports of recalibration, and their names on the page.
+const TABLES: [(&str, &str); 2] = [
+    ("recalibration table", "before recalibration"),
+    ("recalibration table of new qualities", "after recalibration"),
+];
+
 /// Qualities as they were reported, and as mismatches tell them, before and after recalibration.
 fn recalibration(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
-    let mut series = vec![];
-    let mut names = vec![];
-    for (report, name) in
-        [("recalibration", "before recalibration"), ("recalibration_after", "after recalibration")]
-    {
-        let rows = run.list(&format!("/reports/{report}/qualities"));
-        let points: Vec<(f64, f64)> = rows
-            .iter()
-            .filter_map(|row| Some((row.get("reported")?.as_f64()?, row.get("empirical")?.as_f64()?)))
-            .collect();
-        if !points.is_empty() {
-            series.push(points);
-            names.push(name.to_string());
+    let (mut series, mut names, mut table) = (Vec::new(), Vec::new(), String::new());
+    for (report, name) in TABLES {
+        let list = format!("/reports/{report}/qualities");
+        let rows = run.list(&list);
+        if rows.is_empty() {
+            continue;
         }
+        series.push(empirical(rows));
+        names.push(name.to_string());
+        let rows: Vec<(String, &Value)> =
+            rows.iter().enumerate().map(|(i, row)| (format!("{list}/{i}"), row)).collect();
+        let columns = [
+            ("read_group", "Read group"),
+            ("reported", "Reported"),
+            ("empirical", "Empirical"),
+            ("observations", "Bases"),
+            ("errors", "Mismatches"),
+        ];
+        table += &of_rows(&rows, &format!("Qualities {name}"), &columns);
     }
-    let most = series.iter().flatten().map(|(x, y)| x.max(*y)).fold(0.0, f64::max);
+    let most = series.iter().flatten().map(|(x, y): &(f64, f64)| x.max(*y)).fold(0.0, f64::max);
     if series.is_empty() {
         return None;
     }
     series.push(vec![(0.0, 0.0), (most, most)]);
     names.push("as reported".into());
-    let rows: Vec<(String, &Value)> = run
-        .list("/reports/recalibration/qualities")
-        .iter()
-        .enumerate()
-        .map(|(i, row)| (format!("/reports/recalibration/qualities/{i}"), row))
-        .collect();
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("recalibration-plot"),
         title: "Reported against empirical quality".into(),
-        reading: "Empirical quality is that of the mismatches at sites without known variants. On the diagonal, qualities say the truth.".into(),
+        reading: "Empirical quality is that of mismatches where no variant is known, of all read \
+            groups together. On the diagonal, qualities say the truth."
+            .into(),
         alt: "Lines of empirical quality by reported quality, with the diagonal.".into(),
         legend: names,
         svg: lines(&Axes { x: "Reported quality", y: "Empirical quality", ..Axes::default() }, series),
-        table: of_rows(&rows, "Reported against empirical quality", &[("reported", "Reported"), ("empirical", "Empirical"), ("observations", "Bases"), ("errors", "Mismatches")]),
+        table,
     };
     Some(figure.html())
+}
+
+/// The empirical quality of each reported one: read groups weigh as much as they have bases.
+fn empirical(rows: &[Value]) -> Vec<(f64, f64)> {
+    let number = |row: &Value, name: &str| row.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let mut sums: Vec<(f64, f64, f64)> = Vec::new();
+    for row in rows {
+        let (reported, bases) = (number(row, "reported"), number(row, "observations"));
+        let weighted = bases * number(row, "empirical");
+        match sums.iter_mut().find(|sum| sum.0 == reported) {
+            Some(sum) => (sum.1, sum.2) = (sum.1 + bases, sum.2 + weighted),
+            None => sums.push((reported, bases, weighted)),
+        }
+    }
+    sums.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sums.into_iter()
+        .filter(|sum| sum.1 > 0.0)
+        .map(|(reported, bases, sum)| (reported, sum / bases))
+        .collect()
 }
 
 /// Bases by cycle.
@@ -152,24 +189,34 @@ fn bases(sample: &Sample<'_>) -> Option<String> {
         ..Axes::default()
     };
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("bases-plot"),
         title: "Bases by cycle".into(),
-        reading: "Lines should be flat and close in pairs: A with T, C with G. Waves at the start are primers or fragmentation; a drift at the end is adapter.".into(),
+        reading: "Lines should be flat and close in pairs: A with T, C with G. Waves at the \
+            start are primers or fragmentation; a drift at the end is adapter."
+            .into(),
         alt: "Lines of the share of A, C, G, T and N by cycle.".into(),
         legend: ["A", "C", "G", "T", "N"].map(String::from).to_vec(),
         svg: lines(&axes, series),
         table: of_rows(
             &rows,
             "Bases by cycle, in percent",
-            &[("READ_END", "Read"), ("CYCLE", "Cycle"), ("PCT_A", "A"), ("PCT_C", "C"), ("PCT_G", "G"), ("PCT_T", "T"), ("PCT_N", "N")],
+            &[
+                ("READ_END", "Read"),
+                ("CYCLE", "Cycle"),
+                ("PCT_A", "A"),
+                ("PCT_C", "C"),
+                ("PCT_G", "G"),
+                ("PCT_T", "T"),
+                ("PCT_N", "N"),
+            ],
         ),
     };
     Some(figure.html())
 }
 
 /// Windows that are fewer than this share of all say little.
-const FEW_WINDOWS: f64 = 0.001;
+const FEW_WINDOWS: f64 = 0.002;
 
 /// GC bias.
 pub fn gc(sample: &Sample<'_>) -> Option<Section> {
@@ -199,17 +246,27 @@ pub fn gc(sample: &Sample<'_>) -> Option<Section> {
         ..Axes::default()
     };
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("gc-plot"),
         title: "Coverage by GC".into(),
-        reading: "Coverage relative to the mean, where the reference has enough windows of this GC. A flat line at 1 has no bias.".into(),
-        alt: "Line of relative coverage by the GC of windows of 100 bases, with the number of windows.".into(),
+        reading: "Coverage relative to the mean, where the reference has enough windows of this \
+            GC. A flat line at 1 has no bias."
+            .into(),
+        alt: "Line of relative coverage by the GC of windows of 100 bases, with the number of \
+            windows."
+            .into(),
         legend: vec!["relative coverage".into(), "windows of the reference".into()],
         svg: lines(&axes, vec![coverage, line("WINDOWS", 1.0 / most)]),
         table: of_rows(
             &rows,
             "Coverage by GC",
-            &[("GC", "GC (%)"), ("WINDOWS", "Windows"), ("READ_STARTS", "Reads"), ("MEAN_BASE_QUALITY", "Mean quality"), ("NORMALIZED_COVERAGE", "Relative coverage")],
+            &[
+                ("GC", "GC (%)"),
+                ("WINDOWS", "Windows"),
+                ("READ_STARTS", "Reads"),
+                ("MEAN_BASE_QUALITY", "Mean quality"),
+                ("NORMALIZED_COVERAGE", "Relative coverage"),
+            ],
         ),
     };
     let all = |row: &Value| level(row) == Level::All;
@@ -227,8 +284,8 @@ has_lines: true,
 /// Fields of the summary of GC bias.
 const GC_FIELDS: &[(&str, &str, Form)] = &[
     ("ALIGNED_READS", "Aligned reads", Form::Plain),
-    ("AT_DROPOUT", "AT dropout", Form::Decimal(2, " %")),
-    ("GC_DROPOUT", "GC dropout", Form::Decimal(2, " %")),
+    ("AT_DROPOUT", "AT dropout", Form::Decimal(2, "\u{a0}%")),
+    ("GC_DROPOUT", "GC dropout", Form::Decimal(2, "\u{a0}%")),
     ("GC_NC_0_19", "Coverage at 0–19 % GC", Form::Decimal(2, "")),
     ("GC_NC_20_39", "Coverage at 20–39 % GC", Form::Decimal(2, "")),
     ("GC_NC_40_59", "Coverage at 40–59 % GC", Form::Decimal(2, "")),

@@ -36,8 +36,8 @@ const FIELDS: &[(&str, &str, Form)] = &[
     ("PCT_EXC_BASEQ", "Of low quality", Form::Share),
     ("PCT_EXC_OVERLAP", "Of overlapping mates", Form::Share),
     ("PCT_EXC_OFF_TARGET", "Off target", Form::Share),
-    ("AT_DROPOUT", "AT dropout", Form::Decimal(2, " %")),
-    ("GC_DROPOUT", "GC dropout", Form::Decimal(2, " %")),
+    ("AT_DROPOUT", "AT dropout", Form::Decimal(2, "\u{a0}%")),
+    ("GC_DROPOUT", "GC dropout", Form::Decimal(2, "\u{a0}%")),
     ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", Form::Share),
 ];
 
@@ -58,11 +58,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             list.push(transposed(run, title, &columns, FIELDS));
         }
     }
-    (!list.is_empty()).then(|| Section {
-        id: "coverage",
-        title: "Coverage",
-        body: figures(&list) + &tables,
-    })
+    (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
 }
 
 /// Shares of bases by least depth, of the genome and of regions.
@@ -146,14 +142,21 @@ fn depths(sample: &Sample<'_>) -> Option<String> {
         })
         .collect();
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("depths-plot"),
         title: "Distribution of depth".into(),
-        reading: "Bases by their depth, of reads and bases that count for variants. A second hump or a wall at 0 is a loss of regions.".into(),
+        reading: "Bases by their depth, of reads and bases that count for variants. A second \
+            hump or a wall at 0 is a loss of regions."
+            .into(),
         alt: "Curve of the number of bases by depth.".into(),
         legend: Vec::new(),
         svg: lines(&Axes { x: "Depth", y: "Bases", ..Axes::default() }, vec![shown]),
-        table: of_columns(run, &pointer, &format!("Depths of {report}"), &[(depth, "Depth"), (count, "Bases")]),
+        table: of_columns(
+            run,
+            &pointer,
+            &format!("Depths of {report}"),
+            &[(depth, "Depth"), (count, "Bases")],
+        ),
     };
     Some(figure.html())
 }

@@ -65,7 +65,8 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
         wide(caption, &of_cells(caption, titles, &rows))
     };
     let body = format!(
-        "{about}<h3>Steps</h3>{steps}<h3>Command line</h3><pre tabindex=\"0\"><code>{}</code></pre>{}{}",
+        "{about}<h3>Steps</h3>{steps}<h3>Command line</h3><pre \
+            tabindex=\"0\"><code>{}</code></pre>{}{}",
         escape(&arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
         files("/inputs", "Inputs"),
         files("/outputs", "Outputs")

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Sample, Section, figures};
-use crate::metrics::libraries;
+use crate::metrics::{SETS, counts_sets, libraries, set_key};
 use crate::plot::{Axes, Figure, bars, lines};
 use crate::table::{listed, of_columns};
 use crate::text::{Form, plain};
@@ -31,38 +31,52 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
         return None;
     }
     let mut list = Vec::new();
-    let sizes = run.column("/reports/duplicates/histograms/0/set_size");
-    let sets = run.column("/reports/duplicates/histograms/0/all_sets");
-    if !sizes.is_empty() && sizes.len() == sets.len() {
-        let mut columns: Vec<(String, f64)> =
-            sizes.iter().zip(&sets).take(MOST_SIZES).map(|(size, sets)| (plain(*size), *sets)).collect();
-        let larger: f64 = sets.iter().skip(MOST_SIZES).sum();
-        if larger > 0.0 {
-            columns.push(("more".into(), larger));
-        }
-        let svg = bars(&Axes { x: "Templates in a set", y: "Sets", ..Axes::default() }, columns);
-        list.push(
-            Figure {
-has_lines: false,
-                id: sample.id("sets-plot"),
-                title: "Sizes of duplicate sets".into(),
-                reading: "A set of 1 is a molecule that was seen once. A long tail means that few molecules were copied often.".into(),
-                alt: format!("Bars of the number of duplicate sets by their size; the largest set has {} templates.", plain(sizes.last().copied().unwrap_or(1.0))),
-                legend: Vec::new(),
-                svg,
-                table: of_columns(
-                    run,
-                    "/reports/duplicates/histograms/0",
-                    "Sizes of duplicate sets",
-                    &[("set_size", "Templates"), ("all_sets", "Sets"), ("non_optical_sets", "Without optical duplicates"), ("optical_sets", "Optical")],
-                ),
-            }
-            .html(),
-        );
-    }
+    list.extend(sets(sample));
     list.extend(saturation(sample, &rows));
     let table = listed(run, "Duplicates by library", &rows, FIELDS);
     Some(Section { id: "duplicates", title: "Duplicates", body: format!("{}{table}", figures(&list)) })
+}
+
+/// Sizes of sets, where they were counted.
+fn sets(sample: &Sample<'_>) -> Option<String> {
+    let run = &sample.run;
+    if !counts_sets(run) {
+        return None;
+    }
+    let key = set_key(run);
+    let (sizes, sets) = (run.column(&format!("{SETS}/{key}")), run.column(&format!("{SETS}/all_sets")));
+    let known: Vec<(f64, f64)> = sizes.into_iter().zip(sets).collect();
+    let largest = known.iter().filter(|(_, sets)| *sets > 0.0).map(|it| it.0).fold(1.0, f64::max);
+    let shown = known.iter().filter(|(size, _)| *size <= largest).take(MOST_SIZES);
+    let mut columns: Vec<(String, f64)> = shown.map(|(size, sets)| (plain(*size), *sets)).collect();
+    let larger: f64 = known.iter().skip(MOST_SIZES).map(|it| it.1).sum();
+    if larger > 0.0 {
+        columns.push(("more".into(), larger));
+    }
+    let titles = [
+        (key, "Templates"),
+        ("all_sets", "Sets"),
+        ("non_optical_sets", "Without optical duplicates"),
+        ("optical_sets", "Optical"),
+    ];
+    let titles: Vec<(&str, &str)> =
+        titles.into_iter().filter(|(key, _)| run.at(&format!("{SETS}/{key}")).is_some()).collect();
+    let figure = Figure {
+        has_lines: false,
+        id: sample.id("sets-plot"),
+        title: "Sizes of duplicate sets".into(),
+        reading: "A set of 1 is a molecule that was seen once. A long tail means that few \
+            molecules were copied often."
+            .into(),
+        alt: format!(
+            "Bars of the number of duplicate sets by their size; the largest set has {} templates.",
+            plain(largest)
+        ),
+        legend: Vec::new(),
+        svg: bars(&Axes { x: "Templates in a set", y: "Sets", ..Axes::default() }, columns),
+        table: of_columns(run, SETS, "Sizes of duplicate sets", &titles),
+    };
+    Some(figure.html())
 }
 
 /// How many different pairs more sequencing would give: those of `x` pairs drawn from `size` molecules, as Lander and
@@ -94,13 +108,18 @@ fn saturation(sample: &Sample<'_>, rows: &[(String, &Value)]) -> Option<String> 
     }
     let marks = if rows.len() == 1 { vec![(first, "now".into())] } else { Vec::new() };
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("saturation-plot"),
         title: "What more sequencing would give".into(),
-        reading: "Different pairs by pairs sequenced, up to four times as many as now, from the estimated library size. Where the curve is flat, more sequencing gives duplicates.".into(),
+        reading: "Different pairs by pairs sequenced, up to four times as many as now, from the \
+            estimated library size. Where the curve is flat, more sequencing gives duplicates."
+            .into(),
         alt: "Curves of the expected number of different pairs by the number of pairs sequenced.".into(),
         legend: names,
-        svg: lines(&Axes { x: "Pairs sequenced", y: "Different pairs", marks, ..Axes::default() }, series),
+        svg: lines(
+            &Axes { x: "Pairs sequenced", y: "Different pairs", marks, ..Axes::default() },
+            series,
+        ),
         table: String::new(),
     };
     Some(figure.html())

@@ -46,9 +46,9 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             let duplicates = value("duplicates").unwrap_or(0.0);
             let links: Vec<(String, String, f64)> = [
                 ("reads", "mapped", mapped),
-                ("reads", "unmapped", all - mapped),
                 ("mapped", "unique", mapped - duplicates),
                 ("mapped", "duplicates", duplicates),
+                ("reads", "unmapped", all - mapped),
             ]
             .into_iter()
             .filter(|(_, _, reads)| *reads > 0.0)

@@ -49,10 +49,12 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     );
     let table: Vec<(&str, &str)> = table.iter().map(|(key, title)| (*key, title.as_str())).collect();
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("inserts-plot"),
         title: "Insert sizes".into(),
-        reading: "Pairs by the length of their fragment. Fragments left of the read length are read through into the adapter.".into(),
+        reading: "Pairs by the length of their fragment. Fragments left of the read length are \
+            read through into the adapter."
+            .into(),
         alt: format!(
             "Curve of pairs by insert size; the median is {} bases. Orientations: {}.",
             plain(median.value),

@@ -57,16 +57,18 @@ fn apart(sample: &Sample<'_>) -> String {
     let mut text = String::new();
     if let Some(it) = inserts_apart(&lanes) {
         text += &format!(
-            "The insert size of lane <code>{}</code> is furthest from the median of the others: by {} of it. ",
+            "The insert size of lane <code>{}</code> is furthest from the median of the others: \
+                by {} of it. ",
             name(it.lane),
             it.source.html(Form::Share)
         );
     }
     if let Some(it) = gc_apart(&lanes) {
         text += &format!(
-            "The GC of lane <code>{}</code> is furthest from the median of the others: by {}, in points of percent.",
+            "The GC of lane <code>{}</code> is furthest from the median of the others: by {} of \
+                percent.",
             name(it.lane),
-            it.source.html(Form::Share)
+            it.source.html(Form::Points)
         );
     }
     if text.is_empty() { text } else { format!("<p class=\"lead\">{text}</p>") }
@@ -92,13 +94,18 @@ fn curves(sample: &Sample<'_>) -> Option<String> {
         return None;
     }
     let figure = Figure {
-has_lines: true,
+        has_lines: true,
         id: sample.id("lanes-plot"),
         title: "Insert sizes of each lane".into(),
-        reading: "Shares of the pairs of each lane. Lanes of one library lie on one another; one that does not is another library, or another sample.".into(),
+        reading: "Shares of the pairs of each lane. Lanes of one library lie on one another; one \
+            that does not is another library, or another sample."
+            .into(),
         alt: format!("Curves of insert sizes of {} lanes.", names.len()),
         legend: names,
-        svg: lines(&Axes { x: "Insert size (bases)", y: "Share of pairs", percent: true, ..Axes::default() }, series),
+        svg: lines(
+            &Axes { x: "Insert size (bases)", y: "Share of pairs", percent: true, ..Axes::default() },
+            series,
+        ),
         table: String::new(),
     };
     Some(figure.html())

@@ -48,7 +48,7 @@ type Maker = fn(&Sample<'_>) -> Option<Section>;
 /// The makers in the order of the page, each with the flags by which a run counts what the section shows.
 const MAKERS: &[(Maker, &str, &str)] = &[
     (flow::section, "Reads through the steps", "--flagstat FILE"),
-    (duplicates::section, "Duplicates", "--mark-duplicates"),
+    (duplicates::section, "Duplicates", "--mark-duplicates --metrics FILE"),
     (inserts::section, "Insert sizes", "--qc PREFIX"),
     (bases::qualities, "Qualities and bases", "--qc PREFIX"),
     (bases::gc, "GC bias", "--qc PREFIX --qc-metrics all --reference FASTA"),
