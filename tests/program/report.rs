@@ -94,7 +94,7 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
         (format!("report {json} --qc-thresholds {other} -o {page}"), 2, "there is no number format"),
         (format!("report {json} --sample-sheet {other} -o {page}"), 2, "its first line needs names"),
         (format!("report {json} -o {json}"), 1, "is an input"),
-        (format!("report {json} -m 20M -o {page}"), 1, "descriptions of runs"),
+        (format!("report {json} -m 20M -o {page}"), 1, "raise -m"),
         (format!("sort {input} -o {page}.bam --assay rna"), 1, "add --report FILE"),
         (
             format!("sort {input} -o {page}.bam --report {json} --json {json}"),
