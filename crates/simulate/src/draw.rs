@@ -201,7 +201,7 @@ impl<'a> Drawer<'a> {
         };
         match self.sample.profile.fault {
             Some(Fault::GcBias) => 1000u32.saturating_sub(50 * gc().saturating_sub(40)).max(40),
-            Some(Fault::SwappedLane) if is_foreign => (gc().saturating_sub(20) * 25).clamp(50, 1000),
+            Some(Fault::SwappedLane) if is_foreign => (gc().saturating_sub(10) * 20).clamp(200, 1000),
             Some(Fault::LowTargets) => {
                 // The targets begin one target's length after the start of a contig.
                 let number = start.saturating_sub(TARGET / 2) / TARGET_EACH;

@@ -63,7 +63,7 @@ const GALLERY: &[Planted] = &[
         name: "lane",
         fault: Some("lane"),
         shown_by: &["Lanes apart in insert size"],
-        follow: &["Lanes apart in GC"],
+        follow: &["Lanes apart in GC", "AT dropout"],
     },
     Planted {
         name: "cycle",

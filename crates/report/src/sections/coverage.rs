@@ -61,6 +61,9 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
 }
 
+/// Points of a line.
+type Points = Vec<(f64, f64)>;
+
 /// Shares of bases by least depth, of the genome and of regions.
 fn shares(sample: &Sample<'_>) -> Option<String> {
     let run = &sample.run;
@@ -71,7 +74,7 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
         points
     };
     let reports = [("mosdepth.global.dist.txt", "genome"), ("mosdepth.region.dist.txt", "targets")];
-    let found: Vec<(&str, &str, Vec<(f64, f64)>)> = reports
+    let found: Vec<(&str, &str, Points)> = reports
         .into_iter()
         .map(|(report, name)| (report, name, of(report)))
         .filter(|it| !it.2.is_empty())
