@@ -33,6 +33,7 @@ mod process;
 mod run;
 pub mod shard;
 
+pub use merging::says_other_order;
 pub use outputs::signal;
 pub use plan::Plan;
 pub use process::end_with::end_with;

@@ -1,9 +1,12 @@
 //! `readmill merge-alignment`: alignments put onto the reads that they are of.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
-use readmill::plan::{AlignedFile, Command, End, Merging, Steps};
+use readmill::console::Console;
+use readmill::plan::{AlignedFile, Command, End, Merging, Resources, Steps};
 use readmill::{Plan, memory};
 use readmill_filters::merge_alignment::{
     ContaminantAlignments, MergeRules, Orientation, OverlapClip, PrimaryChoice,
@@ -14,6 +17,7 @@ use readmill_record::{Error, Result};
 
 use super::common::OutputFlags;
 use super::filter_flags::FilterFlags;
+use super::front_source;
 use super::sort::OutputOrder;
 
 /// Flags of merging alignments.
@@ -204,7 +208,31 @@ impl MergeAlignmentArgs {
         }
     }
 
-    pub fn plan(&self) -> Result<Plan> {
+    /// Carries it out. Where the one file of alignments is in another order than the reads, it is sorted by name first, by
+    /// another run of this program, each with half of the memory.
+    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
+        let mut plan = self.plan()?;
+        let done = process(&plan);
+        let [aligned] = &self.aligned[..] else { return done };
+        if !aligned.is_file() || !done.as_ref().is_err_and(readmill::says_other_order) {
+            return done;
+        }
+        let console = Console::new(plan.resources.verbosity);
+        console.say(&format!(
+            "readmill: {} is in another order: it is sorted by name first",
+            aligned.display()
+        ));
+        plan.resources.memory /= 2;
+        let (path, mut source) = front_source::run(&sorting(aligned, &plan.resources))?;
+        if let Some(merging) = &mut plan.merging {
+            merging.aligned = vec![AlignedFile { path, end: None }];
+            plan.inputs = merging.files().cloned().collect();
+        }
+        let done = process(&plan);
+        source.failure().map_or(done, Ok) // it has said what is wrong
+    }
+
+    fn plan(&self) -> Result<Plan> {
         let file = |end: Option<End>| move |path: &PathBuf| AlignedFile { path: path.clone(), end };
         let aligned = self.aligned.iter().map(file(None));
         let first = self.first_aligned.iter().map(file(Some(End::First)));
@@ -235,4 +263,31 @@ impl MergeAlignmentArgs {
         plan.merging = Some(merging);
         Ok(plan)
     }
+}
+
+/// The words of a run that sorts a file by name, onto standard output.
+fn sorting(file: &Path, resources: &Resources) -> Vec<OsString> {
+    let numbers = [format!("{}M", resources.memory >> 20), resources.threads.to_string()];
+    let [memory, threads] = &numbers;
+    let words = [
+        "sort",
+        "--sort",
+        "queryname",
+        "--quiet",
+        "--no-PG",
+        "--no-index",
+        "-O",
+        "bam",
+        "-u",
+        "-m",
+        memory,
+        "-@",
+        threads,
+    ];
+    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    for directory in &resources.temp_dirs {
+        words.extend(["--temp-dir".into(), directory.into()]);
+    }
+    words.extend(["-o".into(), "-".into(), "--".into(), file.into()]);
+    words
 }

@@ -224,7 +224,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
             resume(it.resume(), &it.plan()?, arguments)
         }
         Command::Import(it) => process(&it.plan()?),
-        Command::MergeAlignment(it) => process(&it.plan()?),
+        Command::MergeAlignment(it) => it.run(process),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),

@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use readmill_filters::merge_alignment::{
-    Candidates, Hit, MergeCounts, Merger, TieBreaker, arrange, candidates,
-};
+use readmill_filters::merge_alignment::{Candidates, Hit, Merger, TieBreaker, arrange, candidates};
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, Limit, RecordRef, Result};
 
+use super::OTHER_ORDER;
 use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merging};
 
 /// Most bytes of a record.
@@ -20,9 +19,6 @@ const GROUP_BYTES: usize = 192 << 10;
 
 const RESET: &str =
     "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
-
-const OTHER_ORDER: &str = "bring both into one order: readmill sort --sort queryname IN -u -o - | \
-readmill merge-alignment UNALIGNED - ..., where UNALIGNED is sorted in the same way";
 
 /// Joins the pieces of all files.
 pub struct MergeLink {
@@ -325,11 +321,6 @@ impl MergeWorker {
             openers: merging.files.iter().map(|_| None).collect(),
             merger: Merger::new(&merging.rules, &merging.header),
         }
-    }
-
-    /// What the merger counted.
-    pub fn counts(&self) -> MergeCounts {
-        self.merger.counts()
     }
 
     /// Carries out a task; records are written in the memory of `spare`.

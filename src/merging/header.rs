@@ -5,6 +5,7 @@ use std::path::Path;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Result};
 
+use super::OTHER_ORDER;
 use crate::aligning::Unaligned;
 use crate::plan;
 
@@ -37,10 +38,15 @@ pub fn merged(
 ) -> Result<(Header, Program)> {
     let [reads, aligned @ ..] = files else { return Err(Error::bug("a merge has no files")) };
     let Some(first) = aligned.first() else { return Err(Error::usage("there are no alignments")) };
-    if let Some(sorted) = files.iter().find(|file| file.header().claims_coordinate_order()) {
-        return Err(Error::input("it is sorted by coordinate, and a merge needs the order of names")
-            .hint("sort it first: readmill sort --sort queryname IN -u -o - | readmill merge-alignment UNALIGNED - ..., the reads, too, if they are in another order")
-            .file(sorted.path()));
+    let by_coordinate = |file: &&Unaligned| file.header().claims_coordinate_order();
+    let sorted = "it is sorted by coordinate, and a merge needs the order of names";
+    if by_coordinate(&reads) {
+        return Err(Error::input(sorted)
+            .hint("sort the reads by name: readmill sort --sort queryname UNALIGNED -o sorted.bam")
+            .file(reads.path()));
+    }
+    if let Some(file) = aligned.iter().find(by_coordinate) {
+        return Err(Error::input(sorted).hint(OTHER_ORDER).file(file.path()));
     }
     let same = |one: &Header, other: &Header| one.references() == other.references();
     if let Some(other) = aligned.iter().find(|file| !same(file.header(), first.header())) {

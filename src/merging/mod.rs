@@ -17,5 +17,16 @@ mod flow;
 mod header;
 mod queue;
 
+use readmill_record::Error;
+
 pub use flow::{MergeLink, MergeWorker};
 pub use queue::{MergeTask, MergeTaskResult, Merging, memory};
+
+/// What is to be done where alignments are in another order than the reads.
+const OTHER_ORDER: &str = "bring both into one order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
+UNALIGNED - ..., where UNALIGNED is sorted in the same way";
+
+/// Whether an error says that alignments are in another order than the reads, or sorted by coordinate.
+pub fn says_other_order(error: &Error) -> bool {
+    error.hint.as_deref() == Some(OTHER_ORDER)
+}

@@ -132,15 +132,6 @@ pub fn candidates(hits: &[Hit<'_>]) -> Vec<Candidate> {
         .collect()
 }
 
-/// Counts of a merge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MergeCounts {
-    /// Templates without an alignment.
-    pub unaligned: u64,
-    /// Reads made unmapped as contaminants.
-    pub contaminants: u64,
-}
-
 /// An alignment as it is carried over.
 #[derive(Clone, Copy)]
 struct Alignment<'a> {
@@ -168,7 +159,6 @@ pub struct Merger {
     primary: [Draft; 2],
     supplementary: Draft,
     ops: Vec<Op>,
-    counts: MergeCounts,
 }
 
 impl Merger {
@@ -182,13 +172,7 @@ impl Merger {
             primary: Default::default(),
             supplementary: Draft::default(),
             ops: Vec::new(),
-            counts: MergeCounts::default(),
         }
-    }
-
-    /// The counts so far.
-    pub fn counts(&self) -> MergeCounts {
-        self.counts
     }
 
     fn load(&self, draft: &mut Draft, read: RecordRef<'_>) {
@@ -218,7 +202,6 @@ impl Merger {
             Ok::<(), Error>(())
         };
         if hits.is_empty() {
-            self.counts.unaligned += 1;
             for read in reads.iter().filter(|_| !self.rules.aligned_only) {
                 let mut draft = std::mem::take(&mut self.supplementary);
                 self.load(&mut draft, *read);
@@ -413,7 +396,6 @@ impl Merger {
     }
 
     fn unmap_contaminant(&mut self, draft: &mut Draft, alignment: &Alignment<'_>) {
-        self.counts.contaminants += 1;
         let how = self.rules.contaminants;
         if matches!(how, ContaminantAlignments::Copy | ContaminantAlignments::Move) {
             let text = self.in_words(alignment.hit.record);

@@ -13,5 +13,5 @@ mod named;
 mod rules;
 
 pub use choice::{Arrangement, Candidate, PrimaryChoice, TieBreaker, arrange};
-pub use merger::{Candidates, Hit, MergeCounts, Merger, candidates};
+pub use merger::{Candidates, Hit, Merger, candidates};
 pub use rules::{ContaminantAlignments, MergeRules, Orientation, OverlapClip};
