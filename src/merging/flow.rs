@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_filters::merge_alignment::{Candidates, Hit, Merger, TieBreaker, arrange, candidates};
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
-use readmill_record::{Batch, Error, Limit, RecordRef, Result};
+use readmill_record::{Batch, Error, Flags, Limit, RecordRef, Result};
 
 use super::OTHER_ORDER;
 use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merging};
@@ -14,7 +14,7 @@ use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merg
 /// Most bytes of a record.
 const RECORD: Limit = Limit::of(8 << 20);
 
-/// Bytes of records of the reads in a group, but for one template.
+/// About how many bytes of records come of a group, but for one template.
 const GROUP_BYTES: usize = 192 << 10;
 
 const RESET: &str =
@@ -192,14 +192,14 @@ impl MergeLink {
         self.check_order(merging, template)?;
         let mut hits = Candidates::default();
         let mut counts = vec![reads];
-        let mut is_many = 0;
+        let mut alignments = 0;
         for (linked, file) in self.files.iter().zip(&merging.files).skip(1) {
             let records = linked.run(file, template, usize::MAX);
-            is_many += records;
+            alignments += records;
             counts.push(records);
         }
         let mut arranged = None;
-        if is_many > reads {
+        if alignments > 1 && self.may_be_several(merging, &counts) {
             let files = self.files.iter().zip(&merging.files).zip(&counts).skip(1);
             for ((linked, file), &records) in files {
                 let Some((batch, number)) = linked.batches.front().filter(|_| records > 0) else {
@@ -219,7 +219,8 @@ impl MergeLink {
         group.parts.resize_with(self.files.len(), Vec::new);
         group.arranged.extend(arranged.map(|rows| (group.templates, rows)));
         group.templates += 1;
-        group.bytes += batch.spans[at..at + reads].iter().map(|span| span.len as usize).sum::<usize>();
+        let bytes = batch.spans[at..at + reads].iter().map(|span| span.len as usize).sum::<usize>();
+        group.bytes += bytes * (alignments / reads).max(1);
         for ((linked, parts), records) in self.files.iter_mut().zip(&mut group.parts).zip(counts) {
             let Some((batch, number)) = linked.batches.front().filter(|_| records > 0) else { continue };
             match parts.last_mut() {
@@ -237,6 +238,25 @@ impl MergeLink {
             self.release();
         }
         Ok(())
+    }
+
+    /// Whether an end of the template may have several alignments that are not supplementary; `records` are those of it in
+    /// each file. Records are not checked yet.
+    fn may_be_several(&self, merging: &Merging, records: &[usize]) -> bool {
+        let mut ends = [0; 2];
+        let files = self.files.iter().zip(&merging.files).zip(records).skip(1);
+        for ((linked, file), &records) in files {
+            let Some((batch, _)) = linked.batches.front() else { continue };
+            for span in &batch.spans[linked.at..linked.at + records] {
+                let raw = batch.record(*span).raw();
+                let Some(&[low, high]) = raw.get(18..20) else { continue };
+                let flags = file.flags(Flags(u16::from_le_bytes([low, high])));
+                if !flags.is_unmapped() && !flags.is_supplementary() {
+                    ends[usize::from(flags.is_paired() && !flags.is_first())] += 1;
+                }
+            }
+        }
+        ends.iter().any(|&alignments| alignments > 1)
     }
 
     /// Fails where reads are sorted by name, and alignments of an earlier one stand next.
@@ -365,6 +385,9 @@ impl MergeWorker {
                 }
             }
             let rows = arranged.next_if(|(of, _)| *of == number).map(|(_, rows)| rows);
+            if rows.is_none() && hits.are_several() {
+                return Err(Error::bug("alignments are not arranged"));
+            }
             let (bytes, mut starts) = (opened.bytes_mut(), Vec::new());
             let reads = &template.reads[..template.count];
             let merged = self.merger.merge(reads, &hits, rows, bytes, |_, start| starts.push(start));
@@ -373,6 +396,8 @@ impl MergeWorker {
             let ends = starts.iter().skip(1).copied().chain([end]);
             starts.iter().zip(ends).for_each(|(&start, end)| opened.push_sized(start, end - start));
         }
+        let batches = group.parts.into_iter().flatten().filter_map(|part| Arc::into_inner(part.batch));
+        batches.for_each(|batch| merging.batches.put(batch));
         group.fault.map_or(Ok(opened), Err)
     }
 }

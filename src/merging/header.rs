@@ -63,11 +63,7 @@ pub fn merged(
         None => own,
     });
     lines.extend(reads.header().lines_of(b"RG").cloned());
-    let of_file = |file: &Unaligned| {
-        let mut programs = file.header().lines_of(b"PG");
-        programs.next().filter(|_| programs.next().is_none()).cloned()
-    };
-    let program = wanted.program.clone().or_else(|| aligned.iter().find_map(of_file));
+    let program = wanted.program.clone().or_else(|| program_of(wanted, aligned));
     let id = program.as_ref().and_then(|line| line.get(b"ID")).map(<[u8]>::to_vec);
     if let Some(id) = &id
         && reads.header().lines_of(b"PG").any(|line| line.get(b"ID") == Some(id))
@@ -82,6 +78,20 @@ pub fn merged(
     lines.extend(program);
     let text: Vec<u8> = lines.iter().flat_map(|line| [line.text(), b"\n"].concat()).collect();
     Ok((Header::parse(&text)?, id.map_or(Program::Unknown, Program::Named)))
+}
+
+/// The program of the first file that has one alone. Where each file has one end of the templates, all of them together must
+/// have one alone.
+fn program_of(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLine> {
+    let alone = |mut lines: Vec<&HeaderLine>| {
+        lines.dedup();
+        if let [line] = lines[..] { Some(line.clone()) } else { None }
+    };
+    let of_file = |file: &Unaligned| alone(file.header().lines_of(b"PG").collect());
+    if wanted.aligned.iter().all(|file| file.end.is_none()) {
+        return aligned.iter().find_map(of_file);
+    }
+    alone(aligned.iter().flat_map(|file| file.header().lines_of(b"PG")).collect())
 }
 
 /// The dictionary beside a reference, and its path; `None` if there is none.

@@ -23,7 +23,7 @@ const CONTAINER: u64 = 32 << 20;
 
 /// A file that takes part in a merge.
 pub struct MergeFile {
-    /// Its records.
+    /// Its records, aligned or not.
     pub records: Unaligned,
     /// Which end of each template they are of, if they do not say it.
     pub end: Option<End>,
@@ -70,7 +70,7 @@ pub struct Group {
     pub arranged: Vec<(usize, Arrangement)>,
     /// Templates so far.
     pub templates: usize,
-    /// Bytes of records of the reads so far.
+    /// About how many bytes of records come of it so far.
     pub bytes: usize,
     /// The error that follows them.
     pub fault: Option<Error>,

@@ -61,6 +61,22 @@ c\t133\tx\t301\t0\t*\t=\t301\t0\tCCCC\tIIII\tPG:Z:al\tMQ:i:60\tMC:Z:4M4S\n";
 }
 
 #[test]
+fn an_end_with_two_alignments_keeps_both_where_its_mate_has_none() {
+    let dir = TestDir::new();
+    let reads = arg(&dir.file("u.sam", READS));
+    let b = "b\t329\tx\t1\t20\t4M\t=\t1\t0\tAAAA\tIIII\nb\t73\tx\t51\t30\t4M\t=\t51\t0\tAAAA\tIIII\n";
+    let aligned = arg(&dir.file("b.sam", [HEADER, b].concat()));
+    let shown = |more: &[&str]| {
+        let text = merged(&[&[&*reads, &*aligned], more].concat());
+        let of_b = records(&text).into_iter().filter(|line| line.starts_with("b\t"));
+        of_b.map(|line| line.split('\t').take(9).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let expected = ["b 329 x 1 20 4M = 1 0", "b 73 x 51 30 4M = 51 0", "b 133 x 51 0 * = 51 0"];
+    assert_eq!(shown(&[]), expected);
+    assert_eq!(shown(&["--primary", "best-end-mapq", "--no-secondary"]), expected[1..]);
+}
+
+#[test]
 fn alignments_in_another_order_are_sorted_first() {
     let dir = TestDir::new();
     let reads = arg(&dir.file("u.sam", READS));

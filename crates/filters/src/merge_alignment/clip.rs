@@ -294,3 +294,106 @@ fn clip_to_starts(forward: &mut Draft, reverse: &mut Draft, hard: bool) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::realign;
+
+    use super::*;
+
+    fn ops(text: &str) -> Vec<Op> {
+        let mut packed = Vec::new();
+        assert!(realign::parse(text.as_bytes(), &mut packed), "{text}");
+        packed.iter().map(|op| (op >> 4, op & 15)).collect()
+    }
+
+    fn text(ops: &[Op]) -> String {
+        let mut text = Vec::new();
+        write_text(ops, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    /// A read of so many bases, all A, at position 101.
+    fn read(cigar: &str, flags: u16) -> Draft {
+        let cigar = ops(cigar);
+        let length = query_length(&cigar) as usize;
+        let (bases, qualities) = (vec![1; length], vec![30; length]);
+        Draft { flags, pos: 100, mapq: 60, cigar, bases, qualities, ..Draft::default() }
+    }
+
+    fn outcome(read: &Draft) -> (i32, String, usize) {
+        (read.pos, text(&read.cigar), read.bases.len())
+    }
+
+    #[test]
+    fn ends_of_cigars_are_clipped() {
+        for (cigar, from, clip, wanted) in [
+            ("100M", 61, SOFT_CLIP, "60M40S"),
+            ("50M2I48M", 52, SOFT_CLIP, "50M50S"),
+            ("50M5D50M", 51, SOFT_CLIP, "50M50S"),
+            ("90M10S", 96, SOFT_CLIP, "90M10S"),
+            ("90M10S", 96, HARD_CLIP, "90M5S5H"),
+            ("90M10S", 50, SOFT_CLIP, "49M51S"),
+            ("90M10S4H", 50, SOFT_CLIP, "49M51S4H"),
+            ("90M10S4H", 50, HARD_CLIP, "49M55H"),
+        ] {
+            assert_eq!(text(&clip_end(&ops(cigar), from, clip)), wanted, "{cigar} from {from}");
+        }
+    }
+
+    #[test]
+    fn bases_that_were_not_aligned_are_clips() {
+        let with = |cigar: &str, is_reverse, three, five| {
+            let mut cigar = ops(cigar);
+            add_soft_clips(&mut cigar, is_reverse, three, five);
+            text(&cigar)
+        };
+        assert_eq!(with("10M", false, 3, 2), "2S10M3S");
+        assert_eq!(with("10M", true, 3, 2), "3S10M2S");
+        assert_eq!(with("4S10M5S", false, 3, 2), "6S10M8S");
+        assert_eq!(with("10M5H", true, 0, 2), "10M7S", "as htsjdk does");
+    }
+
+    #[test]
+    fn a_read_is_clipped_as_it_was_sequenced() {
+        let clipped = |cigar, flags, from, clip| {
+            let mut read = read(cigar, flags);
+            clip_three_prime(&mut read, from, clip).unwrap();
+            outcome(&read)
+        };
+        assert_eq!(clipped("10M", 0, 8, SOFT_CLIP), (100, "7M3S".into(), 10));
+        assert_eq!(clipped("10M", Flags::REVERSE, 8, SOFT_CLIP), (103, "3S7M".into(), 10));
+        assert_eq!(clipped("4M2D6M", Flags::REVERSE, 6, HARD_CLIP), (107, "5H5M".into(), 5));
+        assert_eq!(clipped("10M", 0, 11, SOFT_CLIP), (100, "10M".into(), 10), "behind its end");
+        assert_eq!(clipped("4S6M", Flags::REVERSE, 1, SOFT_CLIP), (-1, "*".into(), 10), "unmapped");
+        assert_eq!(clipped("2S3S5M", 0, 8, SOFT_CLIP), (100, "2S3S5M".into(), 10), "no valid CIGAR");
+    }
+
+    #[test]
+    fn mates_do_not_go_beyond_the_start_of_the_other() {
+        let both = |one: &str, other: &str, shift, hard| {
+            let (mut one, mut other) = (read(one, 0), read(other, Flags::REVERSE));
+            other.pos -= shift;
+            clip_overlap(&mut one, &mut other, hard).unwrap();
+            let cut = |read: &Draft| read.field(CUT_BASES).map(|field| field.value.to_vec());
+            assert_eq!(cut(&one).is_some(), hard, "XB");
+            (outcome(&one), outcome(&other), cut(&other))
+        };
+        let soft = both("20M", "20M", 5, false);
+        assert_eq!(soft, ((100, "15M5S".into(), 20), (100, "5S15M".into(), 20), None));
+        let hard = both("20M", "20M", 5, true);
+        let cut = Some(b"TTTTT".to_vec());
+        assert_eq!(hard, ((100, "15M5H".into(), 15), (100, "5H15M".into(), 15), cut), "as sequenced");
+        let hard = both("20M", "18M2S", 5, true);
+        assert_eq!(hard.0, (100, "13M2S5H".into(), 15), "clipped bases of the mate count");
+    }
+
+    #[test]
+    fn what_hangs_behind_the_reference_is_clipped() {
+        let mut read = read("15M5S", 0);
+        clip_behind_reference(&mut read, 110);
+        assert_eq!(outcome(&read), (100, "10M10S".into(), 20));
+        clip_behind_reference(&mut read, 110);
+        assert_eq!(outcome(&read), (100, "10M10S".into(), 20));
+    }
+}

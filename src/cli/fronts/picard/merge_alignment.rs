@@ -32,7 +32,7 @@ const OPTIONS: &[Opt] = &[
     Opt::built("--CLIP_OVERLAPPING_READS", Takes::Truth, "--clip-overlaps none, if it is false"),
     Opt::built("--HARD_CLIP_OVERLAPPING_READS", Takes::Truth, "--clip-overlaps hard"),
     Opt::built("--CLIP_OVERLAPPING_READS_OPERATOR", Takes::Value, "--clip-overlaps hard, if it is H; of another release of Picard, as workflows of WARP write it"),
-    Opt::only("--IS_BISULFITE_SEQUENCE", Takes::Truth, &["false"], "counts differences of bisulfite reads in NM and UQ", ""),
+    Opt::built("--IS_BISULFITE_SEQUENCE", Takes::Truth, "refused with SORT_ORDER=coordinate, where it would count other differences in NM and UQ; nothing else"),
     Opt::native("--ALIGNED_READS_ONLY", Takes::Truth, "--aligned-only"),
     Opt::built("-MAX_GAPS --MAX_INSERTIONS_OR_DELETIONS", Takes::Value, "--max-gaps, none with -1; 1 without it"),
     Opt::built("--ATTRIBUTES_TO_RETAIN", Takes::Values, "--keep-fields"),
@@ -86,7 +86,14 @@ fn merge_bam_alignment(given: &Given) -> Result<Line> {
     let reference = given.needed("--REFERENCE_SEQUENCE")?;
     let sort = order(given, given.value("--SORT_ORDER").unwrap_or("coordinate"))?;
     if sort != "coordinate" && given.has("--CREATE_INDEX") {
-        return Err(given.refuse("CREATE_INDEX needs SORT_ORDER=coordinate"));
+        return Err(given
+            .refuse("CREATE_INDEX needs SORT_ORDER=coordinate")
+            .hint("leave CREATE_INDEX out, or sort by coordinate"));
+    }
+    if sort == "coordinate" && given.has("--IS_BISULFITE_SEQUENCE") {
+        return Err(given
+            .refuse("IS_BISULFITE_SEQUENCE is not supported: NM and UQ would be counted as for other reads")
+            .hint("merge with SORT_ORDER=unsorted, which counts nothing, then sort: readmill sort IN -o OUT"));
     }
     let mut line = Line::new("merge-alignment");
     line.add(given.native_words());
@@ -137,7 +144,9 @@ fn pairs(line: &mut Line, given: &Given) -> Result<()> {
     let orientations: Vec<&str> = given.all("--EXPECTED_ORIENTATIONS").collect();
     let jumps = given.value("--JUMP_SIZE").is_some();
     if jumps && !orientations.is_empty() {
-        return Err(given.refuse("JUMP_SIZE and EXPECTED_ORIENTATIONS exclude each other"));
+        return Err(given
+            .refuse("JUMP_SIZE and EXPECTED_ORIENTATIONS exclude each other")
+            .hint("JUMP_SIZE is the same as EXPECTED_ORIENTATIONS=RF"));
     }
     if given.has("--ALIGNER_PROPER_PAIR_FLAGS") {
         line.add(["--aligner-proper-pairs"]);
