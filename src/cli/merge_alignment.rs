@@ -214,7 +214,12 @@ impl MergeAlignmentArgs {
         let mut plan = self.plan()?;
         let done = process(&plan);
         let [aligned] = &self.aligned[..] else { return done };
-        if !aligned.is_file() || !done.as_ref().is_err_and(readmill::says_other_order) {
+        // What is found in the header is found before anything is written.
+        let in_header = |error: &Error| error.place.record.is_none();
+        let output = self.output.output_path();
+        let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());
+        let is_clean = is_file || plan.holds_everything() || done.as_ref().is_err_and(in_header);
+        if !is_clean || !aligned.is_file() || !done.as_ref().is_err_and(readmill::says_other_order) {
             return done;
         }
         let console = Console::new(plan.resources.verbosity);

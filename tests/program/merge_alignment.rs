@@ -85,7 +85,11 @@ fn alignments_in_another_order_are_sorted_first() {
     let by_place = format!("@HD\tVN:1.6\tSO:coordinate\n{HEADER}{A}{C}");
     for (name, text) in [("o.sam", [HEADER, C, A].concat()), ("s.sam", by_place)] {
         let other = arg(&dir.file(name, text));
-        assert_eq!(merged(&[&reads, &other]), expected, "{name}");
+        let output = dir.path("out.sam");
+        let run = readmill(["merge-alignment", &reads, &other, "--no-PG", "-o", &arg(&output)]);
+        assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
+        assert!(run.stderr.contains("sorted by name first"), "{name}: {}", run.stderr);
+        assert_eq!(std::fs::read_to_string(output).expect("the output"), expected, "{name}");
     }
     // Standard input is read once.
     let other = arg(&dir.file("o.sam", [HEADER, C, A].concat()));
@@ -115,7 +119,8 @@ fn what_does_not_fit_is_an_error() {
     says("zz\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "the read that was not aligned is missing");
     says("b\t73\tx\t1\t60\t5M\t=\t1\t0\tAAAAA\tIIIII\n", "its alignment has 5 bases, and it has 4");
     says("b\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "it is a pair, and aligned as a single read");
-    let mapped = READS.replace("b\t77\t*\t0", "b\t73\t*\t0");
+    let mapped =
+        READS.replace("b\t77\t*\t0\t0\t*", "b\t73\tx\t5\t0\t4M").replace("@RG", "@SQ\tSN:x\tLN:9\n@RG");
     let mapped = arg(&dir.file("mapped.sam", &mapped));
     let aligned = arg(&dir.file("a.sam", [HEADER, A, C].concat()));
     assert!(run(&[&mapped, &aligned]).stderr.contains("the read has been aligned"));

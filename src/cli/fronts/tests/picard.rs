@@ -36,7 +36,7 @@ fn merges_of_alignments_become_native_ones() {
              --PROGRAM_RECORD_ID bwamem --PROGRAM_GROUP_VERSION 0.7 --PROGRAM_GROUP_COMMAND_LINE bwa \
              --PROGRAM_GROUP_NAME bwamem --UNMAPPED_READ_STRATEGY COPY_TO_TAG --ALIGNER_PROPER_PAIR_FLAGS true \
              --UNMAP_CONTAMINANT_READS true --ADD_PG_TAG_TO_READS false",
-            "readmill merge-alignment --no-program-field --no-clip-adapters --keep-fields X0 --drop-fields NM,MD \
+            "readmill merge-alignment --no-clip-adapters --no-program-field --keep-fields X0 --drop-fields NM,MD \
              --aligner-proper-pairs --clip-overlaps hard --primary most-distant --unmap-contaminants=32 \
              --contaminant-alignments copy --program-id bwamem --program-name bwamem --program-version 0.7 \
              --program-command bwa --reference r.fa --sort none -o o.bam -l 2 --no-index u.bam -",
