@@ -167,7 +167,7 @@ impl Merger {
         let contigs = header.references().iter();
         Merger {
             rules: Arc::clone(rules),
-            contigs: contigs.map(|it| (it.name.clone().into(), i64::from(it.length))).collect(),
+            contigs: contigs.map(|it| (it.name.clone(), i64::from(it.length))).collect(),
             row: Default::default(),
             primary: Default::default(),
             supplementary: Draft::default(),

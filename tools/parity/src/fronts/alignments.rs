@@ -32,7 +32,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<
         let other = all[(number * 7 + 3) % all.len()].0[1];
         templates.push((name.to_owned(), pair(number, first, last, other)));
     }
-    templates.sort();
+    templates.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut sam = "@HD\tVN:1.6\tSO:queryname\n@RG\tID:a\tSM:s\tLB:l\n@RG\tID:b\tSM:s\tLB:m\n".to_owned();
     let (mut single, mut fastq) = (sam.clone(), [String::new(), String::new()]);
     for (number, (name, pair)) in templates.iter().enumerate() {
