@@ -106,7 +106,7 @@ fn pair(number: usize, first: &[&str], last: &[&str], other: &str) -> [MadeRead;
         7 => {
             one.bases.replace_range(length / 4..length / 4 + 3, "");
             one.bases.insert_str(length / 2, "ACAC");
-            one.bases.insert_str(2 * length / 3, "G");
+            one.bases.insert(2 * length / 3, 'G');
             one.bases.truncate(length);
         }
         _ => {}
