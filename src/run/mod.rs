@@ -31,7 +31,7 @@ use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_format::summed::InputSums;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Changes, Charge, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -437,10 +437,12 @@ impl RunState<'_> {
             .destination
             .main()
             .is_none_or(|output| matches!(output.format, Format::Bam | Format::Sam | Format::SamGz));
-        let without_fields = self.plan.command == Command::View && copies && pipeline.without_fields();
-        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets)
-            .without_fields(without_fields)
-            .places_only(self.plan.command == Command::View && sink.is_none() && pipeline.places_only());
+        let detail = match (self.plan.command, &sink) {
+            (Command::View, None) => pipeline.detail(),
+            (Command::View, Some(_)) if copies => pipeline.detail().max(Detail::WithoutFields),
+            _ => Detail::Whole,
+        };
+        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).detail(detail);
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

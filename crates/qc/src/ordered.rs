@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{Batch, Error, Header, Result, Tally};
+use readmill_record::{Batch, Detail, Error, Header, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Libraries;
@@ -148,8 +148,8 @@ impl Tally for LongestSpan {
     type Partial = u32;
     type Total = u32;
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Places
     }
 
     fn observe(&self, partial: &mut u32, batch: &Batch) -> Result<()> {
