@@ -120,22 +120,21 @@ impl Runs {
     }
 
     fn expand(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
-        let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), Vec::with_capacity(size));
+        let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), vec![0; size]);
+        let mut rest = &mut out[..];
         for &symbol in literals {
-            let run = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
-            if run >= size - out.len().min(size) {
+            let more = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
+            if more >= rest.len() {
                 return Err(damaged("runs are too long"));
             }
-            if run == 0 {
-                out.push(symbol);
-            } else if run < SHORT_RUN && size - out.len() >= SHORT_RUN {
-                let end = out.len() + run + 1;
-                out.extend_from_slice(&[symbol; SHORT_RUN]);
-                out.truncate(end);
-            } else {
-                out.resize(out.len() + run + 1, symbol);
+            match rest.first_chunk_mut::<SHORT_RUN>() {
+                Some(short) if more < SHORT_RUN => *short = [symbol; SHORT_RUN],
+                _ => rest[..more + 1].fill(symbol),
             }
+            rest = &mut rest[more + 1..];
         }
+        let left = rest.len();
+        out.truncate(size - left);
         Ok(out)
     }
 }
