@@ -34,7 +34,7 @@ pub mod shard;
 pub use outputs::signal;
 pub use plan::Plan;
 pub use process::end_with::end_with;
-pub use process::{allocator, console, limit, pause};
+pub use process::{allocator, console, drawing, limit, pause};
 pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]

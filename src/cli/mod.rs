@@ -38,13 +38,14 @@ mod version;
 mod view;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
 use readmill::console::{Console, log, write_json};
+use readmill::drawing;
 use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
@@ -121,6 +122,7 @@ pub fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
+    drawing::colour(std::io::stderr().is_terminal() && hints::wants_colour(&given));
     let (arguments, files) = match fronts::front(&given) {
         Ok(Some(Front::Native(arguments, files))) => (arguments, files),
         Ok(Some(Front::Answer(text))) => return answer(&text),
@@ -184,7 +186,8 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // Programs read --version, people -V.
     let version = clap::builder::Str::from(&*version::text().leak());
     let command = help::complete(T::command());
-    let mut command = command.version(version).long_version(env!("CARGO_PKG_VERSION"));
+    let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
+    let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
     let matches = command.try_get_matches_from_mut(words)?;
     T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
