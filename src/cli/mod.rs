@@ -32,6 +32,7 @@ mod same_pass;
 mod sample_flag;
 mod shard;
 mod sort;
+mod stats;
 mod split;
 mod tally;
 mod version;
@@ -96,6 +97,8 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    /// Statistics of reads, as samtools stats
+    Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
     /// Picard's quality metrics
@@ -234,6 +237,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Stats(it) => process(&it.plan()?),
         Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),
