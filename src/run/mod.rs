@@ -149,6 +149,9 @@ pub(crate) fn with_state<T>(
     tallies::check_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
+    if let Some(name) = tallies.stats().as_ref().and_then(|stats| stats.unknown_contig()) {
+        console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
+    }
     let state = RunState {
         plan,
         memory,

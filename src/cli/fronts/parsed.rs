@@ -67,6 +67,7 @@ const VALUES: &[&str] = &[
     "null",
     "json",
     "%!",
+    "1,9,2",
 ];
 
 /// What the native command line has against a line, if anything.

@@ -112,7 +112,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger)
 }
 
 /// Names and lengths of the contigs of a header.
-fn contigs(header: &str) -> Vec<(String, u64)> {
+pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -212,7 +212,7 @@ fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
 }
 
 /// CIGARs, and how many bases of the contig and of the read they have.
-const CIGARS: [(&str, u64, usize); 18] = [
+pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
     ("60M", 60, 60),
     ("60M", 60, 60),
     ("60M", 60, 60),

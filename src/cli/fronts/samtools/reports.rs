@@ -99,7 +99,7 @@ const NO_SUCH_ROWS: &str = "readmill stats has no such rows";
 const STATS_OPTIONS: &[Opt] = &[
     Opt::native("-c --coverage", Takes::Value, "-c"),
     Opt::native("-d --remove-dups", Takes::Nothing, "-d"),
-    Opt::built("-X --customized-index-file", Takes::Nothing, "--region-index; without regions no index is read, and it is left out"),
+    Opt::built("-X --customized-index", Takes::Nothing, "--region-index; without regions no index is read, and it is left out"),
     Opt::native("-f --required-flag", Takes::Value, "-f"),
     Opt::native("-F --filtering-flag", Takes::Values, "-F"),
     Opt::native("--GC-depth", Takes::Value, "--GC-depth"),

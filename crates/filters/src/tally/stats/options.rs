@@ -90,11 +90,6 @@ impl CoverageBins {
         CoverageBins { least, most: least + (range / step + 1) * step - 1, step, rows }
     }
 
-    /// The number of rows.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// The row of a depth.
     pub(super) fn row(&self, depth: u32) -> usize {
         if depth < self.least {

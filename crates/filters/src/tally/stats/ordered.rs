@@ -31,6 +31,11 @@ impl StatsOrder {
         &self.settings
     }
 
+    /// A contig of the file of regions that the header lacks, if there is one.
+    pub fn unknown_contig(&self) -> Option<&str> {
+        self.settings.targets.as_ref()?.unknown.as_deref()
+    }
+
     /// One thread's maker of pieces.
     pub fn maker(&self) -> StatsPieceMaker {
         StatsPieceMaker::new(&self.settings)

@@ -34,9 +34,4 @@ impl StatsSettings {
         };
         Ok(StatsSettings { options: options.clone(), selection: Selection::new(options, header), targets })
     }
-
-    /// A contig of the file of regions that the header lacks, if there is one.
-    pub fn unknown_contig(&self) -> Option<&str> {
-        self.targets.as_ref()?.unknown.as_deref()
-    }
 }
