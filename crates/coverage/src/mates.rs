@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub type Event = (u32, i32);
 
 /// A run of aligned bases: its first position, and the one after its last.
-pub(crate) type Block = (u32, u32);
+pub type Block = (u32, u32);
 
 /// A read that waits for its mate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ const LINES: &[(&str, &str)] = &[
     ("samtools import", "1.fq"),
     ("samtools faidx", "r.fa chr1"),
     ("samtools reheader", "h.sam IN"),
+    ("samtools bedcov", "t.bed IN"),
     ("picard SortSam", "-I IN -O o.bam -SO coordinate"),
     ("picard MarkDuplicates", "-I IN -O o.bam -M m"),
     ("picard MergeSamFiles", "-I IN -I IN -O o.bam"),

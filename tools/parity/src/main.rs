@@ -34,8 +34,8 @@ mod reports;
 mod samples;
 mod samtools_duplicates;
 mod several_inputs;
-mod stats;
 mod sort;
+mod stats;
 mod umi;
 mod view;
 

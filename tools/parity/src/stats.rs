@@ -98,7 +98,8 @@ fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>
     }
     fs::write(dir.path("targets"), targets)?;
     let known = |words: &&str| !words.ends_with(" c0") || contigs.iter().any(|contig| contig.0 == "c0");
-    let mut all = Vec::from_iter(STATS.iter().filter(|words| known(words)).map(|it| format!("stats {it}")));
+    let mut all =
+        Vec::from_iter(STATS.iter().filter(|words| known(words)).map(|it| format!("stats {it}")));
     for (options, file) in STATS_OF_REGIONS.iter().zip(["a.bam", "a.cram", "a.bam"]) {
         for n in 1..=3 {
             let mut words = format!("stats {options} {file}");
@@ -125,9 +126,8 @@ fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let ours = Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?;
     let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
     let rows = |text: &str| {
-        let is_row = |line: &&str| {
-            !line.starts_with('#') || in_order.iter().any(|title| line.starts_with(title))
-        };
+        let is_row =
+            |line: &&str| !line.starts_with('#') || in_order.iter().any(|title| line.starts_with(title));
         Vec::from_iter(text.lines().filter(is_row).map(str::to_owned))
     };
     let (ours, theirs) = (rows(&ours), rows(&theirs));
@@ -166,12 +166,10 @@ fn odd_reads(random: &mut SeededRandom, templates: u64) -> String {
                 0 => "*".to_owned(),
                 _ => (0..bases).map(|_| random.pick(&['A', 'C', 'G', 'G', 'T', 'N', 'C'])).collect(),
             };
-            let quality = |_| char::from(b'!' + random.pick(&[0, 2, 12, 13, 20, 25, 30, 40]));
-            let qualities: String = match random.below(20) {
-                0 => "*".to_owned(),
-                _ if sequence == "*" => "*".to_owned(),
-                _ => (0..bases).map(quality).collect(),
-            };
+            let is_bare = sequence == "*" || random.once_in(20);
+            let mut quality = |_| char::from(b'!' + random.pick(&[0, 2, 12, 13, 20, 25, 30, 40]));
+            let qualities =
+                if is_bare { "*".to_owned() } else { (0..bases).map(&mut quality).collect::<String>() };
             let sign = if end == 0 { 1 } else { -1 };
             let mapq = random.pick(&[0, 9, 10, 30, 60]);
             let mismatches = random.pick(&["", "\tNM:i:0", "\tNM:i:3"]);

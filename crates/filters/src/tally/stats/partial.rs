@@ -51,7 +51,10 @@ pub struct StatsPartial {
 impl StatsPartial {
     pub(super) fn bytes() -> usize {
         let lengths = 3 * (LONGEST_READ + 2) * 8;
-        let others = 256 * 8 + 2 * 256 * 8 + Indels::BYTES + InsertSizes::bytes(StatsOptions::default().insert_size);
+        let others = 256 * 8
+            + 2 * 256 * 8
+            + Indels::BYTES
+            + InsertSizes::bytes(StatsOptions::default().insert_size);
         size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
     }
 

@@ -32,6 +32,10 @@ impl StatsSettings {
             (None, Some(parts)) => Some(Targets::of_parts(parts, header, ledger)?),
             (None, None) => None,
         };
-        Ok(StatsSettings { options: options.clone(), selection: Selection::new(options, header), targets })
+        Ok(StatsSettings {
+            options: options.clone(),
+            selection: Selection::new(options, header),
+            targets,
+        })
     }
 }

@@ -57,7 +57,8 @@ impl Targets {
                 return Err(lines.wrong(format!("{start} to {end} is no region of 1-based positions")));
             }
             if before.replace((contig, start)).is_some_and(|(it, last)| it == contig && last > start) {
-                return Err(lines.wrong("the region lies before the one ahead of it")
+                return Err(lines
+                    .wrong("the region lies before the one ahead of it")
                     .hint("sort the regions of each contig by their starts"));
             }
             make_room(&mut by_contig[contig], 1, &mut charge)?;

@@ -283,7 +283,11 @@ fn write_summary(counts: &StatsCounts, insertion: &Insertion, out: &mut String) 
         let _ = writeln!(out, "SN\t{name}:\t{value}{space}{comment}");
     };
     let text = |number: u64| number.to_string();
-    row("raw total sequences", text(reads + n(C::Filtered)), "excluding supplementary and secondary reads");
+    row(
+        "raw total sequences",
+        text(reads + n(C::Filtered)),
+        "excluding supplementary and secondary reads",
+    );
     row("filtered sequences", text(n(C::Filtered)), "");
     row("sequences", text(reads), "");
     row("is sorted", text(u64::from(*sorted)), &format!("{sorting} by coordinate"));
