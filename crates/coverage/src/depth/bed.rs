@@ -90,7 +90,9 @@ impl BedLines {
             text.extend_from_slice(line);
             lengths.push(length);
             let border = |at, is_end| Border { contig, at, region, is_end };
-            borders.extend([border(start, false), border(end, true)]);
+            if start < end {
+                borders.extend([border(start, false), border(end, true)]); // no read lies in others
+            }
         }
         borders.sort_unstable();
         Ok(BedLines { text, lengths, borders, names, _charges: charges })

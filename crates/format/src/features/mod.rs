@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn sites_of_elprep_are_one_based_and_closed() {
-        // elPrep 5.1.3 vcf-to-elsites made the first four of SNVs, a deletion, an END, and a record at position 0; an END before
-        // its POS makes the last.
+        // As elPrep 5 makes them of variants: an SNV, a deletion, one with END, one at position 0, and one whose END lies before
+        // its POS.
         let sites = "chr1\t10\t10\nchr1\t20\t23\nchr1\t30\t50\nchr1\t0\t0\nchr1\t60\t5\n";
         let text = format!("# elsites format version 1.0\n{sites}");
         let wanted = chr1(&[(9, 10), (19, 23), (29, 50), (0, 0), (59, 59)]);
