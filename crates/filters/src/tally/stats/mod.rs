@@ -17,8 +17,9 @@
 //! | which reads count, and where | `selection`, `targets` |
 //! | what a thread counts, in any order | `partial`, `cycles`, `histograms` |
 //! | what a batch adds in order, and how that is joined | `piece`, `join`, `ordered` |
-//! | the text | `text` |
+//! | the result, and its text | `counts`, `text` |
 
+mod counts;
 mod cycles;
 mod histograms;
 mod join;
@@ -37,6 +38,7 @@ use readmill_record::{Batch, Error, Result, Tally};
 
 use super::spec::{CountMemory, Report, TallySpec};
 
+pub use counts::StatsCounts;
 pub use cycles::MOST_CYCLES;
 pub use options::{CoverageBins, MOST_INSERT, StatsOptions};
 pub use ordered::StatsOrder;
@@ -80,15 +82,6 @@ impl Stats {
     pub fn bytes() -> usize {
         StatsPartial::bytes()
     }
-}
-
-/// The counts.
-#[derive(Debug)]
-pub struct StatsCounts {
-    counted: StatsPartial,
-    sorted: bool,
-    settings: Arc<StatsSettings>,
-    order: Option<join::OrderTotals>,
 }
 
 impl StatsCounts {

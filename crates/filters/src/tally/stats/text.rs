@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::counts::StatsCounts;
 use super::cycles::{BaseCounts, MOST_CYCLES, sum};
 use super::histograms::{Count as C, Histogram, Insertion};
 use super::join::{GcBin, OrderTotals};
 use super::options::StatsOptions;
 use super::partial::{GC_BINS, LONGEST_READ, StatsPartial};
-use super::{StatsCounts, settings::StatsSettings};
+use super::settings::StatsSettings;
 
 /// Returns the whole text.
 pub(super) fn of(counts: &StatsCounts) -> String {
