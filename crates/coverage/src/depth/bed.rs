@@ -345,3 +345,58 @@ impl<W: FnMut(&[u8]) -> Result<()>> TallySink for BedCoverage<W> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Header;
+
+    use super::*;
+
+    fn lines(bed: &str) -> Result<BedLines> {
+        let header = Header::parse(b"@SQ\tSN:c1\tLN:100\n@SQ\tSN:c2\tLN:100\n")?;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bed).unwrap();
+        BedLines::read(file.path(), &header, &Ledger::unlimited())
+    }
+
+    #[test]
+    fn regions_have_bases_deep_positions_and_reads_of_each_file() {
+        let bed = "track x\n\nc1\t15\t25\tb\n#r\nc1\t0\t15\ta\r\nc2\t0\t9\nc1 25 25\nc1\t40\t50\n";
+        let header = Some(vec![b"f".to_vec(), b"g".to_vec()]);
+        let options = BedOptions { min_depth: Some(2), reads: true, header };
+        let mut text = Vec::new();
+        let write = |page: &[u8]| {
+            text.extend_from_slice(page);
+            Ok(())
+        };
+        let ledger = Ledger::unlimited();
+        let mut bed = BedCoverage::new(options, lines(bed).unwrap(), 2, &ledger, write).unwrap();
+        bed.begin(0).unwrap();
+        // The last read of the first file covers nothing, and is not the first at its position.
+        bed.reads(0, vec![(10, 30), (20, 30), (20, 30), (20, 20)]).unwrap();
+        bed.reads(1, vec![(20, 30), (20, 30), (24, 24)]).unwrap();
+        bed.run(10, 20, &[1, 0]).unwrap();
+        bed.run(20, 30, &[3, 2]).unwrap();
+        bed.end().unwrap();
+        bed.pass(1).unwrap();
+        bed.finish().unwrap();
+        let names =
+            "#chrom\tchromStart\tchromEnd\tname\tf_cov\tg_cov\tf_depth\tg_depth\tf_count\tg_count\n";
+        let rows = "c1\t15\t25\tb\t20\t10\t5\t5\t3\t3\nc1\t0\t15\ta\t5\t0\t0\t0\t1\t0\n\
+            c2\t0\t9\t0\t0\t0\t0\t0\t0\nc1 25 25\t0\t0\t0\t0\t0\t0\nc1\t40\t50\t0\t0\t0\t0\t0\t0\n";
+        assert_eq!(String::from_utf8(text).unwrap(), format!("{names}{rows}"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_region_is_named() {
+        for (bed, why) in [
+            ("c1\t0\t5\nc3\t0\t5\n", "line 2: the reads have no contig c3"),
+            ("c1\t9\t5\n", "line 1: the region ends before it starts"),
+            ("c1\tx\t5\n", "are numbers"),
+            ("c1\n", "are numbers"),
+        ] {
+            let error = lines(bed).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(why), "{error:?} does not say {why:?}");
+        }
+    }
+}
