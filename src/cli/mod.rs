@@ -33,6 +33,7 @@ mod sample_flag;
 mod shard;
 mod sort;
 mod split;
+mod stats;
 mod tally;
 mod version;
 mod view;
@@ -97,6 +98,8 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    /// Statistics of reads, as samtools stats
+    Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
     /// Picard's quality metrics
@@ -237,6 +240,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Stats(it) => process(&it.plan()?),
         Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),

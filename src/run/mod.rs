@@ -38,7 +38,7 @@ use readmill_sort::Order;
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::part_counts::{CountSettings, DepthOutput};
+use crate::outputs::part_counts::{CountSettings, DepthOutput, StatsOutput};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{Sink, complete_header, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
@@ -71,7 +71,10 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
             Destination::Split(_) if !plan.holds_everything() => state.run_streaming(inputs, false),
-            Destination::Nowhere => state.run_streaming(inputs, plan.tallies.count_in_order()),
+            Destination::Nowhere => {
+                let counts = plan.tallies.count_in_order() || plan.tallies.count_stats();
+                state.run_streaming(inputs, counts)
+            }
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -146,6 +149,9 @@ pub(crate) fn with_state<T>(
     tallies::check_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
+    if let Some(name) = tallies.stats().as_ref().and_then(|stats| stats.unknown_contig()) {
+        console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
+    }
     let state = RunState {
         plan,
         memory,
@@ -286,10 +292,13 @@ impl RunState<'_> {
         Ok(sink)
     }
 
-    /// Has the coverage and the depths of the main output counted, if they are asked for.
+    /// Has the coverage, depths and statistics of the main output counted, if they are asked for.
     fn count_parts(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
         if let Some(depths) = self.tallies.depths() {
             sink.count_depths(DepthOutput::new(depths, &self.memory.ledger));
+        }
+        if let Some(stats) = self.tallies.stats() {
+            sink.count_stats(StatsOutput::new(stats, &self.memory.ledger));
         }
         let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
         let Memory { crew, ledger, .. } = &self.memory;
@@ -311,6 +320,7 @@ impl RunState<'_> {
         CountSettings {
             coverage: request.map(|request| PieceSettings::new(request, &self.header, ledger)),
             depths: self.tallies.depths(),
+            stats: self.tallies.stats(),
             ledger: ledger.clone(),
             span: None,
         }

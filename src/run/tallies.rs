@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
+use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_format::intervals::Intervals;
+use readmill_format::region::{Part, Region};
 use readmill_qc::gc_bias::{GcScan, GcWindows};
 use readmill_qc::wgs::TerritoryScan;
 use readmill_qc::{LongestSpan, OrderedCounting, QcTally, QcTotal, ReferenceCounts};
@@ -41,6 +43,8 @@ pub struct RunTallies {
     /// The count of depths, for quality metrics.
     depths: Option<Arc<OrderedCounting>>,
     /// The reach of the longest read, where stages need it for that.
+    /// What statistics tell by the order of reads.
+    stats: Option<Arc<StatsOrder>>,
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
@@ -66,7 +70,8 @@ impl RunTallies {
     ) -> Result<Self> {
         let wanted = &plan.tallies;
         let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
-        let context = TallyContext { header, sorted };
+        let stats = wanted.count_stats().then(|| statistics(plan, header, memory)).transpose()?;
+        let context = TallyContext { header, sorted, stats: stats.as_ref() };
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
@@ -85,6 +90,7 @@ impl RunTallies {
         Ok(RunTallies {
             reports,
             depths,
+            stats,
             spans: None,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
@@ -125,6 +131,11 @@ impl RunTallies {
     /// The count of depths of the main output, if it is wanted.
     pub fn depths(&self) -> Option<Arc<OrderedCounting>> {
         self.depths.clone()
+    }
+
+    /// What statistics of the main output tell by the order of reads, if they are wanted.
+    pub fn stats(&self) -> Option<Arc<StatsOrder>> {
+        self.stats.clone()
     }
 
     /// Returns the bytes of memory that all of them take on so many threads.
@@ -227,6 +238,26 @@ fn quality(
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
     let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) };
     Ok(Some((report, depths)))
+}
+
+/// Returns the count of what statistics tell by the order of reads.
+fn statistics(plan: &Plan, header: &Header, memory: &Memory) -> Result<Arc<StatsOrder>> {
+    let options = &plan.tallies.stats;
+    let regions = plan.regions.as_ref().filter(|_| options.within_regions);
+    let regions = regions.map(|regions| parts(&regions.texts, header)).transpose()?;
+    let settings = StatsSettings::new(options, regions.as_deref(), header, &memory.ledger)?;
+    Ok(Arc::new(StatsOrder::new(settings)))
+}
+
+/// The parts of contigs that texts name.
+fn parts(texts: &[String], header: &Header) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    for text in texts {
+        if let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? {
+            parts.push(part);
+        }
+    }
+    Ok(parts)
 }
 
 /// Counts the positions of the reference that reads could cover, on all threads; as late as [`gc_windows`].

@@ -35,6 +35,7 @@ mod samples;
 mod samtools_duplicates;
 mod several_inputs;
 mod sort;
+mod stats;
 mod umi;
 mod view;
 
@@ -125,7 +126,7 @@ enum ParityPart {
     Qc,
     /// Depths and regions, beside mosdepth
     Coverage,
-    /// Depths and coverage, beside samtools depth and coverage
+    /// Depths, coverage and statistics, beside samtools depth, coverage and stats
     Depth,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
@@ -280,6 +281,7 @@ fn small(
     if args.has(ParityPart::Depth) {
         let pairs = args.pairs.unwrap_or(if args.quick { 500 } else { 30_000 });
         depth::compare(&dir("depth")?, pairs, number(3, 60), ledger)?;
+        stats::compare(&dir("stats")?, pairs, number(5, 100), ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use readmill_record::{DynTally, Header, Result, SharedTally, Tally};
 
+use super::stats::StatsOrder;
+
 /// The description of a tally whose result is a file.
 #[derive(Debug)]
 pub struct TallySpec {
@@ -59,6 +61,8 @@ pub struct TallyContext<'a> {
     pub header: &'a Header,
     /// Whether they are sorted by coordinate.
     pub sorted: bool,
+    /// The count of what statistics tell by the order of reads, if they are wanted.
+    pub stats: Option<&'a Arc<StatsOrder>>,
 }
 
 /// The facts about its run that the text of a tally may state.
