@@ -371,6 +371,7 @@ impl OutputFlags {
             inputs,
             regions: None,
             aligning: None,
+            merging: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
             tallies: self.beside.tallies(has_reference)?,

@@ -382,6 +382,7 @@ fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<
         inputs: Vec::new(),
         regions: None,
         aligning: None,
+        merging: None,
         steps: Steps::default(),
         destination: Destination::Nowhere,
         tallies: Tallies::default(),

@@ -61,6 +61,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "readmill import R1.fq.gz R2.fq.gz --mark-adapters --adapter-metrics adapters.txt --sort queryname -o unaligned.bam",
         ],
     ),
+    (
+        "merge-alignment",
+        &[
+            "readmill merge-alignment unaligned.bam aligned.bam --reference ref.fa -o merged.bam --sort coordinate --nm-md-uq",
+            "bwa mem -p ref.fa reads.fq | readmill merge-alignment unaligned.bam - -o merged.bam --sort queryname",
+        ],
+    ),
     ("index", &["readmill index ref.fa"]),
     (
         "prep",

@@ -23,6 +23,7 @@ mod hints;
 mod import;
 mod index;
 mod markdup;
+mod merge_alignment;
 mod prep;
 mod qc_flags;
 mod read_tags;
@@ -75,6 +76,8 @@ enum Command {
     Align(Box<align::AlignArgs>),
     /// Reads of FASTQ files to SAM, BAM or CRAM, unaligned
     Import(Box<import::ImportArgs>),
+    /// Alignments of a third aligner onto the unaligned reads that they are of
+    MergeAlignment(Box<merge_alignment::MergeAlignmentArgs>),
     #[command(flatten)]
     Files(files::FileCommand),
     /// Any combination of steps in one read of the input
@@ -227,6 +230,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
             resume(it.resume(), &it.plan()?, arguments)
         }
         Command::Import(it) => process(&it.plan()?),
+        Command::MergeAlignment(it) => it.run(process),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),

@@ -15,10 +15,11 @@ use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
 
 use crate::aligning;
+use crate::merging;
 use crate::outputs::{coverage, extra_writer, part_counts};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
-use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
+use crate::plan::{self, Aligning, DEFAULT_LEVEL, Plan};
 use crate::process::used;
 use crate::run::align_scope::AlignScope;
 use crate::run::recal_setup;
@@ -159,7 +160,11 @@ impl Memory {
             (Some(wanted), _) => Some(aligning::needs(wanted)?),
         };
         let threads = plan.resources.threads.max(1);
-        let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
+        let wide = if needs.is_some() || plan.merging.is_some() {
+            aligning_crew(threads)
+        } else {
+            crew(threads)
+        };
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
     }
 
@@ -176,6 +181,9 @@ impl Memory {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
             division.take("reads to be aligned", needs.waiting(crew));
+        }
+        if let Some(wanted) = &plan.merging {
+            division.take("reads and alignments to be merged", merging::memory(wanted, crew));
         }
         if plan.destination.writes_cram() {
             let style =
@@ -276,4 +284,10 @@ pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
         + needs.thread * threads as u64
         + needs.waiting(crew)
         + TICKET * crew.in_flight as u64)
+}
+
+/// Returns the bytes that merging alignments takes on `threads` threads, beside the steps.
+pub fn of_merging(wanted: &plan::Merging, threads: usize) -> u64 {
+    let crew = aligning_crew(threads.max(1));
+    merging::memory(wanted, crew) + TICKET * crew.in_flight as u64
 }

@@ -36,6 +36,7 @@ use readmill_sort as sort;
 use readmill_sort::Order;
 
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
+use crate::merging::Merging;
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::part_counts::{CountSettings, DepthOutput, StatsOutput};
@@ -44,10 +45,10 @@ use crate::outputs::{Sink, complete_header, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
-use crate::pipeline::inputs::{Inputs, OpenOptions};
+use crate::pipeline::inputs::{Inputs, OpenOptions, Prepared};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
-use crate::plan::{Aligning, Command, Destination, Format, Index, Output, Plan};
+use crate::plan::{self, Aligning, Command, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
@@ -117,9 +118,10 @@ pub(crate) fn with_state<T>(
         ledger: memory.ledger.clone(),
         sums: sums.clone(),
     };
-    let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, scope, &memory, &rules, console)?,
-        None => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
+    let mut inputs = match (&plan.aligning, &plan.merging) {
+        (Some(wanted), _) => aligned(plan, wanted, scope, &memory, &rules, console)?,
+        (_, Some(wanted)) => merged(plan, wanted, &memory, &rules)?,
+        _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
     if let Some(regions) = &plan.regions {
         let index = inputs.select(regions, console)?;
@@ -216,7 +218,15 @@ fn aligned(
         lanes.check_layout(console)?;
     }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
-    Ok(Inputs::aligned(Arc::new(lanes), first, header))
+    Ok(Inputs::prepared(Prepared::Aligned(Arc::new(lanes)), first, header))
+}
+
+/// Opens reads and the alignments that they get as they are read.
+fn merged(plan: &Plan, wanted: &plan::Merging, memory: &Memory, rules: &OpenOptions) -> Result<Inputs> {
+    let reference = plan.resources.reference.as_ref().map(|fasta| fasta.path());
+    let merging = Merging::open(wanted, reference, memory.crew, rules)?;
+    let header = merging.header.clone();
+    Ok(Inputs::prepared(Prepared::Merged(Arc::new(merging)), &wanted.unaligned, header))
 }
 
 /// Adds the run to the header: order and @PG line, with the names of added steps.

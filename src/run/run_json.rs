@@ -158,6 +158,9 @@ fn steps(plan: &Plan) -> Vec<Value> {
     if let Some(aligning) = &plan.aligning {
         add("align", aligning.command_words());
     }
+    if let Some(merging) = &plan.merging {
+        add("merge alignments", merging.command_words());
+    }
     let filters = |stage| steps.filters.words(stage);
     if !filters(Stage::BeforeSort).is_empty() {
         add("filter", filters(Stage::BeforeSort));

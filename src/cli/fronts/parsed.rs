@@ -24,6 +24,7 @@ const LINES: &[(&str, &str)] = &[
     ("samtools bedcov", "t.bed IN"),
     ("picard SortSam", "-I IN -O o.bam -SO coordinate"),
     ("picard MarkDuplicates", "-I IN -O o.bam -M m"),
+    ("picard MergeBamAlignment", "-UNMAPPED IN -ALIGNED IN -O o.bam -R r.fa"),
     ("picard MergeSamFiles", "-I IN -I IN -O o.bam"),
     ("picard AddOrReplaceReadGroups", "-I IN -O o.bam -LB l -PL p -PU u -SM s"),
     ("picard ReorderSam", "-I IN -O o.bam -SD DICT"),

@@ -22,7 +22,7 @@ const FEW_PAIRS: u64 = 4_000;
 const TEXTS: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
 
 /// The other forms, one made from the other.
-const FORMS: [&str; 13] = [
+const FORMS: [&str; 16] = [
     "prep reads.bam -o reads.sam.gz --no-PG",
     "sort reads.bam -o sorted.bam --no-PG",
     "sort lane2.bam -o sorted2.bam --no-PG",
@@ -36,6 +36,9 @@ const FORMS: [&str; 13] = [
     "bqsr table --known-sites known.vcf --reference reference.fa sorted2.bam -o lane2.table",
     "bqsr apply --bqsr-table reads.table --emit-original-quals sorted.bam -o oq.bam --no-PG",
     "index reference.fa",
+    "align reference.fa unaligned.bam -o aligned.bam",
+    "filter -f 0x40 aligned.bam -o aligned.first.bam",
+    "filter -f 0x80 aligned.bam -o aligned.last.bam",
 ];
 
 /// Makes all of it in a directory, which is emptied first. The program is the base, so a change cannot make an input
