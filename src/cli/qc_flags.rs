@@ -76,7 +76,7 @@ impl SamePassQc {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
-    /// Levels of alignments, insert sizes and GC bias [default: ALL_READS]
+    /// Levels of alignments, insert sizes, GC bias and targets [default: ALL_READS]
     #[arg(
         long,
         alias = "METRIC_ACCUMULATION_LEVEL",
@@ -144,7 +144,7 @@ pub struct QcOptions {
     #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
     minimum_quality_score: Option<u8>,
     /// Least mapping quality of reads whose substitutions or depths are counted [default: 30; depths: 20;
-    /// CollectRawWgsMetrics: 0]
+    /// CollectRawWgsMetrics: 0; CollectTargetedPcrMetrics: 1]
     #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
     minimum_mapping_quality: Option<u8>,
     /// Least insert size of pairs whose substitutions are counted [default: 60]
@@ -165,10 +165,12 @@ pub struct QcOptions {
     /// Mates are expected to be of the same strand, for substitutions
     #[arg(long, alias = "TANDEM_READS")]
     tandem_reads: bool,
-    /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3]
+    /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3;
+    /// CollectTargetedPcrMetrics: 0]
     #[arg(long, alias = "MINIMUM_BASE_QUALITY", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=127))]
     minimum_base_quality: Option<u8>,
-    /// Deeper positions count as of this depth [default: 250; CollectRawWgsMetrics: 100000]
+    /// Deeper positions count as of this depth [default: 250; CollectRawWgsMetrics: 100000; targets: 200, for the
+    /// sensitivity to SNPs alone]
     #[arg(
         long,
         alias = "COVERAGE_CAP",
@@ -191,6 +193,41 @@ pub struct QcOptions {
     /// Count depths, and CollectOxoGMetrics, in these intervals only: an interval list of Picard, or a BED file
     #[arg(long, alias = "INTERVALS", value_name = "FILE")]
     intervals: Option<PathBuf>,
+    /// Targets, for CollectHsMetrics and CollectTargetedPcrMetrics: interval lists of Picard, or BED files; may be given more than once
+    #[arg(long, alias = "TARGET_INTERVALS", value_name = "FILE")]
+    target_intervals: Vec<PathBuf>,
+    /// Baits, for CollectHsMetrics; may be given more than once
+    #[arg(long, alias = "BAIT_INTERVALS", value_name = "FILE")]
+    bait_intervals: Vec<PathBuf>,
+    /// What the baits are called [default: the names of their files up to the first point]
+    #[arg(long, alias = "BAIT_SET_NAME", value_name = "NAME", requires = "bait_intervals", value_parser = parse_set_name)]
+    bait_set_name: Option<String>,
+    /// Amplicons, for CollectTargetedPcrMetrics
+    #[arg(long, alias = "AMPLICON_INTERVALS", value_name = "FILE")]
+    amplicon_intervals: Option<PathBuf>,
+    /// What the amplicons are called [default: the name of their file up to the first point]
+    #[arg(long, alias = "CUSTOM_AMPLICON_SET_NAME", value_name = "NAME", requires = "amplicon_intervals", value_parser = parse_set_name)]
+    custom_amplicon_set_name: Option<String>,
+    /// How far from a bait or amplicon a read may lie that it has caught [default: 250]
+    #[arg(long, alias = "NEAR_DISTANCE", value_name = "N", requires = "target_intervals", value_parser = parse_size())]
+    near_distance: Option<u32>,
+    /// Whether bases of targets are left out that the mate has, too [default: true; CollectTargetedPcrMetrics: false]
+    #[arg(
+        long,
+        alias = "CLIP_OVERLAPPING_READS",
+        value_name = "true|false",
+        requires = "target_intervals"
+    )]
+    clip_overlapping_reads: Option<bool>,
+    /// Take deleted bases of targets for covered, and inserted ones for bases on target
+    #[arg(long, alias = "INCLUDE_INDELS", requires = "target_intervals")]
+    include_indels: bool,
+    /// Write a file of the depth of each target, too: PREFIX.hs_per_target_coverage, PREFIX.targeted_pcr_per_target_coverage
+    #[arg(long, requires = "target_intervals")]
+    per_target_coverage: bool,
+    /// Write a file of the depth of each base of the targets, too: PREFIX.hs_per_base_coverage and so on. It is long
+    #[arg(long, requires = "target_intervals")]
+    per_base_coverage: bool,
 }
 
 impl QcOptions {
@@ -247,8 +284,19 @@ impl QcOptions {
             count_unpaired: self.count_unpaired,
             sample_size: self.sample_size.unwrap_or(default.sample_size),
             intervals: self.intervals.clone(),
+            bait_intervals: self.bait_intervals.clone(),
+            bait_set_name: self.bait_set_name.clone(),
+            amplicon_intervals: self.amplicon_intervals.clone(),
+            custom_amplicon_set_name: self.custom_amplicon_set_name.clone(),
+            target_intervals: self.target_intervals.clone(),
+            near_distance: self.near_distance.unwrap_or(default.near_distance),
+            clip_overlapping_reads: self.clip_overlapping_reads,
+            include_indels: self.include_indels,
+            per_target_coverage: self.per_target_coverage,
+            per_base_coverage: self.per_base_coverage,
         };
         check_intervals(&options)?;
+        check_targets(&options, has_reference)?;
         let most = options.maximum_insert_size;
         let is_least = most > 0 || options.has(Program::CollectOxoGMetrics);
         if is_least && most < options.minimum_insert_size {
@@ -268,9 +316,48 @@ fn check_intervals(options: &Options) -> Result<()> {
         let what = "CollectSequencingArtifactMetrics counts all sites here, and --intervals are given";
         return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
     }
+    if let Some(program) = options.programs.iter().find(|program| program.counts_targets()) {
+        let what = format!("{} counts reads anywhere, and --intervals are given", program.name());
+        return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
+    }
     if !options.needs_order() {
         let what = "--intervals are for depths and CollectOxoGMetrics, and none of these is asked for";
         return Err(Error::usage(what).hint("add CollectWgsMetrics to the programs, or leave them out"));
+    }
+    Ok(())
+}
+
+/// Refuses programs of targets without their files, and files that no program looks at.
+fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
+    let (hs, pcr) = (Program::CollectHsMetrics, Program::CollectTargetedPcrMetrics);
+    let needed = [
+        (hs, "--bait-intervals", !options.bait_intervals.is_empty()),
+        (pcr, "--amplicon-intervals", options.amplicon_intervals.is_some()),
+    ];
+    for (program, flag, is_given) in needed {
+        let is_wanted = options.has(program);
+        if is_wanted && !(is_given && !options.target_intervals.is_empty()) {
+            let what = format!("{} needs {flag} and --target-intervals", program.name());
+            return Err(Error::usage(what).hint("give both, as interval lists of Picard or BED files"));
+        }
+        if is_given && !is_wanted {
+            let what = format!("{flag} is for {}, which is not asked for", program.name());
+            return Err(Error::usage(what).hint("add it to the programs, or leave the file out"));
+        }
+    }
+    if !options.target_intervals.is_empty() && !options.has(hs) && !options.has(pcr) {
+        let what = "--target-intervals are for CollectHsMetrics and CollectTargetedPcrMetrics, and none of these is asked for";
+        return Err(Error::usage(what).hint("add one to the programs, or leave the targets out"));
+    }
+    if options.per_target_coverage && !has_reference {
+        let what = "--per-target-coverage has shares of G and C, and there is no reference";
+        return Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"));
+    }
+    let is_all = options.metric_accumulation_level == [Level::AllReads];
+    if (options.per_target_coverage || options.per_base_coverage) && !is_all {
+        let what =
+            "files of targets and their bases are those of all reads, and other levels are asked for";
+        return Err(Error::usage(what).hint("leave --metric-accumulation-level out"));
     }
     Ok(())
 }
@@ -296,6 +383,12 @@ fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
 /// A parser of insert sizes.
 fn parse_size() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(0..=i64::from(i32::MAX))
+}
+
+/// A name that fits into a column.
+fn parse_set_name(text: &str) -> std::result::Result<String, String> {
+    let is_plain = !text.contains(['\t', '\n', '\r']);
+    is_plain.then(|| text.to_owned()).ok_or_else(|| "a name has no tab and no line end".into())
 }
 
 fn parse_adapter(text: &str) -> std::result::Result<String, String> {

@@ -10,6 +10,7 @@ pub mod fastq_trim;
 pub mod features;
 pub mod file_slice;
 pub mod intervals;
+pub mod library_size;
 pub mod metrics;
 pub mod reference;
 pub mod region;
