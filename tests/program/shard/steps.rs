@@ -82,6 +82,20 @@ fn metrics_that_need_the_reference_are_those_of_one_run() {
 }
 
 #[test]
+fn depths_of_targets_are_those_of_one_run() {
+    let mut inputs = simulated();
+    let targets = "chr1\t500\t90000\tx\nchr1\t89000\t91000\ty\nchr1\t300000\t300500\nchr2\t0\t70000\n";
+    inputs.push(("t.bed", targets.as_bytes().to_vec()));
+    let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa \
+                   --qc out/q --qc-metrics CollectHsMetrics,CollectTargetedPcrMetrics --target-intervals in/t.bed \
+                   --bait-intervals in/t.bed --amplicon-intervals in/t.bed --sample-size 50 --coverage-cap 3";
+    let files = format!("{command} --per-target-coverage --per-base-coverage");
+    same(&inputs, &files, &["--shards 4 --ranges 7", "--shards 1 --ranges 2"]);
+    let levels = format!("{command} --metric-accumulation-level all_reads,read_group --include-indels");
+    same(&inputs, &levels, &["--shards 3 --ranges 4"]);
+}
+
+#[test]
 fn every_format_is_written_as_in_one_run() {
     let text = samples::text(3000, 900, 17);
     let inputs = [("x.bam", samples::in_blocks(&text, 60_000))];
