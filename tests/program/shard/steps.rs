@@ -84,7 +84,7 @@ fn metrics_that_need_the_reference_are_those_of_one_run() {
 #[test]
 fn depths_of_targets_are_those_of_one_run() {
     let mut inputs = simulated();
-    let targets = "chr1\t500\t90000\tx\nchr1\t89000\t91000\ty\nchr1\t300000\t300500\nchr2\t0\t70000\n";
+    let targets = "chr1\t500\t50000\tx\nchr1\t49000\t61000\ty\nchr1\t80000\t80500\nchr2\t0\t20000\n";
     inputs.push(("t.bed", targets.as_bytes().to_vec()));
     let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa \
                    --qc out/q --qc-metrics CollectHsMetrics,CollectTargetedPcrMetrics --target-intervals in/t.bed \
