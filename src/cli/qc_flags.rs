@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::plan::{Choice, QcRequest, one_of};
-use readmill_qc::{Level, Options, Orientation, Program};
+use readmill_qc::{Level, Options, Orientation, Program, StrandSpecificity};
 use readmill_record::{Error, Result};
 
 /// The programs, and the word for all of them.
@@ -24,6 +24,22 @@ const LEVELS: &[Choice<Level>] = &[
     Choice { value: Level::Sample, name: "SAMPLE", aliases: &[], help: "" },
     Choice { value: Level::Library, name: "LIBRARY", aliases: &[], help: "" },
     Choice { value: Level::ReadGroup, name: "READ_GROUP", aliases: &["read-group"], help: "" },
+];
+
+const STRANDS: &[Choice<StrandSpecificity>] = &[
+    Choice { value: StrandSpecificity::None, name: "NONE", aliases: &[], help: "" },
+    Choice {
+        value: StrandSpecificity::FirstReadTranscriptionStrand,
+        name: "FIRST_READ_TRANSCRIPTION_STRAND",
+        aliases: &[],
+        help: "",
+    },
+    Choice {
+        value: StrandSpecificity::SecondReadTranscriptionStrand,
+        name: "SECOND_READ_TRANSCRIPTION_STRAND",
+        aliases: &[],
+        help: "",
+    },
 ];
 
 const ORIENTATIONS: &[Choice<Orientation>] = &[
@@ -76,7 +92,7 @@ impl SamePassQc {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
-    /// Levels of alignments, insert sizes, GC bias and targets [default: ALL_READS]
+    /// Levels of alignments, insert sizes, GC bias, targets and RNA [default: ALL_READS]
     #[arg(
         long,
         alias = "METRIC_ACCUMULATION_LEVEL",
@@ -228,6 +244,40 @@ pub struct QcOptions {
     /// Write a file of the depth of each base of the targets, too: PREFIX.hs_per_base_coverage and so on. It is long
     #[arg(long, requires = "target_intervals")]
     per_base_coverage: bool,
+    /// Genes, for CollectRnaSeqMetrics, in refFlat
+    #[arg(long, alias = "REF_FLAT", value_name = "FILE")]
+    ref_flat: Option<PathBuf>,
+    /// Ribosomal RNA, for CollectRnaSeqMetrics: an interval list of Picard, or a BED file
+    #[arg(long, alias = "RIBOSOMAL_INTERVALS", value_name = "FILE", requires = "ref_flat")]
+    ribosomal_intervals: Option<PathBuf>,
+    /// Which reads of a pair are of the strand of the transcript
+    #[arg(
+        long,
+        alias = "STRAND_SPECIFICITY",
+        value_name = "STRAND",
+        requires = "ref_flat",
+        ignore_case = true,
+        value_parser = one_of(STRANDS)
+    )]
+    strand_specificity: Option<StrandSpecificity>,
+    /// Transcripts of fewer bases have no part in the evenness of depths [default: 500]
+    #[arg(long, alias = "MINIMUM_LENGTH", value_name = "N", requires = "ref_flat", value_parser = parse_size())]
+    minimum_length: Option<u32>,
+    /// Contigs of which reads are not looked at, for CollectRnaSeqMetrics
+    #[arg(
+        long,
+        alias = "IGNORE_SEQUENCE",
+        value_name = "LIST",
+        requires = "ref_flat",
+        value_delimiter = ','
+    )]
+    ignore_sequence: Vec<String>,
+    /// Share of a fragment that makes it ribosomal, from 0 to 1 [default: 0.8]
+    #[arg(long, alias = "RRNA_FRAGMENT_PERCENTAGE", value_name = "SHARE", requires = "ribosomal_intervals", value_parser = parse_fraction)]
+    rrna_fragment_percentage: Option<f64>,
+    /// Bases of the ends of transcripts whose depth is compared [default: 100]
+    #[arg(long, alias = "END_BIAS_BASES", value_name = "N", requires = "ref_flat", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    end_bias_bases: Option<u32>,
 }
 
 impl QcOptions {
@@ -294,9 +344,19 @@ impl QcOptions {
             include_indels: self.include_indels,
             per_target_coverage: self.per_target_coverage,
             per_base_coverage: self.per_base_coverage,
+            ref_flat: self.ref_flat.clone(),
+            ribosomal_intervals: self.ribosomal_intervals.clone(),
+            strand_specificity: self.strand_specificity,
+            minimum_length: self.minimum_length.unwrap_or(default.minimum_length),
+            ignore_sequence: self.ignore_sequence.clone(),
+            rrna_fragment_percentage: self
+                .rrna_fragment_percentage
+                .unwrap_or(default.rrna_fragment_percentage),
+            end_bias_bases: self.end_bias_bases.unwrap_or(default.end_bias_bases),
         };
         check_intervals(&options)?;
         check_targets(&options, has_reference)?;
+        check_rna(&options)?;
         let most = options.maximum_insert_size;
         let is_least = most > 0 || options.has(Program::CollectOxoGMetrics);
         if is_least && most < options.minimum_insert_size {
@@ -316,7 +376,8 @@ fn check_intervals(options: &Options) -> Result<()> {
         let what = "CollectSequencingArtifactMetrics counts all sites here, and --intervals are given";
         return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
     }
-    if let Some(program) = options.programs.iter().find(|program| program.counts_targets()) {
+    let is_anywhere = |it: &&Program| it.counts_targets() || **it == Program::CollectRnaSeqMetrics;
+    if let Some(program) = options.programs.iter().find(is_anywhere) {
         let what = format!("{} counts reads anywhere, and --intervals are given", program.name());
         return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
     }
@@ -362,6 +423,22 @@ fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
     Ok(())
 }
 
+/// Refuses the program of RNA without its file and strand, and a file that it does not look at.
+fn check_rna(options: &Options) -> Result<()> {
+    let is_wanted = options.has(Program::CollectRnaSeqMetrics);
+    if options.ref_flat.is_some() && !is_wanted {
+        let what = "--ref-flat is for CollectRnaSeqMetrics, which is not asked for";
+        return Err(Error::usage(what).hint("add it to the programs, or leave the file out"));
+    }
+    if is_wanted && (options.ref_flat.is_none() || options.strand_specificity.is_none()) {
+        let what = "CollectRnaSeqMetrics needs --ref-flat and --strand-specificity";
+        return Err(
+            Error::usage(what).hint("give the genes in refFlat, and NONE if reads are of either strand")
+        );
+    }
+    Ok(())
+}
+
 /// The programs that are asked for, each once. `all` are those that need no file which is not given, and no order.
 fn chosen(programs: &[Option<Program>], has_reference: bool) -> Vec<Program> {
     let is_chosen = |program: &Program| {
@@ -389,6 +466,11 @@ fn parse_size() -> clap::builder::RangedI64ValueParser<u32> {
 fn parse_set_name(text: &str) -> std::result::Result<String, String> {
     let is_plain = !text.contains(['\t', '\n', '\r']);
     is_plain.then(|| text.to_owned()).ok_or_else(|| "a name has no tab and no line end".into())
+}
+
+fn parse_fraction(text: &str) -> std::result::Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "it must be between 0 and 1".into())
 }
 
 fn parse_adapter(text: &str) -> std::result::Result<String, String> {

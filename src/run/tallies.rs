@@ -8,6 +8,7 @@ use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext}
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_format::intervals::{Intervals, NamedIntervals};
 use readmill_qc::gc_bias::{GcScan, GcWindows};
+use readmill_qc::rna::{Genes, RnaFiles};
 use readmill_qc::targets::{TargetFiles, TargetGc};
 use readmill_qc::wgs::TerritoryScan;
 use readmill_qc::{LongestSpan, Options, OrderedCounting, QcTally, QcTotal, ReferenceCounts, Regions};
@@ -239,12 +240,17 @@ fn regions(options: &Options, header: &Header, memory: &Memory) -> Result<Region
         let read = || NamedIntervals::read(paths, header, &memory.ledger);
         (!paths.is_empty()).then(read).transpose()
     };
+    let genes = |path: &PathBuf| Genes::read(path, header, &memory.ledger);
     Ok(Regions {
         within: within.collect::<Result<Vec<_>>>()?.pop(),
         targets: TargetFiles {
             baits: named(&options.bait_intervals)?,
             amplicons: named(options.amplicon_intervals.as_slice())?,
             targets: named(&options.target_intervals)?,
+        },
+        rna: RnaFiles {
+            genes: options.ref_flat.iter().map(genes).collect::<Result<Vec<_>>>()?.pop(),
+            ribosomal: named(options.ribosomal_intervals.as_slice())?,
         },
     })
 }

@@ -12,6 +12,7 @@ pub mod file_slice;
 pub mod intervals;
 pub mod library_size;
 pub mod metrics;
+pub mod ref_flat;
 pub mod reference;
 pub mod region;
 pub mod sam;

@@ -15,8 +15,9 @@
 //! | CollectWgsMetrics, CollectRawWgsMetrics, CollectWgsMetricsWithNonZeroCoverage | [`wgs`] |
 //! | CollectOxoGMetrics | `oxog` |
 //! | CollectHsMetrics, CollectTargetedPcrMetrics | [`targets`] |
+//! | CollectRnaSeqMetrics | [`rna`] |
 //! | what depths of several programs share | `depth` |
-//! | all three, of reads in their order | [`ordered`] |
+//! | all of these, of reads in their order | [`ordered`] |
 //! | numbers by key, and the memory of all counts | `counts`, `room` |
 //!
 //! Of secondary and supplementary records, CollectGcBiasMetrics counts both and CollectSequencingArtifactMetrics the latter,
@@ -43,6 +44,7 @@ mod qualities;
 mod quality_yield;
 mod read;
 mod reference;
+pub mod rna;
 mod room;
 pub mod tally;
 pub mod targets;
@@ -50,7 +52,7 @@ mod unsorted;
 pub mod wgs;
 
 pub use levels::Level;
-pub use options::{Options, Program};
+pub use options::{Options, Program, StrandSpecificity};
 pub use ordered::{LongestSpan, OrderedCounting, OrderedMaker, OrderedPiece, Regions};
 pub use read::Orientation;
 pub use tally::{QcTally, QcTotal, ReferenceCounts};

@@ -37,19 +37,21 @@ pub enum Program {
     CollectHsMetrics,
     /// Depths of the targets of amplicons.
     CollectTargetedPcrMetrics,
+    /// Bases by parts of genes, and how evenly transcripts are covered.
+    CollectRnaSeqMetrics,
 }
 
 use Program::{
     CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectGcBiasMetrics,
     CollectHsMetrics, CollectInsertSizeMetrics, CollectOxoGMetrics, CollectQualityYieldMetrics,
-    CollectRawWgsMetrics, CollectSequencingArtifactMetrics, CollectTargetedPcrMetrics,
-    CollectWgsMetrics, CollectWgsMetricsWithNonZeroCoverage, MeanQualityByCycle,
-    QualityScoreDistribution,
+    CollectRawWgsMetrics, CollectRnaSeqMetrics, CollectSequencingArtifactMetrics,
+    CollectTargetedPcrMetrics, CollectWgsMetrics, CollectWgsMetricsWithNonZeroCoverage,
+    MeanQualityByCycle, QualityScoreDistribution,
 };
 
 impl Program {
     /// All programs.
-    pub const ALL: [Program; 14] = [
+    pub const ALL: [Program; 15] = [
         CollectAlignmentSummaryMetrics,
         CollectBaseDistributionByCycle,
         CollectInsertSizeMetrics,
@@ -64,6 +66,7 @@ impl Program {
         CollectOxoGMetrics,
         CollectHsMetrics,
         CollectTargetedPcrMetrics,
+        CollectRnaSeqMetrics,
     ];
 
     /// Those that CollectMultipleMetrics runs if it is not told otherwise.
@@ -86,6 +89,7 @@ impl Program {
             CollectOxoGMetrics => "CollectOxoGMetrics",
             CollectHsMetrics => "CollectHsMetrics",
             CollectTargetedPcrMetrics => "CollectTargetedPcrMetrics",
+            CollectRnaSeqMetrics => "CollectRnaSeqMetrics",
         }
     }
 
@@ -117,13 +121,15 @@ impl Program {
                 ".targeted_pcr_per_target_coverage",
                 ".targeted_pcr_per_base_coverage",
             ],
+            CollectRnaSeqMetrics => &[".rna_metrics"],
         }
     }
 
     /// Whether it counts nothing without a reference.
     pub fn needs_reference(self) -> bool {
+        let is_other = self.counts_targets() || self == CollectRnaSeqMetrics;
         matches!(self, CollectGcBiasMetrics | CollectSequencingArtifactMetrics)
-            || self.needs_order() && !self.counts_targets()
+            || self.needs_order() && !is_other
     }
 
     /// Whether it counts depths or sites, of reads that are sorted by coordinate.
@@ -136,6 +142,7 @@ impl Program {
                 | CollectOxoGMetrics
                 | CollectHsMetrics
                 | CollectTargetedPcrMetrics
+                | CollectRnaSeqMetrics
         )
     }
 
@@ -143,6 +150,17 @@ impl Program {
     pub fn counts_targets(self) -> bool {
         matches!(self, CollectHsMetrics | CollectTargetedPcrMetrics)
     }
+}
+
+/// Which reads of a pair are of the strand of the transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrandSpecificity {
+    /// Either.
+    None,
+    /// The first.
+    FirstReadTranscriptionStrand,
+    /// The second.
+    SecondReadTranscriptionStrand,
 }
 
 /// Picard's options, by their names in lower case. Those of one name count for all programs that have it.
@@ -220,6 +238,20 @@ pub struct Options {
     pub per_target_coverage: bool,
     /// Whether there is a file of the bases of targets.
     pub per_base_coverage: bool,
+    /// The file of genes, refFlat.
+    pub ref_flat: Option<PathBuf>,
+    /// The file of ribosomal RNA.
+    pub ribosomal_intervals: Option<PathBuf>,
+    /// Which reads of a pair are of the strand of the transcript.
+    pub strand_specificity: Option<StrandSpecificity>,
+    /// Bases of a transcript of which the evenness is told.
+    pub minimum_length: u32,
+    /// Contigs of which reads are not looked at.
+    pub ignore_sequence: Vec<String>,
+    /// The share of a fragment that makes it ribosomal.
+    pub rrna_fragment_percentage: f64,
+    /// Bases of an end of a transcript.
+    pub end_bias_bases: u32,
     /// The reads at a position beyond which others are left out, if it is not that of the program.
     pub locus_accumulation_cap: Option<u32>,
     /// Whether the files of depths have bases by quality.
@@ -271,6 +303,13 @@ impl Default for Options {
             include_indels: false,
             per_target_coverage: false,
             per_base_coverage: false,
+            ref_flat: None,
+            ribosomal_intervals: None,
+            strand_specificity: None,
+            minimum_length: 500,
+            ignore_sequence: Vec::new(),
+            rrna_fragment_percentage: 0.8,
+            end_bias_bases: 100,
             locus_accumulation_cap: None,
             include_bq_histogram: false,
             count_unpaired: false,
@@ -303,7 +342,8 @@ impl Options {
     /// The files that are read beside the reads and the reference.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let probes = self.bait_intervals.iter().chain(&self.amplicon_intervals);
-        self.intervals.iter().chain(probes).chain(&self.target_intervals)
+        let genes = self.ref_flat.iter().chain(&self.ribosomal_intervals);
+        self.intervals.iter().chain(probes).chain(&self.target_intervals).chain(genes)
     }
 
     /// Whether a program is wanted that counts depths or sites, of reads that are sorted by coordinate.

@@ -1,4 +1,4 @@
-//! What is counted of reads in their order, by coordinate, beside the tally of the others: depths, targets, and sites of
+//! What is counted of reads in their order, by coordinate, beside the tally of the others: depths, targets, genes, and sites of
 //! CollectOxoGMetrics.
 //!
 //! Any thread makes the piece of a batch; pieces are taken in their order.
@@ -14,6 +14,7 @@ use crate::levels::Levels;
 use crate::options::{Options, Program};
 use crate::oxog::{OxoGCounting, OxoGMaker, OxoGPiece};
 use crate::reference::ReferenceContigs;
+use crate::rna::{RnaCounting, RnaFiles, RnaMaker, RnaPiece};
 use crate::targets::{TargetCounting, TargetFiles, TargetMaker, TargetPiece};
 use crate::wgs::{WgsCounting, WgsMaker, WgsPiece};
 
@@ -24,6 +25,8 @@ pub struct Regions {
     pub within: Option<Intervals>,
     /// Baits, amplicons and targets.
     pub targets: TargetFiles,
+    /// Genes and ribosomal RNA.
+    pub rna: RnaFiles,
 }
 
 /// The count of a run.
@@ -31,6 +34,7 @@ pub struct OrderedCounting {
     wgs: Option<Arc<WgsCounting>>,
     oxog: Option<Arc<OxoGCounting>>,
     targets: Option<Arc<TargetCounting>>,
+    rna: Option<Arc<RnaCounting>>,
 }
 
 /// The contribution of a batch of sorted reads.
@@ -39,6 +43,7 @@ pub struct OrderedPiece {
     wgs: Option<WgsPiece>,
     oxog: Option<OxoGPiece>,
     targets: Option<TargetPiece>,
+    rna: Option<RnaPiece>,
 }
 
 /// Makes pieces, one for each thread.
@@ -46,6 +51,7 @@ pub struct OrderedMaker {
     wgs: Option<WgsMaker>,
     oxog: Option<OxoGMaker>,
     targets: Option<TargetMaker>,
+    rna: Option<RnaMaker>,
 }
 
 impl OrderedCounting {
@@ -74,12 +80,13 @@ impl OrderedCounting {
             return Err(Error::input(what).hint("add read groups, or leave this program out"));
         }
         let contigs = header.references().len() as u32;
-        let Regions { within: intervals, targets } = regions;
+        let Regions { within: intervals, targets, rna } = regions;
+        let rna = RnaCounting::new(options, &rna, header, levels)?;
         let targets = TargetCounting::new(options, &targets, levels);
         let wgs = WgsCounting::new(options, reference, intervals.clone(), contigs);
         let oxog = OxoGCounting::new(options, reference, intervals, libraries).map(Arc::new);
-        let is_wanted = wgs.is_some() || oxog.is_some() || targets.is_some();
-        Ok(is_wanted.then(|| Arc::new(OrderedCounting { wgs, oxog, targets })))
+        let is_wanted = wgs.is_some() || oxog.is_some() || targets.is_some() || rna.is_some();
+        Ok(is_wanted.then(|| Arc::new(OrderedCounting { wgs, oxog, targets, rna })))
     }
 
     /// The count of depths.
@@ -97,6 +104,11 @@ impl OrderedCounting {
         self.targets.as_deref()
     }
 
+    /// The count of CollectRnaSeqMetrics.
+    pub(crate) fn rna(&self) -> Option<&RnaCounting> {
+        self.rna.as_deref()
+    }
+
     /// Bytes of memory that it takes on so many threads, with its result and the text of that.
     pub(crate) fn bytes(&self, threads: u64) -> u64 {
         let wgs = |it: &Arc<WgsCounting>| it.result_bytes() + WgsCounting::THREAD_BYTES * threads;
@@ -104,6 +116,7 @@ impl OrderedCounting {
             |it: &Arc<TargetCounting>| it.result_bytes() + TargetCounting::THREAD_BYTES * threads;
         self.wgs.as_ref().map_or(0, wgs)
             + self.targets.as_ref().map_or(0, targets)
+            + self.rna.as_ref().map_or(0, |it| it.result_bytes() + RnaCounting::THREAD_BYTES * threads)
             + self.oxog.as_ref().map_or(0, |_| OxoGCounting::THREAD_BYTES * (threads + 1))
     }
 
@@ -113,6 +126,7 @@ impl OrderedCounting {
             wgs: self.wgs.clone().map(WgsMaker::new),
             oxog: self.oxog.as_ref().map(OxoGCounting::maker),
             targets: self.targets.as_ref().map(TargetCounting::maker),
+            rna: self.rna.as_ref().map(RnaCounting::maker),
         }
     }
 
@@ -131,6 +145,9 @@ impl OrderedCounting {
         if let (Some(targets), Some(piece)) = (&self.targets, piece.targets) {
             bytes += targets.take(piece)?;
         }
+        if let (Some(rna), Some(piece)) = (&self.rna, piece.rna) {
+            bytes += rna.take(piece)?;
+        }
         Ok(bytes)
     }
 
@@ -139,6 +156,7 @@ impl OrderedCounting {
         self.wgs.iter().for_each(|wgs| wgs.restart());
         self.oxog.iter().for_each(|oxog| oxog.restart());
         self.targets.iter().for_each(|targets| targets.restart());
+        self.rna.iter().for_each(|rna| rna.restart());
     }
 }
 
@@ -163,6 +181,7 @@ impl OrderedMaker {
             wgs: self.wgs.as_mut().map(|maker| maker.make(batch)).transpose()?,
             oxog: self.oxog.as_mut().map(|maker| maker.make(batch)).transpose()?,
             targets: self.targets.as_mut().map(|maker| maker.make(batch)).transpose()?,
+            rna: self.rna.as_mut().map(|maker| maker.make(batch)).transpose()?,
         })
     }
 }
@@ -172,7 +191,10 @@ impl OrderedPiece {
     pub fn heap_bytes(&self) -> u64 {
         let oxog = self.oxog.as_ref().map_or(0, OxoGPiece::heap_bytes);
         let targets = self.targets.as_ref().map_or(0, TargetPiece::heap_bytes);
-        self.wgs.as_ref().map_or(0, WgsPiece::heap_bytes) + oxog as u64 + targets
+        self.wgs.as_ref().map_or(0, WgsPiece::heap_bytes)
+            + oxog as u64
+            + targets
+            + self.rna.as_ref().map_or(0, RnaPiece::heap_bytes)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::artifacts::{ArtifactContext, Artifacts, Libraries};
 use crate::cycles::{CycleBases, CycleQualities};
 use crate::gc_bias::{GcBias, GcContext, GcScan, GcWindows};
 use crate::insert_size::InsertSizes;
-use crate::levels::{Levels, Unit};
+use crate::levels::{GroupFinder, Levels, Unit};
 use crate::options::{Options, Program};
 use crate::ordered::{OrderedCounting, Regions};
 use crate::oxog::OxoGTotals;
@@ -22,6 +22,7 @@ use crate::qualities::Qualities;
 use crate::quality_yield::QualityYield;
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::rna::{self, Genes, RnaTotals};
 use crate::room::Room;
 use crate::targets::{self, TargetGc, TargetRules, TargetTotals};
 use crate::wgs::{self, TerritoryScan, WgsTotals};
@@ -137,23 +138,7 @@ struct GroupCounts {
 struct Scratch {
     codes: Vec<u8>,
     pages: ReferencePages,
-    /// The last read group, and its group.
-    read_group: Vec<u8>,
-    group: Option<usize>,
-}
-
-impl Scratch {
-    fn group(&mut self, levels: &Levels, read_group: Option<&[u8]>) -> usize {
-        let name = read_group.unwrap_or_default();
-        match self.group {
-            Some(group) if self.read_group == name => group,
-            _ => {
-                self.read_group.clear();
-                self.read_group.extend_from_slice(name);
-                *self.group.insert(levels.group(read_group))
-            }
-        }
-    }
+    group: GroupFinder,
 }
 
 impl Tally for QcTally {
@@ -220,8 +205,9 @@ impl Tally for QcTally {
         });
         let targets = ordered.and_then(|ordered| ordered.targets());
         let targets = targets.map_or_else(Vec::new, |it| it.finish());
+        let rna = ordered.and_then(|ordered| ordered.rna()).map(|it| it.finish());
         let contigs = self.contigs.clone();
-        Ok(QcTotal { counts: total, units, libraries, depths, oxog, targets, contigs, options })
+        Ok(QcTotal { counts: total, units, libraries, depths, oxog, targets, rna, contigs, options })
     }
 }
 
@@ -257,7 +243,7 @@ impl QcTally {
     #[inline]
     fn count(&self, partial: &mut QcPartial, read: &Read<'_>, is_primary: bool) -> Result<()> {
         let (options, room, reference) = (&self.options, &self.room, self.reference.as_ref());
-        let group = partial.scratch.group(&self.levels, read.fields.read_group);
+        let group = partial.scratch.group.find_by_name(&self.levels, read.fields.read_group);
         let (counts, pages) = (&mut partial.groups[group], &mut partial.scratch.pages);
         let mut mismatches = None;
         if is_primary && self.wants(Program::CollectAlignmentSummaryMetrics) {
@@ -323,6 +309,7 @@ pub struct QcTotal {
     depths: Vec<(Program, WgsTotals)>,
     oxog: Option<OxoGTotals>,
     targets: Vec<(TargetRules, Vec<TargetTotals>)>,
+    rna: Option<(Genes, bool, Vec<RnaTotals>)>,
     contigs: Vec<(Vec<u8>, u32)>,
     options: Options,
 }
@@ -373,6 +360,14 @@ impl QcTotal {
         }
     }
 
+    fn put_rna(&self, text: &mut Vec<u8>) {
+        let Some((genes, has_ribosomal, rows)) = &self.rna else { return };
+        let units = self.units.iter().zip(rows);
+        let units: Vec<_> =
+            units.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
+        rna::put(text, genes, *has_ribosomal, &units, &self.options);
+    }
+
     fn put_targets(&self, program: Program, reference: &ReferenceCounts, text: &mut Vec<u8>) {
         let counted = self.targets.iter().find(|(rules, _)| rules.program == program);
         let Some((rules, rows)) = counted else { return };
@@ -419,6 +414,7 @@ impl QcTotal {
             (Program::CollectOxoGMetrics, [text]) => {
                 self.oxog.iter().for_each(|oxog| oxog.put(text, &self.libraries));
             }
+            (Program::CollectRnaSeqMetrics, [text]) => self.put_rna(text),
             (program, [text]) if program.counts_targets() => {
                 self.put_targets(program, reference, text);
             }

@@ -84,6 +84,24 @@ impl NamedIntervals {
         Self::unite(&given, &texts, header.references().len(), charge)
     }
 
+    /// Unites intervals without names, which are in any order.
+    ///
+    /// # Errors
+    /// The memory is not free.
+    pub fn of(intervals: Vec<(u32, u32, u32)>, contigs: usize, mut charge: Charge) -> Result<Self> {
+        let mut given: Vec<Given> = Vec::new();
+        make_room(&mut given, intervals.len(), &mut charge)?;
+        given.extend(intervals.into_iter().map(|(contig, start, end)| Given {
+            contig,
+            start,
+            end,
+            is_reverse: false,
+            name: (0, 0),
+        }));
+        given.sort_unstable_by_key(|it| (it.contig, it.start, it.end));
+        Self::unite(&given, &[], contigs, charge)
+    }
+
     /// Unites intervals that overlap or touch; each name of those is there once, in their order.
     fn unite(given: &[Given], texts: &[u8], contigs: usize, mut charge: Charge) -> Result<Self> {
         let (mut intervals, mut offsets, mut ends) = (Vec::new(), Vec::new(), Vec::new());
@@ -170,6 +188,16 @@ impl NamedIntervals {
         let Some(&end) = self.0.ends.get(contig as usize) else { return self.0.intervals.len() };
         let begin = contig.checked_sub(1).map_or(0, |before| self.0.ends[before as usize]);
         begin + self.0.intervals[begin..end].partition_point(|interval| interval.2 <= start)
+    }
+
+    /// The number, among the bases of all, of the first base that does not lie before this one.
+    pub fn position(&self, contig: u32, at: u32) -> u32 {
+        let number = self.first_behind(contig, at);
+        let into = match self.0.intervals.get(number) {
+            Some(&(on, start, _)) if on == contig => at.saturating_sub(start),
+            _ => 0,
+        };
+        self.offset(number) + into
     }
 
     /// The number of the interval that has this base among the bases of all.

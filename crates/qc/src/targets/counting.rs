@@ -39,10 +39,7 @@ impl TargetCounting {
         if rules.is_empty() {
             return None;
         }
-        let units = levels.units.len();
-        let adds_to =
-            |group| (0..units).filter(|&unit| levels.units[unit].groups.contains(&group)).collect();
-        let units_of_group = (0..levels.groups).map(adds_to).collect();
+        let (units, units_of_group) = levels.rows();
         Some(Arc::new(TargetCounting {
             join: Mutex::new(TargetJoin::new(&rules, units)),
             rules,

@@ -4,11 +4,11 @@ use readmill_record::Result;
 
 use super::piece::{TargetCounts, TargetPiece, UnitPiece};
 use super::rules::TargetRules;
-use super::runs::DepthRuns;
 use crate::counts::{Counts, add_each};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::reads::MOST_QUAL;
+use crate::depth::runs::DepthRuns;
 use crate::room::Room;
 use crate::unsorted::unsorted;
 
@@ -72,7 +72,7 @@ impl TargetJoin {
         }
         let (contig, at) = self.last;
         for ((rules, joins), units) in rules.iter().zip(&mut self.by_rules).zip(piece.by_rules) {
-            let done = rules.position(contig, at);
+            let done = rules.targets.position(contig, at);
             for (join, unit) in joins.iter_mut().zip(units) {
                 join.add(unit, done, rules)?;
             }

@@ -11,6 +11,7 @@ use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
 use crate::depth::depths::{DepthCounter, MOST_READS};
 use crate::depth::reads::{Reads, as_java, is_good};
+use crate::levels::GroupFinder;
 use crate::unsorted::unsorted;
 
 /// The most bytes of values of a part, unless one read has more.
@@ -26,9 +27,7 @@ pub(crate) struct TargetMaker {
     counter: DepthCounter,
     codes: Vec<u8>,
     found: Found,
-    /// The last read group, and its group.
-    read_group: Vec<u8>,
-    group: Option<usize>,
+    group: GroupFinder,
 }
 
 /// What a record adds to all its rows.
@@ -94,8 +93,7 @@ impl TargetMaker {
             counter: DepthCounter::default(),
             codes: Vec::new(),
             found: Found::default(),
-            read_group: Vec::new(),
-            group: None,
+            group: GroupFinder::default(),
         }
     }
 
@@ -124,7 +122,7 @@ impl TargetMaker {
                 }
                 *last = (contig, start);
             }
-            let group = self.group(&counting, record);
+            let group = self.group.find(&counting.levels, record);
             for (rules, units) in counting.rules.iter().zip(&mut gathered) {
                 let mut found = std::mem::take(&mut self.found);
                 found.clear();
@@ -143,24 +141,6 @@ impl TargetMaker {
             piece.by_rules.push(units.into_iter().map(complete).collect());
         }
         Ok(piece)
-    }
-
-    /// The number of a record's group of reads.
-    #[inline]
-    fn group(&mut self, counting: &TargetCounting, record: RecordRef<'_>) -> usize {
-        if counting.levels.groups == 1 {
-            return 0;
-        }
-        let read_group = record.read_group();
-        let name = read_group.unwrap_or_default();
-        match self.group {
-            Some(group) if self.read_group == name => group,
-            _ => {
-                self.read_group.clear();
-                self.read_group.extend_from_slice(name);
-                *self.group.insert(counting.levels.group(read_group))
-            }
-        }
     }
 
     /// Adds what a record has to a row.

@@ -6,7 +6,7 @@
 //! | which reads and bases count, by program | `rules` |
 //! | bases that the mate has, too | `clip` |
 //! | what a batch of sorted reads adds: any thread makes it | `maker`, `piece` |
-//! | pieces, in their order, become depths by target | `counting`, `join`, `runs` |
+//! | pieces, in their order, become depths by target | `counting`, `join` |
 //! | how much more must be sequenced | `penalty` |
 //! | the files | `table`, `coverage_files` |
 //!
@@ -22,19 +22,18 @@ mod maker;
 mod penalty;
 mod piece;
 mod rules;
-mod runs;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use counting::TargetCounting;
+pub use coverage_files::PerBaseText;
 pub(crate) use coverage_files::{per_base_text, put_per_target};
 pub(crate) use join::TargetTotals;
 pub(crate) use maker::TargetMaker;
 pub(crate) use piece::TargetPiece;
 pub use rules::TargetFiles;
 pub(crate) use rules::TargetRules;
-pub use runs::PerBaseText;
 pub use table::TargetGc;
 pub(crate) use table::put;

@@ -79,16 +79,6 @@ impl TargetRules {
     pub fn counted(&self) -> CountedBases {
         CountedBases { least_qual: self.least_qual.clamp(NOISE + 1, IS_N), cap: self.cap }
     }
-
-    /// The number of the first position among those of all targets that does not lie before this one.
-    pub fn position(&self, contig: u32, at: u32) -> u32 {
-        let number = self.targets.first_behind(contig, at);
-        let into = match self.targets.intervals().get(number) {
-            Some(&(on, start, _)) if on == contig => at.saturating_sub(start),
-            _ => 0,
-        };
-        self.targets.offset(number) + into
-    }
 }
 
 /// The names of files without all that follows their first point, each once, in order.
