@@ -109,6 +109,34 @@ fn depths_of_targets_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
 }
 
 #[test]
+fn metrics_of_rna_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
+    let dir = TestDir::new();
+    let [input, _] = simulated(&dir, 9_000);
+    let path = |name: &str| arg(&dir.path(name));
+    let genes = "a\ta1\tchr1\t+\t1000\t90000\t1500\t80000\t2\t1000,40000,\t30000,90000,\n\
+                 a\ta2\tchr1\t+\t1000\t70000\t1000\t1000\t1\t1000,\t70000,\n\
+                 b\tb1\tchr1\t-\t80000\t600000\t90000\t500000\t2\t80000,300000,\t200000,600000,\n\
+                 c\tc1\tchr2\t-\t5000\t90000\t6000\t80000\t1\t5000,\t90000,\n";
+    let genes = arg(&dir.file("genes.refflat", genes));
+    let ribosomal = arg(&dir.file("rrna.bed", "chr1\t100000\t110000\n"));
+    let options = format!(
+        "--ref-flat {genes} --ribosomal-intervals {ribosomal} --strand-specificity first_read_transcription_strand \
+         --metric-accumulation-level all_reads,library,read_group --ignore-sequence chrM"
+    );
+    let qc = |name: &str| format!("--qc {} --qc-metrics CollectRnaSeqMetrics {options}", path(name));
+    let prep = format!("prep {input} --sort coordinate --mark-duplicates -l 1");
+    run(&format!("{prep} -o {} {} -@ 1", path("a.bam"), qc("a")));
+    run(&format!("{prep} -o {} {} -@ 8 -m 256M", path("b.bam"), qc("b")));
+    run(&format!("{prep} -o {} {} --resume {}", path("c.bam"), qc("c"), path("stages")));
+    run(&format!("qc {} -o {} --metrics CollectRnaSeqMetrics {options}", path("a.bam"), path("d")));
+    let first = below_comments(&dir, "a.rna_metrics");
+    assert!(first.lines().count() > 100, "{first}");
+    for prefix in ["b", "c", "d"] {
+        assert!(below_comments(&dir, &format!("{prefix}.rna_metrics")) == first, "{prefix}");
+    }
+}
+
+#[test]
 fn what_they_need_is_asked_for_by_name() {
     let dir = TestDir::new();
     let header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:90\n";
@@ -119,6 +147,8 @@ fn what_they_need_is_asked_for_by_name() {
     let reference = arg(&dir.file("ref.fa", format!(">a\n{}\n", "ACGTACGTA".repeat(10))));
     let intervals = arg(&dir.file("x.bed", "a\t5\t9\n"));
     let both = format!("--bait-intervals {intervals} --target-intervals {intervals}");
+    let (rna, empty) = ("--metrics CollectRnaSeqMetrics", arg(&dir.file("empty.refflat", "")));
+    let genes = arg(&dir.file("genes.refflat", "g\tt\ta\t+\tx\t9\t5\t5\t1\t5,\t9,\n"));
     let output = arg(&dir.path("out"));
     for (input, options, message) in [
         (
@@ -176,6 +206,19 @@ fn what_they_need_is_asked_for_by_name() {
             "CollectHsMetrics counts reads anywhere",
         ),
         (&sorted, "--near-distance 5".into(), "--target-intervals"),
+        (&sorted, format!("--ref-flat {genes}"), "--ref-flat is for CollectRnaSeqMetrics"),
+        (&sorted, format!("{rna} --ref-flat {genes}"), "needs --ref-flat and --strand-specificity"),
+        (
+            &sorted,
+            format!("{rna} --ref-flat {genes} --strand-specificity none"),
+            "line 1: \"x\" is no position",
+        ),
+        (&other, format!("{rna} --ref-flat {genes} --strand-specificity none"), "sorted by coordinate"),
+        (
+            &sorted,
+            format!("{rna} --ref-flat {empty} --strand-specificity none --ignore-sequence b"),
+            "contig b is to be ignored",
+        ),
         (
             &sorted,
             format!("--metrics CollectWgsMetrics --reference {reference} -m 30M"),

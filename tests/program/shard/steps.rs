@@ -96,6 +96,20 @@ fn depths_of_targets_are_those_of_one_run() {
 }
 
 #[test]
+fn evenness_of_transcripts_is_that_of_one_run() {
+    let mut inputs = simulated();
+    let genes = "a\ta1\tchr1\t+\t500\t60000\t900\t50000\t2\t500,20000,\t9000,60000,\n\
+                 b\tb1\tchr1\t-\t50000\t90000\t50000\t50000\t1\t50000,\t90000,\n\
+                 c\tc1\tchr2\t-\t100\t20000\t300\t19000\t3\t100,9000,15000,\t8000,14000,20000,\n";
+    inputs.push(("genes.refflat", genes.as_bytes().to_vec()));
+    inputs.push(("rrna.bed", b"chr1\t70000\t80000\n".to_vec()));
+    let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --qc out/q \
+                   --qc-metrics CollectRnaSeqMetrics --ref-flat in/genes.refflat --ribosomal-intervals in/rrna.bed \
+                   --strand-specificity none --metric-accumulation-level all_reads,read_group";
+    same(&inputs, command, &["--shards 4 --ranges 7", "--shards 1 --ranges 2"]);
+}
+
+#[test]
 fn every_format_is_written_as_in_one_run() {
     let text = samples::text(3000, 900, 17);
     let inputs = [("x.bam", samples::in_blocks(&text, 60_000))];

@@ -115,8 +115,7 @@ fn calls(number: usize, &(input, targets, _, options): &Case) -> Vec<String> {
         let probes = probes(targets);
         format!(
             "picard.analysis.directed.{program} I={input}.bam O=theirs{number}.{name}_metrics R=ref.fa \
-             {option}={probes}.v1.interval_list TARGET_INTERVALS={targets}.v1.interval_list SAMPLE_SIZE=30 \
-             VALIDATION_STRINGENCY=SILENT {options}"
+             {option}={probes}.v1.interval_list TARGET_INTERVALS={targets}.v1.interval_list SAMPLE_SIZE=30 {options}"
         )
     };
     PROGRAMS.into_iter().map(|program| call(program).trim().to_owned()).collect()
