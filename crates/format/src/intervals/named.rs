@@ -1,9 +1,10 @@
 //! Intervals with names, united as htsjdk's `IntervalList.uniqued` does: targets and baits of Picard's programs.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{Charge, Header, Ledger, Result, make_room};
+use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 
 use super::ContigNames;
 use crate::features::Features;
@@ -74,24 +75,25 @@ impl NamedIntervals {
         }
         if given.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
-            return Err(readmill_record::Error::input("there are no intervals in it").file(&path));
+            return Err(Error::input("there are no intervals in it").file(&path));
         }
         let name = |it: &Given| &texts[it.name.0..it.name.1];
         given.sort_by(|a, b| {
             let key = |it: &Given| (it.contig, it.start, it.end, it.is_reverse);
             key(a).cmp(&key(b)).then_with(|| name(a).cmp(name(b)))
         });
-        Self::unite(&given, &texts, header.references().len(), charge)
+        Self::unite(&given, &texts, header.references().len(), ledger)
     }
 
     /// Unites intervals without names, which are in any order.
     ///
     /// # Errors
     /// The memory is not free.
-    pub fn of(intervals: Vec<(u32, u32, u32)>, contigs: usize, mut charge: Charge) -> Result<Self> {
+    pub fn of(intervals: &[(u32, u32, u32)], contigs: usize, ledger: &Ledger) -> Result<Self> {
+        let mut charge = ledger.empty("regions");
         let mut given: Vec<Given> = Vec::new();
         make_room(&mut given, intervals.len(), &mut charge)?;
-        given.extend(intervals.into_iter().map(|(contig, start, end)| Given {
+        given.extend(intervals.iter().map(|&(contig, start, end)| Given {
             contig,
             start,
             end,
@@ -99,11 +101,12 @@ impl NamedIntervals {
             name: (0, 0),
         }));
         given.sort_unstable_by_key(|it| (it.contig, it.start, it.end));
-        Self::unite(&given, &[], contigs, charge)
+        Self::unite(&given, &[], contigs, ledger)
     }
 
     /// Unites intervals that overlap or touch; each name of those is there once, in their order.
-    fn unite(given: &[Given], texts: &[u8], contigs: usize, mut charge: Charge) -> Result<Self> {
+    fn unite(given: &[Given], texts: &[u8], contigs: usize, ledger: &Ledger) -> Result<Self> {
+        let mut charge = ledger.empty("regions");
         let (mut intervals, mut offsets, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         let (mut names, mut name_ends) = (Vec::new(), Vec::new());
         let (mut at, mut bases) = (0, 0_u64);
@@ -118,7 +121,7 @@ impl NamedIntervals {
             let begin = names.len();
             let united = &given[at..behind];
             make_room(&mut names, united.iter().map(|it| it.name.1 - it.name.0 + 1).sum(), &mut charge)?;
-            let mut seen = std::collections::HashSet::new();
+            let mut seen = HashSet::new();
             for name in united.iter().map(|it| &texts[it.name.0..it.name.1]) {
                 if seen.insert(name) {
                     if names.len() > begin {
@@ -207,8 +210,7 @@ impl NamedIntervals {
 }
 
 fn as_offset(bases: u64) -> Result<u32> {
-    u32::try_from(bases)
-        .map_err(|_| readmill_record::Error::input("the intervals hold more than 4294967295 bases"))
+    u32::try_from(bases).map_err(|_| Error::input("the intervals hold more than 4294967295 bases"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_format::intervals::NamedIntervals;
 use readmill_record::{Error, Header, Result};
 
+use super::evenness::AT_ONCE;
 use super::genes::{Genes, RnaFiles};
 use super::maker::RnaMaker;
 use super::piece::{RnaCounts, RnaPiece};
@@ -101,8 +102,8 @@ impl RnaCounting {
 
     /// Bytes of memory that its text takes: sums at the ends of exons, and the depths of the transcripts that are looked at.
     pub(crate) fn result_bytes(&self) -> u64 {
-        let (exons, transcripts) = self.genes.counts();
-        48 * exons + 32 * transcripts + (32 << 20)
+        let (exons, genes) = self.genes.counts();
+        48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
     }
 
     /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it, and of depths so far.

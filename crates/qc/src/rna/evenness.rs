@@ -1,4 +1,4 @@
-//! How evenly transcripts are covered: the longest-read transcript of each gene, of the thousand genes that are covered best.
+//! How evenly transcripts are covered: of each gene the one that is covered best, and of those the thousand best.
 
 use super::counting::RnaTotals;
 use super::genes::{Genes, Transcript};
@@ -6,6 +6,9 @@ use crate::options::Options;
 
 /// Transcripts that are looked at, if the last of them is covered better than those behind it.
 const BEST: usize = 1001;
+
+/// Transcripts whose depths are in memory at a time.
+pub(super) const AT_ONCE: usize = BEST;
 
 /// The least mean depth of a transcript.
 const LEAST_MEAN: f64 = 1.0;
@@ -42,7 +45,8 @@ impl Evenness {
         let (count, bias) = (best.len() as f64, options.end_bias_bases as usize);
         let mut shares = [const { Vec::new() }; 4];
         let mut by_percent = vec![0.0; PERCENTS];
-        for (best, mut depths) in best.iter().zip(depths(genes, totals, &best)) {
+        let each = best.chunks(AT_ONCE).flat_map(|best| best.iter().zip(depths(genes, totals, best)));
+        for (best, mut depths) in each {
             if best.is_reverse {
                 depths.reverse();
             }

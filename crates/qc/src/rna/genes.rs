@@ -1,7 +1,7 @@
 //! Genes of a refFlat file, as Picard 3.4.0 reads them: those whose lines disagree are left out, and of several at one place and
 //! of one strand there is one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,10 +85,10 @@ impl Genes {
             transcripts: Vec::new(),
             exons: Vec::new(),
             parts: Vec::new(),
-            union: NamedIntervals::of(Vec::new(), header.references().len(), ledger.empty("genes"))?,
+            union: NamedIntervals::of(&[], header.references().len(), ledger)?,
             _charge: ledger.empty("genes"),
         };
-        let mut places = std::collections::HashSet::new();
+        let mut places = HashSet::new();
         let mut kept = ledger.empty("genes");
         let mut all = Vec::new();
         for name in &names {
@@ -133,9 +133,8 @@ impl Genes {
         }
         data.parts.sort_unstable();
         let contigs = header.references().len();
-        data.union = NamedIntervals::of(all, contigs, ledger.empty("genes"))?;
+        data.union = NamedIntervals::of(&all, contigs, ledger)?;
         data._charge = kept;
-        drop(charge);
         Ok(Genes(Arc::new(data)))
     }
 
@@ -180,9 +179,17 @@ impl Genes {
         &self.0.union
     }
 
-    /// How many exons and transcripts there are.
+    /// How many exons and genes there are.
     pub(super) fn counts(&self) -> (u64, u64) {
-        (self.0.exons.len() as u64, self.0.transcripts.len() as u64)
+        (self.0.exons.len() as u64, self.0.genes.len() as u64)
+    }
+
+    /// The bases of the longest transcripts of so many genes.
+    pub(super) fn longest(&self, count: usize) -> u64 {
+        let longest = |gene| self.transcripts(gene).map(|(_, it)| it.length).max().unwrap_or_default();
+        let mut lengths: Vec<u32> = self.0.genes.iter().map(longest).collect();
+        lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+        lengths.into_iter().take(count).map(u64::from).sum()
     }
 }
 
@@ -194,7 +201,7 @@ fn row_bytes(row: &RefFlatRow) -> u64 {
 
 /// Whether the lines of a gene agree: they are of one contig and strand, each name is there once, and exons are in order.
 fn is_right(rows: &[RefFlatRow]) -> bool {
-    let mut names = std::collections::HashSet::new();
+    let mut names = HashSet::new();
     rows.iter().all(|row| {
         row.strand == rows[0].strand
             && row.contig == rows[0].contig
