@@ -397,7 +397,7 @@ fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
     ];
     for (program, flag, is_given) in needed {
         let is_wanted = options.has(program);
-        if is_wanted && !(is_given && !options.target_intervals.is_empty()) {
+        if is_wanted && (!is_given || options.target_intervals.is_empty()) {
             let what = format!("{} needs {flag} and --target-intervals", program.name());
             return Err(Error::usage(what).hint("give both, as interval lists of Picard or BED files"));
         }
