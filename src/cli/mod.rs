@@ -106,7 +106,7 @@ enum Command {
     #[command(flatten)]
     Depth(depth::DepthCommand),
     /// Picard's quality metrics
-    Qc(tally::QcArgs),
+    Qc(Box<tally::QcArgs>),
     /// Alleles at common sites: which files are of one person, and of which sex
     #[command(subcommand)]
     Fingerprint(fingerprint::FingerprintCommand),

@@ -1,16 +1,19 @@
 //! The tallies of a run, and the points where they tap the reads.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
 use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
-use readmill_format::intervals::Intervals;
+use readmill_format::intervals::{Intervals, NamedIntervals};
 use readmill_format::region::{Part, Region};
 use readmill_qc::gc_bias::{GcScan, GcWindows};
+use readmill_qc::rna::{Genes, RnaFiles};
+use readmill_qc::targets::{TargetFiles, TargetGc};
 use readmill_qc::wgs::TerritoryScan;
-use readmill_qc::{LongestSpan, OrderedCounting, QcTally, QcTotal, ReferenceCounts};
+use readmill_qc::{LongestSpan, Options, OrderedCounting, QcTally, QcTotal, ReferenceCounts, Regions};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
 
@@ -219,19 +222,17 @@ fn quality(
     let reference = reference.as_ref().map(|fasta| fasta.open(&memory.ledger)).transpose()?;
     let crew = memory.crew;
     let options = request.options.clone();
-    let intervals = options.intervals.iter().map(|path| {
-        let file = [path.to_string_lossy().into_owned()];
-        Intervals::parse(&file, header, &memory.ledger)
-    });
-    let intervals = intervals.collect::<Result<Vec<_>>>()?.pop();
-    let tally = QcTally::new(options, header, reference, intervals, crew.threads as u64, *all)?;
+    let regions = regions(&options, header, memory)?;
+    let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, *all)?;
     let (scan, territory, depths) = (tally.gc_scan(), tally.territory_scan(), tally.ordered());
+    let targets = tally.target_gc();
     let texts = move |total: QcTotal, names: &RunNames<'_>| {
         let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?;
         let territory = territory.as_ref().map(|scan| positions(scan, crew)).transpose()?;
         let reference = ReferenceCounts {
             windows: windows.unwrap_or_default(),
             territory: territory.unwrap_or_default(),
+            target_gc: targets.as_ref().map(TargetGc::shares).transpose()?,
         };
         Ok(total.texts(&reference, names.in_place_of, names.started))
     };
@@ -260,6 +261,31 @@ fn parts(texts: &[String], header: &Header) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
+/// Reads the regions that quality metrics look at.
+fn regions(options: &Options, header: &Header, memory: &Memory) -> Result<Regions> {
+    let within = options.intervals.iter().map(|path| {
+        let file = [path.to_string_lossy().into_owned()];
+        Intervals::parse(&file, header, &memory.ledger)
+    });
+    let named = |paths: &[PathBuf]| {
+        let read = || NamedIntervals::read(paths, header, &memory.ledger);
+        (!paths.is_empty()).then(read).transpose()
+    };
+    let genes = |path: &PathBuf| Genes::read(path, header, &memory.ledger);
+    Ok(Regions {
+        within: within.collect::<Result<Vec<_>>>()?.pop(),
+        targets: TargetFiles {
+            baits: named(&options.bait_intervals)?,
+            amplicons: named(options.amplicon_intervals.as_slice())?,
+            targets: named(&options.target_intervals)?,
+        },
+        rna: RnaFiles {
+            genes: options.ref_flat.iter().map(genes).collect::<Result<Vec<_>>>()?.pop(),
+            ribosomal: named(options.ribosomal_intervals.as_slice())?,
+        },
+    })
+}
+
 /// Counts the positions of the reference that reads could cover, on all threads; as late as [`gc_windows`].
 fn positions(scan: &TerritoryScan, crew: Crew) -> Result<u64> {
     let (mut pieces, mut sum) = (scan.pieces(), 0);
@@ -282,7 +308,7 @@ fn fingerprint(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<R
     let sites = Sites::read(&request.sites, header, &memory.ledger)?;
     let tally = FingerprintTally::new(sites, header);
     let texts = |total: Fingerprint, names: &RunNames<'_>| {
-        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.text()])
+        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.text().into()])
     };
     let (files, report) = (vec![ReportFile::Fingerprint], Report::of_files(tally, texts));
     Ok(Some(RunReport { tap: Tap::MainOutput, files, report }))

@@ -42,5 +42,5 @@ pub use limit::Limit;
 pub use read_batch::{Read, ReadBatch, ReadSpan};
 pub use room::{Prepaid, make_room};
 pub use step::{Changes, Step, Tags};
-pub use tally::{DynTally, SharedTally, Tally, TallyWorker};
+pub use tally::{DynTally, ReportText, SharedTally, Tally, TallyWorker};
 pub use view::RecordRef;

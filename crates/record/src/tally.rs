@@ -41,6 +41,20 @@ pub trait Tally: Send + Sync {
     fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }
 
+/// The text of a file that a tally becomes.
+pub enum ReportText {
+    /// The whole text.
+    Whole(Vec<u8>),
+    /// A long one, whose parts are made one after the other.
+    Parts(Box<dyn Iterator<Item = Vec<u8>> + Send>),
+}
+
+impl From<Vec<u8>> for ReportText {
+    fn from(text: Vec<u8>) -> Self {
+        ReportText::Whole(text)
+    }
+}
+
 /// A tally and its total so far, as a trait object.
 pub trait DynTally: Send + Sync {
     /// Returns one thread's worker.

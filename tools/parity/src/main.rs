@@ -27,6 +27,8 @@ mod outputs;
 mod pipeline;
 mod qc;
 mod qc_depths;
+mod qc_rna;
+mod qc_targets;
 mod random;
 mod random_cases;
 mod regenerate;
@@ -266,6 +268,8 @@ fn small(
         qc::compare(&dir("qc")?, pairs, ledger)?;
         fingerprint::compare(&dir("fingerprint")?, pairs, ledger)?;
         qc_depths::compare(&dir("depths")?, pairs, !args.quick, ledger)?;
+        qc_targets::compare(&dir("targets")?, pairs, !args.quick, ledger)?;
+        qc_rna::compare(&dir("rna")?, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);

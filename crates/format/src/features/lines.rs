@@ -165,6 +165,13 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first, end }))
 }
 
+/// The name of a line's feature, and whether it is of the reverse strand.
+pub(super) fn bed_name(line: &[u8]) -> (Option<&[u8]>, bool) {
+    let mut columns = BedColumns(Some(line.trim_ascii_end())).skip(3);
+    let name = columns.next().filter(|name| !name.is_empty());
+    (name, columns.nth(1) == Some(b"-"))
+}
+
 /// BedColumns are separated by single tabs or any number of spaces.
 struct BedColumns<'a>(Option<&'a [u8]>);
 
@@ -239,4 +246,11 @@ pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
         return Err(format!("the strand of an interval is + or -, not {}", shown(strand)));
     }
     Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
+}
+
+/// The name of a line's interval, and whether it is of the reverse strand.
+pub(super) fn list_name(line: &[u8]) -> (Option<&[u8]>, bool) {
+    let mut columns = line.split(|&byte| byte == b'\t').skip(3);
+    let strand = columns.next();
+    (columns.next(), strand == Some(b"-"))
 }

@@ -132,6 +132,15 @@ impl Features {
         }
     }
 
+    /// The name of the last feature, and whether it is of the reverse strand, if the file is an interval list or BED that says so.
+    pub fn name_and_strand(&self) -> (Option<&[u8]>, bool) {
+        match (&self.content, self.kind) {
+            (FeatureRecords::Text(lines), FeatureFormat::Bed) => lines::bed_name(lines.line()),
+            (FeatureRecords::Text(lines), FeatureFormat::IntervalList) => lines::list_name(lines.line()),
+            _ => (None, false),
+        }
+    }
+
     /// An error at the last feature, with its place in the file.
     pub fn wrong(&self, what: impl fmt::Display) -> Error {
         match &self.content {
