@@ -27,7 +27,7 @@ const SHORT: &[&str] = &[
 ];
 
 /// Commands whose flags with a letter are all in their short help: users know them from samtools.
-const WITH_LETTERS: &[&str] = &["coverage", "depth", "filter", "merge", "sort", "view"];
+const WITH_LETTERS: &[&str] = &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
 /// Flags of these commands that have a letter and are rarely needed.
 const RARE: &[&str] = &[
@@ -116,7 +116,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("flagstat", &["readmill flagstat in.bam"]),
     ("idxstats", &["readmill idxstats in.bam"]),
-    ("stats", &["readmill stats in.bam -o in.stats"]),
+    (
+        "stats",
+        &[
+            "readmill stats in.bam -o in.stats",
+            "readmill stats -p -d -t exons.tsv -g 20 sorted.bam -o exons.stats",
+        ],
+    ),
     (
         "fingerprint count",
         &["readmill fingerprint count in.bam --sites common.vcf.gz -o in.fingerprint"],
@@ -131,6 +137,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("coverage", &["readmill coverage sorted.bam", "readmill coverage -m -w 60 -r chr1 sorted.bam"]),
+    ("bedcov", &["readmill bedcov -d 20 -c exons.bed tumour.bam normal.bam"]),
     ("checksum", &["readmill checksum in.bam"]),
     ("compare", &["readmill compare old.bam new.bam"]),
     (

@@ -34,18 +34,20 @@ mod sample_flag;
 mod shard;
 mod sort;
 mod split;
+mod stats;
 mod tally;
 mod version;
 mod view;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
 use readmill::console::{Console, log, write_json};
+use readmill::drawing;
 use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
@@ -99,10 +101,12 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    /// Statistics of reads, as samtools stats
+    Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
     /// Picard's quality metrics
-    Qc(tally::QcArgs),
+    Qc(Box<tally::QcArgs>),
     /// Alleles at common sites: which files are of one person, and of which sex
     #[command(subcommand)]
     Fingerprint(fingerprint::FingerprintCommand),
@@ -124,6 +128,7 @@ pub fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
+    drawing::colour(std::io::stderr().is_terminal() && hints::wants_colour(&given));
     let (arguments, files) = match fronts::front(&given) {
         Ok(Some(Front::Native(arguments, files))) => (arguments, files),
         Ok(Some(Front::Answer(text))) => return answer(&text),
@@ -187,7 +192,8 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // Programs read --version, people -V.
     let version = clap::builder::Str::from(&*version::text().leak());
     let command = help::complete(T::command());
-    let mut command = command.version(version).long_version(env!("CARGO_PKG_VERSION"));
+    let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
+    let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
     let matches = command.try_get_matches_from_mut(words)?;
     T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
@@ -238,6 +244,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Stats(it) => process(&it.plan()?),
         Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),

@@ -7,7 +7,7 @@ use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_input::{MAX_CLAIM, Opener};
-use readmill_record::{Batch, Error, Limit, Result, ShareUse, Step};
+use readmill_record::{Batch, Detail, Error, Limit, Result, ShareUse, Step};
 
 use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
 use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
@@ -88,10 +88,8 @@ impl Linker {
 pub struct FeedInput {
     /// The inputs.
     pub inputs: Inputs,
-    /// Whether no more is looked at than where reads lie.
-    places_only: bool,
-    /// Whether optional fields are looked at by no one, and so are not checked.
-    without_fields: bool,
+    /// How much of each read is looked at.
+    detail: Detail,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -134,8 +132,7 @@ impl Feed {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput {
             inputs,
-            places_only: false,
-            without_fields: false,
+            detail: Detail::Whole,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let (align, merge) = match input.inputs.prepared_first() {
@@ -154,27 +151,19 @@ impl Feed {
         self
     }
 
-    /// A feed of records that have no more than their places where that is all that is looked at and decoding the rest
-    /// can be saved.
-    pub fn places_only(mut self, only: bool) -> Self {
-        self.input.places_only = only;
-        self
-    }
-
-    /// A feed of records whose optional fields are not checked, and whose templates are not told apart, if `without`: for a
-    /// run that looks at neither.
-    pub fn without_fields(mut self, without: bool) -> Self {
-        self.input.without_fields = without;
+    /// A feed for a run that looks at this much of each record. Where decoding can be saved, records have no more. Below
+    /// [`Detail::Whole`] optional fields are not checked, and templates are not told apart.
+    pub fn detail(mut self, detail: Detail) -> Self {
+        self.input.detail = detail;
         self
     }
 
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, without_fields, places_only, buffers } = &self.input;
+        let FeedInput { inputs, detail, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
-            without_fields: *without_fields && inputs.prepared_first().is_none(),
-            places_only: *places_only,
+            detail: if inputs.prepared_first().is_none() { *detail } else { Detail::Whole },
             prepared: inputs.prepared_first().cloned(),
             buffers: Arc::clone(buffers),
         }
@@ -233,8 +222,7 @@ impl InputTask {
 #[derive(Clone)]
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
-    places_only: bool,
-    without_fields: bool,
+    detail: Detail,
     prepared: Option<Prepared>,
     buffers: Arc<FeedBuffers>,
 }
@@ -328,8 +316,8 @@ impl FeedReader {
             Some((of, opener)) if *of == number => opener,
             other => {
                 let mut opener = Opener::new(&input.header, input.setup.as_ref());
-                if self.shared.places_only && input.reconcile.is_none() {
-                    opener.decode_places_only();
+                if input.reconcile.is_none() {
+                    opener.decode(self.shared.detail);
                 }
                 &mut other.insert((number, opener)).1
             }
@@ -367,7 +355,7 @@ impl FeedReader {
         let Linked { mut batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];
         let (n_ref, reconcile) = (input.header.n_ref(), &mut self.reconcile[linked.input]);
-        let without_fields = self.shared.without_fields && reconcile.is_none();
+        let without_fields = self.shared.detail < Detail::Whole && reconcile.is_none();
         let checked = if without_fields {
             batch.check_without_fields(number, n_ref)
         } else {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
+use readmill_filters::tally::stats::StatsOrder;
 use readmill_qc::OrderedCounting;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
@@ -220,6 +221,9 @@ impl Memory {
         }
         if plan.tallies.count_depths() {
             division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
+        }
+        if plan.tallies.count_stats() {
+            division.take(StatsOrder::NAME, part_counts::stats_memory(crew.in_flight));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -101,6 +101,12 @@ fn simulate(directory: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Genes in refFlat, some of which overlap.
+const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000,9000,\n\
+    a\ta2\tchr1\t+\t1000\t7000\t1000\t1000\t1\t1000,\t7000,\n\
+    b\tb1\tchr1\t-\t8000\t60000\t9000\t50000\t2\t8000,30000,\t20000,60000,\n\
+    c\tc1\tchr2\t-\t5000\t90000\t6000\t80000\t1\t5000,\t90000,\n";
+
 /// Writes what is made from text.
 fn derive(directory: &Path) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
@@ -114,6 +120,7 @@ fn derive(directory: &Path) -> Result<()> {
     write("comments2.fastq", &with_comments(&two))?;
     write("unaligned.sam", &unaligned(&one, &two))?;
     write("regions.bed", "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n")?;
+    write("genes.refflat", GENES)?;
     write("contigs.txt", "chr1\t1\nchr2\t2\nchr3\t3\nchrM\tMT\n")?;
     write("groups.txt", "HS00417.H7QSIMADX.1\nHS00417.H7QSIMADX.3\n")?;
     let contigs = [("chrM", 16_569), ("chr4", 180_000), ("chr3", 400_000), ("chr1", 800_000)];

@@ -11,7 +11,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),
         ("samtools sort --no a.bam", ["--no-PG", ""]),
         ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
-        ("samtools stats a.bam chr1", ["chr1", "readmill view"]),
+        ("samtools stats -r ref.fa a.bam", ["-r", "no such rows"]),
         ("samtools fasta a.bam", ["fasta", "bam2fq"]),
         ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
         ("samtools reheader a.bam", ["new header", ""]),
