@@ -1,41 +1,14 @@
 //! Clips of CIGARs, by the rules of htsjdk 4.2.0 (CigarUtil).
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
-use readmill_record::{Cigar, Error, Flags, Result, realign};
+use readmill_record::{Error, Flags, Result};
 
 use super::draft::Draft;
-
-/// The length of an operator, and its code.
-pub type Op = (u32, u32);
+use super::ops::{Op, maps_bases, query_length, reference_length};
 
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 const PADDING: u32 = 6;
-
-/// The operators of a CIGAR.
-pub fn ops(cigar: Cigar<'_>) -> impl Iterator<Item = Op> {
-    cigar.ops().map(|(op, length)| (length, op))
-}
-
-/// Appends a CIGAR as text, `*` if it has no operator.
-pub fn write_text(cigar: &[Op], out: &mut Vec<u8>) {
-    realign::write(cigar.iter().map(|&(length, op)| (op, length)), out);
-}
-
-/// Bases of the reference that are covered.
-pub fn reference_length(cigar: &[Op]) -> i64 {
-    cigar.iter().filter(|op| consumes_reference(op.1)).map(|op| i64::from(op.0)).sum()
-}
-
-/// Bases of the read, soft-clipped ones included.
-pub fn query_length(cigar: &[Op]) -> i64 {
-    cigar.iter().filter(|op| consumes_query(op.1)).map(|op| i64::from(op.0)).sum()
-}
-
-/// Whether some base of the read is aligned to one of the reference.
-pub fn maps_bases(cigar: impl IntoIterator<Item = Op>) -> bool {
-    cigar.into_iter().any(|(_, op)| consumes_query(op) && consumes_reference(op))
-}
 
 fn is_clip(op: u32) -> bool {
     op == SOFT_CLIP || op == HARD_CLIP
@@ -299,6 +272,7 @@ fn clip_to_starts(forward: &mut Draft, reverse: &mut Draft, hard: bool) -> Resul
 mod tests {
     use readmill_record::realign;
 
+    use super::super::ops::write_text;
     use super::*;
 
     fn ops(text: &str) -> Vec<Op> {

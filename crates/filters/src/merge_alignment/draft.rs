@@ -1,12 +1,11 @@
 //! A record while it changes.
 
 use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
-use readmill_record::cigar::Cigar;
 use readmill_record::tag::{self, Field, Fields, Tag};
 use readmill_record::view::FIXED;
 use readmill_record::{Error, Flags, RecordRef, Result, edit};
 
-use super::clip::{Op, ops, reference_length};
+use super::ops::{Op, ops, reference_length};
 use crate::turn::turn;
 
 /// Most operators of a CIGAR that BAM stores in its own place.
@@ -192,18 +191,4 @@ impl Draft {
 /// The code of the complementary base.
 pub fn complement(code: u8) -> u8 {
     CODES[usize::from(COMPLEMENTS[usize::from(code & 15)])]
-}
-
-/// The operators of an alignment, where a hard clip at an end is soft, as for bases that are there.
-pub fn softened(cigar: Cigar<'_>, out: &mut Vec<Op>) {
-    use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
-    out.clear();
-    out.extend(ops(cigar));
-    let last = out.len().saturating_sub(1);
-    for (_, op) in out.iter_mut().enumerate().filter(|(at, _)| *at == 0 || *at == last).map(|(_, op)| op)
-    {
-        if *op == HARD_CLIP {
-            *op = SOFT_CLIP;
-        }
-    }
 }

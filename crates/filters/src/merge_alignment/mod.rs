@@ -5,13 +5,16 @@
 //!    and chooses the primary one.
 //! 2. [`Merger`] writes the records of a template: alignments are carried over, clipped, and mates told of each other.
 
+mod candidates;
 mod choice;
 mod clip;
 mod draft;
 mod merger;
 mod named;
+mod ops;
 mod rules;
 
+pub use candidates::{Candidates, Hit, candidates};
 pub use choice::{Arrangement, Candidate, PrimaryChoice, TieBreaker, arrange};
-pub use merger::{Candidates, Hit, Merger, candidates};
+pub use merger::Merger;
 pub use rules::{ContaminantAlignments, MergeRules, Orientation, OverlapClip};
