@@ -125,8 +125,8 @@ impl OrderedCounting {
         OrderedMaker {
             wgs: self.wgs.clone().map(WgsMaker::new),
             oxog: self.oxog.as_ref().map(OxoGCounting::maker),
-            targets: self.targets.as_ref().map(TargetCounting::maker),
-            rna: self.rna.as_ref().map(RnaCounting::maker),
+            targets: self.targets.clone().map(TargetMaker::new),
+            rna: self.rna.clone().map(RnaMaker::new),
         }
     }
 

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_format::intervals::NamedIntervals;
 use readmill_record::{Error, Header, Result};
 
-use super::evenness::AT_ONCE;
-use super::genes::{Genes, RnaFiles};
-use super::maker::RnaMaker;
+use super::genes::{AT_ONCE, Genes, RnaFiles};
 use super::piece::{RnaCounts, RnaPiece};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
@@ -93,11 +91,6 @@ impl RnaCounting {
             units_of_group,
             join: Mutex::new(RnaJoin::new(units)),
         })))
-    }
-
-    /// A maker of pieces of one thread.
-    pub(crate) fn maker(self: &Arc<Self>) -> RnaMaker {
-        RnaMaker::new(Arc::clone(self))
     }
 
     /// Bytes of memory that its text takes: sums at the ends of exons, and the depths of the transcripts that are looked at.

@@ -1,14 +1,11 @@
 //! How evenly transcripts are covered: of each gene the one that is covered best, and of those the thousand best.
 
 use super::counting::RnaTotals;
-use super::genes::{Genes, Transcript};
+use super::genes::{AT_ONCE, Genes, Transcript};
 use crate::options::Options;
 
 /// Transcripts that are looked at, if the last of them is covered better than those behind it.
 const BEST: usize = 1001;
-
-/// Transcripts whose depths are in memory at a time.
-pub(super) const AT_ONCE: usize = BEST;
 
 /// The least mean depth of a transcript.
 const LEAST_MEAN: f64 = 1.0;

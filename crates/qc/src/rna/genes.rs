@@ -57,6 +57,9 @@ pub(super) struct Transcript {
     pub length: u32,
 }
 
+/// Transcripts whose depths are in memory at a time.
+pub(super) const AT_ONCE: usize = 1001;
+
 /// Bases of a part of a contig, as a power of two.
 const PART_BITS: u32 = 14;
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_record::Result;
 
 use super::join::{TargetJoin, TargetTotals};
-use super::maker::TargetMaker;
 use super::piece::TargetPiece;
 use super::rules::{TargetFiles, TargetRules};
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
@@ -48,11 +47,6 @@ impl TargetCounting {
             units,
             units_of_group,
         }))
-    }
-
-    /// A maker of pieces of one thread.
-    pub(crate) fn maker(self: &Arc<Self>) -> TargetMaker {
-        TargetMaker::new(Arc::clone(self))
     }
 
     /// Bytes of memory of its result and the text of that, as far as it does not grow with the depth.

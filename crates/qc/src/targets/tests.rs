@@ -9,7 +9,7 @@ use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Ledger, Stamp};
 
 use super::clip::Clip;
-use super::{TargetCounting, TargetFiles};
+use super::{TargetCounting, TargetFiles, TargetMaker};
 use crate::levels::{Level, Levels};
 use crate::options::{Options, Program};
 
@@ -159,7 +159,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
         let mut texts: Vec<Vec<u8>> = Vec::new();
         for pieces in [1, 2, 7, 50, reads.len()] {
             let counting = TargetCounting::new(&options, &files, &levels).unwrap();
-            let mut maker = counting.maker();
+            let mut maker = TargetMaker::new(counting.clone());
             for is_trimmed in [false, true] {
                 for part in reads.chunks(reads.len().div_ceil(pieces)) {
                     let mut piece = maker.make(&batch(&header, part)).unwrap();
@@ -235,9 +235,13 @@ fn unsorted_reads_are_refused() {
     let counting = TargetCounting::new(&options, &files(&header), &levels).unwrap();
     let mut reads = reads(&mut Random(1), 30);
     reads.reverse();
-    assert!(counting.maker().make(&batch(&header, &reads)).is_err());
+    assert!(TargetMaker::new(counting.clone()).make(&batch(&header, &reads)).is_err());
     let mut pieces = reads.iter().map(|read| {
-        counting.take(counting.maker().make(&batch(&header, std::slice::from_ref(read))).unwrap())
+        counting.take(
+            TargetMaker::new(counting.clone())
+                .make(&batch(&header, std::slice::from_ref(read)))
+                .unwrap(),
+        )
     });
     let error = pieces.find_map(Result::err).unwrap().to_string();
     assert!(error.contains("sorted"), "{error}");
