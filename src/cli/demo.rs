@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 #[cfg(feature = "bwa")]
 use readmill::allocator::Heaps;
 use readmill::console::Console;
@@ -16,7 +17,7 @@ use readmill::{limit, sample};
 use readmill_engine::Crew;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
-use readmill_simulate::{Profile, Sample};
+use readmill_simulate::{Fault, Profile, Sample};
 use readmill_sort::Order;
 
 /// Simulates reads of a small genome, then sorts them, marks duplicates, drops unmapped reads, and replaces
@@ -33,6 +34,18 @@ pub struct DemoArgs {
     #[cfg(feature = "bwa")]
     #[arg(long)]
     fastq: bool,
+    /// Make the page of a run with all reports: DIR/report.html, of a sample with four lanes on a genome of 1 Mb
+    #[cfg_attr(feature = "bwa", arg(long, conflicts_with = "fastq"))]
+    #[cfg_attr(not(feature = "bwa"), arg(long))]
+    page: bool,
+    /// Plant a fault in the sample of --page: adapter (reads run into the adapter), amplified (few molecules copied often), lane (the second is another sample's), cycle (one fails), gc (fragments rich in G and C are lost), or targets (a third is hardly covered)
+    #[arg(long, value_name = "FAULT", requires = "page", value_parser = faults())]
+    plant: Option<String>,
+}
+
+/// A parser of faults.
+fn faults() -> PossibleValuesParser {
+    PossibleValuesParser::new(Fault::ALL.map(|(name, _)| name))
 }
 
 impl DemoArgs {
@@ -42,9 +55,13 @@ impl DemoArgs {
         if self.fastq { Heaps::Aligning(plan::threads()) } else { Heaps::Few }
     }
 
-    pub fn run(&self) -> Result<()> {
+    /// Runs it; `plan` makes a plan of the words of a command line.
+    pub fn run(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
         let dir = &self.output;
         std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
+        if self.page {
+            return self.paged(plan);
+        }
         let mut profile = Profile::demo();
         if let Some(pairs) = self.pairs {
             profile = profile.with_pairs(pairs);
@@ -69,7 +86,53 @@ impl DemoArgs {
         println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
         Ok(())
     }
+
+    /// Simulates a sample with four lanes, and makes the page of its run.
+    fn paged(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
+        let dir = &self.output;
+        let fault = Fault::ALL.iter().find(|(name, _)| Some(*name) == self.plant.as_deref());
+        let mut profile = Profile::gallery(fault.map(|(_, fault)| *fault));
+        if let Some(pairs) = self.pairs {
+            profile = profile.with_pairs(pairs);
+        }
+        let threads = plan::threads();
+        println!("simulating {} read pairs into {}", profile.pairs, dir.join("reads.bam").display());
+        let made = Sample::new(profile);
+        sample::write_bam(&made, &dir.join("reads.bam"), 1, Crew { threads, in_flight: 2 * threads })?;
+        let write = |name: &str, text: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| {
+            let path = dir.join(name);
+            let done = File::create(&path).map(BufWriter::new);
+            let done = done.and_then(|mut file| text(&mut file).and_then(|()| file.flush()));
+            done.map_err(|e| failed(&path, &e))
+        };
+        write("ref.fa", &|w| made.write_fasta(w))?;
+        write("ref.fa.fai", &|w| made.write_fai(w))?;
+        let contigs = &made.profile().contigs;
+        let targets = made.targets();
+        write("targets.bed", &|w| {
+            let mut named = targets
+                .iter()
+                .filter_map(|(contig, start, end)| Some((&contigs.get(*contig)?.0, start, end)));
+            named.try_for_each(|(contig, start, end)| writeln!(w, "{contig}\t{start}\t{end}"))
+        })?;
+        drop(made);
+        let words = PAGED.split(' ').map(|word| match word.strip_prefix("DIR/") {
+            Some(name) => dir.join(name).display().to_string(),
+            None => word.to_string(),
+        });
+        let plan = plan(&words.collect::<Vec<_>>())?;
+        readmill::run(&plan, &Console::new(Verbosity::Normal))?;
+        println!("look at {}", dir.join("report.html").display());
+        Ok(())
+    }
 }
+
+/// The command line of `--page`.
+const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --mark-duplicates \
+    --metrics DIR/sample.metrics --flagstat DIR/sample.flagstat \
+    --stats DIR/sample.stats --reference DIR/ref.fa --qc DIR/sample --qc-metrics all,CollectWgsMetrics \
+    --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP --coverage DIR/sample --coverage-by DIR/targets.bed \
+    --coverage-no-per-base --json DIR/run.json --report DIR/report.html";
 
 /// Simulates FASTQ files, and aligns and prepares their reads in one pass.
 #[cfg(feature = "bwa")]

@@ -138,6 +138,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("coverage", &["readmill coverage sorted.bam", "readmill coverage -m -w 60 -r chr1 sorted.bam"]),
     ("bedcov", &["readmill bedcov -d 20 -c exons.bed tumour.bam normal.bam"]),
+    (
+        "report",
+        &[
+            "readmill report sample.run.json -o sample.html",
+            "readmill report *.run.json --assay exome --sample-sheet samples.tsv -o cohort.html",
+        ],
+    ),
     ("checksum", &["readmill checksum in.bam"]),
     ("compare", &["readmill compare old.bam new.bam"]),
     (

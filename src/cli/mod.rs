@@ -24,6 +24,7 @@ mod import;
 mod index;
 mod markdup;
 mod merge_alignment;
+mod page;
 mod prep;
 mod qc_flags;
 mod read_tags;
@@ -112,6 +113,8 @@ enum Command {
     Fingerprint(fingerprint::FingerprintCommand),
     /// Checksums of reads that do not depend on their order
     Checksum(tally::ChecksumArgs),
+    /// What runs did as one page to look at, from the files of their --json
+    Report(page::ReportArgs),
     /// Say how far two files agree
     Compare(compare::CompareArgs),
     /// A sort, or duplicates, in stages: on many machines, or to go on after a stop
@@ -249,8 +252,9 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),
         Command::Checksum(it) => process(&it.plan()?),
+        Command::Report(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Compare(it) => it.run(),
-        Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
+        Command::Demo(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
     }
 }
 

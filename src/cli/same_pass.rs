@@ -3,26 +3,46 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use readmill::plan::{ExtraFile, FingerprintRequest, Tallies};
+use readmill::plan::{ExtraFile, FingerprintRequest, PageRequest, Tallies};
 use readmill_filters::tally::{TALLIES, TallySpec};
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::coverage_flags::SamePassCoverage;
 use super::hints::named_format;
+use super::page::LimitFlags;
 use super::qc_flags::SamePassQc;
 
-/// The flag for the description of a run.
+/// Flags for the description of a run.
 #[derive(Args)]
-pub struct JsonFlag {
+pub struct DescriptionFlags {
     /// Write what the run did as JSON: command, files, counts, all reports, time and memory of each stage
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write what the run did as a page to look at: HTML with plots and a verdict, in one file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitFlags,
 }
 
-impl JsonFlag {
-    /// The file.
-    pub fn path(&self) -> Option<PathBuf> {
-        self.json.clone()
+impl DescriptionFlags {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.json.is_none() && self.report.is_none()
+    }
+
+    /// Adds what is asked for.
+    pub fn add_to(&self, tallies: Tallies) -> Result<Tallies> {
+        let json = self.json.clone();
+        let Some(file) = self.report.clone() else {
+            if self.limits.is_empty() {
+                return Ok(Tallies { json, ..tallies });
+            }
+            let what = "--assay and --qc-thresholds are for a page, and none is written";
+            return Err(Error::usage(what).hint("add --report FILE, or leave them out"));
+        };
+        let page = PageRequest { file, limits: self.limits.limits()?, limits_file: self.limits.file() };
+        Ok(Tallies { json, page: Some(page), ..tallies })
     }
 }
 
@@ -43,7 +63,7 @@ pub struct SamePassFlags {
     #[arg(long, value_name = "FILE", requires = "fingerprint")]
     fingerprint_sites: Option<PathBuf>,
     #[command(flatten)]
-    json: JsonFlag,
+    description: DescriptionFlags,
     /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
     #[arg(long)]
     verify: bool,
@@ -101,13 +121,13 @@ impl SamePassFlags {
             coverage,
             fingerprint,
             fingerprint_sites: _,
-            json,
+            description,
             verify: _,
             copy_to,
             move_to,
         } = self;
         let no_reports =
-            tallies.0.is_empty() && qc.is_empty() && coverage.is_empty() && json.path().is_none();
+            tallies.0.is_empty() && qc.is_empty() && coverage.is_empty() && description.is_empty();
         no_reports && fingerprint.is_none() && copy_to.is_empty() && move_to.is_empty()
     }
 
@@ -115,10 +135,11 @@ impl SamePassFlags {
     pub fn tallies(&self, has_reference: bool) -> Result<Tallies> {
         let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
         let coverage = self.coverage.request()?;
-        let (json, verify) = (self.json.path(), self.verify);
+        let verify = self.verify;
         let fingerprint = self.fingerprint.clone().zip(self.fingerprint_sites.clone());
         let fingerprint = fingerprint.map(|(file, sites)| FingerprintRequest { file, sites });
-        Ok(Tallies { files, qc, coverage, fingerprint, json, verify, ..Tallies::default() })
+        let tallies = Tallies { files, qc, coverage, fingerprint, verify, ..Tallies::default() };
+        self.description.add_to(tallies)
     }
 
     /// The files of selected reads.

@@ -15,7 +15,7 @@ use super::common::{InputFlags, ResourceFlags};
 use super::coverage_flags::CoverageOptions;
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
-use super::same_pass::JsonFlag;
+use super::same_pass::DescriptionFlags;
 
 /// Flags of the input and the file of the tally.
 #[derive(Args)]
@@ -26,7 +26,7 @@ pub struct TallyArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    json: JsonFlag,
+    description: DescriptionFlags,
     #[command(flatten)]
     resources: ResourceFlags,
 }
@@ -43,7 +43,7 @@ impl TallyArgs {
         if self.output.is_none() {
             hints::check_last(&inputs)?;
         }
-        let tallies = Tallies { json: self.json.path(), ..tallies };
+        let tallies = self.description.add_to(tallies)?;
         Ok(nothing_but(name, inputs, tallies, self.resources.resources(&self.output())?))
     }
 }
@@ -175,7 +175,7 @@ pub struct QcArgs {
     #[command(flatten)]
     options: QcOptions,
     #[command(flatten)]
-    json: JsonFlag,
+    description: DescriptionFlags,
     #[command(flatten)]
     resources: ResourceFlags,
 }
@@ -191,7 +191,7 @@ impl QcArgs {
             return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
         }
         let coverage = self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
-        let tallies = Tallies { qc, coverage, json: self.json.path(), ..Tallies::default() };
+        let tallies = self.description.add_to(Tallies { qc, coverage, ..Tallies::default() })?;
         Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
     }
 }

@@ -37,6 +37,8 @@ pub enum ReportFile {
     Fingerprint,
     /// What the run did, as JSON.
     Run,
+    /// What the run did, as a page.
+    Page,
 }
 
 impl ReportFile {
@@ -51,6 +53,7 @@ impl ReportFile {
             ReportFile::Qc(ending) | ReportFile::Coverage(ending) => ending.trim_start_matches('.'),
             ReportFile::Fingerprint => "fingerprint",
             ReportFile::Run => "run",
+            ReportFile::Page => "page",
         }
     }
 
@@ -62,6 +65,7 @@ impl ReportFile {
             ReportFile::Tally("flagstat") => Some(texts::flagstat(text)),
             ReportFile::Tally("idxstats") => Some(texts::idxstats(text)),
             ReportFile::Tally("stats") => Some(texts::stats(text)),
+            ReportFile::Table | ReportFile::After => Some(texts::recalibration(text)),
             ReportFile::Fingerprint => Some(texts::fingerprint(text)),
             ReportFile::Coverage(".mosdepth.summary.txt") => Some(texts::summary(text)),
             ReportFile::Coverage(ending) if ending.ends_with(".dist.txt") => {
@@ -89,7 +93,7 @@ impl ReportFiles {
     pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
         let open = |(what, path)| Ok((what, AtomicFile::open(path)?));
         let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
-        let values = plan.tallies.json.as_ref().map(|_| Map::new());
+        let values = plan.tallies.describe().then(Map::new);
         Ok(ReportFiles { files, sample: sample_name(plan, header), values })
     }
 
@@ -111,9 +115,11 @@ impl ReportFiles {
         self.values.take().unwrap_or_default()
     }
 
-    /// The files, each with its name among the reports, and its bytes if it is a regular file.
+    /// The files but for the description of the run and its page, each with its name among the reports, and its bytes if it
+    /// is a regular file.
     pub fn complete(&self) -> impl Iterator<Item = (&'static str, &Path, Option<u64>)> {
-        let others = self.files.iter().filter(|(what, _)| *what != ReportFile::Run);
+        let about = [ReportFile::Run, ReportFile::Page];
+        let others = self.files.iter().filter(move |(what, _)| !about.contains(what));
         others.map(|(what, target)| (what.key(), target.path(), target.bytes()))
     }
 
@@ -278,7 +284,9 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let fingerprint = plan.tallies.fingerprint.iter();
     let fingerprint = fingerprint.map(|it| (ReportFile::Fingerprint, it.file.as_path()));
     let run = plan.tallies.json.iter().map(|path| (ReportFile::Run, path.as_path()));
-    named.chain(tallies).chain(metrics).chain(coverage).chain(fingerprint).chain(run).collect()
+    let page = plan.tallies.page.iter().map(|page| (ReportFile::Page, page.file.as_path()));
+    let last = run.chain(page);
+    named.chain(tallies).chain(metrics).chain(coverage).chain(fingerprint).chain(last).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
@@ -304,12 +312,14 @@ pub fn check(plan: &Plan) -> Result<()> {
     let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
     let of_metrics = plan.tallies.qc.iter().flat_map(|qc| qc.options.files()).cloned();
     let sites = plan.tallies.fingerprint.iter().map(|it| it.sites.clone());
+    let limits = plan.tallies.page.iter().filter_map(|page| page.limits_file.clone());
     let mut read: Vec<PathBuf> = recalibration
         .cloned()
         .chain(plan.steps.filters.files())
         .chain(regions)
         .chain(sites)
         .chain(of_metrics)
+        .chain(limits)
         .collect();
     let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     request.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));

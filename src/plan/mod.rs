@@ -47,7 +47,7 @@ pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, no_index_of_a_pipe};
-pub use tallies::{FingerprintRequest, QcRequest, Tallies};
+pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.

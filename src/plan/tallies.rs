@@ -6,6 +6,7 @@ use readmill_filters::tally::stats::StatsOptions;
 use readmill_filters::tally::{TallySpec, stats};
 use readmill_qc::Options;
 use readmill_record::{Error, Result};
+use readmill_report::Limits;
 
 use super::CoverageRequest;
 
@@ -24,6 +25,8 @@ pub struct Tallies {
     pub fingerprint: Option<FingerprintRequest>,
     /// The file of what the run did, as JSON.
     pub json: Option<PathBuf>,
+    /// The page of what the run did.
+    pub page: Option<PageRequest>,
     /// The name of the sample in metrics, if it is not that of the output.
     pub sample: Option<String>,
     /// Fail if reads were lost, doubled or altered by what should not.
@@ -46,10 +49,26 @@ impl Tallies {
         self.files.iter().any(|(spec, _)| spec.name == stats::SPEC.name)
     }
 
+    /// Whether the run is described, as JSON or as a page.
+    pub fn describe(&self) -> bool {
+        self.json.is_some() || self.page.is_some()
+    }
+
     /// A request for one tally.
     pub fn only(tally: &'static TallySpec, file: PathBuf) -> Self {
         Tallies { files: vec![(tally, file)], ..Tallies::default() }
     }
+}
+
+/// The page of a run.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    /// The file to write.
+    pub file: PathBuf,
+    /// Limits of its numbers.
+    pub limits: Limits,
+    /// The file that limits come from.
+    pub limits_file: Option<PathBuf>,
 }
 
 /// A fingerprint of the sample.

@@ -1,8 +1,10 @@
 //! The end of a run: all outputs are completed, then they get their names.
 
 use readmill_record::Result;
+use readmill_report::{Options, page};
 
 use super::RunState;
+use super::run_json;
 use super::summary::Summary;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{ReportFile, ReportFiles};
@@ -29,9 +31,13 @@ impl RunState<'_> {
         let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
             extra.unwrap_or_default().into_iter().unzip();
         summary.others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
-        if self.plan.tallies.json.is_some() {
-            let text = self.described(summary, main.as_ref(), &extra, &mut files);
-            files.write(ReportFile::Run, text.as_bytes())?;
+        if self.plan.tallies.describe() {
+            let value = self.described(summary, main.as_ref(), &extra, &mut files);
+            files.write(ReportFile::Run, run_json::lines(&value).as_bytes())?;
+            if let Some(request) = &self.plan.tallies.page {
+                let options = Options { limits: request.limits.clone(), ..Options::default() };
+                files.write(ReportFile::Page, page(&[&value], &options).as_bytes())?;
+            }
         }
         pause::at(Moment::OutputsComplete);
         let all_or_none = signal::hold_off();

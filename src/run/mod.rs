@@ -106,7 +106,7 @@ pub(crate) fn with_state<T>(
     let _audit = audit::begin();
     summary::announce(plan, &memory, console);
     report_files::check(plan)?;
-    let sums = plan.tallies.json.as_ref().map(|_| InputSums::default());
+    let sums = plan.tallies.describe().then(InputSums::default);
     let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
         most: Limit::part_of(memory.room, 8, &memory.ledger),

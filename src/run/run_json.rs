@@ -1,4 +1,4 @@
-//! The description of a run as JSON (`--json`): what was asked for, what was read and written, all reports, and what each
+//! The description of a run as JSON (`--json`, and what the page of `--report` is made of): what was asked for, what was read and written, all reports, and what each
 //! stage took. `docs/run.schema.json` states its form.
 //!
 //! Numbers of reports are those of their texts, which are read back. Times and memory differ from run to run; all else is
@@ -23,21 +23,21 @@ use crate::process::used;
 const VERSION: u32 = 1;
 
 impl RunState<'_> {
-    /// Returns the text. The outputs are complete, but have no names yet.
+    /// Returns the description. The outputs are complete, but have no names yet.
     pub(super) fn described(
         &self,
         summary: &Summary,
         main: Option<&CompleteOutput>,
         extra: &[CompleteOutput],
         files: &mut ReportFiles,
-    ) -> String {
+    ) -> Value {
         let (plan, stages) = (self.plan, self.console.stages());
         let outputs = outputs(plan, summary, main, extra, files);
         let reports = files.take_values();
         let division = self.memory.division.shares();
         let at_peak = self.ledger().users_at_peak();
         let at_peak = at_peak.iter().filter(|(_, bytes)| *bytes > 0);
-        let value = json!({
+        json!({
             "format": "readmill run",
             "version": VERSION,
             "program": {
@@ -79,13 +79,12 @@ impl RunState<'_> {
             "samples": self.console.samples().iter().map(sample).collect::<Vec<_>>(),
             "stages": stages.iter().map(stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
-        });
-        lines(&value)
+        })
     }
 }
 
 /// The text of an object, each of its fields in a line.
-fn lines(object: &Value) -> String {
+pub(super) fn lines(object: &Value) -> String {
     let fields = object.as_object().into_iter().flatten();
     let fields: Vec<String> = fields.map(|(name, value)| format!("{}: {value}", json!(name))).collect();
     format!("{{\n{}\n}}\n", fields.join(",\n"))
@@ -126,7 +125,7 @@ fn sample(sample: &Sample) -> Value {
     })
 }
 
-/// All files that are written, but for the description itself.
+/// All files that are written, but for the description itself and the page that is made of it.
 fn outputs(
     plan: &Plan,
     summary: &Summary,

@@ -350,8 +350,10 @@ fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
 #[test]
 fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     let machine = Machine::complete();
-    for name in
-        COMPARED.iter().chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime"])
+    for name in COMPARED
+        .iter()
+        .chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime"])
+        .chain(&["chromium", "node", "npm"])
     {
         machine.program(&format!("bin/{name}"), "true");
     }
@@ -443,7 +445,9 @@ fn help_is_shown_on_request_and_after_a_mistake() {
     let machine = Machine::complete();
     let help = machine.dev("help");
     assert_eq!(help.code, Some(0));
-    for name in ["demo", "test", "lint", "parity", "integrations", "bytes", "bench", "fuzz", "nightly"] {
+    for name in
+        ["demo", "test", "lint", "parity", "integrations", "page", "bytes", "bench", "fuzz", "nightly"]
+    {
         assert!(help.said.contains(&format!("\n  {name} ")), "{name}");
     }
     for words in ["", "tset"] {

@@ -38,6 +38,7 @@ mod presorted;
 #[cfg(all(feature = "bwa", target_arch = "x86_64"))]
 mod processors;
 mod read_groups;
+mod report;
 mod run_json;
 mod sample_names;
 mod shapes;

@@ -1,8 +1,9 @@
 //! Drawing templates: new molecules, and copies of earlier ones.
 
 use crate::names::Cluster;
+use crate::profile::Fault;
 use crate::rng::Rng;
-use crate::sample::Sample;
+use crate::sample::{Sample, TARGET, TARGET_EACH};
 use crate::template::{Locus, Split, Template, TemplateKind};
 
 /// Fragments at least this much longer than a read may carry indels.
@@ -58,8 +59,8 @@ impl<'a> Drawer<'a> {
         (contig, start, insert)
     }
 
-    /// A new molecule at the given cluster.
-    pub(crate) fn fresh(&self, rng: &mut Rng, cluster: Cluster) -> Template {
+    /// A new molecule at the given cluster, of this sample or of another.
+    pub(crate) fn fresh(&self, rng: &mut Rng, cluster: Cluster, is_foreign: bool) -> Template {
         let nowhere = Locus { contig: 0, five: 0, reverse: false };
         let bits = rng.next();
         let mut template = Template {
@@ -75,12 +76,12 @@ impl<'a> Drawer<'a> {
             salt: bits as u32,
             cluster,
         };
-        self.shape(rng, &mut template);
+        self.shape(rng, &mut template, is_foreign);
         template
     }
 
     /// Gives a new template its kind and its places.
-    fn shape(&self, rng: &mut Rng, template: &mut Template) {
+    fn shape(&self, rng: &mut Rng, template: &mut Template, is_foreign: bool) {
         let p = &self.sample.profile;
         if rng.per_mille(self.unmapped) {
             template.kind = TemplateKind::Unmapped;
@@ -101,12 +102,12 @@ impl<'a> Drawer<'a> {
         } else if falls_in(p.chimeric_per_mille) {
             self.chimera(rng, template);
         } else if falls_in(p.supplementary_per_mille) && self.length >= 80 {
-            self.facing(rng, template, self.length + SLACK);
+            self.facing(rng, template, self.length + SLACK, is_foreign);
             template.split = Some(self.split(rng));
         } else if falls_in(ODD_PER_MILLE) {
             self.odd(rng, template);
         } else {
-            self.facing(rng, template, 40);
+            self.facing(rng, template, 40, is_foreign);
         }
         if template.kind == TemplateKind::Pair && rng.coin() {
             template.ends.swap(0, 1);
@@ -164,9 +165,9 @@ impl<'a> Drawer<'a> {
     }
 
     /// Two reads facing each other.
-    fn facing(&self, rng: &mut Rng, template: &mut Template, shortest: u32) {
+    fn facing(&self, rng: &mut Rng, template: &mut Template, shortest: u32, is_foreign: bool) {
         let (contig, start, insert) = match self.amplicons.len() {
-            0 => self.anywhere(rng, shortest),
+            0 => self.accepted(rng, shortest, is_foreign),
             amplicons => self.amplicons[rng.below(amplicons as u32) as usize],
         };
         template.ends = [
@@ -179,12 +180,49 @@ impl<'a> Drawer<'a> {
         }
     }
 
+    /// Contig, start and length of an ordinary fragment that the fault of the sample lets through.
+    fn accepted(&self, rng: &mut Rng, shortest: u32, is_foreign: bool) -> (u32, u32, u32) {
+        loop {
+            let found = self.anywhere(rng, shortest, is_foreign);
+            let share = self.share_let_through(found, is_foreign);
+            if share >= 1000 || rng.per_mille(share) {
+                return found;
+            }
+        }
+    }
+
+    /// How many of 1,000 fragments of a place become reads.
+    fn share_let_through(&self, (contig, start, insert): (u32, u32, u32), is_foreign: bool) -> u32 {
+        let gc = || {
+            let bases = &self.sample.contigs[contig as usize].bases;
+            let fragment = &bases[start as usize..(start + insert) as usize];
+            let count = fragment.iter().filter(|base| matches!(base, b'G' | b'C')).count() as u32;
+            100 * count / insert
+        };
+        match self.sample.profile.fault {
+            Some(Fault::GcBias) => 1000u32.saturating_sub(50 * gc().saturating_sub(40)).max(40),
+            Some(Fault::SwappedLane) if is_foreign => (gc().saturating_sub(10) * 20).clamp(200, 1000),
+            Some(Fault::LowTargets) => {
+                // The targets begin one target's length after the start of a contig.
+                let number = start.saturating_sub(TARGET / 2) / TARGET_EACH;
+                let within = start.saturating_sub(TARGET / 2) % TARGET_EACH;
+                if number % 3 == 1 && within < 2 * TARGET { 80 } else { 1000 }
+            }
+            _ => 1000,
+        }
+    }
+
     /// Contig, start and length of an ordinary fragment.
-    fn anywhere(&self, rng: &mut Rng, shortest: u32) -> (u32, u32, u32) {
+    fn anywhere(&self, rng: &mut Rng, shortest: u32, is_foreign: bool) -> (u32, u32, u32) {
+        let (middle, spread) = match self.sample.profile.fault {
+            Some(Fault::AdapterReadThrough) => (150, 40),
+            Some(Fault::SwappedLane) if is_foreign => (470, 50),
+            _ => (350, 60),
+        };
         let insert = if rng.per_mille(10) && shortest < self.length {
             rng.between(shortest, self.length)
         } else {
-            (rng.bell(350, 60) as u32).clamp(shortest, LONGEST_INSERT.max(shortest))
+            (rng.bell(middle, spread) as u32).clamp(shortest, LONGEST_INSERT.max(shortest))
         };
         let (contig, start) = self.site(rng, insert);
         (contig, start, insert)

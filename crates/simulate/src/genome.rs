@@ -30,16 +30,29 @@ impl Contig {
 /// Draws all contigs of a profile; each depends on the seed and its number only.
 pub(crate) fn contigs(profile: &Profile) -> Vec<Contig> {
     let families = Families::new(profile.seed);
-    let chain = Chain::new();
+    // Of parts that differ in GC, which follow each other.
+    let shifts: &[i32] = if profile.isochores { &ISOCHORES } else { &[0] };
+    let chains: Vec<Chain> = shifts.iter().map(|shift| Chain::new(*shift)).collect();
     let draw = |(i, &(_, length)): (usize, &(String, u32))| {
         let mut rng = Rng::stream(profile.seed, 0x6765_6E6F_0000 + i as u64);
-        contig(&mut rng, &chain, &families, length as usize)
+        contig(&mut rng, &chains, &families, length as usize)
     };
     profile.contigs.iter().enumerate().map(draw).collect()
 }
 
-fn contig(rng: &mut Rng, chain: &Chain, families: &Families, length: usize) -> Contig {
-    let mut bases = chain.draw(rng, length);
+/// Bases of a part of the genome that has one GC.
+const PART: usize = 7_000;
+/// How much of 256 of each base C and G have more, and A and T less, in parts of the genome.
+const ISOCHORES: [i32; 5] = [0, 24, -20, 44, -8];
+
+fn contig(rng: &mut Rng, chains: &[Chain], families: &Families, length: usize) -> Contig {
+    let mut bases = match chains {
+        [chain] => chain.draw(rng, length),
+        _ => {
+            let starts = (0..length).step_by(PART).zip(chains.iter().cycle());
+            starts.flat_map(|(start, chain)| chain.draw(rng, PART.min(length - start))).collect()
+        }
+    };
     let repeats = families.scatter(rng, &mut bases);
     let gap = if length >= 100_000 {
         let start = length / 3 + rng.below(length as u32 / 4) as usize;
@@ -55,13 +68,19 @@ fn contig(rng: &mut Rng, chain: &Chain, families: &Families, length: usize) -> C
 struct Chain(Vec<[u8; 256]>);
 
 impl Chain {
-    fn new() -> Self {
+    fn new(shift: i32) -> Self {
         let follow = |context: usize| {
             let (before, last) = (context >> 2, context & 3);
             // Weights of A, C, G, T out of 256.
             let mut weights: [usize; 4] = [75, 53, 53, 75];
             if last == 1 {
                 weights = [88, 66, 16, 86];
+            }
+            for (base, weight) in weights.iter_mut().enumerate() {
+                // Few G follow C; some must stay.
+                let shift = if last == 1 { (shift / 2).max(-4) } else { shift };
+                let more = if base == 1 || base == 2 { shift } else { -shift };
+                *weight = weight.saturating_add_signed(more as isize);
             }
             if before == last {
                 weights[last] += 10;

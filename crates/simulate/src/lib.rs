@@ -29,7 +29,7 @@ mod template;
 mod text;
 mod variants;
 
-pub use profile::{Flowcell, Profile, Qualities};
+pub use profile::{Fault, Flowcell, Profile, Qualities};
 pub use records::SampleRecords;
 pub use rng::Rng;
 pub use sample::Sample;

@@ -18,6 +18,35 @@ pub enum Flowcell {
     Patterned,
 }
 
+/// A fault of a library or of a run, planted so that one can see how reports show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Fragments are shorter than reads, which run into the adapter.
+    AdapterReadThrough,
+    /// Few molecules were amplified often.
+    OverAmplified,
+    /// The second lane is that of another library: other insert sizes, another GC.
+    SwappedLane,
+    /// A cycle of first reads fails.
+    FailingCycle,
+    /// Fragments rich in G and C are lost.
+    GcBias,
+    /// A third of the targets is hardly covered.
+    LowTargets,
+}
+
+impl Fault {
+    /// All of them, by their names.
+    pub const ALL: [(&'static str, Fault); 6] = [
+        ("adapter", Fault::AdapterReadThrough),
+        ("amplified", Fault::OverAmplified),
+        ("lane", Fault::SwappedLane),
+        ("cycle", Fault::FailingCycle),
+        ("gc", Fault::GcBias),
+        ("targets", Fault::LowTargets),
+    ];
+}
+
 /// The parameters of a simulation. Shares are per mille of all templates; the same profile always gives the
 /// same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,9 +85,14 @@ pub struct Profile {
     pub flowcell: Flowcell,
     /// Whether names have an eighth field with a UMI (and records a matching RX tag).
     pub umi_names: bool,
-    /// Number of libraries, taken as 1 at least. The first one has two read groups, every other
-    /// one has one.
+    /// Number of libraries, taken as 1 at least. Every one but the first has one read group.
     pub libraries: u32,
+    /// Read groups of the first library, taken as 1 at least.
+    pub lanes: u32,
+    /// Whether GC differs between parts of the genome, as it does in that of mammals.
+    pub isochores: bool,
+    /// What is wrong with the sample.
+    pub fault: Option<Fault>,
 }
 
 impl Profile {
@@ -88,6 +122,9 @@ impl Profile {
             flowcell: Flowcell::HiSeq,
             umi_names: false,
             libraries: 2,
+            lanes: 2,
+            isochores: false,
+            fault: None,
         }
     }
 
@@ -106,6 +143,21 @@ impl Profile {
                 ("chrY", 400_000),
                 ("chrM", 16_569),
             ]),
+            ..Self::small()
+        }
+    }
+
+    /// 120,000 pairs on a genome of 1 Mb, which is about 30 on each base, from four lanes of one library: a sample whose
+    /// reports show nothing, or one fault.
+    pub fn gallery(fault: Option<Fault>) -> Self {
+        Self {
+            pairs: 120_000,
+            contigs: contigs(&[("chr1", 520_000), ("chr2", 320_000), ("chr3", 160_000)]),
+            duplicates_per_mille: if fault == Some(Fault::OverAmplified) { 480 } else { 60 },
+            libraries: 1,
+            lanes: 4,
+            isochores: true,
+            fault,
             ..Self::small()
         }
     }

@@ -4,7 +4,7 @@
 //! neighbouring bases, so that there is something to recalibrate.
 
 use crate::genome::complement;
-use crate::profile::Qualities;
+use crate::profile::{Fault, Profile, Qualities};
 use crate::rng::{Exponential, Rng, error_probabilities};
 
 /// Strings in the pool for each of the two reads of a pair.
@@ -22,8 +22,9 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Draws the pool.
-    pub(crate) fn new(seed: u64, length: usize, qualities: Qualities) -> Self {
-        let mut rng = Rng::stream(seed, 0x7175_616C);
+    pub(crate) fn new(profile: &Profile) -> Self {
+        let (length, qualities) = (profile.length(), profile.qualities);
+        let mut rng = Rng::stream(profile.seed, 0x7175_616C);
         // Twice the error rate: half or so of the candidate errors are turned down by context.
         let hazards = error_probabilities().map(|p| 2 * p);
         let mut pool = Self { length, bytes: Vec::new(), totals: Vec::new(), hazards };
@@ -31,6 +32,10 @@ impl Pool {
             let mut string = draw(&mut rng, length, i >= STRINGS);
             if qualities == Qualities::Binned {
                 string.iter_mut().for_each(|q| *q = bin(*q));
+            }
+            // Most tiles lose the cycle, not all.
+            if profile.fault == Some(Fault::FailingCycle) && i < STRINGS && i % 10 < 7 {
+                string[length / 2] = 2;
             }
             pool.totals.push(string.iter().map(|&q| pool.hazards[usize::from(q)]).sum());
             pool.bytes.extend_from_slice(&string);

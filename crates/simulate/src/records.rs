@@ -2,6 +2,7 @@
 
 use crate::draw::Drawer;
 use crate::names::{Lane, write_umi};
+use crate::profile::Fault;
 use crate::raw::{Record, finish, number_tag, text_tag};
 use crate::read::{SimulatedRead, Supplementary, write_sa};
 use crate::rng::Rng;
@@ -54,7 +55,8 @@ impl<'a> SampleRecords<'a> {
             groups,
             group: 0,
             run: 0,
-            libraries: (0..libraries).map(|_| Library::default()).collect(),
+            // One more, for a lane of another sample.
+            libraries: (0..=libraries).map(|_| Library::default()).collect(),
             reads: Default::default(),
             supplementary: Supplementary::default(),
             name: Vec::new(),
@@ -83,8 +85,10 @@ impl<'a> SampleRecords<'a> {
     /// A new template or a copy, and keeps it for later copies.
     fn draw(&mut self) -> Template {
         let profile = &self.sample.profile;
+        let is_foreign = profile.fault == Some(Fault::SwappedLane) && self.group == 1;
         let (rng, group) = (&mut self.rng, &mut self.groups[self.group]);
-        let library = &mut self.libraries[group.library];
+        let own = if is_foreign { self.libraries.len() - 1 } else { group.library };
+        let library = &mut self.libraries[own];
         let roll = rng.below(1000);
         if roll < profile.optical_per_mille
             && let Some(source) = group.ring.pick(rng)
@@ -104,7 +108,7 @@ impl<'a> SampleRecords<'a> {
             group.ring.keep(&copy);
             return copy;
         }
-        let template = self.drawer.fresh(rng, cluster);
+        let template = self.drawer.fresh(rng, cluster, is_foreign);
         if template.kind != TemplateKind::Unmapped {
             library.keep(rng, &template);
             group.ring.keep(&template);

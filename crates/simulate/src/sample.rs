@@ -7,6 +7,10 @@ use crate::quality::Pool;
 use crate::rng::{Exponential, Rng};
 use crate::variants::Variants;
 
+/// Bases of a target, and from the start of one to the next.
+pub(crate) const TARGET: u32 = 2_000;
+pub(crate) const TARGET_EACH: u32 = 10_000;
+
 /// Places to start from in the bases that belong to no genome.
 const JUNK: u32 = 1 << 18;
 
@@ -32,7 +36,7 @@ impl Sample {
         let mut rng = Rng::stream(profile.seed, 0x6A75_6E6B);
         Self {
             variants: variants.collect(),
-            pool: Pool::new(profile.seed, length, profile.qualities),
+            pool: Pool::new(&profile),
             waits: Exponential::new(),
             junk: random_bases(&mut rng, JUNK as usize + length),
             contigs,
@@ -53,7 +57,18 @@ impl Sample {
         &self.contigs[i].bases
     }
 
-    /// The SAM header: unsorted, grouped by name; two read groups share the first library.
+    /// Regions that a capture might aim at: 2,000 bases in each 10,000, as contig number, 0-based start and end.
+    pub fn targets(&self) -> Vec<(usize, u32, u32)> {
+        let of = |(i, contig): (usize, &Contig)| {
+            let last = (contig.bases.len() as u32).saturating_sub(TARGET);
+            let known = move |start: &u32| contig.is_known(*start as usize, (*start + TARGET) as usize);
+            let starts = (TARGET..last).step_by(TARGET_EACH as usize).filter(known);
+            starts.map(move |start| (i, start, start + TARGET)).collect::<Vec<_>>()
+        };
+        self.contigs.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// The SAM header: unsorted, grouped by name.
     pub fn header_text(&self) -> String {
         text(&self.profile)
     }
@@ -77,12 +92,12 @@ pub(crate) struct ReadGroup {
     unit: String,
 }
 
-/// The read groups: two of the first library, one of every other.
+/// The read groups: those of the first library, and one of every other.
 pub(crate) fn groups(profile: &Profile) -> Vec<ReadGroup> {
     const INDEXES: [&str; 4] = ["ATCACG", "CGATGT", "TTAGGC", "TGACCA"];
     let (instrument, flowcell) = machine(profile.flowcell);
     let group = |i: u32| {
-        let library = i.saturating_sub(1);
+        let library = (i + 1).saturating_sub(profile.lanes.max(1));
         let (lane, index) = (i + 1, INDEXES[library as usize % 4]);
         ReadGroup {
             id: format!("{instrument}.{flowcell}.{lane}"),
@@ -90,7 +105,7 @@ pub(crate) fn groups(profile: &Profile) -> Vec<ReadGroup> {
             unit: format!("{flowcell}.{lane}.{index}"),
         }
     };
-    (0..=profile.libraries.max(1)).map(group).collect()
+    (0..profile.lanes.max(1) + profile.libraries.max(1) - 1).map(group).collect()
 }
 
 /// The header as text.

@@ -3,6 +3,7 @@
 mod fingerprint;
 mod mosdepth;
 mod picard;
+mod recalibration;
 mod samtools;
 
 use serde_json::{Map, Value, json};
@@ -10,6 +11,7 @@ use serde_json::{Map, Value, json};
 pub use fingerprint::fingerprint;
 pub use mosdepth::{distribution, summary};
 pub use picard::metrics;
+pub use recalibration::recalibration;
 pub use samtools::{flagstat, idxstats, stats};
 
 /// A cell of a table: a number where it is one, null where nothing is stated, else text.

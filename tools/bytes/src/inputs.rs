@@ -18,6 +18,9 @@ const PAIRS: u64 = 20_000;
 /// Pairs of the samples that are aligned.
 const FEW_PAIRS: u64 = 4_000;
 
+/// What a run did, as `--json` writes it. Its times are always the same.
+const RUN: &str = include_str!("run.json");
+
 /// The form of the sample from which text is made.
 const TEXTS: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
 
@@ -123,6 +126,9 @@ fn derive(directory: &Path) -> Result<()> {
     write("genes.refflat", GENES)?;
     write("contigs.txt", "chr1\t1\nchr2\t2\nchr3\t3\nchrM\tMT\n")?;
     write("groups.txt", "HS00417.H7QSIMADX.1\nHS00417.H7QSIMADX.3\n")?;
+    write("run.json", RUN)?;
+    write("run2.json", &RUN.replace("\"sample\": \"out\"", "\"sample\": \"two\""))?;
+    write("samples.tsv", "sample\tbatch\nout\t1\ntwo\t2\n")?;
     let contigs = [("chrM", 16_569), ("chr4", 180_000), ("chr3", 400_000), ("chr1", 800_000)];
     let lines = contigs.map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
     Ok(write("other.dict", &lines.concat())?)

@@ -6,11 +6,12 @@ use anyhow::{Context, Result, bail, ensure};
 const LINES: &str = include_str!("lines.txt");
 
 /// Commands that take neither `-@` nor `-m`: they run once.
-const WITHOUT_RESOURCES: [&str; 14] = [
+const WITHOUT_RESOURCES: [&str; 15] = [
     "index",
     "depth",
     "coverage",
     "compare",
+    "report",
     "demo",
     "bqsr gather",
     "bqsr plot-data",

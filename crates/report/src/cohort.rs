@@ -1,0 +1,422 @@
+//! Several samples side by side: their key numbers, those that stand out, and lanes that may be another sample's.
+
+use crate::lanes::{lanes, median};
+use crate::limits::Grade;
+use crate::metrics::{METRICS, Metric};
+use crate::page::{Options, grade, outcomes, summary};
+use crate::plot::{Axes, COLORS, Figure, dots};
+use crate::run::{Run, Source};
+use crate::table::{of_cells, wide};
+use crate::text::{Form, escape, listed};
+
+/// A key number of all samples; `None` of those that did not count it.
+struct Column {
+    metric: &'static Metric,
+    values: Vec<Option<Source>>,
+    /// The median, and samples that stand out from it.
+    median: f64,
+    outliers: Vec<usize>,
+}
+
+/// Samples that a median absolute deviation needs to say something.
+const LEAST_SAMPLES: usize = 5;
+
+/// A robust z beyond which a sample stands out, as Iglewicz and Hoaglin have it.
+const MOST_Z: f64 = 3.5;
+
+/// A sample nearer to the median, as a share of it, does not stand out, however like each other the others are. Of shares it
+/// is a share of what is nearer, 0 or 1.
+const NEAR: f64 = 0.1;
+const NEAR_OF_SHARE: f64 = 0.25;
+
+/// Numbers that say nothing by their distance: scores of damage are 100 where nothing was found.
+const NOT_COMPARED: [&str; 1] = ["oxidation"];
+
+/// The part of the page about all samples.
+pub fn html(runs: &[Run<'_>], options: &Options) -> String {
+    let columns: Vec<Column> = METRICS.iter().filter_map(|metric| column(metric, runs)).collect();
+    let colors = Colors::of(runs, options);
+    let of_runs: Vec<Vec<crate::page::Outcome>> =
+        runs.iter().map(|run| outcomes(run, &options.limits)).collect();
+    let with = |wanted: Grade| {
+        of_runs.iter().filter(|list| list.iter().map(|it| it.grade).max() == Some(wanted)).count()
+    };
+    format!(
+        "<div id=\"cohort\"><header><p class=\"eyebrow\">readmill report</p><h1>{} samples</h1>\
+         <p class=\"summary\">{} with a bad number, {} with a number worth a look, {} good.</p><p class=\"note\">Limits for {}.</p></header>\
+         {}{}{}</div>",
+        runs.len(),
+        with(Grade::Bad),
+        with(Grade::Look),
+        with(Grade::Good),
+        options.limits.assay.title(),
+        table(runs, &columns, &of_runs, &colors, options),
+        plots(runs, &columns, &colors),
+        swapped(runs),
+    )
+}
+
+/// The numbers of all samples, where at least one has it.
+fn column(metric: &'static Metric, runs: &[Run<'_>]) -> Option<Column> {
+    let values: Vec<Option<Source>> = runs.iter().map(|run| (metric.find)(run)).collect();
+    let known: Vec<f64> = values.iter().flatten().map(|it| it.value).collect();
+    let middle = median(known.clone())?;
+    let near = match metric.form {
+        Form::Share => NEAR_OF_SHARE * middle.min(1.0 - middle).abs(),
+        _ => NEAR * middle.abs(),
+    };
+    let is_compared = known.len() >= LEAST_SAMPLES && !NOT_COMPARED.contains(&metric.key);
+    let outliers = if is_compared { outliers(&values, &known, middle, near) } else { Vec::new() };
+    Some(Column { metric, outliers, values, median: middle })
+}
+
+/// The samples that stand out: further from the median than others, and not near it.
+fn outliers(values: &[Option<Source>], known: &[f64], middle: f64, near: f64) -> Vec<usize> {
+    let distances = known.iter().map(|value| (value - middle).abs()).collect();
+    let deviation = 1.4826 * median(distances).unwrap_or(0.0);
+    let stands_out = |value: f64| {
+        let distance = (value - middle).abs();
+        distance > MOST_Z * deviation && distance > near
+    };
+    let values = values.iter().enumerate();
+    values.filter(|(_, it)| it.as_ref().is_some_and(|it| stands_out(it.value))).map(|(i, _)| i).collect()
+}
+
+/// The table of samples, which a script sorts and filters.
+fn table(
+    runs: &[Run<'_>],
+    columns: &[Column],
+    outcomes: &[Vec<crate::page::Outcome>],
+    colors: &Colors,
+    options: &Options,
+) -> String {
+    let names: &[String] = options.sheet.as_ref().map_or(&[], |sheet| sheet.names());
+    let header = |title: &str| {
+        format!(
+            "<th scope=\"col\" aria-sort=\"none\"><button type=\"button\">{}</button></th>",
+            escape(title)
+        )
+    };
+    let titles = ["Sample", "Verdict"].into_iter().chain(names.iter().map(String::as_str));
+    let titles: String = titles.chain(columns.iter().map(|it| it.metric.name)).map(header).collect();
+    let row = |(i, run): (usize, &Run<'_>)| {
+        let own = outcomes.get(i).map_or(&[][..], Vec::as_slice);
+        let worst = own.iter().map(|it| it.grade).max();
+        let (class, word) = worst.map_or(("", "–"), grade);
+        let rank = worst.map_or(0, |it| it as u8 + 1);
+        let fields: String = names
+            .iter()
+            .map(|name| {
+                let value = options.sheet.as_ref().and_then(|sheet| sheet.field(run.sample(), name));
+                format!("<td>{}</td>", value.map_or("–".into(), escape))
+            })
+            .collect();
+        let cells: String = columns.iter().map(|column| cell(column, i, own)).collect();
+        format!(
+            "<tr data-run=\"{i}\"><th scope=\"row\"><i class=\"swatch s{}\"></i><a href=\"#s{i}\">{}</a></th>\
+             <td data-sort=\"{rank}\" title=\"{}\"><span class=\"grade \
+                 {class}\">{word}</span></td>{fields}{cells}</tr>",
+            colors.of_run(i),
+            escape(run.sample()),
+            escape(&summary(own))
+        )
+    };
+    let rows: String = runs.iter().enumerate().map(row).collect();
+    let table = format!(
+        "<table class=\"sortable\"><caption>Key numbers of all samples. A press on a title sorts.</caption>\
+         <thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
+    );
+    let said = said(columns, runs);
+    let said = if said.is_empty() {
+        String::new()
+    } else {
+        format!("<h3>Samples that stand out</h3><ul class=\"findings\">{}</ul>", said.concat())
+    };
+    format!(
+        "<section aria-labelledby=\"samples-h\"><h2 id=\"samples-h\">Samples</h2>\
+         <p class=\"filter\"><label>Show samples with <input type=\"search\" id=\"filter\" placeholder=\"a word\"></label>\
+         <span id=\"shown\" role=\"status\"></span></p>{}{said}</section>",
+        wide("Key numbers of all samples", &table)
+    )
+}
+
+/// A number of a sample, with its grade, and a mark where it stands out.
+fn cell(column: &Column, run: usize, outcomes: &[crate::page::Outcome]) -> String {
+    let Some(Some(source)) = column.values.get(run) else { return "<td data-sort=\"\">–</td>".into() };
+    let grade = outcomes.iter().find(|it| it.metric.key == column.metric.key).map(|it| it.grade);
+    let class = match grade {
+        Some(Grade::Bad) => "bad",
+        Some(Grade::Look) => "look",
+        _ => "",
+    };
+    let word =
+        if class.is_empty() { String::new() } else { format!("<span class=\"sr\"> {class}</span>") };
+    let mark = match column.outliers.contains(&run) {
+        true if source.value > column.median => {
+            " <span class=\"out\" title=\"higher than others\">high</span>"
+        }
+        true => " <span class=\"out\" title=\"lower than others\">low</span>",
+        false => "",
+    };
+    format!(
+        "<td class=\"{class}\" data-sort=\"{}\">{}{word}{mark}</td>",
+        source.value,
+        source.html(column.metric.form)
+    )
+}
+
+/// Says which samples stand out, and by what.
+fn said(columns: &[Column], runs: &[Run<'_>]) -> Vec<String> {
+    let of = |column: &Column, i: usize| {
+        let source = column.values.get(i)?.as_ref()?;
+        let side = if source.value > column.median { "high" } else { "low" };
+        column.outliers.contains(&i).then(|| {
+            format!(
+                "{} {} <span class=\"out\">{side}</span> (median {})",
+                escape(column.metric.name),
+                source.html(column.metric.form),
+                column.metric.form.text(column.median)
+            )
+        })
+    };
+    let say = |(i, run): (usize, &Run<'_>)| {
+        let own: Vec<String> = columns.iter().filter_map(|column| of(column, i)).collect();
+        let name = escape(run.sample());
+        let text = own.join("; ");
+        (!own.is_empty())
+            .then(|| format!("<li data-run=\"{i}\"><a href=\"#s{i}\">{name}</a>: {text}.</li>"))
+    };
+    runs.iter().enumerate().filter_map(say).collect()
+}
+
+/// Colours of samples, by a field of the sample sheet.
+struct Colors {
+    field: Option<String>,
+    values: Vec<String>,
+    of: Vec<usize>,
+}
+
+impl Colors {
+    fn of(runs: &[Run<'_>], options: &Options) -> Self {
+        let none = || Colors { field: None, values: Vec::new(), of: vec![0; runs.len()] };
+        let Some(sheet) = &options.sheet else { return none() };
+        let by = |name: &String| {
+            let own: Vec<&str> =
+                runs.iter().map(|run| sheet.field(run.sample(), name).unwrap_or("–")).collect();
+            let mut values: Vec<String> = own.iter().map(|it| (*it).to_string()).collect();
+            values.sort();
+            values.dedup();
+            let of = own.iter().map(|it| values.iter().position(|value| value == it).unwrap_or(0));
+            Colors { field: Some(name.clone()), of: of.collect(), values }
+        };
+        match &options.color_by {
+            Some(name) => by(name),
+            None => {
+                let mut all = sheet.names().iter().map(by);
+                all.find(|it| (2..=COLORS).contains(&it.values.len())).unwrap_or_else(none)
+            }
+        }
+    }
+
+    fn of_run(&self, run: usize) -> usize {
+        self.of.get(run).copied().unwrap_or(0) % COLORS
+    }
+
+    /// What the colours mean.
+    fn legend(&self) -> String {
+        let Some(field) = &self.field else { return String::new() };
+        let entry = |(i, value): (usize, &String)| {
+            format!("<li><i class=\"swatch s{}\"></i>{}</li>", i % COLORS, escape(value))
+        };
+        let entries: String = self.values.iter().enumerate().map(entry).collect();
+        format!(
+            "<p class=\"lead\">Colours are those of the field {}:</p><ul \
+                class=\"legend\">{entries}</ul>",
+            escape(field)
+        )
+    }
+}
+
+/// A plot of each key number that is not the same everywhere.
+fn plots(runs: &[Run<'_>], columns: &[Column], colors: &Colors) -> String {
+    let size = if runs.len() > 60 { 3.0 } else { 5.0 };
+    let plot = |column: &Column| {
+        let known: Vec<(f64, usize)> = column
+            .values
+            .iter()
+            .enumerate()
+            .filter_map(|(i, it)| Some((it.as_ref()?.value, colors.of_run(i))))
+            .collect();
+        let first = known.first()?.0;
+        if known.iter().all(|it| it.0 == first) {
+            return None;
+        }
+        let is_share = column.metric.form == Form::Share;
+        let names =
+            column.outliers.iter().filter_map(|i| runs.get(*i)).map(|run| run.sample().to_string());
+        let names = listed(&names.collect::<Vec<_>>());
+        let alt = format!(
+            "A dot for each of {} samples; the median is {}.{}",
+            known.len(),
+            column.metric.form.text(column.median),
+            if names.is_empty() { String::new() } else { format!(" These stand out: {names}.") }
+        );
+        let scaled = known
+            .into_iter()
+            .map(|(value, i)| (if is_share { 100.0 * value } else { value }, i))
+            .collect();
+        let axes = Axes { x: if is_share { "percent" } else { "" }, ..Axes::default() };
+        let figure = Figure {
+            has_lines: false,
+            id: format!("cohort-{}", column.metric.key),
+            title: column.metric.name.into(),
+            reading: if names.is_empty() { String::new() } else { format!("Standing out: {names}.") },
+            alt,
+            legend: Vec::new(),
+            svg: dots(&axes, scaled, size),
+            table: String::new(),
+        };
+        Some(figure.html())
+    };
+    let plots: String = columns.iter().filter_map(plot).collect();
+    format!(
+        "<section aria-labelledby=\"dots-h\"><h2 id=\"dots-h\">Key numbers</h2>{}<div class=\"figures small\">{plots}</div>\
+         <p class=\"note\">Each dot is a sample; the table above has their numbers.</p></section>",
+        colors.legend()
+    )
+}
+
+/// A lane of a sample, by its insert size and its GC.
+struct Placed {
+    run: usize,
+    name: String,
+    values: [f64; 2],
+}
+
+/// A lane that fits another sample better than its own.
+struct Swap {
+    lane: usize,
+    other: usize,
+}
+
+/// Distances that are one: a tenth of an insert size, two points of GC.
+const UNITS: [f64; 2] = [0.1, 0.02];
+
+/// Lanes of samples, and those that fit another sample's better.
+fn swapped(runs: &[Run<'_>]) -> String {
+    let mut placed = Vec::new();
+    let mut rows = Vec::new();
+    for (run, of) in runs.iter().enumerate() {
+        for lane in lanes(of) {
+            let dash = || "–".to_string();
+            let form = Form::Decimal(0, " bases");
+            rows.push((
+                run,
+                vec![
+                    format!("<a href=\"#s{run}\">{}</a>", escape(of.sample())),
+                    format!("<code>{}</code>", escape(&lane.name)),
+                    lane.insert.as_ref().map_or_else(dash, |it| it.html(form)),
+                    lane.gc.as_ref().map_or_else(dash, |it| it.html(Form::Share)),
+                ],
+            ));
+            if let (Some(insert), Some(gc)) = (&lane.insert, &lane.gc) {
+                placed.push(Placed { run, name: lane.name, values: [insert.value, gc.value] });
+            }
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let swaps = swaps(&placed);
+    let name = |run: usize| runs.get(run).map_or(String::new(), |run| escape(run.sample()));
+    let said: String = swaps
+        .iter()
+        .filter_map(|swap| {
+            let lane = placed.get(swap.lane)?;
+            Some(format!(
+                "<li>Lane <code>{}</code> of {} has the insert size and the GC of {}, not those \
+                    of its own other lanes.</li>",
+                escape(&lane.name),
+                name(lane.run),
+                name(swap.other)
+            ))
+        })
+        .collect();
+    let said = if said.is_empty() {
+        "<p class=\"lead\">No lane fits another sample better than its own.</p>".into()
+    } else {
+        format!("<ul class=\"findings\">{said}</ul>")
+    };
+    let cells: Vec<Vec<String>> = rows.iter().map(|(_, cells)| cells.clone()).collect();
+    let mut table =
+        of_cells("Lanes of all samples", &["Sample", "Lane", "Median insert size", "Mean GC"], &cells);
+    // The rows say whose numbers they have.
+    for (run, cells) in &rows {
+        let start = cells.first().map_or(String::new(), |cell| format!("<tr><th scope=\"row\">{cell}"));
+        table = table.replace(&start, &start.replace("<tr>", &format!("<tr data-run=\"{run}\">")));
+    }
+    format!(
+        "<section aria-labelledby=\"lanes-h\"><h2 id=\"lanes-h\">Lanes</h2>{said}{}</section>",
+        wide("Lanes of all samples", &table)
+    )
+}
+
+/// Finds lanes that are far from the other lanes of their sample, and near those of another.
+fn swaps(lanes: &[Placed]) -> Vec<Swap> {
+    let most = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
+    let middle = |run: usize, without: usize| {
+        let of = |which: usize| {
+            let own = lanes.iter().enumerate().filter(|(i, lane)| lane.run == run && *i != without);
+            median(own.filter_map(|(_, lane)| lane.values.get(which).copied()).collect())
+        };
+        Some([of(0)?, of(1)?])
+    };
+    let distance = |lane: &Placed, middle: [f64; 2]| {
+        let [insert, gc] = lane.values;
+        let apart = [(insert - middle[0]).abs() / middle[0].max(1.0), (gc - middle[1]).abs()];
+        (apart[0] / UNITS[0]).max(apart[1] / UNITS[1])
+    };
+    let mut found = Vec::new();
+    for (i, lane) in lanes.iter().enumerate() {
+        let Some(own) = middle(lane.run, i).map(|middle| distance(lane, middle)) else { continue };
+        let others = (0..most).filter(|run| *run != lane.run);
+        let others = others.filter_map(|run| Some((run, distance(lane, middle(run, i)?))));
+        let nearest = others.min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((other, _)) = nearest.filter(|(_, distance)| own > 1.0 && *distance < own / 3.0) {
+            found.push(Swap { lane: i, other });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_that_stand_out_are_those_far_from_the_median() {
+        let values = [1.0, 1.1, 0.9, 1.0, 1.05, 3.0];
+        let sources: Vec<Option<Source>> =
+            values.iter().map(|it| Some(Source::new(*it, String::new()))).collect();
+        assert_eq!(outliers(&sources, &values, 1.025, 0.1), [5]);
+        assert!(outliers(&sources, &values, 1.025, 2.0).is_empty(), "all are near");
+    }
+
+    #[test]
+    fn a_lane_of_another_sample_is_found() {
+        let lane =
+            |run: usize, insert: f64, gc: f64| Placed { run, name: String::new(), values: [insert, gc] };
+        let mut lanes = vec![
+            lane(0, 350.0, 0.41),
+            lane(0, 352.0, 0.41),
+            lane(0, 351.0, 0.41),
+            lane(1, 480.0, 0.46),
+            lane(1, 478.0, 0.46),
+            lane(1, 482.0, 0.46),
+        ];
+        assert!(swaps(&lanes).is_empty());
+        lanes[2].values = [481.0, 0.46];
+        let found = swaps(&lanes);
+        assert_eq!(found.iter().map(|it| (it.lane, it.other)).collect::<Vec<_>>(), [(2, 1)]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Lanes of a sample: their insert sizes and GC, by which a lane that is another sample's is seen.
+
+use serde_json::Value;
+
+use crate::run::{Level, Run, Source, lane_name, level};
+use crate::text::escape;
+
+/// A lane, by what Picard's metrics of its read group say.
+pub struct Lane {
+    /// PU of the read group, or else its ID.
+    pub name: String,
+    /// The median insert size.
+    pub insert: Option<Source>,
+    /// The mean GC of reads, of 1.
+    pub gc: Option<Source>,
+}
+
+/// The lanes of a run. There are some where metrics are counted by read group.
+pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
+    let is_lane = |row: &Value| level(row) == Level::Lane;
+    let mut lanes: Vec<Lane> = Vec::new();
+    let at = |lanes: &mut Vec<Lane>, name: String| {
+        lanes.iter().position(|lane| lane.name == name).unwrap_or_else(|| {
+            lanes.push(Lane { name, insert: None, gc: None });
+            lanes.len() - 1
+        })
+    };
+    for (pointer, row) in run.rows("insert_size_metrics", is_lane) {
+        let number = at(&mut lanes, lane_name(row));
+        // The first row of a lane is that of the orientation that most of its pairs have.
+        if let Some(lane) = lanes.get_mut(number).filter(|lane| lane.insert.is_none()) {
+            lane.insert = run.number(&format!("{pointer}/MEDIAN_INSERT_SIZE"));
+        }
+    }
+    for (_, row) in run.rows("gc_bias.summary_metrics", is_lane) {
+        let name = lane_name(row);
+        let number = at(&mut lanes, name.clone());
+        if let Some(lane) = lanes.get_mut(number) {
+            lane.gc = mean_gc(run, &name);
+        }
+    }
+    lanes
+}
+
+/// The mean GC of the windows at which a lane's reads start.
+fn mean_gc(run: &Run<'_>, lane: &str) -> Option<Source> {
+    let rows =
+        run.rows("gc_bias.detail_metrics", |row| level(row) == Level::Lane && lane_name(row) == lane);
+    let (mut reads, mut sum) = (0.0, 0.0);
+    for (_, row) in rows.iter().filter(|(_, row)| row.get("READS_USED").is_none_or(|used| used == "ALL"))
+    {
+        let number = |name: &str| row.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        reads += number("READ_STARTS");
+        sum += number("READ_STARTS") * number("GC");
+    }
+    let attributes = format!(
+        "data-json=\"/reports/gc_bias.detail_metrics/rows\" data-is=\"gc\" data-lane=\"{}\"",
+        escape(lane)
+    );
+    (reads > 0.0).then(|| Source::new(sum / reads / 100.0, attributes))
+}
+
+/// How far lanes are apart.
+pub struct Apart {
+    /// The number of the lane that is furthest from the others.
+    pub lane: usize,
+    /// The distance.
+    pub source: Source,
+}
+
+/// The lane whose insert size is furthest from the median of the other lanes, as a share of it.
+pub fn inserts_apart(lanes: &[Lane]) -> Option<Apart> {
+    furthest(
+        lanes,
+        |lane| lane.insert.as_ref(),
+        |own, others| (own - others).abs() / others,
+        "inserts-apart",
+    )
+}
+
+/// The lane whose GC is furthest from the median of the other lanes.
+pub fn gc_apart(lanes: &[Lane]) -> Option<Apart> {
+    furthest(lanes, |lane| lane.gc.as_ref(), |own, others| (own - others).abs(), "gc-apart")
+}
+
+fn furthest(
+    lanes: &[Lane],
+    value: impl Fn(&Lane) -> Option<&Source>,
+    distance: impl Fn(f64, f64) -> f64,
+    name: &str,
+) -> Option<Apart> {
+    let known: Vec<(usize, f64)> =
+        lanes.iter().enumerate().filter_map(|(i, lane)| Some((i, value(lane)?.value))).collect();
+    if known.len() < 2 {
+        return None;
+    }
+    let distances = known.iter().map(|(lane, own)| {
+        let others = known.iter().filter(|(other, _)| other != lane).map(|(_, value)| *value);
+        (*lane, distance(*own, median(others.collect()).unwrap_or(*own)))
+    });
+    let (lane, most) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    let attributes = format!("data-is=\"{name}\" data-json=\"/reports\"");
+    most.is_finite().then(|| Apart { lane, source: Source::new(most, attributes) })
+}
+
+/// The median.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get((values.len() - 1) / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_lane_that_differs_is_found() {
+        let row = |lane: Option<&str>, size: u32| json!({"READ_GROUP": lane, "LIBRARY": "L", "MEDIAN_INSERT_SIZE": size});
+        let gc = |lane: &str, gc: u32| json!({"READ_GROUP": lane, "GC": gc, "READ_STARTS": 10});
+        let value = json!({"reports": {
+            "insert_size_metrics": {"rows": [row(None, 350), row(Some("a"), 350), row(Some("b"), 340), row(Some("c"), 480)]},
+            "gc_bias.summary_metrics": {"rows": [{"READ_GROUP": "a"}, {"READ_GROUP": "b"}]},
+            "gc_bias.detail_metrics": {"rows": [gc("a", 40), gc("a", 42), gc("b", 50)]},
+        }});
+        let lanes = lanes(&Run::new(&value));
+        let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        let apart = inserts_apart(&lanes).unwrap();
+        assert_eq!((apart.lane, apart.source.value), (2, 135.0 / 345.0));
+        let apart = gc_apart(&lanes).unwrap();
+        assert!(apart.lane == 0 && (apart.source.value - 0.09).abs() < 1e-9);
+        assert_eq!(median(vec![3.0, 1.0, 2.0, 10.0]), Some(2.5));
+        assert_eq!(median(Vec::new()), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! What runs did, as one page to look at.
+//!
+//! [`page`] makes HTML of what `--json` writes, without anything else: the same descriptions always give the same page. It
+//! is one file, with its plots as SVG, its style and its script in it, and loads nothing. Each number on it says in
+//! `data-json` where in the description it comes from.
+//!
+//! | file | what |
+//! |---|---|
+//! | `run` | the description of a run, and numbers with their origin |
+//! | `metrics`, `limits`, `lanes` | key numbers, their limits, and lanes that differ |
+//! | `sections` | the sections about a sample |
+//! | `cohort`, `sheet` | several samples side by side, and fields of a sample sheet |
+//! | `plot`, `table`, `text` | plots, tables, and numbers as text |
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod cohort;
+mod lanes;
+mod limits;
+mod metrics;
+mod page;
+mod plot;
+mod run;
+mod sections;
+mod sheet;
+mod table;
+mod text;
+
+pub use limits::{Assay, Limits};
+pub use page::{Options, check, page};
+pub use run::trim;
+pub use sheet::Sheet;

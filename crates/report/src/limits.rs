@@ -1,0 +1,272 @@
+//! Limits of key numbers: defaults by assay, and those of a file.
+
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+
+use crate::metrics::{METRICS, metric};
+
+/// What was sequenced; it decides which numbers are good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Assay {
+    /// A whole genome.
+    #[default]
+    Wgs,
+    /// An exome by capture.
+    Exome,
+    /// A gene panel by capture or amplicons.
+    Panel,
+    /// RNA.
+    Rna,
+}
+
+impl Assay {
+    /// All of them, by their names.
+    pub const ALL: [(&'static str, Assay); 4] =
+        [("wgs", Assay::Wgs), ("exome", Assay::Exome), ("panel", Assay::Panel), ("rna", Assay::Rna)];
+
+    /// Its name on the page.
+    pub fn title(self) -> &'static str {
+        match self {
+            Assay::Wgs => "whole genomes",
+            Assay::Exome => "exomes",
+            Assay::Panel => "panels",
+            Assay::Rna => "RNA",
+        }
+    }
+}
+
+impl FromStr for Assay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, assay)| *assay)
+            .ok_or_else(|| format!("{text} is none of wgs, exome, panel and rna"))
+    }
+}
+
+/// The side on which a number is bad.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bad {
+    /// Numbers below.
+    Below,
+    /// Numbers above.
+    Above,
+}
+
+/// A limit: where a number needs a look, and where it is bad.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// The side on which it is bad.
+    pub side: Bad,
+    /// From here on it needs a look.
+    pub look: Option<f64>,
+    /// From here on it is bad.
+    pub bad: Option<f64>,
+}
+
+/// How a number stands to its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// Within it.
+    Good,
+    /// It needs a look.
+    Look,
+    /// It is bad.
+    Bad,
+}
+
+impl Limit {
+    /// Returns how a number stands to it.
+    pub fn grade(&self, value: f64) -> Grade {
+        let is_past = |border: Option<f64>| {
+            border.is_some_and(|border| match self.side {
+                Bad::Below => value < border,
+                Bad::Above => value > border,
+            })
+        };
+        match () {
+            () if is_past(self.bad) => Grade::Bad,
+            () if is_past(self.look) => Grade::Look,
+            () => Grade::Good,
+        }
+    }
+}
+
+/// The limits of the key numbers that have some, in the order of the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// What was sequenced.
+    pub assay: Assay,
+    list: Vec<(&'static str, Limit)>,
+}
+
+/// Defaults: the key, the side, and for whole genomes, exomes, panels and RNA where numbers need a look, and where they are
+/// bad. docs/report.md gives the reasons.
+type Row = (&'static str, Bad, [Option<(f64, f64)>; 4]);
+const DEFAULTS: &[Row] = &{
+    use Bad::{Above, Below};
+    const fn at(look: f64, bad: f64) -> Option<(f64, f64)> {
+        Some((look, bad))
+    }
+    [
+        ("mapped", Below, [at(0.95, 0.8), at(0.95, 0.8), at(0.95, 0.8), at(0.8, 0.6)]),
+        ("chimeras", Above, [at(0.05, 0.1), at(0.05, 0.1), at(0.05, 0.1), None]),
+        ("mismatches", Above, [at(0.015, 0.03), at(0.015, 0.03), at(0.015, 0.03), at(0.015, 0.03)]),
+        ("soft_clipped", Above, [at(0.05, 0.15), at(0.05, 0.15), at(0.1, 0.25), at(0.1, 0.25)]),
+        ("duplicates", Above, [at(0.2, 0.4), at(0.3, 0.5), at(0.6, 0.85), at(0.6, 0.85)]),
+        ("optical_duplicates", Above, [at(0.1, 0.2), at(0.1, 0.2), at(0.1, 0.2), at(0.1, 0.2)]),
+        ("insert_size", Below, [at(250.0, 150.0), at(150.0, 100.0), at(120.0, 80.0), at(120.0, 80.0)]),
+        ("short_inserts", Above, [at(0.1, 0.3), at(0.15, 0.4), at(0.25, 0.5), at(0.25, 0.5)]),
+        ("q30_bases", Below, [at(0.8, 0.7), at(0.8, 0.7), at(0.8, 0.7), at(0.8, 0.7)]),
+        ("worst_cycle", Below, [at(25.0, 20.0), at(25.0, 20.0), at(25.0, 20.0), at(25.0, 20.0)]),
+        ("n_of_cycle", Above, [at(5.0, 20.0), at(5.0, 20.0), at(5.0, 20.0), at(5.0, 20.0)]),
+        ("at_dropout", Above, [at(5.0, 10.0), at(10.0, 20.0), at(15.0, 30.0), None]),
+        ("gc_dropout", Above, [at(5.0, 10.0), at(10.0, 20.0), at(15.0, 30.0), None]),
+        ("mean_coverage", Below, [at(30.0, 20.0), at(80.0, 40.0), at(500.0, 100.0), None]),
+        ("bases_at_20x", Below, [at(0.9, 0.8), at(0.9, 0.8), at(0.98, 0.9), None]),
+        ("even_coverage", Below, [at(0.95, 0.85), at(0.9, 0.8), at(0.9, 0.8), None]),
+        ("fold_80", Above, [at(1.6, 2.0), at(2.0, 3.0), at(2.0, 3.0), None]),
+        ("oxidation", Below, [at(35.0, 30.0), at(35.0, 30.0), at(35.0, 30.0), None]),
+        ("lanes_insert", Above, [at(0.1, 0.2), at(0.1, 0.2), at(0.15, 0.3), at(0.15, 0.3)]),
+        ("lanes_gc", Above, [at(0.02, 0.04), at(0.02, 0.04), at(0.03, 0.06), at(0.03, 0.06)]),
+    ]
+};
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits::of(Assay::default())
+    }
+}
+
+impl Limits {
+    /// The defaults of an assay.
+    pub fn of(assay: Assay) -> Self {
+        let column = Assay::ALL.iter().position(|(_, it)| *it == assay).unwrap_or(0);
+        let list = DEFAULTS.iter().filter_map(|(key, side, borders)| {
+            let (look, bad) = (*borders.get(column)?)?;
+            Some((*key, Limit { side: *side, look: Some(look), bad: Some(bad) }))
+        });
+        Limits { assay, list: list.collect() }
+    }
+
+    /// Replaces limits by those of a JSON text: an object of `{"look_above": x, "bad_above": x}`, or of `…_below`, by the
+    /// names of key numbers; null is no limit.
+    pub fn with_text(mut self, text: &str) -> Result<Self, String> {
+        let given: Value =
+            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        let given = given.as_object().ok_or("it is no JSON object of limits by their names")?;
+        for (key, value) in given {
+            let names = || METRICS.iter().map(|it| it.key).collect::<Vec<_>>().join(", ");
+            let metric =
+                metric(key).ok_or_else(|| format!("there is no number {key}; there are {}", names()))?;
+            self.list.retain(|(other, _)| *other != metric.key);
+            if let Some(limit) = limit(value).map_err(|what| format!("{key}: {what}"))? {
+                self.list.push((metric.key, limit));
+            }
+        }
+        let order = |key: &str| METRICS.iter().position(|it| it.key == key);
+        self.list.sort_by_key(|(key, _)| order(key));
+        Ok(self)
+    }
+
+    /// The limit of a key number.
+    pub fn limit(&self, key: &str) -> Option<&Limit> {
+        self.list.iter().find(|(it, _)| *it == key).map(|(_, limit)| limit)
+    }
+
+    /// The limits as a file has them.
+    pub fn to_json(&self) -> Value {
+        let limit = |(key, limit): &(&'static str, Limit)| {
+            let side = if limit.side == Bad::Below { "below" } else { "above" };
+            let fields = [("look", limit.look), ("bad", limit.bad)];
+            let fields =
+                fields.into_iter().filter_map(|(name, x)| Some((format!("{name}_{side}"), json!(x?))));
+            (key.to_string(), Value::Object(fields.collect()))
+        };
+        Value::Object(self.list.iter().map(limit).collect::<Map<_, _>>())
+    }
+}
+
+/// Reads a limit; `None` where there is to be none.
+fn limit(value: &Value) -> Result<Option<Limit>, String> {
+    let wrong =
+        || "a limit is {\"look_above\": x, \"bad_above\": x}, the same with below, or null".to_string();
+    let fields = match value {
+        Value::Null => return Ok(None),
+        Value::Object(fields) if !fields.is_empty() => fields,
+        _ => return Err(wrong()),
+    };
+    let side = if fields.keys().any(|name| name.ends_with("_below")) { Bad::Below } else { Bad::Above };
+    let mut limit = Limit { side, look: None, bad: None };
+    for (name, value) in fields {
+        let number = value.as_f64().ok_or_else(wrong)?;
+        match (name.as_str(), side) {
+            ("look_below", Bad::Below) | ("look_above", Bad::Above) => limit.look = Some(number),
+            ("bad_below", Bad::Below) | ("bad_above", Bad::Above) => limit.bad = Some(number),
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(Some(limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_of_a_key_number_and_looks_before_it_is_bad() {
+        for (_, assay) in Assay::ALL {
+            for (key, limit) in &Limits::of(assay).list {
+                assert!(metric(key).is_some(), "{key}");
+                let (look, bad) = (limit.look.unwrap(), limit.bad.unwrap());
+                assert!(if limit.side == Bad::Below { bad < look } else { look < bad }, "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_replaces_and_removes_limits() {
+        let text =
+            r#"{"duplicates": {"look_above": 0.5}, "mapped": null, "reads": {"bad_below": 1000}}"#;
+        let limits = Limits::of(Assay::Wgs).with_text(text).unwrap();
+        assert_eq!(limits.limit("mapped"), None);
+        let duplicates = limits.limit("duplicates").unwrap();
+        assert_eq!(
+            [0.4, 0.5, 0.6].map(|x| duplicates.grade(x)),
+            [Grade::Good, Grade::Good, Grade::Look]
+        );
+        assert_eq!(limits.limit("reads").unwrap().grade(999.0), Grade::Bad);
+        assert_eq!(limits.list[0].0, "reads");
+        assert_eq!(
+            Limits::of(Assay::Wgs).with_text(&limits.to_json().to_string()).unwrap().limit("reads"),
+            limits.limit("reads")
+        );
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_in_words() {
+        let message = |text: &str| Limits::of(Assay::Rna).with_text(text).unwrap_err();
+        assert!(message("{").starts_with("it is no JSON"));
+        assert!(message("[]").starts_with("it is no JSON object"));
+        assert!(
+            message(r#"{"dups": null}"#)
+                .starts_with("there is no number dups; there are reads, mapped,")
+        );
+        for wrong in [
+            "1",
+            "{}",
+            r#"{"look_above": "x"}"#,
+            r#"{"look_above": 1, "bad_below": 2}"#,
+            r#"{"above": 1}"#,
+        ] {
+            assert!(
+                message(&format!("{{\"mapped\": {wrong}}}")).starts_with("mapped: a limit is "),
+                "{wrong}"
+            );
+        }
+        assert!("dna".parse::<Assay>().is_err());
+    }
+}

@@ -1,0 +1,326 @@
+//! The page: of one sample, or of several.
+
+use serde_json::Value;
+
+use crate::cohort;
+use crate::limits::{Bad, Grade, Limit, Limits};
+use crate::metrics::{METRICS, Metric, metric, name_of};
+use crate::run::{Run, Source};
+use crate::sections::{Sample, sections};
+use crate::sheet::Sheet;
+use crate::text::{Form, date, escape, plain};
+
+/// What the page is made with, beside the runs.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Limits of key numbers.
+    pub limits: Limits,
+    /// Fields of the samples.
+    pub sheet: Option<Sheet>,
+    /// The field that colours the samples; else the first that can.
+    pub color_by: Option<String>,
+}
+
+/// The version of descriptions that pages are made of.
+const VERSION: u64 = 1;
+
+/// Says whether this is the description of a run.
+pub fn check(value: &Value) -> Result<(), String> {
+    if value.get("format").and_then(Value::as_str) != Some("readmill run") {
+        return Err("it is no description of a run, as --json writes it".into());
+    }
+    match value.get("version").and_then(Value::as_u64) {
+        Some(VERSION) => Ok(()),
+        _ => Err(format!(
+            "its version is not {VERSION}; make the page with the readmill that \
+            wrote it"
+        )),
+    }
+}
+
+/// A key number, its limit, and how it stands to it.
+pub struct Outcome {
+    pub metric: &'static Metric,
+    /// Its name, in this run.
+    pub name: String,
+    pub source: Source,
+    pub limit: Limit,
+    pub grade: Grade,
+}
+
+/// The outcomes of a run, in the order of the page.
+pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
+    let outcome = |metric: &'static Metric| {
+        let limit = *limits.limit(metric.key)?;
+        let source = (metric.find)(run)?;
+        let grade = limit.grade(source.value);
+        Some(Outcome { metric, name: name_of(metric, run), source, limit, grade })
+    };
+    METRICS.iter().filter_map(outcome).collect()
+}
+
+/// Returns the page of these descriptions.
+pub fn page(runs: &[&Value], options: &Options) -> String {
+    let runs: Vec<Run<'_>> = runs.iter().map(|value| Run::new(value)).collect();
+    let (title, body) = match &runs[..] {
+        [run] => (run.sample().to_string(), format!("<main>{}</main>", article(run, 0, options, true))),
+        _ => {
+            let articles = runs.iter().enumerate().map(|(i, run)| article(run, i, options, false));
+            let articles: String = articles.collect();
+            let body = format!("<main>{}{articles}</main>", cohort::html(&runs, options));
+            (format!("{} samples", runs.len()), body)
+        }
+    };
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src \
+         'unsafe-inline'; img-src data:\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"readmill {}\">\n<link rel=\"icon\" href=\"data:,\">\n\
+         <title>{} – readmill</title>\n<style>\n{}</style>\n</head>\n<body>\n{body}\n<script>\n{}</script>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION"),
+        escape(&title),
+        include_str!("style.css"),
+        include_str!("script.js"),
+    )
+}
+
+/// All about a sample.
+fn article(run: &Run<'_>, number: usize, options: &Options, is_alone: bool) -> String {
+    let sample = Sample { run: *run, prefix: format!("s{number}-"), limits: &options.limits };
+    let (made, missing) = sections(&sample);
+    let heading = if is_alone { "h1" } else { "h2" };
+    let mut links: Vec<(String, &str)> = made.iter().map(|it| (sample.id(it.id), it.title)).collect();
+    if !missing.is_empty() {
+        links.push((sample.id("missing"), "Not counted"));
+    }
+    let link =
+        |(id, title): &(String, &str)| format!("<li><a href=\"#{id}\">{}</a></li>", escape(title));
+    let links: String = links.iter().map(link).collect();
+    let body: String = made
+        .iter()
+        .map(|it| {
+            let id = sample.id(it.id);
+            format!(
+                "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{}</h2>{}</section>",
+                escape(it.title),
+                it.body
+            )
+        })
+        .collect();
+    let name = escape(run.sample());
+    let back = if is_alone { "" } else { "<p class=\"back\"><a href=\"#cohort\">All samples</a></p>" };
+    let ended = run.at("/time/ended").and_then(Value::as_f64).map_or(String::new(), date);
+    format!(
+        "<article id=\"s{number}\" data-run=\"{number}\" aria-label=\"{name}\"><header>{back}\
+         <p class=\"eyebrow\">readmill {} · {ended}</p><{heading}>{name}</{heading}>{}</header>{}{}\
+         <nav aria-label=\"Sections of {name}\"><ul>{links}</ul></nav>{body}{}</article>",
+        escape(run.text("/command/name")),
+        fields(run, options),
+        verdict(&sample, made.iter().map(|it| it.id).collect::<Vec<_>>().as_slice()),
+        warnings(run),
+        not_counted(&sample, &missing),
+    )
+}
+
+/// Numbers without limits and fields of the sample sheet, under the name.
+fn fields(run: &Run<'_>, options: &Options) -> String {
+    let numbers =
+        ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
+            let metric = metric(key)?;
+            let number = (metric.find)(run)?;
+            Some((name_of(metric, run), number.html(metric.form)))
+        });
+    let sheet = options.sheet.as_ref();
+    let fields = sheet.map_or(Vec::new(), |sheet| sheet.fields_of(run.sample()));
+    let fields = fields.into_iter().map(|(name, value)| (name.to_string(), escape(value)));
+    let all: Vec<(String, String)> = numbers.chain(fields).collect();
+    let all: Vec<(&str, String)> =
+        all.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    if all.is_empty() { String::new() } else { crate::sections::facts(&all) }
+}
+
+/// The limits of numbers, how they are met, and what it may mean where they are not.
+fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
+    let outcomes = outcomes(&sample.run, sample.limits);
+    if outcomes.is_empty() {
+        return "<p class=\"summary\">No number with a limit was counted: see <a \
+            href=\"#s0-missing\">what was not counted</a>.</p>"
+            .replace("s0-", &sample.prefix);
+    }
+    let tile = |it: &Outcome| {
+        let (class, word) = grade(it.grade);
+        let name = escape(&it.name);
+        let name = if sections.contains(&it.metric.section) {
+            format!("<a href=\"#{}\">{name}</a>", sample.id(it.metric.section))
+        } else {
+            name
+        };
+        format!(
+            "<li class=\"{class}\"><span class=\"name\">{name}</span><span class=\"value\">{}</span>\
+             <span class=\"limit\">{}</span><span class=\"grade\">{word}</span></li>",
+            it.source.html(it.metric.form),
+            limit_text(&it.limit, it.metric.form)
+        )
+    };
+    let mut found: Vec<&Outcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
+    found.sort_by_key(|it| std::cmp::Reverse(it.grade));
+    let finding = |it: &&Outcome| {
+        let (class, word) = grade(it.grade);
+        format!(
+            "<li><span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}; {} is \
+                expected. Usual causes: {}.</li>",
+            escape(&it.name),
+            it.source.html(it.metric.form),
+            limit_text(&it.limit, it.metric.form),
+            escape(it.metric.hint)
+        )
+    };
+    let findings: String = found.iter().map(finding).collect();
+    let findings =
+        if findings.is_empty() { findings } else { format!("<ul class=\"findings\">{findings}</ul>") };
+    let tiles: String = outcomes.iter().map(tile).collect();
+    format!(
+        "<section class=\"verdict\" aria-label=\"Verdict\"><p class=\"summary {}\">{}</p>{findings}<ol class=\"tiles\">{tiles}</ol>\
+         <p class=\"note\">Limits for {}{}.</p></section>",
+        grade(found.first().map_or(Grade::Good, |it| it.grade)).0,
+        summary(&outcomes),
+        sample.limits.assay.title(),
+        if *sample.limits == Limits::of(sample.limits.assay) {
+            ""
+        } else {
+            ", changed by a file of limits"
+        }
+    )
+}
+
+/// How many numbers are good, in words.
+pub fn summary(outcomes: &[Outcome]) -> String {
+    let count = |grade: Grade| outcomes.iter().filter(|it| it.grade == grade).count();
+    let all = outcomes.len();
+    let is = |n: usize| if n == 1 { "is" } else { "are" };
+    match (count(Grade::Bad), count(Grade::Look)) {
+        (0, 0) if all == 1 => "The one number with a limit is good.".into(),
+        (0, 0) => format!("All {all} numbers with limits are good."),
+        (0, look) => format!("{look} of {all} numbers {} worth a look; none is bad.", is(look)),
+        (bad, 0) => format!("{bad} of {all} numbers {} bad.", is(bad)),
+        (bad, look) => {
+            format!("{bad} of {all} numbers {} bad, and {look} {} worth a look.", is(bad), is(look))
+        }
+    }
+}
+
+/// The class and the words of a grade; the sign differs in its shape, too.
+pub fn grade(grade: Grade) -> (&'static str, &'static str) {
+    match grade {
+        Grade::Good => ("good", "<i aria-hidden=\"true\">✓</i> good"),
+        Grade::Look => ("look", "<i aria-hidden=\"true\">▲</i> look"),
+        Grade::Bad => ("bad", "<i aria-hidden=\"true\">✕</i> bad"),
+    }
+}
+
+/// The limit in words.
+pub fn limit_text(limit: &Limit, form: Form) -> String {
+    let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
+    let border = match form {
+        // As it was given: limits are round numbers.
+        Form::Share => format!("{}\u{a0}%", plain((1e6 * border).round() / 1e4)),
+        Form::Points => plain((1e6 * border).round() / 1e4),
+        Form::Decimal(_, unit) => format!("{}{}", plain(border), unit.trim_end_matches("\u{a0}bases")),
+        _ => form.text(border),
+    };
+    match limit.side {
+        Bad::Below => format!("at least {border}"),
+        Bad::Above => format!("at most {border}"),
+    }
+}
+
+/// The warnings of the run.
+fn warnings(run: &Run<'_>) -> String {
+    let list = run.list("/warnings").iter().filter_map(Value::as_str);
+    let list: String = list.map(|text| format!("<li>{}</li>", escape(text))).collect();
+    if list.is_empty() {
+        return list;
+    }
+    format!(
+        "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Warnings of the \
+            run</h2><ul>{list}</ul></section>"
+    )
+}
+
+/// Sections without data, and the flags that give some.
+fn not_counted(sample: &Sample<'_>, missing: &[(&str, &str)]) -> String {
+    if missing.is_empty() {
+        return String::new();
+    }
+    let line = |(title, flags): &(&str, &str)| {
+        format!("<div><dt>{}</dt><dd><code>{}</code></dd></div>", escape(title), escape(flags))
+    };
+    let lines: String = missing.iter().map(line).collect();
+    let id = sample.id("missing");
+    format!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">Not counted</h2>\
+         <p class=\"lead\">This run did not count what these sections show. Add the flags, and the page has them.</p>\
+         <dl class=\"facts flags\">{lines}</dl></section>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A run that only read.
+    fn bare(sample: &str) -> Value {
+        json!({
+            "format": "readmill run", "version": 1, "program": {"name": "readmill", "version": "1", "commit": null},
+            "command": {"name": "sort", "arguments": ["readmill", "sort", "a b"], "line": "readmill sort"},
+            "steps": [], "sample": sample, "inputs": [], "outputs": [], "reports": {},
+            "reads": {"read": 1234, "written": 1234, "written_elsewhere": 0, "counts": []},
+            "resources": {"threads": 1, "memory_limit_bytes": 1 << 30, "memory_peak_bytes": null},
+            "time": {"ended": 0.5, "seconds": 1.5, "cpu_seconds": 1.0}, "stages": [], "warnings": ["<b>odd</b>"],
+        })
+    }
+
+    #[test]
+    fn a_run_without_reports_has_a_page_that_says_how_to_get_more() {
+        let value = bare("<i>x</i>");
+        let page = page(&[&value], &Options::default());
+        assert!(
+            page.contains("<h1>&lt;i&gt;x&lt;/i&gt;</h1>") && page.contains("&lt;b&gt;odd"),
+            "{page}"
+        );
+        assert!(page.contains("<data value=\"1234\" data-json=\"/reads/read\">1,234</data>"), "{page}");
+        assert!(page.contains("--qc PREFIX") && page.contains("No number with a limit"), "{page}");
+        assert!(page.contains("readmill sort &#39;a b&#39;"), "{page}");
+        assert!(!page.contains("http://") && !page.contains("https://"), "nothing is loaded");
+    }
+
+    #[test]
+    fn numbers_are_graded_and_explained() {
+        let mut value = bare("x");
+        let both = |n: u32| json!({"passed": n, "failed": 0});
+        value["reports"]["flagstat"] =
+            json!({"primary": both(100), "primary mapped": both(70), "primary duplicates": both(10)});
+        let text = page(&[&value], &Options::default());
+        assert!(text.contains("1 of 2 numbers is bad."), "{text}");
+        assert!(text.contains("<strong>Mapped reads</strong> is <data value=\"0.7\""), "{text}");
+        let limits = Limits::default().with_text(r#"{"mapped": {"look_below": 0.5}}"#).unwrap();
+        let options = Options { limits, ..Options::default() };
+        let text = page(&[&value], &options);
+        assert!(
+            text.contains("All 2 numbers with limits are good.") && text.contains("changed by a file"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn samples_are_side_by_side() {
+        let (one, two) = (bare("one"), bare("two"));
+        let text = page(&[&one, &two], &Options::default());
+        assert!(text.contains("<h1>2 samples</h1>") && text.contains("data-run=\"1\""), "{text}");
+        assert_eq!(check(&one), Ok(()));
+        assert!(check(&json!({"format": "readmill run", "version": 2})).is_err());
+        assert!(check(&json!([])).is_err());
+    }
+}

@@ -1,0 +1,327 @@
+//! Plots: data drawn as SVG by `kuva`. Colours are those of the style sheet, so that they follow the theme of the page.
+
+use std::sync::Arc;
+
+use kuva::prelude::{
+    BarPlot, Layout, LinePlot, Plot, ReferenceLine, SankeyPlot, StripPlot, Theme, TickFormat,
+};
+
+use crate::text::{escape, plain};
+
+/// Colours of series by their numbers, as the style sheet has them. Lines differ in their dashes, too.
+pub const COLORS: usize = 7;
+
+/// The size of a plot, in the units of its own text; the page scales it.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 260.0;
+
+/// The color of a series.
+fn color(number: usize) -> String {
+    format!("var(--c{})", number % COLORS)
+}
+
+/// A plot and what is said of it.
+pub struct Figure {
+    /// The name of it in the page.
+    pub id: String,
+    /// The title.
+    pub title: String,
+    /// How to read it, in a sentence.
+    pub reading: String,
+    /// What it shows, for who does not see it.
+    pub alt: String,
+    /// The names of its series; none where there is one alone.
+    pub legend: Vec<String>,
+    /// The plot.
+    pub svg: String,
+    /// The numbers, as a table.
+    pub table: String,
+    /// Whether its series are lines, which differ in their dashes.
+    pub has_lines: bool,
+}
+
+impl Figure {
+    /// Returns the element.
+    pub fn html(&self) -> String {
+        let class = if self.has_lines { "stroke" } else { "swatch" };
+        let legend: String = if self.legend.len() < 2 {
+            String::new()
+        } else {
+            let entry = |(i, name): (usize, &String)| {
+                format!("<li><i class=\"{class} s{}\"></i>{}</li>", i % COLORS, escape(name))
+            };
+            format!(
+                "<ul class=\"legend\">{}</ul>",
+                self.legend.iter().enumerate().map(entry).collect::<String>()
+            )
+        };
+        let svg = accessible(&self.svg, &self.id, &self.title, &self.alt);
+        let table = if self.table.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "<details><summary>Numbers as a table<span>: {}</span></summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" \
+                 aria-label=\"Numbers of {0}\">{}</div></details>",
+                escape(&self.title),
+                self.table
+            )
+        };
+        format!(
+            "<figure \
+                id=\"{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{legend}{svg}{table}</figure>",
+            self.id,
+            escape(&self.title),
+            escape(&self.reading)
+        )
+    }
+}
+
+/// Axes of a plot.
+#[derive(Clone, Debug, Default)]
+pub struct Axes<'a> {
+    /// The names.
+    pub x: &'a str,
+    pub y: &'a str,
+    /// Borders that are not those of the data.
+    pub x_range: Option<(f64, f64)>,
+    pub y_range: Option<(f64, f64)>,
+    /// Values of y in percent.
+    pub percent: bool,
+    /// Vertical lines, each with its name.
+    pub marks: Vec<(f64, String)>,
+    /// Horizontal lines, each with its name.
+    pub levels: Vec<(f64, String)>,
+}
+
+/// Draws lines over one another.
+pub fn lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
+    let is_alone = series.len() == 1;
+    let plots: Vec<Plot> = series
+        .into_iter()
+        .enumerate()
+        .map(|(i, points)| {
+            let line =
+                LinePlot::new().with_data(thinned(points)).with_color(color(i)).with_stroke_width(2.0);
+            let line = match i {
+                _ if is_alone => line.with_fill().with_fill_opacity(0.12),
+                1 => line.with_dashed(),
+                2 => line.with_dotted(),
+                3 => line.with_dashdot(),
+                _ => line,
+            };
+            Plot::Line(line)
+        })
+        .collect();
+    drawn(axes, plots)
+}
+
+/// Draws bars.
+pub fn bars(axes: &Axes<'_>, bars: Vec<(String, f64)>) -> String {
+    let plot = BarPlot::new().with_bars(bars).with_color(color(0)).with_width(0.8);
+    drawn(axes, vec![Plot::Bar(plot)])
+}
+
+/// Draws groups of bars, one colour for each of the series.
+pub fn grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> String {
+    let mut plot = BarPlot::new().with_width(0.8);
+    for (name, values) in groups {
+        plot = plot.with_group(
+            name,
+            values.into_iter().enumerate().map(|(i, value)| (value, color(i))).collect::<Vec<_>>(),
+        );
+    }
+    drawn(axes, vec![Plot::Bar(plot)])
+}
+
+/// Draws where reads go: links from one name to another, with their numbers.
+pub fn flow(links: &[(String, String, f64)]) -> String {
+    let mut plot = SankeyPlot::new().with_node_width(14.0).with_node_gap(14.0).with_link_opacity(0.35);
+    let mut names: Vec<&String> = Vec::new();
+    for name in links.iter().flat_map(|(from, to, _)| [from, to]) {
+        if !names.contains(&name) {
+            plot = plot.with_node_color(name, color(names.len()));
+            names.push(name);
+        }
+    }
+    for (from, to, reads) in links {
+        // Whatever ends does so at the right, where its name has room.
+        if !links.iter().any(|(other, ..)| other == to) {
+            plot = plot.with_node_column(to, 2);
+        }
+        plot = plot.with_link(from, to, *reads);
+    }
+    let plots = vec![Plot::Sankey(plot)];
+    let layout = Layout::auto_from_plots(&plots).with_width(WIDTH).with_height(240.0);
+    kuva::render_to_svg(plots, styled(layout))
+}
+
+/// Draws groups of dots along a line, each dot with its color.
+pub fn dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
+    let points: Vec<(f64, String)> = dots.into_iter().map(|(value, i)| (value, color(i))).collect();
+    let plot = StripPlot::new()
+        .with_colored_group("", points)
+        .with_point_size(size)
+        .with_swarm()
+        .with_horizontal(true)
+        .with_marker_opacity(0.85);
+    let plots = vec![Plot::Strip(plot)];
+    let layout = with_axes(Layout::auto_from_plots(&plots), axes).with_width(380.0).with_height(130.0);
+    kuva::render_to_svg(plots, styled(layout))
+}
+
+fn drawn(axes: &Axes<'_>, plots: Vec<Plot>) -> String {
+    let layout = with_axes(Layout::auto_from_plots(&plots), axes);
+    kuva::render_to_svg(plots, styled(layout))
+}
+
+fn with_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
+    let mut layout = layout.with_width(WIDTH).with_height(HEIGHT);
+    if !axes.x.is_empty() {
+        layout = layout.with_x_label(axes.x);
+    }
+    if !axes.y.is_empty() {
+        layout = layout.with_y_label(axes.y);
+    }
+    if let Some((least, most)) = axes.x_range {
+        layout = layout.with_x_axis_min(least).with_x_axis_max(most);
+    }
+    if let Some((least, most)) = axes.y_range {
+        layout = layout.with_y_axis_min(least).with_y_axis_max(most);
+    }
+    for (at, name) in &axes.marks {
+        layout = layout.with_reference_line(mark(ReferenceLine::vertical(*at), name));
+    }
+    for (at, name) in &axes.levels {
+        layout = layout.with_reference_line(mark(ReferenceLine::horizontal(*at), name));
+    }
+    let percent: TickFormat =
+        TickFormat::Custom(Arc::new(|value| format!("{} %", short(100.0 * value))));
+    let number = TickFormat::Custom(Arc::new(short));
+    layout.with_x_tick_format(number.clone()).with_y_tick_format(if axes.percent {
+        percent
+    } else {
+        number
+    })
+}
+
+fn mark(line: ReferenceLine, name: &str) -> ReferenceLine {
+    line.with_label(name).with_color("var(--mark)")
+}
+
+/// A number at an axis: `1.5M`.
+fn short(value: f64) -> String {
+    let rounded = |value: f64| (value * 100.0).round() / 100.0;
+    match value.abs() {
+        size if size >= 1e9 => format!("{}G", rounded(value / 1e9)),
+        size if size >= 1e6 => format!("{}M", rounded(value / 1e6)),
+        size if size >= 1e4 => format!("{}k", rounded(value / 1e3)),
+        size if size >= 1.0 || size == 0.0 => plain(rounded(value)),
+        _ => format!("{}", (value * 1e6).round() / 1e6),
+    }
+}
+
+/// Colours and fonts of the page.
+fn styled(layout: Layout) -> Layout {
+    let theme = Theme {
+        background: "none".into(),
+        axis_color: "var(--axis)".into(),
+        grid_color: "var(--grid)".into(),
+        tick_color: "var(--axis)".into(),
+        text_color: "currentColor".into(),
+        legend_bg: "none".into(),
+        legend_border: "none".into(),
+        ..Theme::light()
+    };
+    layout
+        .with_theme(theme)
+        .with_font_family("inherit")
+        .with_tick_size(12)
+        .with_label_size(13)
+        .with_body_size(12)
+}
+
+/// The most points of a line: as many as it has units of width.
+const MOST_POINTS: usize = 560;
+
+/// Leaves out points that nobody would see: of neighbours, the highest stays.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= MOST_POINTS {
+        return points;
+    }
+    let each = points.len().div_ceil(MOST_POINTS);
+    let highest = |part: &[(f64, f64)]| part.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    points.chunks(each).filter_map(highest).collect()
+}
+
+/// Makes a drawing scale with the page, and gives it its title and what it shows. Names in it get its own name, so that
+/// there can be several in a page.
+fn accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
+    let (head, rest) = svg.split_once('>').unwrap_or(("", ""));
+    let size = |name: &str| {
+        let from = head.find(&format!(" {name}=\""))? + name.len() + 3;
+        let number = head[from..].split('"').next()?;
+        number.parse::<f64>().ok()
+    };
+    let (width, height) = (size("width").unwrap_or(WIDTH), size("height").unwrap_or(HEIGHT));
+    let body = rest.strip_suffix("</svg>").unwrap_or(rest);
+    let body = match body.split_once("-->") {
+        Some((start, rest)) if start.starts_with("<!--") => rest,
+        _ => body,
+    };
+    let body = body.replace("kuva-clip-", &format!("{id}-clip-"));
+    let body = body.replace("<rect width=\"100%\" height=\"100%\" fill=\"none\" />", "");
+    format!(
+        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" fill=\"currentColor\">\
+         <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
+        escape(title),
+        escape(alt),
+        rounded(&body)
+    )
+}
+
+/// Rounds the numbers of a drawing to two digits behind the point.
+fn rounded(svg: &str) -> String {
+    let mut text = String::with_capacity(svg.len());
+    let mut rest = svg;
+    while let Some(point) = rest.find('.') {
+        let (before, after) = rest.split_at(point);
+        let digits = after[1..].bytes().take_while(u8::is_ascii_digit).count();
+        text.push_str(before);
+        let is_number = before.ends_with(|c: char| c.is_ascii_digit());
+        let kept = if is_number && digits > 2 { 2 } else { digits };
+        text.push_str(&after[..1 + kept]);
+        rest = &after[1 + digits..];
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_drawings_are_short() {
+        assert_eq!(rounded("x=\"202.520001\" y=\"1.5\">a. b 0.123"), "x=\"202.52\" y=\"1.5\">a. b 0.12");
+        assert_eq!([0.0, 0.25, 12.0, 15_000.0, 2.5e6].map(short), ["0", "0.25", "12", "15k", "2.5M"]);
+    }
+
+    #[test]
+    fn a_drawing_scales_and_says_what_it_is() {
+        let svg = lines(&Axes { x: "x", y: "y", ..Axes::default() }, vec![vec![(0.0, 1.0), (1.0, 2.0)]]);
+        let svg = accessible(&svg, "f1", "A <title>", "What it shows");
+        assert!(svg.starts_with("<svg viewBox=\"0 0 560 260\" role=\"img\""), "{svg}");
+        assert!(
+            svg.contains("A &lt;title&gt;") && svg.contains("var(--c0)") && !svg.contains("kuva"),
+            "{svg}"
+        );
+        assert!(svg.ends_with("</svg>"));
+    }
+
+    #[test]
+    fn long_lines_keep_their_peaks() {
+        let points: Vec<(f64, f64)> =
+            (0..10_000).map(|i| (f64::from(i), if i == 777 { 9.0 } else { 1.0 })).collect();
+        let kept = thinned(points);
+        assert!(kept.len() <= MOST_POINTS && kept.contains(&(777.0, 9.0)));
+    }
+}

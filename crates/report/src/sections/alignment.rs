@@ -1,0 +1,95 @@
+//! Alignments: the summary, and mapping qualities.
+
+use serde_json::Value;
+
+use super::{Sample, Section, figures};
+use crate::metrics::alignment_row;
+use crate::plot::{Axes, Figure, bars};
+use crate::run::{Level, level};
+use crate::table::{of_cells, transposed};
+use crate::text::{Form, plain};
+
+/// Fields of the summary.
+pub const FIELDS: &[(&str, &str, Form)] = &[
+    ("TOTAL_READS", "Reads", Form::Plain),
+    ("PCT_PF_READS_ALIGNED", "Aligned", Form::Share),
+    ("PF_MISMATCH_RATE", "Mismatches", Form::Share),
+    ("PF_INDEL_RATE", "Indels", Form::Share),
+    ("MEAN_READ_LENGTH", "Mean length", Form::Decimal(1, "")),
+    ("PCT_CHIMERAS", "Chimeras", Form::Share),
+    ("PCT_ADAPTER", "Adapters, unaligned", Form::Share),
+    ("PCT_SOFTCLIP", "Soft-clipped", Form::Share),
+    ("STRAND_BALANCE", "Forward strand", Form::Share),
+];
+
+/// The section.
+pub fn section(sample: &Sample<'_>) -> Option<Section> {
+    let run = &sample.run;
+    let summary = alignment_row(run).map(|_| {
+        let rows = run.rows("alignment_summary_metrics", |row| level(row) == Level::All);
+        let title = |row: &Value| match row.get("CATEGORY").and_then(Value::as_str) {
+            Some("FIRST_OF_PAIR") => "First reads".to_string(),
+            Some("SECOND_OF_PAIR") => "Second reads".to_string(),
+            Some("PAIR") => "Pairs".to_string(),
+            Some("UNPAIRED") => "Single reads".to_string(),
+            other => other.unwrap_or_default().to_string(),
+        };
+        let columns: Vec<(String, String)> =
+            rows.into_iter().map(|(pointer, row)| (title(row), pointer)).collect();
+        transposed(run, "Alignment summary", &columns, FIELDS)
+    });
+    let mapping = mapping_qualities(sample);
+    if summary.is_none() && mapping.is_none() {
+        return None;
+    }
+    let body = figures(&mapping.into_iter().chain(summary).collect::<Vec<_>>());
+    Some(Section { id: "alignment", title: "Alignment", body })
+}
+
+/// Reads by mapping quality, where samtools' statistics were counted.
+fn mapping_qualities(sample: &Sample<'_>) -> Option<String> {
+    let list = "/reports/stats/MAPQ";
+    let lines = sample.run.list(list);
+    let number = |line: usize, column: usize| sample.run.number(&format!("{list}/{line}/{column}"));
+    let mut columns = Vec::new();
+    let mut rows = Vec::new();
+    for line in 0..lines.len() {
+        let (quality, reads) = (number(line, 0)?, number(line, 1)?);
+        rows.push(vec![quality.html(Form::Plain), reads.html(Form::Plain)]);
+        columns.push((quality.value, reads.value));
+    }
+    let all: f64 = columns.iter().map(|it| it.1).sum();
+    let zero = columns.iter().find(|it| it.0 == 0.0).map_or(0.0, |it| it.1);
+    if columns.is_empty() || all <= 0.0 {
+        return None;
+    }
+    // Aligners use few of the values; those between are drawn together.
+    const BINS: [(&str, f64); 8] = [
+        ("0", 0.0),
+        ("1–9", 9.0),
+        ("10–19", 19.0),
+        ("20–29", 29.0),
+        ("30–39", 39.0),
+        ("40–49", 49.0),
+        ("50–59", 59.0),
+        ("60 and more", f64::INFINITY),
+    ];
+    let mut least = -1.0;
+    let bars_of = BINS.map(|(name, most)| {
+        let is_own = |quality: f64| quality > least && quality <= most;
+        let reads: f64 = columns.iter().filter(|it| is_own(it.0)).map(|it| it.1).sum();
+        least = most;
+        (name.to_string(), reads)
+    });
+    let figure = Figure {
+        has_lines: false,
+        id: sample.id("mapq-plot"),
+        title: "Mapping qualities".into(),
+        reading: "Primary reads by mapping quality. Those of 0 fit several places equally well.".into(),
+        alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain(zero)),
+        legend: Vec::new(),
+        svg: bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
+        table: of_cells("Mapping qualities", &["Mapping quality", "Reads"], &rows),
+    };
+    Some(figure.html())
+}

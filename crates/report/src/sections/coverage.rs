@@ -1,0 +1,224 @@
+//! Coverage: distribution, by contig, and of targets.
+
+use serde_json::Value;
+
+use super::{Sample, Section, figures};
+use crate::plot::{Axes, Figure, bars, lines};
+use crate::table::{of_columns, of_rows, transposed};
+use crate::text::Form;
+
+/// Contigs that have a bar; more do not fit beside each other.
+const MOST_CONTIGS: usize = 30;
+
+/// Fields of Picard's tables of targets and of genomes.
+const FIELDS: &[(&str, &str, Form)] = &[
+    ("GENOME_TERRITORY", "Bases of the genome", Form::Plain),
+    ("TARGET_TERRITORY", "Bases of targets", Form::Plain),
+    ("PCT_SELECTED_BASES", "Bases on or near baits", Form::Share),
+    ("FOLD_ENRICHMENT", "Fold enrichment", Form::Decimal(1, "")),
+    ("MEAN_TARGET_COVERAGE", "Mean", Form::Decimal(1, "×")),
+    ("MEDIAN_TARGET_COVERAGE", "Median", Form::Decimal(0, "×")),
+    ("MEAN_COVERAGE", "Mean", Form::Decimal(1, "×")),
+    ("SD_COVERAGE", "Standard deviation", Form::Decimal(1, "×")),
+    ("MEDIAN_COVERAGE", "Median", Form::Decimal(0, "×")),
+    ("ZERO_CVG_TARGETS_PCT", "Targets without coverage", Form::Share),
+    ("PCT_TARGET_BASES_10X", "At least 10×", Form::Share),
+    ("PCT_TARGET_BASES_20X", "At least 20×", Form::Share),
+    ("PCT_TARGET_BASES_30X", "At least 30×", Form::Share),
+    ("PCT_TARGET_BASES_100X", "At least 100×", Form::Share),
+    ("PCT_10X", "At least 10×", Form::Share),
+    ("PCT_20X", "At least 20×", Form::Share),
+    ("PCT_30X", "At least 30×", Form::Share),
+    ("FOLD_80_BASE_PENALTY", "Fold-80 penalty", Form::Decimal(2, "")),
+    ("PCT_EXC_TOTAL", "Bases left out", Form::Share),
+    ("PCT_EXC_DUPE", "Of duplicates", Form::Share),
+    ("PCT_EXC_MAPQ", "Of low mapping quality", Form::Share),
+    ("PCT_EXC_BASEQ", "Of low quality", Form::Share),
+    ("PCT_EXC_OVERLAP", "Of overlapping mates", Form::Share),
+    ("PCT_EXC_OFF_TARGET", "Off target", Form::Share),
+    ("AT_DROPOUT", "AT dropout", Form::Decimal(2, "\u{a0}%")),
+    ("GC_DROPOUT", "GC dropout", Form::Decimal(2, "\u{a0}%")),
+    ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", Form::Share),
+];
+
+/// The section.
+pub fn section(sample: &Sample<'_>) -> Option<Section> {
+    let run = &sample.run;
+    let mut list = Vec::new();
+    list.extend(shares(sample));
+    list.extend(depths(sample));
+    list.extend(contigs(sample));
+    for (report, title) in
+        [("hs_metrics", "Coverage of targets"), ("wgs_metrics", "Coverage of the genome")]
+    {
+        let rows = run.rows(report, |_| true);
+        let columns: Vec<(String, String)> =
+            rows.into_iter().take(1).map(|(pointer, _)| (String::new(), pointer)).collect();
+        if !columns.is_empty() {
+            list.push(transposed(run, title, &columns, FIELDS));
+        }
+    }
+    (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
+}
+
+/// Points of a line.
+type Points = Vec<(f64, f64)>;
+
+/// Shares of bases by least depth, of the genome and of regions.
+fn shares(sample: &Sample<'_>) -> Option<String> {
+    let run = &sample.run;
+    let of = |report: &str| -> Vec<(f64, f64)> {
+        let at = |field: &str| run.column(&format!("/reports/{report}/{field}"));
+        let mut points: Vec<(f64, f64)> = at("depth").into_iter().zip(at("share")).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    };
+    let reports = [("mosdepth.global.dist.txt", "genome"), ("mosdepth.region.dist.txt", "targets")];
+    let found: Vec<(&str, &str, Points)> = reports
+        .into_iter()
+        .map(|(report, name)| (report, name, of(report)))
+        .filter(|it| !it.2.is_empty())
+        .collect();
+    // The tail has few bases: what is deeper than this is not drawn.
+    let end =
+        found.iter().flat_map(|it| &it.2).filter(|it| it.1 >= 0.01).map(|it| it.0).fold(0.0, f64::max);
+    let end = (end * 1.2).max(5.0);
+    found.first()?;
+    let legend: Vec<String> = found.iter().map(|it| it.1.to_string()).collect();
+    let table = found.iter().map(|(report, name, _)| {
+        let title = format!("Share of bases of the {name} that are at least so deep");
+        of_columns(run, &format!("/reports/{report}"), &title, &[("depth", "Depth"), ("share", "Share")])
+    });
+    let table = table.collect::<String>();
+    let series =
+        found.into_iter().map(|it| it.2.into_iter().filter(|it| it.0 <= end).collect()).collect();
+    let axes = Axes {
+        x: "Depth at least",
+        y: "Share of bases",
+        y_range: Some((0.0, 1.0)),
+        x_range: Some((0.0, end)),
+        percent: true,
+        marks: if end >= 20.0 { vec![(20.0, "20×".to_string())] } else { Vec::new() },
+        ..Axes::default()
+    };
+    let figure = Figure {
+        has_lines: true,
+        id: sample.id("shares-plot"),
+        title: "Bases by least depth".into(),
+        reading:
+            "The share of bases that are covered at least so deep. A steep fall means even coverage."
+                .into(),
+        alt: "Falling lines: the share of bases covered at least so deep.".into(),
+        legend,
+        svg: lines(&axes, series),
+        table,
+    };
+    Some(figure.html())
+}
+
+/// The histogram of depths, where depths were counted for metrics.
+fn depths(sample: &Sample<'_>) -> Option<String> {
+    let run = &sample.run;
+    let (report, pointer) =
+        ["hs_metrics", "wgs_metrics", "raw_wgs_metrics"].into_iter().find_map(|report| {
+            let pointer = format!("/reports/{report}/histograms/0");
+            run.at(&pointer).map(|_| (report, pointer))
+        })?;
+    let columns = run.at(&pointer)?.as_object()?;
+    let is_depth = |name: &&String| name.contains("coverage") && !name.contains("count");
+    let depth = columns.keys().find(is_depth)?;
+    let count = columns.keys().find(|name| name.contains("count"))?;
+    let points: Vec<(f64, f64)> = run
+        .column(&format!("{pointer}/{depth}"))
+        .into_iter()
+        .zip(run.column(&format!("{pointer}/{count}")))
+        .collect();
+    let total: f64 = points.iter().map(|it| it.1).sum();
+    let mut rest = total;
+    let shown: Vec<(f64, f64)> = points
+        .iter()
+        .copied()
+        .take_while(|it| {
+            let is_shown = rest > 0.002 * total;
+            rest -= it.1;
+            is_shown
+        })
+        .collect();
+    let figure = Figure {
+        has_lines: true,
+        id: sample.id("depths-plot"),
+        title: "Distribution of depth".into(),
+        reading: "Bases by their depth, of reads and bases that count for variants. A second \
+            hump or a wall at 0 is a loss of regions."
+            .into(),
+        alt: "Curve of the number of bases by depth.".into(),
+        legend: Vec::new(),
+        svg: lines(&Axes { x: "Depth", y: "Bases", ..Axes::default() }, vec![shown]),
+        table: of_columns(
+            run,
+            &pointer,
+            &format!("Depths of {report}"),
+            &[(depth, "Depth"), (count, "Bases")],
+        ),
+    };
+    Some(figure.html())
+}
+
+/// The mean depth of contigs.
+fn contigs(sample: &Sample<'_>) -> Option<String> {
+    let list = "/reports/mosdepth.summary.txt";
+    let lines = sample.run.list(list).iter().enumerate();
+    let rows: Vec<(String, &Value)> = lines.map(|(i, row)| (format!("{list}/{i}"), row)).collect();
+    let name = |row: &Value| row.get("chrom").and_then(Value::as_str).unwrap_or("").to_string();
+    let is_whole = |row: &Value| !name(row).ends_with("_region") && name(row) != "total";
+    let mut bars_of: Vec<(String, f64, f64)> = rows
+        .iter()
+        .filter(|(_, row)| is_whole(row))
+        .filter_map(|(_, row)| {
+            Some((name(row), row.get("mean")?.as_f64()?, row.get("length")?.as_f64()?))
+        })
+        .collect();
+    if bars_of.is_empty() {
+        return None;
+    }
+    let all = bars_of.len();
+    if all > MOST_CONTIGS {
+        // The longest, in their order.
+        let mut lengths: Vec<f64> = bars_of.iter().map(|it| it.2).collect();
+        lengths.sort_by(|a, b| b.total_cmp(a));
+        let least = lengths.get(MOST_CONTIGS - 1).copied().unwrap_or(0.0);
+        bars_of.retain(|it| it.2 >= least);
+        bars_of.truncate(MOST_CONTIGS);
+    }
+    let shown = bars_of.len();
+    let reading = if all > shown {
+        format!("The mean depth of the {shown} longest of {all} contigs.")
+    } else {
+        "The mean depth of each contig.".into()
+    };
+    let figure = Figure {
+        has_lines: false,
+        id: sample.id("contigs-plot"),
+        title: "Coverage by contig".into(),
+        reading,
+        alt: "Bars of the mean depth by contig.".into(),
+        legend: Vec::new(),
+        svg: bars(
+            &Axes { x: "", y: "Mean depth", ..Axes::default() },
+            bars_of.into_iter().map(|it| (it.0, it.1)).collect(),
+        ),
+        table: of_rows(
+            &rows,
+            "Coverage by contig; _region is that of its targets",
+            &[
+                ("chrom", "Contig"),
+                ("length", "Bases"),
+                ("bases", "Bases of reads"),
+                ("mean", "Mean"),
+                ("min", "Least"),
+                ("max", "Greatest"),
+            ],
+        ),
+    };
+    Some(figure.html())
+}

@@ -1,0 +1,100 @@
+//! Insert sizes.
+
+use serde_json::Value;
+
+use super::{Sample, Section, figures};
+use crate::metrics::{alignment_row, insert_row};
+use crate::plot::{Axes, Figure, lines};
+use crate::run::{Level, level};
+use crate::table::{of_columns, transposed};
+use crate::text::{Form, plain};
+
+/// Where the histogram is.
+const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
+
+/// Fields of the table of orientations.
+const FIELDS: &[(&str, &str, Form)] = &[
+    ("READ_PAIRS", "Pairs", Form::Plain),
+    ("MEDIAN_INSERT_SIZE", "Median", Form::Plain),
+    ("MODE_INSERT_SIZE", "Mode", Form::Plain),
+    ("MEDIAN_ABSOLUTE_DEVIATION", "Median absolute deviation", Form::Plain),
+    ("MEAN_INSERT_SIZE", "Mean", Form::Decimal(1, "")),
+    ("STANDARD_DEVIATION", "Standard deviation", Form::Decimal(1, "")),
+    ("MIN_INSERT_SIZE", "Least", Form::Plain),
+    ("MAX_INSERT_SIZE", "Greatest", Form::Plain),
+    ("WIDTH_OF_50_PERCENT", "Width of half of the pairs", Form::Plain),
+    ("WIDTH_OF_90_PERCENT", "Width of nine tenths", Form::Plain),
+];
+
+/// The section.
+pub fn section(sample: &Sample<'_>) -> Option<Section> {
+    let run = &sample.run;
+    let row = insert_row(run)?;
+    let columns = run.at(HISTOGRAM)?.as_object()?;
+    let sizes = run.column(&format!("{HISTOGRAM}/insert_size"));
+    let is_of_all = |name: &&String| name.starts_with("All_Reads.");
+    let names: Vec<&String> = columns.keys().filter(is_of_all).collect();
+    let series: Vec<Vec<(f64, f64)>> =
+        names.iter().map(|name| filled(&sizes, &run.column(&format!("{HISTOGRAM}/{name}")))).collect();
+    let orientation =
+        |name: &String| name.trim_start_matches("All_Reads.").trim_end_matches("_count").to_uppercase();
+    let legend: Vec<String> = names.iter().map(|name| orientation(name)).collect();
+    let median = run.number(&format!("{row}/MEDIAN_INSERT_SIZE"))?;
+    let mut marks = vec![(median.value, "median".to_string())];
+    let length = alignment_row(run).and_then(|it| run.number(&format!("{it}/MEDIAN_READ_LENGTH")));
+    marks.extend(length.map(|length| (length.value, "read length".to_string())));
+    let mut table = vec![("insert_size", "Insert size".to_string())];
+    table.extend(
+        names.iter().zip(&legend).map(|(name, title)| (name.as_str(), format!("{title} pairs"))),
+    );
+    let table: Vec<(&str, &str)> = table.iter().map(|(key, title)| (*key, title.as_str())).collect();
+    let figure = Figure {
+        has_lines: true,
+        id: sample.id("inserts-plot"),
+        title: "Insert sizes".into(),
+        reading: "Pairs by the length of their fragment. Fragments left of the read length are \
+            read through into the adapter."
+            .into(),
+        alt: format!(
+            "Curve of pairs by insert size; the median is {} bases. Orientations: {}.",
+            plain(median.value),
+            legend.join(", ")
+        ),
+        legend,
+        svg: lines(&Axes { x: "Insert size (bases)", y: "Pairs", marks, ..Axes::default() }, series),
+        table: of_columns(run, HISTOGRAM, "Insert sizes", &table),
+    };
+    let rows = run.rows("insert_size_metrics", |row| level(row) == Level::All);
+    let title =
+        |row: &Value| row.get("PAIR_ORIENTATION").and_then(Value::as_str).unwrap_or("").to_string();
+    let columns: Vec<(String, String)> =
+        rows.into_iter().map(|(pointer, row)| (title(row), pointer)).collect();
+    let table = transposed(run, "Insert sizes by orientation", &columns, FIELDS);
+    Some(Section { id: "inserts", title: "Insert sizes", body: figures(&[figure.html(), table]) })
+}
+
+/// Points of a histogram, with a 0 where sizes are left out because nothing has them.
+fn filled(sizes: &[f64], counts: &[f64]) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(sizes.len());
+    for (&size, &count) in sizes.iter().zip(counts) {
+        if let Some(&(last, _)) = points.last()
+            && size > last + 1.0
+        {
+            points.push((last + 1.0, 0.0));
+            points.push((size - 1.0, 0.0));
+        }
+        points.push((size, count));
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_pair_has_are_0() {
+        let wanted = [(10.0, 3.0), (11.0, 4.0), (12.0, 0.0), (19.0, 0.0), (20.0, 1.0)];
+        assert_eq!(filled(&[10.0, 11.0, 20.0], &[3.0, 4.0, 1.0]), wanted);
+    }
+}

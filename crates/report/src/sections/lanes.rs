@@ -1,0 +1,138 @@
+//! Lanes, libraries and samples: the same numbers of each.
+
+use serde_json::Value;
+
+use super::{Sample, Section, figures};
+use crate::lanes::{gc_apart, inserts_apart, lanes};
+use crate::plot::{Axes, COLORS, Figure, lines};
+use crate::run::{Level, level};
+use crate::table::{listed, of_cells, wide};
+use crate::text::{Form, escape};
+
+/// Where the histogram of insert sizes is.
+const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
+
+/// The section.
+pub fn section(sample: &Sample<'_>) -> Option<Section> {
+    let run = &sample.run;
+    let is_part = |row: &Value| {
+        level(row) != Level::All
+            && row.get("CATEGORY").is_some_and(|it| it == "PAIR" || it == "UNPAIRED")
+    };
+    let parts = run.rows("alignment_summary_metrics", is_part);
+    let lanes = lanes(run);
+    if parts.is_empty() && lanes.is_empty() {
+        return None;
+    }
+    let mut body = String::new();
+    if !lanes.is_empty() {
+        let rows: Vec<Vec<String>> = lanes
+            .iter()
+            .map(|lane| {
+                vec![
+                    format!("<code>{}</code>", escape(&lane.name)),
+                    lane.insert.as_ref().map_or("–".into(), |it| it.html(Form::Decimal(0, " bases"))),
+                    lane.gc.as_ref().map_or("–".into(), |it| it.html(Form::Share)),
+                ]
+            })
+            .collect();
+        let table = of_cells("Lanes", &["Lane", "Median insert size", "Mean GC at read starts"], &rows);
+        body += &apart(sample);
+        let side = wide("Lanes", &table);
+        body += &figures(&curves(sample).into_iter().chain([side]).collect::<Vec<_>>());
+    }
+    let named = [("SAMPLE", "Sample"), ("LIBRARY", "Library"), ("READ_GROUP", "Lane")];
+    let fields = named.map(|(key, title)| (key, title, Form::Plain));
+    let fields: Vec<_> = fields.iter().chain(super::alignment::FIELDS).copied().collect();
+    if !parts.is_empty() {
+        body += &listed(run, "Alignments by sample, library and lane", &parts, &fields);
+    }
+    Some(Section { id: "lanes", title: "Lanes, libraries and samples", body })
+}
+
+/// Says which lane is furthest from the others.
+fn apart(sample: &Sample<'_>) -> String {
+    let lanes = lanes(&sample.run);
+    let name = |number: usize| lanes.get(number).map_or(String::new(), |lane| escape(&lane.name));
+    let mut text = String::new();
+    if let Some(it) = inserts_apart(&lanes) {
+        text += &format!(
+            "The insert size of lane <code>{}</code> is furthest from the median of the others: \
+                by {} of it. ",
+            name(it.lane),
+            it.source.html(Form::Share)
+        );
+    }
+    if let Some(it) = gc_apart(&lanes) {
+        text += &format!(
+            "The GC of lane <code>{}</code> is furthest from the median of the others: by {} of \
+                percent.",
+            name(it.lane),
+            it.source.html(Form::Points)
+        );
+    }
+    if text.is_empty() { text } else { format!("<p class=\"lead\">{text}</p>") }
+}
+
+/// Insert sizes of each lane.
+fn curves(sample: &Sample<'_>) -> Option<String> {
+    let run = &sample.run;
+    let columns = run.at(HISTOGRAM)?.as_object()?;
+    let sizes = run.column(&format!("{HISTOGRAM}/insert_size"));
+    let (mut names, mut series) = (Vec::new(), Vec::new());
+    for lane in lanes(run).iter().take(COLORS) {
+        let column = format!("{}.fr_count", lane.name);
+        if columns.contains_key(&column) {
+            let counts =
+                run.column(&format!("{HISTOGRAM}/{}", column.replace('~', "~0").replace('/', "~1")));
+            let all: f64 = counts.iter().sum::<f64>().max(1.0);
+            names.push(lane.name.clone());
+            series.push(binned(&sizes, &counts, all));
+        }
+    }
+    if series.len() < 2 {
+        return None;
+    }
+    let figure = Figure {
+        has_lines: true,
+        id: sample.id("lanes-plot"),
+        title: "Insert sizes of each lane".into(),
+        reading: "Shares of the pairs of each lane. Lanes of one library lie on one another; one \
+            that does not is another library, or another sample."
+            .into(),
+        alt: format!("Curves of insert sizes of {} lanes.", names.len()),
+        legend: names,
+        svg: lines(
+            &Axes { x: "Insert size (bases)", y: "Share of pairs", percent: true, ..Axes::default() },
+            series,
+        ),
+        table: String::new(),
+    };
+    Some(figure.html())
+}
+
+/// Sizes that become one point.
+const BIN: f64 = 10.0;
+
+/// Shares of pairs by bins of insert sizes.
+fn binned(sizes: &[f64], counts: &[f64], all: f64) -> Vec<(f64, f64)> {
+    let mut bins: Vec<(f64, f64)> = Vec::new();
+    for (&size, &count) in sizes.iter().zip(counts) {
+        let middle = (size / BIN).floor() * BIN + BIN / 2.0;
+        match bins.last_mut().filter(|bin| bin.0 == middle) {
+            Some(bin) => bin.1 += count / all,
+            None => bins.push((middle, count / all)),
+        }
+    }
+    bins
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_sizes_are_one_point() {
+        assert_eq!(binned(&[1.0, 9.0, 10.0], &[1.0, 2.0, 1.0], 4.0), [(5.0, 0.75), (15.0, 0.25)]);
+    }
+}

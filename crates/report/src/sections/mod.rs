@@ -1,0 +1,89 @@
+//! The sections about a sample, each made of what its run counted; those without data are left out.
+
+mod alignment;
+mod artifacts;
+mod bases;
+mod coverage;
+mod done;
+mod duplicates;
+mod flow;
+mod inserts;
+mod lanes;
+mod resources;
+
+use crate::limits::Limits;
+use crate::run::Run;
+use crate::text::escape;
+
+/// A sample whose page is made.
+pub struct Sample<'a> {
+    /// Its run.
+    pub run: Run<'a>,
+    /// What the names of its elements begin with.
+    pub prefix: String,
+    /// Limits of its numbers.
+    pub limits: &'a Limits,
+}
+
+impl Sample<'_> {
+    /// The name of an element.
+    pub fn id(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+}
+
+/// A section.
+pub struct Section {
+    /// Its name in the page.
+    pub id: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The contents.
+    pub body: String,
+}
+
+/// What makes a section.
+type Maker = fn(&Sample<'_>) -> Option<Section>;
+
+/// The makers in the order of the page, each with the flags by which a run counts what the section shows.
+const MAKERS: &[(Maker, &str, &str)] = &[
+    (flow::section, "Reads through the steps", "--flagstat FILE"),
+    (duplicates::section, "Duplicates", "--mark-duplicates --metrics FILE"),
+    (inserts::section, "Insert sizes", "--qc PREFIX"),
+    (bases::qualities, "Qualities and bases", "--qc PREFIX"),
+    (bases::gc, "GC bias", "--qc PREFIX --qc-metrics all --reference FASTA"),
+    (coverage::section, "Coverage", "--coverage PREFIX, also --coverage-by BED"),
+    (alignment::section, "Alignment", "--qc PREFIX --reference FASTA"),
+    (
+        lanes::section,
+        "Lanes, libraries and samples",
+        "--qc PREFIX --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP",
+    ),
+    (artifacts::section, "Damaged DNA", "--qc PREFIX --qc-metrics all --reference FASTA"),
+    (resources::section, "Time and memory", "--json FILE"),
+    (done::section, "What was done", "--json FILE"),
+];
+
+/// The sections, and the titles of those that have no data, each with flags that give some.
+pub fn sections(sample: &Sample<'_>) -> (Vec<Section>, Vec<(&'static str, &'static str)>) {
+    let (mut sections, mut missing) = (Vec::new(), Vec::new());
+    for (maker, title, flags) in MAKERS {
+        match maker(sample) {
+            Some(section) => sections.push(section),
+            None => missing.push((*title, *flags)),
+        }
+    }
+    (sections, missing)
+}
+
+/// Figures beside each other where there is room.
+pub fn figures(figures: &[String]) -> String {
+    format!("<div class=\"figures\">{}</div>", figures.concat())
+}
+
+/// A list of names and what they are, both HTML.
+pub fn facts(facts: &[(&str, String)]) -> String {
+    let fact =
+        |(name, value): &(&str, String)| format!("<div><dt>{}</dt><dd>{value}</dd></div>", escape(name));
+    format!("<dl class=\"facts\">{}</dl>", facts.iter().map(fact).collect::<String>())
+}

@@ -1,0 +1,83 @@
+//! A sample sheet: a line of names, then a line a sample, with tabs between cells. The first column names the sample.
+
+use std::collections::BTreeMap;
+
+/// Fields of samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sheet {
+    names: Vec<String>,
+    samples: BTreeMap<String, Vec<String>>,
+}
+
+impl Sheet {
+    /// Reads a sheet.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut lines =
+            text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
+        let head: Vec<&str> = lines.next().ok_or("it is empty")?.split('\t').map(str::trim).collect();
+        if head.len() < 2 {
+            return Err(
+                "its first line needs names of two columns or more, with tabs between them".into()
+            );
+        }
+        let names = head.iter().skip(1).map(|name| (*name).to_string()).collect();
+        let mut samples = BTreeMap::new();
+        for (i, line) in lines.enumerate() {
+            let cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_string()).collect();
+            if cells.len() != head.len() {
+                return Err(format!(
+                    "line {} has {} cells, and the first line {}",
+                    i + 2,
+                    cells.len(),
+                    head.len()
+                ));
+            }
+            let mut cells = cells.into_iter();
+            let sample = cells.next().unwrap_or_default();
+            if samples.insert(sample.clone(), cells.collect()).is_some() {
+                return Err(format!("the sample {sample} has two lines"));
+            }
+        }
+        Ok(Sheet { names, samples })
+    }
+
+    /// The names of the fields.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The fields of a sample that are not empty.
+    pub fn fields_of(&self, sample: &str) -> Vec<(&str, &str)> {
+        let cells = self.samples.get(sample).map_or(&[][..], Vec::as_slice);
+        let fields = self.names.iter().zip(cells).filter(|(_, value)| !value.is_empty());
+        fields.map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    }
+
+    /// A field of a sample.
+    pub fn field(&self, sample: &str, name: &str) -> Option<&str> {
+        self.fields_of(sample).into_iter().find(|(it, _)| *it == name).map(|(_, value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_belong_to_samples() {
+        let sheet = Sheet::parse("sample\tbatch\tsex\na\t1\tF\r\n\nb\t2\t\n").unwrap();
+        assert_eq!(sheet.names(), ["batch", "sex"]);
+        assert_eq!(sheet.fields_of("a"), [("batch", "1"), ("sex", "F")]);
+        assert_eq!(sheet.field("b", "batch"), Some("2"));
+        assert_eq!((sheet.field("b", "sex"), sheet.field("c", "batch")), (None, None));
+    }
+
+    #[test]
+    fn a_wrong_sheet_is_refused_in_words() {
+        let wrong = |text: &str| Sheet::parse(text).unwrap_err();
+        assert_eq!(wrong(""), "it is empty");
+        assert!(wrong("sample\n").starts_with("its first line needs names"));
+        assert_eq!(wrong("s\tb\na\t1\t2\n"), "line 2 has 3 cells, and the first line 2");
+        assert_eq!(wrong("s\tb\na\t1\na\t2\n"), "the sample a has two lines");
+    }
+}

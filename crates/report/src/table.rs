@@ -1,0 +1,123 @@
+//! Tables of the page. A cell of a report's own number says by the table, the row and the column where it comes from.
+
+use serde_json::Value;
+
+use crate::run::Run;
+use crate::text::{Form, cell, escape};
+
+/// A table of a histogram: columns of one object, by their keys and titles.
+pub fn of_columns(run: &Run<'_>, pointer: &str, caption: &str, columns: &[(&str, &str)]) -> String {
+    let lists: Vec<&[Value]> =
+        columns.iter().map(|(key, _)| run.list(&format!("{pointer}/{key}"))).collect();
+    let rows = lists.iter().map(|list| list.len()).max().unwrap_or(0);
+    let row = |i: usize| {
+        let cells: String = lists
+            .iter()
+            .map(|list| format!("<td>{}</td>", list.get(i).map_or("–".into(), cell)))
+            .collect();
+        format!("<tr>{cells}</tr>")
+    };
+    let body: String = (0..rows).map(row).collect();
+    format!(
+        "<table data-columns=\"{}\">{}<tbody>{body}</tbody></table>",
+        escape(pointer),
+        head(caption, columns)
+    )
+}
+
+/// A table of some rows of a report.
+pub fn of_rows(rows: &[(String, &Value)], caption: &str, columns: &[(&str, &str)]) -> String {
+    let row = |(pointer, row): &(String, &Value)| {
+        let cells: String = columns
+            .iter()
+            .map(|(key, _)| format!("<td>{}</td>", row.get(key).map_or("–".into(), cell)))
+            .collect();
+        format!("<tr data-row=\"{}\">{cells}</tr>", escape(pointer))
+    };
+    let body: String = rows.iter().map(row).collect();
+    format!("<table data-rows>{}<tbody>{body}</tbody></table>", head(caption, columns))
+}
+
+fn head(caption: &str, columns: &[(&str, &str)]) -> String {
+    let column = |(key, title): &(&str, &str)| {
+        format!("<th scope=\"col\" data-key=\"{}\">{}</th>", escape(key), escape(title))
+    };
+    let columns: String = columns.iter().map(column).collect();
+    format!("<caption>{}</caption><thead><tr>{columns}</tr></thead>", escape(caption))
+}
+
+/// A table of cells that are HTML; the first of each row names it.
+pub fn of_cells(caption: &str, titles: &[&str], rows: &[Vec<String>]) -> String {
+    let is_titled = titles.iter().any(|title| !title.is_empty());
+    // Columns of words are aligned at their start.
+    let is_number = |cell: &String| cell.starts_with("<data") || cell == "–";
+    let class = |column: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.get(column));
+        if cells.all(is_number) { "" } else { " class=\"t\"" }
+    };
+    let titles: String = titles
+        .iter()
+        .enumerate()
+        .map(|(i, title)| match *title {
+            "" => "<td></td>".to_string(),
+            title => format!("<th scope=\"col\"{}>{}</th>", class(i), escape(title)),
+        })
+        .collect();
+    let titles = if is_titled { format!("<thead><tr>{titles}</tr></thead>") } else { String::new() };
+    let row = |cells: &Vec<String>| {
+        let mut cells = cells.iter().enumerate();
+        let name =
+            cells.next().map_or(String::new(), |(_, name)| format!("<th scope=\"row\">{name}</th>"));
+        let cells: String = cells.map(|(i, cell)| format!("<td{}>{cell}</td>", class(i))).collect();
+        format!("<tr>{name}{cells}</tr>")
+    };
+    let rows: String = rows.iter().map(row).collect();
+    format!("<table><caption>{}</caption>{titles}<tbody>{rows}</tbody></table>", escape(caption))
+}
+
+/// A table that may be wider than the page, which scrolls by itself.
+pub fn wide(name: &str, table: &str) -> String {
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">{table}</div>",
+        escape(name)
+    )
+}
+
+/// A table that has a row for each field, and a column for each row of a report: for fields that are many.
+pub fn transposed(
+    run: &Run<'_>,
+    caption: &str,
+    columns: &[(String, String)],
+    fields: &[(&str, &str, Form)],
+) -> String {
+    let titles: Vec<&str> =
+        std::iter::once("").chain(columns.iter().map(|(title, _)| title.as_str())).collect();
+    let row = |(key, title, form): &(&str, &str, Form)| {
+        let cell = |(_, pointer): &(String, String)| run.shown(&format!("{pointer}/{key}"), *form);
+        std::iter::once(escape(title)).chain(columns.iter().map(cell)).collect()
+    };
+    let is_known = |(key, ..): &&(&str, &str, Form)| {
+        columns.iter().any(|(_, pointer)| run.number(&format!("{pointer}/{key}")).is_some())
+    };
+    let rows: Vec<Vec<String>> = fields.iter().filter(is_known).map(row).collect();
+    wide(caption, &of_cells(caption, &titles, &rows))
+}
+
+/// A table with a row for each row of a report; cells are numbers in their forms, or text.
+pub fn listed(
+    run: &Run<'_>,
+    caption: &str,
+    rows: &[(String, &Value)],
+    fields: &[(&str, &str, Form)],
+) -> String {
+    let titles: Vec<&str> = fields.iter().map(|(_, title, _)| *title).collect();
+    let cell = |pointer: &str, row: &Value, key: &str, form: Form| match row.get(key) {
+        Some(Value::String(text)) => escape(text),
+        _ => run.shown(&format!("{pointer}/{key}"), form),
+    };
+    let line = |(pointer, row): &(String, &Value)| {
+        fields.iter().map(|(key, _, form)| cell(pointer, row, key, *form)).collect()
+    };
+    let lines: Vec<Vec<String>> = rows.iter().map(line).collect();
+    wide(caption, &of_cells(caption, &titles, &lines))
+}

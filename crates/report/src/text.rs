@@ -1,0 +1,186 @@
+//! Numbers and names as text of a page.
+
+use serde_json::Value;
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// A whole number, or one as it stands: `12,345`.
+    Plain,
+    /// So many digits behind the point, and a unit.
+    Decimal(usize, &'static str),
+    /// A share of 1, in percent: `12.3 %`.
+    Share,
+    /// A difference of shares of 1: `1.2 points`.
+    Points,
+    /// Bytes: `1.2 GiB`.
+    Bytes,
+    /// Seconds: `12.3 s`, `4 min 5 s`.
+    Seconds,
+}
+
+impl Form {
+    /// Returns the text.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Form::Plain => plain(value),
+            Form::Decimal(digits, unit) => format!("{}{unit}", fixed(value, digits)),
+            Form::Share => format!("{}\u{a0}%", fixed(100.0 * value, share_digits(value))),
+            Form::Points => format!("{}\u{a0}points", fixed(100.0 * value, 1)),
+            Form::Bytes => bytes(value),
+            Form::Seconds => seconds(value),
+        }
+    }
+}
+
+/// Digits behind the point of a share: small ones need more to differ from 0.
+fn share_digits(share: f64) -> usize {
+    match share.abs() {
+        0.0 => 0,
+        share if share < 0.0001 => 4,
+        share if share < 0.01 => 2,
+        _ => 1,
+    }
+}
+
+/// A number as JSON has it, with thousands separators.
+pub fn plain(value: f64) -> String {
+    with_separators(&format!("{value}"))
+}
+
+fn fixed(value: f64, digits: usize) -> String {
+    with_separators(&format!("{value:.digits$}"))
+}
+
+/// Puts commas between thousands of the whole part.
+fn with_separators(number: &str) -> String {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
+    if !whole.bytes().all(|digit| digit.is_ascii_digit()) {
+        return number.to_string();
+    }
+    let mut text = String::from(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + fraction
+}
+
+fn bytes(value: f64) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (value, 0);
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{}\u{a0}{}", fixed(value, usize::from(unit > 0)), units[unit])
+}
+
+fn seconds(value: f64) -> String {
+    if value < 60.0 {
+        return format!("{value:.1} s");
+    }
+    let whole = value.round();
+    let (hours, minutes, rest) =
+        ((whole / 3600.0).floor(), (whole % 3600.0 / 60.0).floor(), whole % 60.0);
+    if hours > 0.0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min {rest} s") }
+}
+
+/// Returns the day and the minute in UTC of seconds since 1970.
+pub fn date(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
+    // Days are counted from 1 March of the year 0, in cycles of 400 years.
+    let days = days + 719_468;
+    let (cycle, day_of_cycle) = (days / 146_097, days % 146_097);
+    let year_of_cycle =
+        (day_of_cycle - day_of_cycle / 1460 + day_of_cycle / 36_524 - day_of_cycle / 146_096) / 365;
+    let day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = 400 * cycle + year_of_cycle + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+}
+
+/// Returns text that means itself in HTML, in elements and in attributes.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if c.is_control() && c != '\n' && c != '\t' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Returns the text of a cell: of a number as JSON has it, with thousands separators; a dash where there is none.
+pub fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "–".into(),
+        Value::String(text) => escape(text),
+        Value::Number(number) => with_separators(&number.to_string()),
+        other => escape(&other.to_string()),
+    }
+}
+
+/// Returns a list as a sentence has it: `a, b and c`.
+pub fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_plainly() {
+        let cases = [
+            (Form::Plain, 1_234_567.0, "1,234,567"),
+            (Form::Plain, 999.0, "999"),
+            (Form::Plain, -1234.5, "-1,234.5"),
+            (Form::Decimal(1, " bases"), 1234.56, "1,234.6 bases"),
+            (Form::Share, 0.1234, "12.3\u{a0}%"),
+            (Form::Share, 0.00123, "0.12\u{a0}%"),
+            (Form::Share, 0.00001, "0.0010\u{a0}%"),
+            (Form::Share, 0.0, "0\u{a0}%"),
+            (Form::Points, 0.0234, "2.3\u{a0}points"),
+            (Form::Bytes, 1536.0, "1.5\u{a0}KiB"),
+            (Form::Bytes, 12.0, "12\u{a0}bytes"),
+            (Form::Seconds, 12.34, "12.3 s"),
+            (Form::Seconds, 245.0, "4 min 5 s"),
+            (Form::Seconds, 7260.0, "2 h 1 min"),
+        ];
+        for (form, value, wanted) in cases {
+            assert_eq!(form.text(value), wanted);
+        }
+        assert_eq!(cell(&serde_json::json!(12345.25)), "12,345.25");
+        assert_eq!(cell(&serde_json::json!(1e-7)), "1e-7");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_767_225_599.0), "2025-12-31 23:59 UTC");
+    }
+
+    #[test]
+    fn names_of_files_cannot_be_markup() {
+        assert_eq!(escape("<a href='x'>\"&\u{7}"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;\u{fffd}");
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

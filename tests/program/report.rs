@@ -1,0 +1,135 @@
+//! `--report` and `readmill report`: the page of runs.
+
+use std::fs;
+
+use crate::support::resources::{sample, words};
+use crate::support::{TestDir, arg, bgzip, readmill};
+
+/// Runs a command line that must succeed.
+#[track_caller]
+fn succeeds(line: &str) {
+    let done = readmill(words(line));
+    assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
+}
+
+/// Runs a command line that must fail so, and returns what it says.
+#[track_caller]
+fn fails(line: &str, code: i32) -> String {
+    let done = readmill(words(line));
+    assert_eq!(done.code, Some(code), "{line}: {}", done.stderr);
+    done.stderr
+}
+
+/// A run with reports, its JSON and its page.
+fn run(dir: &TestDir, more: &str) -> [String; 3] {
+    let input = arg(&dir.file("in.bam", bgzip(&sample(1_000))));
+    let [output, json, page] = ["x.bam", "x.json", "x.html"].map(|name| arg(&dir.path(name)));
+    succeeds(&format!(
+        "prep {input} -o {output} --sort coordinate --mark-duplicates --flagstat {output}.flagstat --qc {output} \
+         --json {json} --report {page} {more}"
+    ));
+    [input, json, page]
+}
+
+#[test]
+fn the_page_of_a_run_is_that_of_its_json() {
+    let dir = TestDir::new();
+    let [_, json, page] = run(&dir, "");
+    let again = arg(&dir.path("again.html"));
+    succeeds(&format!("report {json} -o {again}"));
+    let text = fs::read_to_string(dir.path("x.html")).expect("a page");
+    assert_eq!(text, fs::read_to_string(dir.path("again.html")).expect("a page"));
+    assert!(text.contains("<h1>x</h1>") && text.contains("id=\"s0-inserts\""), "{text}");
+    // Clips of plots are parts of the page.
+    let is_own = text.matches("url(").count() == text.matches("url(#").count();
+    assert!(!text.contains("src=") && is_own, "nothing is loaded");
+    assert!(text.len() < 1 << 20, "{}", text.len());
+    let described = fs::read_to_string(dir.path("x.json")).expect("JSON");
+    assert!(!described.contains("x.html\""), "the page is made of it: {page}");
+}
+
+#[test]
+fn limits_change_the_verdict_alone() {
+    let dir = TestDir::new();
+    let limits = arg(&dir.file("limits.json", br#"{"mapped": {"bad_below": 1.1}}"#));
+    let [_, json, _] = run(&dir, &format!("--qc-thresholds {limits} --assay panel"));
+    let text = fs::read_to_string(dir.path("x.html")).expect("a page");
+    assert!(text.contains("Limits for panels, changed by a file of limits."), "{text}");
+    assert!(text.contains("<strong>Mapped reads</strong>"), "{text}");
+    let other = arg(&dir.path("other.html"));
+    succeeds(&format!("report {json} --assay rna -o {other}"));
+    let text = fs::read_to_string(dir.path("other.html")).expect("a page");
+    assert!(
+        text.contains("Limits for RNA.") && !text.contains("<strong>Mapped reads</strong>"),
+        "{text}"
+    );
+}
+
+#[test]
+fn samples_are_side_by_side_with_their_fields() {
+    let dir = TestDir::new();
+    let [_, json, _] = run(&dir, "");
+    let other = fs::read_to_string(dir.path("x.json")).expect("JSON");
+    let other = arg(&dir.file("y.json", other.replace("\"sample\": \"x\"", "\"sample\": \"y\"")));
+    let sheet = arg(&dir.file("samples.tsv", b"sample\tbatch\nx\tspring\ny\tautumn\n"));
+    let page = arg(&dir.path("both.html"));
+    succeeds(&format!("report {json} {other} --sample-sheet {sheet} -o {page}"));
+    let text = fs::read_to_string(dir.path("both.html")).expect("a page");
+    assert!(text.contains("<h1>2 samples</h1>") && text.contains("field batch"), "{text}");
+    assert!(text.contains("<td>autumn</td>") && text.contains("id=\"s1-inserts\""), "{text}");
+    let said = fails(&format!("report {json} --sample-sheet {sheet} --color-by sex -o {page}"), 1);
+    assert!(said.contains("has no field sex; it has batch"), "{said}");
+}
+
+#[test]
+fn what_is_no_description_is_refused_and_nothing_is_left() {
+    let dir = TestDir::new();
+    let [input, json, _] = run(&dir, "");
+    let page = arg(&dir.path("no.html"));
+    let other = arg(&dir.file("other.json", b"{\"format\": \"other\"}"));
+    let newer = arg(&dir.file("newer.json", b"{\"format\": \"readmill run\", \"version\": 9}"));
+    for (line, code, what) in [
+        (format!("report {input} -o {page}"), 2, "it is no text"),
+        (format!("report {other} -o {page}"), 2, "no description of a run"),
+        (format!("report {newer} -o {page}"), 2, "its version is not 1"),
+        (format!("report {json}.gone -o {page}"), 3, "cannot be read"),
+        (format!("report {json} --qc-thresholds {other} -o {page}"), 2, "there is no number format"),
+        (format!("report {json} --sample-sheet {other} -o {page}"), 2, "its first line needs names"),
+        (format!("report {json} -o {json}"), 1, "is an input"),
+        (format!("report {json} -m 20M -o {page}"), 1, "raise -m"),
+        (format!("sort {input} -o {page}.bam --assay rna"), 1, "add --report FILE"),
+        (
+            format!("sort {input} -o {page}.bam --report {json} --json {json}"),
+            1,
+            "two outputs have one name",
+        ),
+        (
+            format!("sort {input} -o {page}.bam --report {page} --qc-thresholds {json}"),
+            2,
+            "there is no number",
+        ),
+        (
+            format!("sort {input} -o {page}.bam --report {other} --qc-thresholds {other}"),
+            2,
+            "there is no number",
+        ),
+    ] {
+        let said = fails(&line, code);
+        assert!(said.contains(what), "{line}: {said}");
+    }
+    let left: Vec<String> = dir.names().into_iter().filter(|name| name.starts_with("no.html")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn the_demonstration_plants_a_fault_that_its_page_names() {
+    let dir = TestDir::new();
+    let [clean, faulty] = ["clean", "faulty"].map(|name| arg(&dir.path(name)));
+    succeeds(&format!("demo --page --pairs 3000 -o {clean}"));
+    succeeds(&format!("demo --page --pairs 3000 --plant adapter -o {faulty}"));
+    let says = |name: &str| {
+        let text = fs::read_to_string(dir.path(name).join("report.html")).expect("a page");
+        text.contains("<strong>Inserts shorter than a read</strong>")
+    };
+    assert_eq!([says("clean"), says("faulty")], [false, true]);
+}

@@ -1,0 +1,59 @@
+//! Chromium, driven by puppeteer-core, with axe-core: packages of npm, installed once into the target directory.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// The packages.
+const PACKAGES: [&str; 2] = ["puppeteer-core@25.16.0", "axe-core@4.14.1"];
+
+/// What opens a page and tells what is wrong with it.
+const CHECK: &str = include_str!("check.mjs");
+
+/// Names of Chromium on `PATH`.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// A browser.
+pub struct Browser {
+    home: PathBuf,
+    program: PathBuf,
+}
+
+impl Browser {
+    /// Finds Chromium, and installs the packages where they are not yet.
+    pub fn new() -> Result<Self> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        let target =
+            target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
+        let home = target.join("page");
+        std::fs::create_dir_all(&home)?;
+        let home = home.canonicalize()?;
+        std::fs::write(home.join("check.mjs"), CHECK)?;
+        let is_here = |package: &&str| {
+            let name = package.split('@').next().unwrap_or_default();
+            home.join("node_modules").join(name).is_dir()
+        };
+        if !PACKAGES.iter().all(|package| is_here(&package)) {
+            let mut command = Command::new("npm");
+            command.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&home).args(PACKAGES);
+            let done = command.output().context("npm does not start")?;
+            ensure!(done.status.success(), "npm: {}", String::from_utf8_lossy(&done.stderr));
+        }
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let mut programs =
+            std::env::split_paths(&paths).flat_map(|dir| NAMES.map(|name| dir.join(name)));
+        let program = programs.find(|path| path.is_file()).context("there is no chromium on PATH")?;
+        Ok(Browser { home, program })
+    }
+
+    /// Opens a page that was made of these descriptions; pictures lie beside it. Returns what `check.mjs` tells.
+    pub fn look(&self, page: &Path, runs: &[&Path]) -> Result<Value> {
+        let mut command = Command::new("node");
+        command.arg(self.home.join("check.mjs")).arg(&self.program).arg(page).args(runs);
+        let done = command.output().context("node does not start")?;
+        ensure!(done.status.success(), "{}: {}", page.display(), String::from_utf8_lossy(&done.stderr));
+        serde_json::from_slice(&done.stdout).context("check.mjs prints JSON")
+    }
+}

@@ -1,0 +1,145 @@
+// Opens a page in Chromium, takes pictures of it, and tells what is wrong with it, as JSON.
+// Usage: node check.mjs CHROMIUM PAGE RUN.json…
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import puppeteer from "puppeteer-core";
+
+const [program, page, ...files] = process.argv.slice(2);
+const runs = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const stem = page.replace(/\.html$/, "");
+const seen = { console: [], requests: [], axe: [], wide: [], unequal: [], compared: 0, verdict: [] };
+
+const browser = await puppeteer.launch({ executablePath: program, args: ["--no-sandbox"] });
+const tab = await browser.newPage();
+const client = await tab.createCDPSession();
+await tab.setOfflineMode(true);
+tab.on("console", (message) => {
+  if (["error", "warn", "assert"].includes(message.type())) seen.console.push(message.text());
+});
+tab.on("pageerror", (error) => seen.console.push(error.message));
+tab.on("request", (request) => {
+  if (!/^(file|data):/.test(request.url())) seen.requests.push(request.url());
+});
+
+const open = async (width, scheme, media) => {
+  await tab.setViewport({ width, height: 900, deviceScaleFactor: 1 });
+  // Both at once: either alone resets the other.
+  await client.send("Emulation.setEmulatedMedia", { media, features: [{ name: "prefers-color-scheme", value: scheme }] });
+  await tab.goto(`file://${page}`);
+};
+const picture = (name, options = {}) => tab.screenshot({ path: `${stem}-${name}.png`, ...options });
+
+const views = [
+  ["light", 1280, "light", "screen"],
+  ["dark", 1280, "dark", "screen"],
+  ["narrow", 390, "light", "screen"],
+];
+for (const [name, width, scheme, media] of views) {
+  await open(width, scheme, media);
+  await picture(name, { fullPage: true });
+  if (name === "light") await picture("top", { clip: { x: 0, y: 0, width, height: 900 } });
+  const wide = await tab.evaluate(() => {
+    const most = document.documentElement.clientWidth;
+    const scrolls = (element) => element.closest(".scroll, .sr, summary span");
+    const all = [...document.querySelectorAll("body *")].filter((it) => !scrolls(it) && it.getBoundingClientRect().right > most + 1);
+    return all.slice(0, 5).map((it) => `${it.tagName} ${it.id} ${it.className}`);
+  });
+  seen.wide.push(...wide.map((it) => `${name}: ${it}`));
+  // All tables are looked at, too.
+  await tab.evaluate(() => document.querySelectorAll("details").forEach((it) => (it.open = true)));
+  await tab.evaluate(axe);
+  const found = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  for (const violation of found.violations) {
+    if (["serious", "critical"].includes(violation.impact)) {
+      const node = violation.nodes[0];
+      seen.axe.push(`${name}: ${violation.id}: ${violation.nodes.length} × ${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`);
+    }
+  }
+}
+await open(718, "dark", "print");
+await tab.pdf({ path: `${stem}.pdf`, format: "A4", printBackground: true });
+await picture("print", { fullPage: true });
+
+// Numbers: each says where it comes from.
+await open(1280, "light", "screen");
+const numbers = await tab.evaluate(() => {
+  const run = (element) => Number(element.closest("[data-run]")?.dataset.run ?? 0);
+  const singles = [...document.querySelectorAll("data[value]")].map((it) => ({ run: run(it), value: Number(it.value), text: it.textContent, ...it.dataset }));
+  const cells = [];
+  for (const table of document.querySelectorAll("table[data-columns], table[data-rows]")) {
+    const keys = [...table.tHead.rows[0].cells].map((it) => it.dataset.key);
+    [...table.tBodies[0].rows].forEach((row, i) => {
+      [...row.cells].forEach((cell, column) => {
+        const path = table.dataset.columns ? `${table.dataset.columns}/${keys[column]}/${i}` : `${row.dataset.row}/${keys[column]}`;
+        cells.push({ run: run(table), path, text: cell.textContent });
+      });
+    });
+  }
+  const bad = [...document.querySelectorAll(".tiles li:not(.good) .name")].map((it) => it.textContent);
+  return { singles, cells, bad };
+});
+seen.verdict = numbers.bad;
+
+const at = (run, pointer) => pointer.split("/").slice(1).reduce((value, key) => value?.[key.replaceAll("~1", "/").replaceAll("~0", "~")], runs[run]);
+const sum = (run, text) => text.split(" + ").reduce((total, pointer) => total + at(run, pointer), 0);
+const median = (list) => {
+  const sorted = [...list].sort((a, b) => a - b);
+  return (sorted[sorted.length >> 1] + sorted[(sorted.length - 1) >> 1]) / 2;
+};
+const lane = (row) => row.READ_GROUP ?? "";
+const meanGc = (run, name) => {
+  const rows = at(run, "/reports/gc_bias.detail_metrics/rows").filter((row) => String(lane(row)) === name && (row.READS_USED ?? "ALL") === "ALL");
+  const reads = rows.reduce((total, row) => total + row.READ_STARTS, 0);
+  return rows.reduce((total, row) => total + row.READ_STARTS * row.GC, 0) / reads / 100;
+};
+const apart = (values, distance) => Math.max(...values.map((own, i) => distance(own, median(values.filter((_, other) => other !== i)))));
+const lanesOf = (run, report) => [...new Map(at(run, `/reports/${report}/rows`).filter((row) => lane(row) !== "").reverse().map((row) => [String(lane(row)), row])).entries()];
+const wanted = (it) => {
+  const { run, json, of, is } = it;
+  switch (is) {
+    case undefined: return of ? sum(run, json) / sum(run, of) : sum(run, json);
+    case "min": return Math.min(...at(run, json));
+    case "max": return Math.max(...at(run, json).map((row) => row[it.key]));
+    case "none-above": return Math.max(...at(run, json)) < Number(it.above) ? 0 : NaN;
+    case "below":
+    case "from": {
+      const [counts, keys] = [at(run, json), at(run, it.keys)];
+      const low = counts.reduce((total, count, i) => total + (keys[i] < Number(it.below) ? count : 0), 0);
+      const all = counts.reduce((total, count) => total + count, 0);
+      return is === "below" ? low / all : (all - low) / all;
+    }
+    case "gc": return meanGc(run, it.lane);
+    case "inserts-apart": return apart(lanesOf(run, "insert_size_metrics").map(([, row]) => row.MEDIAN_INSERT_SIZE), (own, others) => Math.abs(own - others) / others);
+    case "gc-apart": return apart(lanesOf(run, "gc_bias.summary_metrics").map(([name]) => meanGc(run, name)), (own, others) => Math.abs(own - others));
+    default: return NaN;
+  }
+};
+// The number that a text shows, with half a unit of its last digit.
+const units = { "%": 0.01, points: 0.01, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4, h: 3600, min: 60, s: 1 };
+const shows = (text, value) => {
+  const parts = [...text.replaceAll(",", "").matchAll(/(-?\d+(?:\.(\d+))?(?:e-?\d+)?)\s*([A-Za-z%]*)/g)];
+  const read = (percentIsUnit) => {
+    const unit = (name) => (name === "%" && !percentIsUnit ? 1 : (units[name] ?? 1));
+    const shown = parts.reduce((total, part) => total + Number(part[1]) * unit(part[3]), 0);
+    const last = parts.at(-1);
+    const digits = last[1].includes("e") ? 12 : (last[2] ?? "").length;
+    return Math.abs(shown - value) <= 0.51 * 10 ** -digits * unit(last[3]);
+  };
+  return parts.length > 0 && (read(true) || read(false));
+};
+for (const it of numbers.singles) {
+  const value = wanted(it);
+  seen.compared += 1;
+  const isNear = Math.abs(value - it.value) <= 1e-9 * Math.max(1, Math.abs(value));
+  if (!isNear || !shows(it.text, it.value)) seen.unequal.push(`${it.json}: ${it.text} (${it.value}) is ${value}`);
+}
+for (const cell of numbers.cells) {
+  const value = at(cell.run, cell.path);
+  seen.compared += 1;
+  const text = cell.text.replaceAll(",", "");
+  const isEqual = value === null || value === undefined ? text === "–" : typeof value === "number" ? Number(text) === value : cell.text === String(value);
+  if (!isEqual) seen.unequal.push(`${cell.path}: ${cell.text} is ${value}`);
+}
+await browser.close();
+console.log(JSON.stringify(seen));

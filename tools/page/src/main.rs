@@ -1,0 +1,222 @@
+//! `./dev page`: the gallery of pages, each of a sample with one planted fault, looked at in a real browser.
+//!
+//! `readmill demo --page` makes the samples and their pages, `readmill report` one page of all. Chromium opens each without a
+//! network, light, dark, narrow and as a print, and `check.mjs` tells what is wrong: errors on the console, what axe-core
+//! finds serious, numbers that are not those of the JSON, and parts that are wider than the page. Here it is checked that the
+//! verdict of each page names the fault that was planted, and that of the clean sample none.
+
+mod browser;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use readmill_peers::build_readmill;
+use serde_json::Value;
+
+/// Make the gallery of pages, and look at each in Chromium
+#[derive(Parser)]
+#[command(name = "./dev page", bin_name = "./dev page", max_term_width = 100)]
+struct Args {
+    /// Run this program instead of building the one of this checkout
+    #[arg(long, value_name = "PROGRAM")]
+    readmill: Option<PathBuf>,
+    /// Keep pages and pictures in this directory
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Write the pictures of docs/report.md again
+    #[arg(long)]
+    pictures: bool,
+}
+
+/// A sample of the gallery: its name, its fault, and key numbers of which at least one must be bad. No other may be, but
+/// those that follow from it.
+struct Planted {
+    name: &'static str,
+    fault: Option<&'static str>,
+    shown_by: &'static [&'static str],
+    follow: &'static [&'static str],
+}
+
+/// The gallery.
+const GALLERY: &[Planted] = &[
+    Planted { name: "clean", fault: None, shown_by: &[], follow: &[] },
+    Planted {
+        name: "adapter",
+        fault: Some("adapter"),
+        shown_by: &["Inserts shorter than a read"],
+        follow: &[
+            "Soft-clipped bases",
+            "Insert size",
+            "Mean coverage of targets",
+            "Target bases covered 20×",
+        ],
+    },
+    Planted {
+        name: "amplified",
+        fault: Some("amplified"),
+        shown_by: &["Duplicates"],
+        follow: &["Mean coverage of targets", "Target bases covered 20×", "Fold-80 penalty"],
+    },
+    Planted {
+        name: "lane",
+        fault: Some("lane"),
+        shown_by: &["Lanes apart in insert size"],
+        follow: &["Lanes apart in GC", "AT dropout"],
+    },
+    Planted {
+        name: "cycle",
+        fault: Some("cycle"),
+        shown_by: &["Quality of the worst cycle"],
+        follow: &["Most N in a cycle"],
+    },
+    Planted {
+        name: "gc",
+        fault: Some("gc"),
+        shown_by: &["GC dropout"],
+        follow: &[
+            "Fold-80 penalty",
+            "Target bases covered 20×",
+            "Mean coverage of targets",
+            "Target bases with a fifth of the mean",
+        ],
+    },
+    Planted {
+        name: "targets",
+        fault: Some("targets"),
+        shown_by: &["Target bases with a fifth of the mean"],
+        follow: &["Target bases covered 20×", "Mean coverage of targets", "Fold-80 penalty"],
+    },
+];
+
+/// Bytes that a page may have for each sample.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Makes the gallery and looks at it; an error if anything is not as it must be.
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let readmill = match &args.readmill {
+        Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
+        None => build_readmill()?,
+    };
+    let temporary = tempfile::Builder::new().prefix("readmill-page").tempdir()?;
+    let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+    std::fs::create_dir_all(&root)?;
+    let root = root.canonicalize()?;
+    let mut failed = 0;
+    let mut say = |is_ok: bool, text: &str| {
+        println!("{}  {text}", if is_ok { "ok  " } else { "FAIL" });
+        failed += u32::from(!is_ok);
+    };
+    for planted in GALLERY {
+        make(&readmill, &root, planted)?;
+    }
+    let cohort = cohort(&readmill, &root)?;
+    let browser = browser::Browser::new()?;
+    for planted in GALLERY {
+        let dir = root.join(planted.name);
+        let page = dir.join("report.html");
+        let seen = browser.look(&page, &[&dir.join("run.json")])?;
+        report(&mut say, planted.name, &page, 1, &seen)?;
+        let found = verdict(&seen);
+        let told = found.iter().any(|it| planted.shown_by.contains(&it.as_str()));
+        let only = found
+            .iter()
+            .all(|it| planted.shown_by.contains(&it.as_str()) || planted.follow.contains(&it.as_str()));
+        let is_right = only && (told || planted.fault.is_none());
+        say(is_right, &format!("{}: the verdict names {found:?}", planted.name));
+    }
+    let runs: Vec<PathBuf> = GALLERY.iter().map(|it| root.join(it.name).join("run.json")).collect();
+    let runs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
+    let seen = browser.look(&cohort, &runs)?;
+    report(&mut say, "cohort", &cohort, runs.len() as u64, &seen)?;
+    if args.pictures {
+        pictures(&root)?;
+    }
+    if failed > 0 {
+        bail!("{failed} checks failed; --keep DIR keeps the pages and their pictures");
+    }
+    Ok(())
+}
+
+/// Simulates a sample and makes its page.
+fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
+    let dir = root.join(planted.name);
+    let mut command = Command::new(readmill);
+    command.args(["demo", "--page", "-o"]).arg(&dir);
+    if let Some(fault) = planted.fault {
+        command.args(["--plant", fault]);
+    }
+    let done = command.output()?;
+    ensure!(done.status.success(), "{}: {}", planted.name, String::from_utf8_lossy(&done.stderr));
+    // Each sample has the name of its fault in the page of all.
+    let path = dir.join("run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+    run["sample"] = planted.name.into();
+    std::fs::write(&path, run.to_string())?;
+    let page = dir.join("report.html");
+    let done = Command::new(readmill).arg("report").arg(&path).arg("-o").arg(&page).output()?;
+    ensure!(done.status.success(), "{}: {}", planted.name, String::from_utf8_lossy(&done.stderr));
+    Ok(())
+}
+
+/// Makes the page of all samples, with a sample sheet.
+fn cohort(readmill: &Path, root: &Path) -> Result<PathBuf> {
+    let sheet = root.join("samples.tsv");
+    let batch = |i: usize| if i % 2 == 0 { "spring" } else { "autumn" };
+    let lines = GALLERY.iter().enumerate().map(|(i, it)| format!("{}\t{}\n", it.name, batch(i)));
+    std::fs::write(&sheet, format!("sample\tbatch\n{}", lines.collect::<String>()))?;
+    let page = root.join("cohort.html");
+    let mut command = Command::new(readmill);
+    command.arg("report").args(GALLERY.iter().map(|it| root.join(it.name).join("run.json")));
+    let done = command.arg("--sample-sheet").arg(&sheet).arg("-o").arg(&page).output()?;
+    ensure!(done.status.success(), "the page of all: {}", String::from_utf8_lossy(&done.stderr));
+    Ok(page)
+}
+
+/// Says what the browser saw.
+fn report(
+    say: &mut impl FnMut(bool, &str),
+    name: &str,
+    page: &Path,
+    samples: u64,
+    seen: &Value,
+) -> Result<()> {
+    let bytes = std::fs::metadata(page)?.len();
+    say(bytes <= samples * MOST_BYTES, &format!("{name}: {bytes} bytes"));
+    let list = |key: &str| seen[key].as_array().cloned().unwrap_or_default();
+    for (key, what) in [
+        ("console", "errors on the console"),
+        ("requests", "requests beside the page"),
+        ("axe", "serious findings of axe-core"),
+        ("wide", "parts wider than the page"),
+        ("unequal", "numbers that are not those of the JSON"),
+    ] {
+        let found = list(key);
+        say(found.is_empty(), &format!("{name}: {} {what}", found.len()));
+        found.iter().take(10).for_each(|it| println!("      {it}"));
+    }
+    let compared = seen["compared"].as_u64().unwrap_or(0);
+    say(compared > 100 * samples, &format!("{name}: {compared} numbers compared with the JSON"));
+    Ok(())
+}
+
+/// The key numbers that the verdict of a page calls bad or worth a look.
+fn verdict(seen: &Value) -> Vec<String> {
+    let list = seen["verdict"].as_array().cloned().unwrap_or_default();
+    list.iter().filter_map(Value::as_str).map(str::to_string).collect()
+}
+
+/// Copies the pictures that docs/report.md shows.
+fn pictures(root: &Path) -> Result<()> {
+    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/img/report");
+    std::fs::create_dir_all(&to)?;
+    for planted in GALLERY {
+        let from = root.join(planted.name).join("report-top.png");
+        std::fs::copy(&from, to.join(format!("{}.png", planted.name)))
+            .with_context(|| format!("no {}", from.display()))?;
+    }
+    std::fs::copy(root.join("cohort-top.png"), to.join("cohort.png"))?;
+    Ok(())
+}
