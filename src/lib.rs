@@ -10,6 +10,7 @@
 //! | `run` | a plan carried out: memory divided, steps made, passes called |
 //! | `pipeline` | the passes over the reads, on all threads |
 //! | `aligning` | the input that aligns FASTQ reads |
+//! | `merging` | the input that puts alignments onto reads which were not aligned |
 //! | `outputs` | the main output, extra outputs and report files |
 //! | `compare` | `readmill compare` |
 //! | `depth` | `readmill depth`, `readmill coverage` |
@@ -24,6 +25,7 @@ pub mod compare;
 pub mod depth;
 pub mod files;
 pub mod indexing;
+mod merging;
 mod outputs;
 mod pipeline;
 pub mod plan;
@@ -31,10 +33,11 @@ mod process;
 mod run;
 pub mod shard;
 
+pub use merging::says_other_order;
 pub use outputs::signal;
 pub use plan::Plan;
 pub use process::end_with::end_with;
-pub use process::{allocator, console, limit, pause};
+pub use process::{allocator, console, drawing, limit, pause};
 pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]

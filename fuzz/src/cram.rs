@@ -13,7 +13,7 @@ use readmill_cram::{
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::{Reference, ReferenceFiles};
 use readmill_format::sam;
-use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp};
+use readmill_record::{Batch, Detail, Error, Header, Ledger, RecordRef, Result, Stamp};
 
 use crate::reference::in_memory;
 use crate::{MOST, expect_refusal, memory, pieces, seeds};
@@ -94,6 +94,22 @@ impl State {
         (all, fault)
     }
 
+    /// Decodes parts of the records alone, which must be those of the whole records, if these are valid.
+    fn compare_parts(&mut self, container: &Container, version: u8) {
+        let mut decode = |detail| {
+            let mut opened = Opened::reuse(Batch::default());
+            self.decoder(version).open(container, detail, &mut opened);
+            opened.into_batch()
+        };
+        let Ok(whole) = decode(Detail::Whole) else { return };
+        for detail in [Detail::Flags, Detail::Places] {
+            let parts = decode(detail);
+            let parts = parts.unwrap_or_else(|e| panic!("{detail:?} of valid records is refused: {e}"));
+            let of = |batch: &Batch| Vec::from_iter(batch.records().map(|(_, it)| text(it, detail)));
+            assert_eq!(of(&parts), of(&whole), "{detail:?} alone");
+        }
+    }
+
     fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
         let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MOST, &memory())?;
         let n_ref = self.header.n_ref();
@@ -105,8 +121,9 @@ impl State {
             let linked = match container {
                 Some(container) => {
                     let (mut opened, most) = (Opened::reuse(Batch::default()), container.bound());
-                    self.decoder(version).open(&container, &mut opened);
+                    self.decoder(version).open(&container, Detail::Whole, &mut opened);
                     assert!(opened.len() <= most, "more than the bound comes of a container");
+                    self.compare_parts(&container, version);
                     link.link(opened)
                 }
                 None => link.finish(Batch::default()),
@@ -119,6 +136,14 @@ impl State {
             }
         }
     }
+}
+
+/// The parts of a record that are decoded alone.
+fn text(record: RecordRef<'_>, detail: Detail) -> String {
+    let mate = (record.next_ref_id(), record.next_pos());
+    let place = (record.ref_id(), record.pos(), record.stored_cigar().0, mate);
+    let place = (detail == Detail::Places).then_some(place);
+    format!("{:?}", (record.flags().0, record.mapq(), place))
 }
 
 /// Appends an ITF8 number; an LTF8 number of as many bits is the same.

@@ -90,6 +90,16 @@ impl Unaligned {
         Ok(())
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
     /// Records of the file before those that are read.
     pub fn first_record(&self) -> u64 {
         self.first_record

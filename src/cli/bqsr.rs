@@ -124,6 +124,7 @@ impl TableArgs {
             inputs: self.input.inputs()?,
             regions: None,
             aligning: None,
+            merging: None,
             steps: Steps { recalibration, ..Steps::default() },
             destination: Destination::Nowhere,
             tallies: Tallies::default(),

@@ -142,6 +142,9 @@ pub struct ResourceFlags {
     /// Form of messages on standard error: text, or json, which is a JSON object in each line, for programs
     #[arg(long, value_name = "FORM", value_enum, env = "READMILL_LOG_FORMAT")]
     log_format: Option<LogFormat>,
+    /// Write no colours; so does NO_COLOR in the environment
+    #[arg(long)]
+    no_color: bool,
 }
 
 /// The form of messages.
@@ -368,6 +371,7 @@ impl OutputFlags {
             inputs,
             regions: None,
             aligning: None,
+            merging: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
             tallies: self.beside.tallies(has_reference)?,

@@ -225,6 +225,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
         inputs: vec![input],
         regions: None,
         aligning: None,
+        merging: None,
         steps: Steps {
             filters,
             duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),

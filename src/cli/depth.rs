@@ -1,4 +1,4 @@
-//! `readmill depth` and `readmill coverage`, by the letters of samtools.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`, by the letters of samtools.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,9 @@ use readmill::console::Console;
 use readmill::depth::{DepthForm, DepthRequest, depth};
 use readmill::files::lines;
 use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
-use readmill_coverage::depth::{DepthRules, GateKind, Histogram, Positions, ReadLength, TableOptions};
+use readmill_coverage::depth::{
+    BedOptions, DepthRules, GateKind, Histogram, Positions, ReadLength, TableOptions,
+};
 use readmill_record::{Error, Flags, Ledger, Result};
 
 use super::common::ResourceFlags;
@@ -21,6 +23,8 @@ pub enum DepthCommand {
     Depth(Box<DepthArgs>),
     /// How much of each contig is covered, as samtools coverage counts it
     Coverage(Box<CoverageArgs>),
+    /// How many bases of reads lie in each region of a BED file, as samtools bedcov counts them
+    Bedcov(Box<BedcovArgs>),
 }
 
 impl DepthCommand {
@@ -29,6 +33,7 @@ impl DepthCommand {
         let (plan, request) = match self {
             DepthCommand::Depth(it) => it.request()?,
             DepthCommand::Coverage(it) => it.request()?,
+            DepthCommand::Bedcov(it) => it.request()?,
         };
         let done = depth(&plan, &request, &Console::new(plan.resources.verbosity));
         #[cfg(debug_assertions)]
@@ -41,6 +46,7 @@ impl DepthCommand {
         let output = match self {
             DepthCommand::Depth(it) => &it.output,
             DepthCommand::Coverage(it) => &it.output,
+            DepthCommand::Bedcov(it) => &it.output,
         };
         output.as_deref().is_some_and(|path| path.as_os_str() != "-")
     }
@@ -122,13 +128,8 @@ impl DepthArgs {
             inputs(&self.inputs, self.file_list.as_deref(), self.customized_index, &plan)?;
         plan.inputs = inputs;
         let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
-        let (again, more) = (bits(&self.include_again), bits(&self.excl_flags));
-        if again & more != 0 {
-            return Err(Error::usage(format!("-g and -G both name the flags {:#x}", again & more))
-                .hint("name each flag once: -g counts reads with it, -G leaves them out"));
-        }
         let rules = DepthRules {
-            exclude_flags: DepthRules::default().exclude_flags & !again | more,
+            exclude_flags: excluded(&self.include_again, &self.excl_flags)?,
             include_flags: bits(&self.incl_flags),
             require_flags: bits(&self.require_flags),
             min_mapq: self.min_mapq,
@@ -276,6 +277,92 @@ impl CoverageArgs {
     }
 }
 
+/// Flags of bedcov: those of samtools bedcov.
+#[derive(Args)]
+#[command(
+    mut_arg("quiet", |arg| arg.short(None)),
+    mut_arg("temp_dir", |arg| arg.hide(true).short(None)),
+    mut_arg("spill_codec", |arg| arg.hide(true)),
+    mut_arg("memory", |arg| arg.short(None)),
+    after_help = "\
+Each line of the BED file gets the bases of reads in its region, in each file: aligned, deleted and skipped ones, or aligned ones \
+alone with -j or -d. The files must be sorted by coordinate and have the same contigs; of those with an index only the regions \
+are read. The letters are those of samtools bedcov; -@ counts all threads. Nothing but warnings is printed unless -v is given."
+)]
+pub struct BedcovArgs {
+    /// The regions: BED
+    #[arg(value_name = "BED")]
+    regions: PathBuf,
+    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
+    /// The indexes are named behind the inputs: IN... INDEX...
+    #[arg(short = 'X', long)]
+    customized_index: bool,
+    /// Count reads with these flags, too
+    #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
+    include_again: Vec<Flags>,
+    /// Leave out reads with any of these flags, too [default: UNMAP,SECONDARY,QCFAIL,DUP]
+    #[arg(short = 'G', long, value_name = "FLAGS", help_heading = "Reads")]
+    excl_flags: Vec<Flags>,
+    /// The least mapping quality of a read
+    #[arg(short = 'Q', long = "min-MQ", value_name = "N", default_value_t = 0, help_heading = "Reads")]
+    min_mapq: u32,
+    /// Leave out bases that reads delete or skip
+    #[arg(short = 'j', long, help_heading = "Reads")]
+    aligned_only: bool,
+    /// Add a column: positions that are at least so deep; leaves out bases that reads delete or skip
+    #[arg(short = 'd', long, value_name = "N", help_heading = "Output")]
+    min_depth: Option<u64>,
+    /// Add a column: reads
+    #[arg(short = 'c', long, help_heading = "Output")]
+    count_reads: bool,
+    /// Write the names of the columns
+    #[arg(short = 'H', long, help_heading = "Output")]
+    header: bool,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    resources: ResourceFlags,
+}
+
+impl BedcovArgs {
+    fn request(&self) -> Result<(Plan, DepthRequest)> {
+        let output = self.output.clone().unwrap_or_else(|| "-".into());
+        let mut plan = plan("bedcov", &self.resources, &output)?;
+        let (inputs, indexes) = inputs(&self.inputs, None, self.customized_index, &plan)?;
+        let rules = DepthRules {
+            // Pileups never have reads that are not mapped.
+            exclude_flags: excluded(&self.include_again, &self.excl_flags)? | Flags::UNMAPPED,
+            min_mapq: self.min_mapq,
+            deletions: !self.aligned_only && self.min_depth.is_none(),
+            of_pileup: true,
+            ..DepthRules::default()
+        };
+        let name = |path: &PathBuf| path.as_os_str().as_encoded_bytes().to_vec();
+        let options = BedOptions {
+            min_depth: self.min_depth,
+            reads: self.count_reads,
+            header: self.header.then(|| inputs.iter().map(name).collect()),
+        };
+        plan.inputs = inputs;
+        let form = DepthForm::Bed { regions: self.regions.clone(), options };
+        Ok((plan, DepthRequest { rules, gate: None, region: None, indexes, form, output }))
+    }
+}
+
+/// The flags of reads that are left out: the usual ones but for some, and more.
+fn excluded(again: &[Flags], more: &[Flags]) -> Result<u16> {
+    let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
+    let (again, more) = (bits(again), bits(more));
+    if again & more != 0 {
+        return Err(Error::usage(format!("-g and -G both name the flags {:#x}", again & more))
+            .hint("name each flag once: -g counts reads with it, -G leaves them out"));
+    }
+    Ok(DepthRules::default().exclude_flags & !again | more)
+}
+
 /// The columns of the terminal: what COLUMNS says, else what standard error is; 0 if that is none.
 fn columns() -> u32 {
     match std::env::var("COLUMNS") {
@@ -295,6 +382,7 @@ fn plan(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<
         inputs: Vec::new(),
         regions: None,
         aligning: None,
+        merging: None,
         steps: Steps::default(),
         destination: Destination::Nowhere,
         tallies: Tallies::default(),

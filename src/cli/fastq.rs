@@ -268,6 +268,7 @@ impl FastqArgs {
             inputs: self.input.inputs()?,
             regions: None,
             aligning: None,
+            merging: None,
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
             destination: Destination::Fastq(fastq),
             tallies: Tallies::default(),

@@ -43,8 +43,6 @@ pub enum FileCommand {
     Reheader(ReheaderArgs),
     #[command(hide = true)]
     Addreplacerg(LeftOut),
-    #[command(hide = true)]
-    Bedcov(LeftOut),
 }
 
 impl FileCommand {
@@ -64,9 +62,6 @@ impl FileCommand {
                 "addreplacerg",
                 "readmill samtools addreplacerg takes its options; readmill filter has --read-group, --to-read-group and --orphans-to-read-group",
             )),
-            FileCommand::Bedcov(_) => {
-                Err(left_out("bedcov", "samtools bedcov reads the files of readmill"))
-            }
         }
     }
 }

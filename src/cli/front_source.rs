@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 
 use readmill_record::{Error, Result};
@@ -21,16 +22,22 @@ pub fn start(
     words: Option<&[OsString]>,
 ) -> Result<(Vec<OsString>, Option<Source>)> {
     let Some(words) = words else { return Ok((arguments, None)) };
+    let (path, source) = run(words)?;
+    if let Some(input) = arguments.last_mut() {
+        *input = path.into();
+    }
+    Ok((arguments, Some(source)))
+}
+
+/// Starts a run of this program with these arguments, whose standard output can be read at the path that is returned.
+pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
     let failed = |error: std::io::Error| Error::io("readmill cannot be started", &error);
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
     let mut child = command.args(words).stdout(Stdio::piped()).spawn().map_err(failed)?;
     let output = child.stdout.take();
     let descriptor = output.as_ref().map_or(0, AsRawFd::as_raw_fd);
-    if let Some(input) = arguments.last_mut() {
-        *input = format!("/dev/fd/{descriptor}").into();
-    }
-    Ok((arguments, Some(Source { child, output })))
+    Ok((format!("/dev/fd/{descriptor}").into(), Source { child, output }))
 }
 
 impl Source {

@@ -27,7 +27,7 @@ const SHORT: &[&str] = &[
 ];
 
 /// Commands whose flags with a letter are all in their short help: users know them from samtools.
-const WITH_LETTERS: &[&str] = &["coverage", "depth", "filter", "merge", "sort", "view"];
+const WITH_LETTERS: &[&str] = &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
 /// Flags of these commands that have a letter and are rarely needed.
 const RARE: &[&str] = &[
@@ -59,6 +59,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "readmill import R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' -o unaligned.bam",
             "readmill import R1.fq.gz R2.fq.gz --mark-adapters --adapter-metrics adapters.txt --sort queryname -o unaligned.bam",
+        ],
+    ),
+    (
+        "merge-alignment",
+        &[
+            "readmill merge-alignment unaligned.bam aligned.bam --reference ref.fa -o merged.bam --sort coordinate --nm-md-uq",
+            "bwa mem -p ref.fa reads.fq | readmill merge-alignment unaligned.bam - -o merged.bam --sort queryname",
         ],
     ),
     ("index", &["readmill index ref.fa"]),
@@ -109,7 +116,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("flagstat", &["readmill flagstat in.bam"]),
     ("idxstats", &["readmill idxstats in.bam"]),
-    ("stats", &["readmill stats in.bam -o in.stats"]),
+    (
+        "stats",
+        &[
+            "readmill stats in.bam -o in.stats",
+            "readmill stats -p -d -t exons.tsv -g 20 sorted.bam -o exons.stats",
+        ],
+    ),
     (
         "fingerprint count",
         &["readmill fingerprint count in.bam --sites common.vcf.gz -o in.fingerprint"],
@@ -124,6 +137,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("coverage", &["readmill coverage sorted.bam", "readmill coverage -m -w 60 -r chr1 sorted.bam"]),
+    ("bedcov", &["readmill bedcov -d 20 -c exons.bed tumour.bam normal.bam"]),
     (
         "report",
         &[

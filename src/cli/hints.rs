@@ -24,6 +24,14 @@ pub fn wants_json(args: &[OsString]) -> bool {
     }
 }
 
+/// Whether messages on a terminal are coloured: not if `--no-color` is given here, or NO_COLOR is in the environment
+/// (no-color.org), or the terminal has no colours.
+pub fn wants_colour(args: &[OsString]) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    !args.iter().any(|arg| arg == "--no-color") && !is_set("NO_COLOR") && !is_dumb
+}
+
 /// The arguments of this process, as they count. Beside other arguments, `-h` asks samtools view for the header, which filter always
 /// writes, and gives samtools merge and split a header, which readmill does not take: neither asks for help.
 pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {

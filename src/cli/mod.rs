@@ -23,6 +23,7 @@ mod hints;
 mod import;
 mod index;
 mod markdup;
+mod merge_alignment;
 mod page;
 mod prep;
 mod qc_flags;
@@ -34,18 +35,20 @@ mod sample_flag;
 mod shard;
 mod sort;
 mod split;
+mod stats;
 mod tally;
 mod version;
 mod view;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
 use readmill::console::{Console, log, write_json};
+use readmill::drawing;
 use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_record::{Error, ErrorKind};
@@ -74,6 +77,8 @@ enum Command {
     Align(Box<align::AlignArgs>),
     /// Reads of FASTQ files to SAM, BAM or CRAM, unaligned
     Import(Box<import::ImportArgs>),
+    /// Alignments of a third aligner onto the unaligned reads that they are of
+    MergeAlignment(Box<merge_alignment::MergeAlignmentArgs>),
     #[command(flatten)]
     Files(files::FileCommand),
     /// Any combination of steps in one read of the input
@@ -97,10 +102,12 @@ enum Command {
     Fastq(Box<fastq::FastqArgs>),
     #[command(flatten)]
     Tally(tally::TallyCommand),
+    /// Statistics of reads, as samtools stats
+    Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
     /// Picard's quality metrics
-    Qc(tally::QcArgs),
+    Qc(Box<tally::QcArgs>),
     /// Alleles at common sites: which files are of one person, and of which sex
     #[command(subcommand)]
     Fingerprint(fingerprint::FingerprintCommand),
@@ -124,6 +131,7 @@ pub fn main() -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
+    drawing::colour(std::io::stderr().is_terminal() && hints::wants_colour(&given));
     let (arguments, files) = match fronts::front(&given) {
         Ok(Some(Front::Native(arguments, files))) => (arguments, files),
         Ok(Some(Front::Answer(text))) => return answer(&text),
@@ -187,7 +195,8 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // Programs read --version, people -V.
     let version = clap::builder::Str::from(&*version::text().leak());
     let command = help::complete(T::command());
-    let mut command = command.version(version).long_version(env!("CARGO_PKG_VERSION"));
+    let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
+    let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
     let matches = command.try_get_matches_from_mut(words)?;
     T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
@@ -224,6 +233,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
             resume(it.resume(), &it.plan()?, arguments)
         }
         Command::Import(it) => process(&it.plan()?),
+        Command::MergeAlignment(it) => it.run(process),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
@@ -237,6 +247,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
         Command::Tally(it) => process(&it.plan()?),
+        Command::Stats(it) => process(&it.plan()?),
         Command::Depth(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => process(&it.plan()?),
         Command::Fingerprint(it) => it.run(process),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::plan::{Choice, QcRequest, one_of};
-use readmill_qc::{Level, Options, Orientation, Program};
+use readmill_qc::{Level, Options, Orientation, Program, StrandSpecificity};
 use readmill_record::{Error, Result};
 
 /// The programs, and the word for all of them.
@@ -24,6 +24,22 @@ const LEVELS: &[Choice<Level>] = &[
     Choice { value: Level::Sample, name: "SAMPLE", aliases: &[], help: "" },
     Choice { value: Level::Library, name: "LIBRARY", aliases: &[], help: "" },
     Choice { value: Level::ReadGroup, name: "READ_GROUP", aliases: &["read-group"], help: "" },
+];
+
+const STRANDS: &[Choice<StrandSpecificity>] = &[
+    Choice { value: StrandSpecificity::None, name: "NONE", aliases: &[], help: "" },
+    Choice {
+        value: StrandSpecificity::FirstReadTranscriptionStrand,
+        name: "FIRST_READ_TRANSCRIPTION_STRAND",
+        aliases: &[],
+        help: "",
+    },
+    Choice {
+        value: StrandSpecificity::SecondReadTranscriptionStrand,
+        name: "SECOND_READ_TRANSCRIPTION_STRAND",
+        aliases: &[],
+        help: "",
+    },
 ];
 
 const ORIENTATIONS: &[Choice<Orientation>] = &[
@@ -76,7 +92,7 @@ impl SamePassQc {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
-    /// Levels of alignments, insert sizes and GC bias [default: ALL_READS]
+    /// Levels of alignments, insert sizes, GC bias, targets and RNA [default: ALL_READS]
     #[arg(
         long,
         alias = "METRIC_ACCUMULATION_LEVEL",
@@ -144,7 +160,7 @@ pub struct QcOptions {
     #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
     minimum_quality_score: Option<u8>,
     /// Least mapping quality of reads whose substitutions or depths are counted [default: 30; depths: 20;
-    /// CollectRawWgsMetrics: 0]
+    /// CollectRawWgsMetrics: 0; CollectTargetedPcrMetrics: 1]
     #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
     minimum_mapping_quality: Option<u8>,
     /// Least insert size of pairs whose substitutions are counted [default: 60]
@@ -165,10 +181,12 @@ pub struct QcOptions {
     /// Mates are expected to be of the same strand, for substitutions
     #[arg(long, alias = "TANDEM_READS")]
     tandem_reads: bool,
-    /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3]
+    /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3;
+    /// CollectTargetedPcrMetrics: 0]
     #[arg(long, alias = "MINIMUM_BASE_QUALITY", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=127))]
     minimum_base_quality: Option<u8>,
-    /// Deeper positions count as of this depth [default: 250; CollectRawWgsMetrics: 100000]
+    /// Deeper positions count as of this depth [default: 250; CollectRawWgsMetrics: 100000; targets: 200, for the
+    /// sensitivity to SNPs alone]
     #[arg(
         long,
         alias = "COVERAGE_CAP",
@@ -191,6 +209,75 @@ pub struct QcOptions {
     /// Count depths, and CollectOxoGMetrics, in these intervals only: an interval list of Picard, or a BED file
     #[arg(long, alias = "INTERVALS", value_name = "FILE")]
     intervals: Option<PathBuf>,
+    /// Targets, for CollectHsMetrics and CollectTargetedPcrMetrics: interval lists of Picard, or BED files; may be given more than once
+    #[arg(long, alias = "TARGET_INTERVALS", value_name = "FILE")]
+    target_intervals: Vec<PathBuf>,
+    /// Baits, for CollectHsMetrics; may be given more than once
+    #[arg(long, alias = "BAIT_INTERVALS", value_name = "FILE")]
+    bait_intervals: Vec<PathBuf>,
+    /// What the baits are called [default: the names of their files up to the first point]
+    #[arg(long, alias = "BAIT_SET_NAME", value_name = "NAME", requires = "bait_intervals", value_parser = parse_set_name)]
+    bait_set_name: Option<String>,
+    /// Amplicons, for CollectTargetedPcrMetrics
+    #[arg(long, alias = "AMPLICON_INTERVALS", value_name = "FILE")]
+    amplicon_intervals: Option<PathBuf>,
+    /// What the amplicons are called [default: the name of their file up to the first point]
+    #[arg(long, alias = "CUSTOM_AMPLICON_SET_NAME", value_name = "NAME", requires = "amplicon_intervals", value_parser = parse_set_name)]
+    custom_amplicon_set_name: Option<String>,
+    /// How far from a bait or amplicon a read may lie that it has caught [default: 250]
+    #[arg(long, alias = "NEAR_DISTANCE", value_name = "N", requires = "target_intervals", value_parser = parse_size())]
+    near_distance: Option<u32>,
+    /// Whether bases of targets are left out that the mate has, too [default: true; CollectTargetedPcrMetrics: false]
+    #[arg(
+        long,
+        alias = "CLIP_OVERLAPPING_READS",
+        value_name = "true|false",
+        requires = "target_intervals"
+    )]
+    clip_overlapping_reads: Option<bool>,
+    /// Take deleted bases of targets for covered, and inserted ones for bases on target
+    #[arg(long, alias = "INCLUDE_INDELS", requires = "target_intervals")]
+    include_indels: bool,
+    /// Write a file of the depth of each target, too: PREFIX.hs_per_target_coverage, PREFIX.targeted_pcr_per_target_coverage
+    #[arg(long, requires = "target_intervals")]
+    per_target_coverage: bool,
+    /// Write a file of the depth of each base of the targets, too: PREFIX.hs_per_base_coverage and so on. It is long
+    #[arg(long, requires = "target_intervals")]
+    per_base_coverage: bool,
+    /// Genes, for CollectRnaSeqMetrics, in refFlat
+    #[arg(long, alias = "REF_FLAT", value_name = "FILE")]
+    ref_flat: Option<PathBuf>,
+    /// Ribosomal RNA, for CollectRnaSeqMetrics: an interval list of Picard, or a BED file
+    #[arg(long, alias = "RIBOSOMAL_INTERVALS", value_name = "FILE", requires = "ref_flat")]
+    ribosomal_intervals: Option<PathBuf>,
+    /// Which reads of a pair are of the strand of the transcript
+    #[arg(
+        long,
+        alias = "STRAND_SPECIFICITY",
+        value_name = "STRAND",
+        requires = "ref_flat",
+        ignore_case = true,
+        value_parser = one_of(STRANDS)
+    )]
+    strand_specificity: Option<StrandSpecificity>,
+    /// Transcripts of fewer bases have no part in the evenness of depths [default: 500]
+    #[arg(long, alias = "MINIMUM_LENGTH", value_name = "N", requires = "ref_flat", value_parser = parse_size())]
+    minimum_length: Option<u32>,
+    /// Contigs of which reads are not looked at, for CollectRnaSeqMetrics
+    #[arg(
+        long,
+        alias = "IGNORE_SEQUENCE",
+        value_name = "LIST",
+        requires = "ref_flat",
+        value_delimiter = ','
+    )]
+    ignore_sequence: Vec<String>,
+    /// Share of a fragment that makes it ribosomal, from 0 to 1 [default: 0.8]
+    #[arg(long, alias = "RRNA_FRAGMENT_PERCENTAGE", value_name = "SHARE", requires = "ribosomal_intervals", value_parser = parse_fraction)]
+    rrna_fragment_percentage: Option<f64>,
+    /// Bases of the ends of transcripts whose depth is compared [default: 100]
+    #[arg(long, alias = "END_BIAS_BASES", value_name = "N", requires = "ref_flat", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    end_bias_bases: Option<u32>,
 }
 
 impl QcOptions {
@@ -247,8 +334,29 @@ impl QcOptions {
             count_unpaired: self.count_unpaired,
             sample_size: self.sample_size.unwrap_or(default.sample_size),
             intervals: self.intervals.clone(),
+            bait_intervals: self.bait_intervals.clone(),
+            bait_set_name: self.bait_set_name.clone(),
+            amplicon_intervals: self.amplicon_intervals.clone(),
+            custom_amplicon_set_name: self.custom_amplicon_set_name.clone(),
+            target_intervals: self.target_intervals.clone(),
+            near_distance: self.near_distance.unwrap_or(default.near_distance),
+            clip_overlapping_reads: self.clip_overlapping_reads,
+            include_indels: self.include_indels,
+            per_target_coverage: self.per_target_coverage,
+            per_base_coverage: self.per_base_coverage,
+            ref_flat: self.ref_flat.clone(),
+            ribosomal_intervals: self.ribosomal_intervals.clone(),
+            strand_specificity: self.strand_specificity,
+            minimum_length: self.minimum_length.unwrap_or(default.minimum_length),
+            ignore_sequence: self.ignore_sequence.clone(),
+            rrna_fragment_percentage: self
+                .rrna_fragment_percentage
+                .unwrap_or(default.rrna_fragment_percentage),
+            end_bias_bases: self.end_bias_bases.unwrap_or(default.end_bias_bases),
         };
         check_intervals(&options)?;
+        check_targets(&options, has_reference)?;
+        check_rna(&options)?;
         let most = options.maximum_insert_size;
         let is_least = most > 0 || options.has(Program::CollectOxoGMetrics);
         if is_least && most < options.minimum_insert_size {
@@ -268,9 +376,65 @@ fn check_intervals(options: &Options) -> Result<()> {
         let what = "CollectSequencingArtifactMetrics counts all sites here, and --intervals are given";
         return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
     }
+    let is_anywhere = |it: &&Program| it.counts_targets() || **it == Program::CollectRnaSeqMetrics;
+    if let Some(program) = options.programs.iter().find(is_anywhere) {
+        let what = format!("{} counts reads anywhere, and --intervals are given", program.name());
+        return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
+    }
     if !options.needs_order() {
         let what = "--intervals are for depths and CollectOxoGMetrics, and none of these is asked for";
         return Err(Error::usage(what).hint("add CollectWgsMetrics to the programs, or leave them out"));
+    }
+    Ok(())
+}
+
+/// Refuses programs of targets without their files, and files that no program looks at.
+fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
+    let (hs, pcr) = (Program::CollectHsMetrics, Program::CollectTargetedPcrMetrics);
+    let needed = [
+        (hs, "--bait-intervals", !options.bait_intervals.is_empty()),
+        (pcr, "--amplicon-intervals", options.amplicon_intervals.is_some()),
+    ];
+    for (program, flag, is_given) in needed {
+        let is_wanted = options.has(program);
+        if is_wanted && (!is_given || options.target_intervals.is_empty()) {
+            let what = format!("{} needs {flag} and --target-intervals", program.name());
+            return Err(Error::usage(what).hint("give both, as interval lists of Picard or BED files"));
+        }
+        if is_given && !is_wanted {
+            let what = format!("{flag} is for {}, which is not asked for", program.name());
+            return Err(Error::usage(what).hint("add it to the programs, or leave the file out"));
+        }
+    }
+    if !options.target_intervals.is_empty() && !options.has(hs) && !options.has(pcr) {
+        let what = "--target-intervals are for CollectHsMetrics and CollectTargetedPcrMetrics, and none of these is asked for";
+        return Err(Error::usage(what).hint("add one to the programs, or leave the targets out"));
+    }
+    if options.per_target_coverage && !has_reference {
+        let what = "--per-target-coverage has shares of G and C, and there is no reference";
+        return Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"));
+    }
+    let is_all = options.metric_accumulation_level == [Level::AllReads];
+    if (options.per_target_coverage || options.per_base_coverage) && !is_all {
+        let what =
+            "files of targets and their bases are those of all reads, and other levels are asked for";
+        return Err(Error::usage(what).hint("leave --metric-accumulation-level out"));
+    }
+    Ok(())
+}
+
+/// Refuses the program of RNA without its file and strand, and a file that it does not look at.
+fn check_rna(options: &Options) -> Result<()> {
+    let is_wanted = options.has(Program::CollectRnaSeqMetrics);
+    if options.ref_flat.is_some() && !is_wanted {
+        let what = "--ref-flat is for CollectRnaSeqMetrics, which is not asked for";
+        return Err(Error::usage(what).hint("add it to the programs, or leave the file out"));
+    }
+    if is_wanted && (options.ref_flat.is_none() || options.strand_specificity.is_none()) {
+        let what = "CollectRnaSeqMetrics needs --ref-flat and --strand-specificity";
+        return Err(
+            Error::usage(what).hint("give the genes in refFlat, and NONE if reads are of either strand")
+        );
     }
     Ok(())
 }
@@ -296,6 +460,17 @@ fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
 /// A parser of insert sizes.
 fn parse_size() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(0..=i64::from(i32::MAX))
+}
+
+/// A name that fits into a column.
+fn parse_set_name(text: &str) -> std::result::Result<String, String> {
+    let is_plain = !text.contains(['\t', '\n', '\r']);
+    is_plain.then(|| text.to_owned()).ok_or_else(|| "a name has no tab and no line end".into())
+}
+
+fn parse_fraction(text: &str) -> std::result::Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "it must be between 0 and 1".into())
 }
 
 fn parse_adapter(text: &str) -> std::result::Result<String, String> {

@@ -60,6 +60,7 @@ fn nothing_but(
         inputs,
         regions: None,
         aligning: None,
+        merging: None,
         steps: Steps::default(),
         destination: Destination::Nowhere,
         tallies,

@@ -1,5 +1,5 @@
-//! `readmill depth` and `readmill coverage`: how deep positions are covered, as `samtools depth` and `samtools coverage` (1.24)
-//! count it, of one sorted file or several.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`: how deep positions are covered, as `samtools depth`, `samtools coverage`
+//! and `samtools bedcov` (1.24) count it, of one sorted file or several.
 //!
 //! | file | contents |
 //! |---|---|
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_coverage::depth::{
-    CoverageTable, DepthLines, DepthRules, GateKind, LineOptions, Positions, TableOptions, TallySink,
-    Window, lines, table,
+    BedCoverage, BedLines, BedOptions, CoverageTable, DepthLines, DepthRules, GateKind, LineOptions,
+    Positions, TableOptions, TallySink, Window, lines, table,
 };
 use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_format::region::{NO_END, Region};
@@ -28,6 +28,7 @@ use readmill_record::{Charge, Error, Header, Limit, Result};
 use crate::files::FileOutput;
 use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::pipeline::open_input;
+use crate::pipeline::region_input;
 use crate::pipeline::stream;
 use crate::plan::{Plan, RegionRequest};
 use crate::process::console::Console;
@@ -68,6 +69,31 @@ pub enum DepthForm {
     },
     /// A line, or a histogram, for each contig; its window is that of `region`.
     Table(TableOptions),
+    /// A line for each region of a BED file.
+    Bed {
+        /// The BED file.
+        regions: PathBuf,
+        /// What columns there are.
+        options: BedOptions,
+    },
+}
+
+impl DepthRequest {
+    /// The regions of a file that are read: all of it where that is asked for, or where a BED file tells regions and the file has
+    /// no index.
+    fn regions(&self, path: &Path, index: Option<PathBuf>, console: &Console) -> Option<RegionRequest> {
+        let of_index = RegionRequest { index, ..RegionRequest::default() };
+        match (&self.region, &self.form) {
+            (Some(text), _) => Some(RegionRequest { texts: vec![text.clone()], ..of_index }),
+            (None, DepthForm::Bed { regions, .. }) => {
+                let is_indexed =
+                    of_index.index.is_some() || region_input::index(path, None, console).is_ok();
+                let file = Some(regions.clone());
+                is_indexed.then_some(RegionRequest { file, each_once: true, ..of_index })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Bytes of memory of a piece that a ticket makes, and of the scratch of a thread, as a rule.
@@ -128,20 +154,20 @@ impl<'a> Files<'a> {
             container: Limit::part_of(room / 2 * 3, 2, ledger),
             reference: plan.resources.reference.clone(),
             cache: Cache::of_environment(),
-            header_alone: request.region.is_some(),
             ledger: ledger.clone(),
             ..OpenOptions::default()
         };
         let mut inputs: Vec<Inputs> = Vec::new();
         for (number, path) in plan.inputs.iter().enumerate() {
-            let mut input = Inputs::open(std::slice::from_ref(path), rules.clone(), false)?;
+            let given = request.indexes.get(number).cloned();
+            let regions = request.regions(path, given, console);
+            let rules = OpenOptions { header_alone: regions.is_some(), ..rules.clone() };
+            let mut input = Inputs::open(std::slice::from_ref(path), rules, false)?;
             if let Some(first) = inputs.first() {
                 check_contigs(first.header(), &plan.inputs[0], input.header(), path)?;
             }
-            if let Some(text) = &request.region {
-                let index = request.indexes.get(number).cloned();
-                let texts = vec![text.clone()];
-                input.select(&RegionRequest { texts, index, ..RegionRequest::default() }, console)?;
+            if let Some(regions) = regions {
+                input.select(&regions, console)?;
             }
             input.warn_of_lengths(console);
             inputs.push(input);
@@ -170,6 +196,7 @@ impl<'a> Files<'a> {
         let listed = request.indexes.iter().chain(&self.plan.inputs).map(PathBuf::as_path);
         let targets = match &request.form {
             DepthForm::Lines { targets, .. } => targets.as_deref(),
+            DepthForm::Bed { regions, .. } => Some(regions.as_path()),
             DepthForm::Table(_) => None,
         };
         let read = Vec::from_iter(listed.chain(targets));
@@ -189,6 +216,12 @@ impl<'a> Files<'a> {
                 }
                 let lines = self.count(request, lines, |_| 0, console)?;
                 lines.finish()?;
+            }
+            DepthForm::Bed { regions, options } => {
+                let lines = BedLines::read(regions, self.inputs[0].header(), ledger)?;
+                let files = self.inputs.len();
+                let bed = BedCoverage::new(options.clone(), lines, files, ledger, write)?;
+                self.count(request, bed, BedCoverage::heap_bytes, console)?.finish()?;
             }
             DepthForm::Table(options) => {
                 let _contigs = ledger.charge(DEPTH, table::memory(self.contigs.len()))?;

@@ -8,7 +8,7 @@ use readmill_coverage::depth::{
 };
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM;
-use readmill_record::{Batch, Charge, Error, Ledger, Limit, Result};
+use readmill_record::{Batch, Charge, Detail, Error, Ledger, Limit, Result};
 
 use super::frontier::Frontier;
 use crate::pipeline::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, OpenedTask, TicketUse};
@@ -139,10 +139,10 @@ impl Counting<'_> {
     ) -> Result<S> {
         let n = inputs.len();
         let places_only = self.gate != Some(GateKind::Mates) && !self.reads_bases();
-        let feeds = inputs.into_iter().map(|inputs| {
-            let feed = Feed::new(inputs, self.most_record, self.crew, self.tickets);
-            feed.without_fields(true).places_only(places_only)
-        });
+        let detail = if places_only { Detail::Places } else { Detail::WithoutFields };
+        let feeds = inputs
+            .into_iter()
+            .map(|inputs| Feed::new(inputs, self.most_record, self.crew, self.tickets).detail(detail));
         let feeds = Vec::from_iter(feeds);
         let readers = feeds.iter().map(Feed::readers).collect();
         let lengths = self.contigs.iter().map(|contig| contig.1).collect();

@@ -22,7 +22,7 @@ pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Resu
     let mut reader = Reader::open(Box::new(file), options.allow_missing_eof, most, ledger)?;
     let header = reader.header().clone();
     let references = References::new(&header, None, &Cache::default(), ledger)?;
-    let setup = Setup::of_places(reader.version(), &header, references)?;
+    let setup = Setup::new(reader.version(), &header, references, b"")?;
     reader.set_implied_bytes(setup.most_implied_bytes());
     let setup = Arc::new(setup);
     let (mut crai, mut charge, mut records) = (CraiBuilder::default(), ledger.empty(INDEX), 0);

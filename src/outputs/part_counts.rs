@@ -1,7 +1,9 @@
-//! What is counted of sorted parts of the output, in their order: coverage, and what quality metrics need in order: depths, sites.
+//! What is counted of parts of the output, in their order: coverage, what quality metrics need in order (depths, sites), and what
+//! statistics do.
 
 use std::sync::Arc;
 
+use readmill_filters::tally::stats::{StatsOrder, StatsPiece, StatsPieceMaker};
 use readmill_qc::{OrderedCounting, OrderedMaker, OrderedPiece};
 use readmill_record::{Batch, Charge, Error, Ledger, Result};
 
@@ -14,6 +16,8 @@ pub struct CountSettings {
     pub coverage: Option<PieceSettings>,
     /// Depths of quality metrics.
     pub depths: Option<Arc<OrderedCounting>>,
+    /// What statistics tell by the order of reads.
+    pub stats: Option<Arc<StatsOrder>>,
     /// The ledger that pays for large parts.
     pub ledger: Ledger,
     /// Bases of the reference that the longest read spans: parts that are stored leave out what no other part reaches. None
@@ -28,6 +32,15 @@ pub struct PartCounts {
     pub coverage: Option<PartCoverage>,
     /// To the depths of quality metrics.
     pub depths: Option<PartDepths>,
+    /// To the statistics.
+    pub stats: Option<PartStats>,
+}
+
+/// What a part adds to what statistics tell by the order of reads.
+pub struct PartStats {
+    piece: StatsPiece,
+    /// Charge of what it takes beyond what is usual.
+    _charge: Charge,
 }
 
 /// What a part adds to the depths of quality metrics.
@@ -41,6 +54,7 @@ pub struct PartDepths {
 pub struct PartCounter {
     coverage: Option<PartCoverageMaker>,
     depths: Option<OrderedMaker>,
+    stats: Option<StatsPieceMaker>,
     ledger: Ledger,
     span: Option<u32>,
 }
@@ -52,6 +66,18 @@ pub struct DepthOutput {
     charge: Charge,
 }
 
+/// What statistics of the whole output tell by the order of reads, as far as it is written.
+pub struct StatsOutput {
+    order: Arc<StatsOrder>,
+    /// Charge of the counts.
+    charge: Charge,
+}
+
+/// Returns the bytes that statistics take where so many tickets are under way, beside what grows with the reads.
+pub fn stats_memory(in_flight: usize) -> u64 {
+    StatsOrder::USUAL_PIECE * in_flight as u64
+}
+
 /// Returns the bytes that depths take where so many tickets are under way, beside what grows with the reads.
 pub fn depth_memory(in_flight: usize) -> u64 {
     OrderedCounting::USUAL_PIECE * in_flight as u64
@@ -60,9 +86,11 @@ pub fn depth_memory(in_flight: usize) -> u64 {
 impl CountSettings {
     /// One thread's counter; none if nothing is counted.
     pub fn counter(&self) -> Option<PartCounter> {
-        (self.coverage.is_some() || self.depths.is_some()).then(|| PartCounter {
+        let is_wanted = self.coverage.is_some() || self.depths.is_some() || self.stats.is_some();
+        is_wanted.then(|| PartCounter {
             coverage: self.coverage.as_ref().map(PieceSettings::maker),
             depths: self.depths.as_ref().map(|depths| depths.maker()),
+            stats: self.stats.as_ref().map(|stats| stats.maker()),
             ledger: self.ledger.clone(),
             span: self.span,
         })
@@ -80,7 +108,9 @@ impl PartCounter {
         if let (Some(depths), Some(piece), Some(span)) = (&self.depths, &mut piece, self.span) {
             depths.trim(piece, span);
         }
-        Ok(PartCounts { coverage, depths: piece.map(|piece| PartDepths::charged(piece, &self.ledger)) })
+        let depths = piece.map(|piece| PartDepths::charged(piece, &self.ledger));
+        let stats = self.stats.as_mut().map(|maker| PartStats::charged(maker.make(batch), &self.ledger));
+        Ok(PartCounts { coverage, depths, stats })
     }
 }
 
@@ -89,6 +119,14 @@ impl PartDepths {
         let mut charge = ledger.empty(OrderedCounting::NAME);
         charge.resize(piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE));
         PartDepths { piece, _charge: charge }
+    }
+}
+
+impl PartStats {
+    fn charged(piece: StatsPiece, ledger: &Ledger) -> Self {
+        let mut charge = ledger.empty(StatsOrder::NAME);
+        charge.resize(piece.heap_bytes().saturating_sub(StatsOrder::USUAL_PIECE));
+        PartStats { piece, _charge: charge }
     }
 }
 
@@ -103,6 +141,10 @@ impl PartCounts {
             *bytes = postcard::to_extend(&depths.piece, std::mem::take(bytes))
                 .map_err(|error| Error::bug(format!("depths cannot be stored: {error}")))?;
         }
+        if let Some(stats) = &self.stats {
+            *bytes = postcard::to_extend(&stats.piece, std::mem::take(bytes))
+                .map_err(|error| Error::bug(format!("statistics cannot be stored: {error}")))?;
+        }
         Ok((bytes.len() - before) as u64)
     }
 
@@ -116,11 +158,43 @@ impl PartCounts {
             rest = more;
         }
         if settings.depths.is_some() {
-            let piece = postcard::from_bytes(rest)
+            let (piece, more) = postcard::take_from_bytes(rest)
                 .map_err(|error| Error::bug(format!("stored depths cannot be read: {error}")))?;
             counts.depths = Some(PartDepths::charged(piece, &settings.ledger));
+            rest = more;
+        }
+        if settings.stats.is_some() {
+            let piece = postcard::from_bytes(rest)
+                .map_err(|error| Error::bug(format!("stored statistics cannot be read: {error}")))?;
+            counts.stats = Some(PartStats::charged(piece, &settings.ledger));
         }
         Ok(counts)
+    }
+}
+
+impl StatsOutput {
+    /// Counts what is written; the counts are charged to `ledger`.
+    pub fn new(order: Arc<StatsOrder>, ledger: &Ledger) -> Self {
+        order.begin();
+        StatsOutput { order, charge: ledger.empty(StatsOrder::NAME) }
+    }
+
+    /// How it is counted.
+    pub fn order(&self) -> Arc<StatsOrder> {
+        Arc::clone(&self.order)
+    }
+
+    /// Takes those of the next part.
+    pub fn take(&mut self, part: PartStats) {
+        let bytes = self.order.take(part.piece);
+        if bytes > self.charge.bytes() {
+            self.charge.resize(bytes);
+        }
+    }
+
+    /// Forgets all parts.
+    pub fn restart(&self) {
+        self.order.begin();
     }
 }
 

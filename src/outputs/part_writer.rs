@@ -213,6 +213,11 @@ enum RecordEncoder {
     Cram(Box<cram::Encoder>),
 }
 
+/// About how many bytes the lines of these records take: bases take twice the bytes, most else about as many.
+fn likely_text(batch: &Batch) -> usize {
+    batch.record_bytes() as usize / 8 * 11
+}
+
 /// One thread's encoder of text.
 struct TextEncoder {
     header: Header,
@@ -227,6 +232,7 @@ impl TextEncoder {
     fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<()> {
         self.text.clear();
         let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
+        text.reserve(likely_text(batch));
         for (stamp, record) in batch.records() {
             match &self.style {
                 Some(style) => fastq::write_record(style, record, text),

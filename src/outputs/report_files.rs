@@ -9,7 +9,7 @@ use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries};
 use readmill_record::header::Header;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, ReportText, Result};
 use serde_json::{Map, Value};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
@@ -60,6 +60,7 @@ impl ReportFile {
     /// The contents of such a text as JSON; `None` of those that are long, or are JSON already.
     fn value(self, text: &str) -> Option<Value> {
         match self {
+            ReportFile::Qc(ending) if ending.ends_with("_coverage") => None,
             ReportFile::Qc(_) => Some(texts::metrics(text)),
             ReportFile::Tally("flagstat") => Some(texts::flagstat(text)),
             ReportFile::Tally("idxstats") => Some(texts::idxstats(text)),
@@ -129,6 +130,13 @@ impl ReportFiles {
         target.sync()?;
         self.keep(what, bytes);
         Ok(())
+    }
+
+    /// Writes a long file under its temporary name, part by part.
+    fn write_parts(&mut self, what: ReportFile, mut parts: impl Iterator<Item = Vec<u8>>) -> Result<()> {
+        let Some(target) = self.target(what) else { return Ok(()) };
+        parts.try_for_each(|part| target.write(&part))?;
+        target.sync()
     }
 
     /// Takes the files of coverage out, to be given back once they are complete.
@@ -203,7 +211,10 @@ impl ReportFiles {
         let names =
             RunNames { file: &file, sample: &self.sample, in_place_of: &in_place_of, started: VERSION };
         let texts = report.texts(&names)?;
-        files.iter().zip(texts).try_for_each(|(file, text)| self.write(*file, &text))
+        files.iter().zip(texts).try_for_each(|(file, text)| match text {
+            ReportText::Whole(text) => self.write(*file, &text),
+            ReportText::Parts(parts) => self.write_parts(*file, parts),
+        })
     }
 
     /// Returns a command line that begins like one of Picard, because report tools read the sample from it.
@@ -299,6 +310,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
+    let of_metrics = plan.tallies.qc.iter().flat_map(|qc| qc.options.files()).cloned();
     let sites = plan.tallies.fingerprint.iter().map(|it| it.sites.clone());
     let limits = plan.tallies.page.iter().filter_map(|page| page.limits_file.clone());
     let mut read: Vec<PathBuf> = recalibration
@@ -306,6 +318,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         .chain(plan.steps.filters.files())
         .chain(regions)
         .chain(sites)
+        .chain(of_metrics)
         .chain(limits)
         .collect();
     let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());

@@ -19,7 +19,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result};
 use super::coverage::CoverageOutput;
 use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, OutputFiles, write_index};
-use super::part_counts::{CountSettings, DepthOutput};
+use super::part_counts::{CountSettings, DepthOutput, StatsOutput};
 use super::part_writer::{EncodedPart, PartWriter, index_scheme};
 use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
@@ -46,6 +46,8 @@ pub struct Sink {
     cram: Option<CramOutput>,
     coverage: Option<CoverageOutput>,
     depths: Option<DepthOutput>,
+    /// What statistics tell by the order of reads.
+    stats: Option<StatsOutput>,
     ledger: Ledger,
     /// Whether the reads are only counted.
     only_counts: bool,
@@ -130,6 +132,7 @@ impl Sink {
             cram,
             coverage: None,
             depths: None,
+            stats: None,
             ledger: ledger.clone(),
             only_counts: false,
         })
@@ -145,11 +148,17 @@ impl Sink {
         self.depths = Some(depths);
     }
 
+    /// Counts what statistics of what is written tell by the order of reads.
+    pub fn count_stats(&mut self, stats: StatsOutput) {
+        self.stats = Some(stats);
+    }
+
     /// How parts are counted.
     pub fn counting(&self) -> CountSettings {
         CountSettings {
             coverage: self.coverage.as_ref().map(|coverage| coverage.settings().clone()),
             depths: self.depths.as_ref().map(DepthOutput::counting),
+            stats: self.stats.as_ref().map(StatsOutput::order),
             ledger: self.ledger.clone(),
             span: None,
         }
@@ -226,6 +235,7 @@ impl Sink {
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
         self.coverage.as_mut().map_or(Ok(()), CoverageOutput::restart)?;
         self.depths.iter().for_each(DepthOutput::restart);
+        self.stats.iter().for_each(StatsOutput::restart);
         self.files.restart()
     }
 
@@ -295,6 +305,9 @@ impl Sink {
         let Some(counts) = part.counts.take() else { return Ok(()) };
         if let (Some(coverage), Some(part)) = (&mut self.coverage, counts.coverage) {
             coverage.take(part)?;
+        }
+        if let (Some(stats), Some(part)) = (&mut self.stats, counts.stats) {
+            stats.take(part);
         }
         match (&mut self.depths, counts.depths) {
             (Some(depths), Some(part)) => depths.take(part),

@@ -2,7 +2,7 @@
 
 use readmill_bqsr::CovariateWorker;
 use readmill_filters::route::Segments;
-use readmill_record::{Batch, DynTally, Result, Span, Step, TallyWorker};
+use readmill_record::{Batch, Detail, DynTally, Result, Span, Step, TallyWorker};
 
 use super::count::CovariateCounter;
 use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
@@ -76,24 +76,15 @@ pub struct PipelineWorker<'a> {
 }
 
 impl<'a> BatchPipeline<'a> {
-    /// Whether nothing in it looks at more than where reads lie.
-    pub fn places_only(&self) -> bool {
+    /// How much of each read it looks at.
+    pub fn detail(&self) -> Detail {
+        if self.filters.is_some() || self.counter.is_some() || self.extra.is_some() {
+            return Detail::Whole;
+        }
         let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
-        self.filters.is_none()
-            && self.counter.is_none()
-            && self.extra.is_none()
-            && self.steps.iter().chain(self.late).all(|step| step.places_only())
-            && tallies.into_iter().flatten().all(|tally| tally.places_only())
-    }
-
-    /// Whether nothing in it looks at optional fields, or at where templates begin.
-    pub fn without_fields(&self) -> bool {
-        let tallies = [&self.tallies_before, &self.tallies_after, &self.tallies_of_main];
-        self.filters.is_none()
-            && self.counter.is_none()
-            && self.extra.is_none()
-            && self.steps.iter().chain(self.late).all(|step| step.without_fields())
-            && tallies.into_iter().flatten().all(|tally| tally.without_fields())
+        let tallies = tallies.into_iter().flatten().map(|tally| tally.detail());
+        let steps = self.steps.iter().chain(self.late).map(|step| step.detail());
+        steps.chain(tallies).max().unwrap_or(Detail::Flags)
     }
 
     /// Returns a worker for the calling thread.

@@ -53,8 +53,8 @@ pub fn prepare(
     let mut rules = wanted.rules.clone();
     if let (true, Some(optical)) = (wanted.auto_distance, &mut rules.optical) {
         let of_record = |batch: &Batch| Some(batch.record(*batch.spans.first()?).qname().to_vec());
-        let name = match inputs.lanes() {
-            Some(lanes) => lanes.first_name(),
+        let name = match inputs.prepared_first() {
+            Some(prepared) => prepared.first_name(),
             None => first.batch().and_then(of_record),
         };
         let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());

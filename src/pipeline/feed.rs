@@ -7,10 +7,11 @@ use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_input::{MAX_CLAIM, Opener};
-use readmill_record::{Batch, Error, Limit, Result, ShareUse, Step};
+use readmill_record::{Batch, Detail, Error, Limit, Result, ShareUse, Step};
 
-use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker, Lanes};
-use crate::pipeline::inputs::{InputFile, InputTask, Inputs, ReadTask};
+use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
+use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
+use crate::pipeline::inputs::{InputFile, InputTask, Inputs, Prepared, ReadTask};
 use crate::process::pause::{self, Moment};
 
 /// The inputs, and the link that joins their pieces to whole records.
@@ -27,6 +28,8 @@ pub struct Linker {
     chain: ChunkLinker,
     /// Batches to cohorts, where reads are aligned.
     align: Option<AlignLink>,
+    /// Templates to their alignments, where these are merged.
+    merge: Option<MergeLink>,
     /// Batches to larger ones, where the output wants these.
     gather: Option<Gather>,
 }
@@ -85,10 +88,8 @@ impl Linker {
 pub struct FeedInput {
     /// The inputs.
     pub inputs: Inputs,
-    /// Whether no more is looked at than where reads lie.
-    places_only: bool,
-    /// Whether optional fields are looked at by no one, and so are not checked.
-    without_fields: bool,
+    /// How much of each read is looked at.
+    detail: Detail,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -117,7 +118,7 @@ pub enum TicketBuffer {
 }
 
 /// A task of reading, after it was opened in parallel.
-pub type OpenedTask = ReadTask<Opened, AlignTaskResult>;
+pub type OpenedTask = ReadTask<Opened, AlignTaskResult, MergeTaskResult>;
 
 /// Whole records of one input.
 pub struct LinkedBatch {
@@ -131,12 +132,15 @@ impl Feed {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput {
             inputs,
-            places_only: false,
-            without_fields: false,
+            detail: Detail::Whole,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
-        let align = input.inputs.lanes().map(AlignLink::new);
-        Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align, gather: None } }
+        let (align, merge) = match input.inputs.prepared_first() {
+            None => (None, None),
+            Some(Prepared::Aligned(lanes)) => (Some(AlignLink::new(lanes)), None),
+            Some(Prepared::Merged(merging)) => (None, Some(MergeLink::new(merging))),
+        };
+        Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align, merge, gather: None } }
     }
 
     /// A feed of batches of about so many bytes of records, if that is more than usual; `None` for usual ones. Those of
@@ -147,28 +151,20 @@ impl Feed {
         self
     }
 
-    /// A feed of records that have no more than their places where that is all that is looked at and decoding the rest
-    /// can be saved.
-    pub fn places_only(mut self, only: bool) -> Self {
-        self.input.places_only = only;
-        self
-    }
-
-    /// A feed of records whose optional fields are not checked, and whose templates are not told apart, if `without`: for a
-    /// run that looks at neither.
-    pub fn without_fields(mut self, without: bool) -> Self {
-        self.input.without_fields = without;
+    /// A feed for a run that looks at this much of each record. Where decoding can be saved, records have no more. Below
+    /// [`Detail::Whole`] optional fields are not checked, and templates are not told apart.
+    pub fn detail(mut self, detail: Detail) -> Self {
+        self.input.detail = detail;
         self
     }
 
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, without_fields, places_only, buffers } = &self.input;
+        let FeedInput { inputs, detail, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
-            without_fields: *without_fields && inputs.lanes().is_none(),
-            places_only: *places_only,
-            lanes: inputs.lanes().cloned(),
+            detail: if inputs.prepared_first().is_none() { *detail } else { Detail::Whole },
+            prepared: inputs.prepared_first().cloned(),
             buffers: Arc::clone(buffers),
         }
     }
@@ -188,6 +184,7 @@ impl InputTask {
         match self {
             InputTask::Piece(_, claim) => claim.bound() as u64,
             InputTask::Align(align) => align.task.records().map_or(0, |opened| opened.len() as u64),
+            InputTask::Merge(merge) => merge.task.records().map_or(0, |opened| opened.len() as u64),
             InputTask::End(_) => 0,
         }
     }
@@ -197,6 +194,7 @@ impl InputTask {
         match self {
             InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
             InputTask::Align(align) => align.task.records().map(|opened| opened.records() as u64),
+            InputTask::Merge(merge) => merge.task.records().map(|opened| opened.records() as u64),
             InputTask::End(_) => None,
         }
     }
@@ -205,7 +203,7 @@ impl InputTask {
     pub fn working(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.working() as u64,
-            InputTask::End(_) | InputTask::Align(..) => 0,
+            InputTask::End(_) | InputTask::Align(..) | InputTask::Merge(..) => 0,
         }
     }
 
@@ -214,6 +212,7 @@ impl InputTask {
         match self {
             InputTask::Piece(_, claim) => claim.read_bytes() as u64,
             InputTask::Align(align) => align.read_bytes,
+            InputTask::Merge(merge) => merge.read_bytes,
             InputTask::End(_) => 0,
         }
     }
@@ -223,9 +222,8 @@ impl InputTask {
 #[derive(Clone)]
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
-    places_only: bool,
-    without_fields: bool,
-    lanes: Option<Arc<Lanes>>,
+    detail: Detail,
+    prepared: Option<Prepared>,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -233,19 +231,23 @@ impl FeedReaders {
     /// Returns a reader for the calling thread.
     pub fn reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
-        FeedReader { shared: self.clone(), opener: None, aligner: None, reconcile }
+        FeedReader { shared: self.clone(), opener: None, aligner: None, merger: None, reconcile }
     }
 
     /// Links a piece to those before it.
     pub fn link(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
         let spare = || self.buffers.batches.take().unwrap_or_default();
-        let Linker { chain, align, gather } = link;
+        let Linker { chain, align, merge, gather } = link;
         let last = matches!(piece, OpenedTask::End(_));
         let linked = match piece {
             OpenedTask::Piece(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
             OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish(spare()) },
             OpenedTask::Align(done) => {
                 align.as_mut().map_or(Ok(()), |align| align.link(done))?;
+                LinkedBatch { input: 0, linked: chain.pause(spare()) }
+            }
+            OpenedTask::Merge(done) => {
+                merge.as_mut().map_or(Ok(()), |merge| merge.link(done))?;
                 LinkedBatch { input: 0, linked: chain.pause(spare()) }
             }
         };
@@ -286,6 +288,7 @@ pub struct FeedReader {
     /// Opens pieces of the input of that number.
     opener: Option<(usize, Opener)>,
     aligner: Option<AlignWorker>,
+    merger: Option<MergeWorker>,
     reconcile: Vec<Option<Reconcile>>,
 }
 
@@ -300,6 +303,12 @@ impl FeedReader {
                     task => OpenedTask::Align(self.align(task)?),
                 });
             }
+            InputTask::Merge(merge) => {
+                return Ok(match merge.task {
+                    MergeTask::Records(opened) => OpenedTask::Piece(0, opened),
+                    task => OpenedTask::Merge(self.merge(task)?),
+                });
+            }
             InputTask::Piece(input, claim) => (input, claim),
         };
         let input = &self.shared.inputs[number];
@@ -307,8 +316,8 @@ impl FeedReader {
             Some((of, opener)) if *of == number => opener,
             other => {
                 let mut opener = Opener::new(&input.header, input.setup.as_ref());
-                if self.shared.places_only && input.reconcile.is_none() {
-                    opener.decode_places_only();
+                if input.reconcile.is_none() {
+                    opener.decode(self.shared.detail);
                 }
                 &mut other.insert((number, opener)).1
             }
@@ -323,12 +332,20 @@ impl FeedReader {
     }
 
     fn align(&mut self, task: AlignTask) -> Result<AlignTaskResult> {
-        let FeedReaders { lanes, buffers, .. } = &self.shared;
-        let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
-        let worker = match &mut self.aligner {
-            Some(worker) => worker,
-            none => none.insert(AlignWorker::new(lanes)),
+        let FeedReaders { prepared, buffers, .. } = &self.shared;
+        let Some(Prepared::Aligned(lanes)) = prepared else {
+            return Err(Error::bug("nothing aligns these reads"));
         };
+        let worker = self.aligner.get_or_insert_with(|| AlignWorker::new(lanes));
+        worker.perform(task, || buffers.batches.take().unwrap_or_default())
+    }
+
+    fn merge(&mut self, task: MergeTask) -> Result<MergeTaskResult> {
+        let FeedReaders { prepared, buffers, .. } = &self.shared;
+        let Some(Prepared::Merged(merging)) = prepared else {
+            return Err(Error::bug("nothing merges these reads"));
+        };
+        let worker = self.merger.get_or_insert_with(|| MergeWorker::new(merging));
         worker.perform(task, || buffers.batches.take().unwrap_or_default())
     }
 
@@ -338,7 +355,7 @@ impl FeedReader {
         let Linked { mut batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];
         let (n_ref, reconcile) = (input.header.n_ref(), &mut self.reconcile[linked.input]);
-        let without_fields = self.shared.without_fields && reconcile.is_none();
+        let without_fields = self.shared.detail < Detail::Whole && reconcile.is_none();
         let checked = if without_fields {
             batch.check_without_fields(number, n_ref)
         } else {

@@ -16,6 +16,7 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
+use crate::merging::{MergeTask, Merging};
 use crate::pipeline::open_input::{named, open_summed};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
@@ -67,18 +68,21 @@ impl InputFile {
     }
 }
 
-/// A task of reading, as it was claimed or after a phase: a piece of an input is then a `P`, a task of the aligner an `A`.
-pub enum ReadTask<P, A> {
+/// A task of reading, as it was claimed or after a phase: a piece of an input is then a `P`, a task of the aligner an `A`, one
+/// of a merge an `M`.
+pub enum ReadTask<P, A, M> {
     /// A piece of the input of that number.
     Piece(usize, P),
     /// The end of the input of that number.
     End(usize),
     /// A task of the aligner.
     Align(A),
+    /// A task of a merge.
+    Merge(M),
 }
 
 /// A task of reading as it is claimed.
-pub type InputTask = ReadTask<Claim, AlignClaim>;
+pub type InputTask = ReadTask<Claim, AlignClaim, MergeClaim>;
 
 /// A task of the aligner, as it is claimed.
 pub struct AlignClaim {
@@ -86,6 +90,59 @@ pub struct AlignClaim {
     pub task: AlignTask,
     /// Bytes read of its files since the task before.
     pub read_bytes: u64,
+}
+
+/// A task of a merge, as it is claimed.
+pub struct MergeClaim {
+    /// The task.
+    pub task: MergeTask,
+    /// Bytes read of its files since the task before.
+    pub read_bytes: u64,
+}
+
+/// Reads that become records as they are read, of files that look otherwise.
+#[derive(Clone)]
+pub enum Prepared {
+    /// Reads that are aligned.
+    Aligned(Arc<Lanes>),
+    /// Reads that get the alignments of other files.
+    Merged(Arc<Merging>),
+}
+
+impl Prepared {
+    /// The name of the first read.
+    pub fn first_name(&self) -> Option<Vec<u8>> {
+        match self {
+            Prepared::Aligned(lanes) => lanes.first_name(),
+            Prepared::Merged(merging) => merging.first_name(),
+        }
+    }
+
+    fn bytes_read(&self) -> u64 {
+        match self {
+            Prepared::Aligned(lanes) => lanes.bytes_read(),
+            Prepared::Merged(merging) => merging.bytes_read(),
+        }
+    }
+
+    fn size(&self) -> Option<u64> {
+        match self {
+            Prepared::Aligned(lanes) => lanes.size(),
+            Prepared::Merged(merging) => merging.size(),
+        }
+    }
+
+    /// The next task, and what is read of the files for it.
+    fn next(&self, read_bytes: u64) -> Result<Option<InputTask>> {
+        Ok(match self {
+            Prepared::Aligned(lanes) => {
+                lanes.next()?.map(|task| InputTask::Align(AlignClaim { task, read_bytes }))
+            }
+            Prepared::Merged(merging) => {
+                merging.next()?.map(|task| InputTask::Merge(MergeClaim { task, read_bytes }))
+            }
+        })
+    }
 }
 
 /// All inputs; one of them is being read.
@@ -103,8 +160,8 @@ pub struct Inputs {
     /// Charge of opening a file again.
     _reopening: Option<Charge>,
     context: Option<InputTask>,
-    /// The lanes of the aligner, and the bytes read of their files so far; then `list` has one input for all of them.
-    lanes: Option<(Arc<Lanes>, u64)>,
+    /// Reads that are prepared first, and the bytes read of their files so far; then `list` has one input for all of them.
+    prepared: Option<(Prepared, u64)>,
 }
 
 impl Inputs {
@@ -162,7 +219,7 @@ impl Inputs {
             region_bytes,
             _reopening,
             context: None,
-            lanes: None,
+            prepared: None,
         })
     }
 
@@ -197,13 +254,13 @@ impl Inputs {
         if self.at == self.end { Some(0) } else { self.region_bytes }
     }
 
-    /// Creates one input of reads that are aligned as they are read; errors about records name `path`.
-    pub fn aligned(lanes: Arc<Lanes>, path: &Path, header: Header) -> Self {
-        let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
+    /// Creates one input of reads that are prepared as they are read; errors about records name `path`.
+    pub fn prepared(prepared: Prepared, path: &Path, header: Header) -> Self {
+        let (path, own, size) = (path.to_path_buf(), header.clone(), prepared.size());
         let input = InputFile { path, header: own, reconcile: None, setup: None, size };
         let list = [input].into();
         let rules = OpenOptions::default();
-        let lanes = Some((lanes, 0));
+        let prepared = Some((prepared, 0));
         let sources = Vec::new();
         Inputs {
             list,
@@ -215,7 +272,7 @@ impl Inputs {
             region_bytes: None,
             _reopening: None,
             context: None,
-            lanes,
+            prepared,
         }
     }
 
@@ -262,7 +319,15 @@ impl Inputs {
 
     /// Returns the lanes of the aligner, if reads are aligned.
     pub fn lanes(&self) -> Option<&Arc<Lanes>> {
-        self.lanes.as_ref().map(|(lanes, _)| lanes)
+        match self.prepared_first() {
+            Some(Prepared::Aligned(lanes)) => Some(lanes),
+            _ => None,
+        }
+    }
+
+    /// Returns the reads that are prepared as they are read, if that is so.
+    pub fn prepared_first(&self) -> Option<&Prepared> {
+        self.prepared.as_ref().map(|(prepared, _)| prepared)
     }
 
     /// Returns the merged header.
@@ -349,17 +414,13 @@ impl Inputs {
         }
         let at = self.at;
         let Some(input) = self.list.get(at).filter(|_| at < self.end) else { return Ok(None) };
-        if let Some((lanes, read)) = &mut self.lanes {
-            let before = std::mem::replace(read, lanes.bytes_read());
-            return Ok(Some(match lanes.next()? {
-                Some(task) => {
-                    InputTask::Align(AlignClaim { task, read_bytes: read.saturating_sub(before) })
-                }
-                None => {
-                    self.at += 1;
-                    InputTask::End(at)
-                }
-            }));
+        if let Some((prepared, read)) = &mut self.prepared {
+            let before = std::mem::replace(read, prepared.bytes_read());
+            let task = prepared.next(read.saturating_sub(before))?;
+            return Ok(Some(task.unwrap_or_else(|| {
+                self.at += 1;
+                InputTask::End(at)
+            })));
         }
         let source = match &mut self.sources[at] {
             Some(source) => source,

@@ -9,6 +9,8 @@ pub enum Command {
     Align,
     /// Records of reads that are not aligned.
     Import,
+    /// Alignments put onto reads that were not aligned.
+    MergeAlignment,
     /// Sort.
     Sort,
     /// Sort several inputs into one output.
@@ -38,6 +40,7 @@ impl Command {
             Command::Prep => "prep",
             Command::Align => "align",
             Command::Import => "import",
+            Command::MergeAlignment => "merge-alignment",
             Command::Sort => "sort",
             Command::Merge => "merge",
             Command::Markdup => "markdup",

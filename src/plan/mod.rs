@@ -9,6 +9,7 @@ mod duplicate_choices;
 mod duplicate_flags;
 mod duplicates;
 pub mod group_names;
+mod merging;
 mod naming;
 mod parts;
 mod recalibration;
@@ -40,6 +41,7 @@ pub use destination::{
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
 pub use duplicates::{Duplicates, Metrics};
+pub use merging::{AlignedFile, End, Merging};
 pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
@@ -68,6 +70,8 @@ pub struct Plan {
     pub regions: Option<RegionRequest>,
     /// The aligner, if reads are aligned, or become records as they are; its files are the inputs.
     pub aligning: Option<Aligning>,
+    /// The alignments that reads get, if these are merged; all files are inputs.
+    pub merging: Option<Merging>,
     /// The steps.
     pub steps: Steps,
     /// Where reads go.
@@ -351,6 +355,7 @@ impl Plan {
             inputs: inputs.into_iter().map(Into::into).collect(),
             regions: None,
             aligning: None,
+            merging: None,
             steps: Steps::default(),
             resources: Resources::beside(&output.path),
             destination: Destination::Main(output, Vec::new()),
@@ -455,6 +460,9 @@ impl Plan {
         let mut say = |word: &str| words.push(word.to_string());
         if let Some(aligning) = &self.aligning {
             aligning.command_words().iter().for_each(|word| say(word));
+        }
+        if let Some(merging) = &self.merging {
+            merging.command_words().iter().for_each(|word| say(word));
         }
         steps.filters.words(Stage::BeforeSort).iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {

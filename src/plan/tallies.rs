@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_filters::tally::TallySpec;
+use readmill_filters::tally::stats::StatsOptions;
+use readmill_filters::tally::{TallySpec, stats};
 use readmill_qc::Options;
 use readmill_record::{Error, Result};
 use readmill_report::Limits;
@@ -14,6 +15,8 @@ use super::CoverageRequest;
 pub struct Tallies {
     /// Tallies, and the file of each.
     pub files: Vec<(&'static TallySpec, PathBuf)>,
+    /// What is asked of statistics, if they are among these.
+    pub stats: StatsOptions,
     /// Picard's quality metrics.
     pub qc: Option<QcRequest>,
     /// Coverage, as mosdepth writes it.
@@ -39,6 +42,11 @@ impl Tallies {
     /// Whether anything is counted of reads in their order, by coordinate.
     pub fn count_in_order(&self) -> bool {
         self.coverage.is_some() || self.count_depths()
+    }
+
+    /// Whether statistics are counted, of which some tell the order of reads.
+    pub fn count_stats(&self) -> bool {
+        self.files.iter().any(|(spec, _)| spec.name == stats::SPEC.name)
     }
 
     /// Whether the run is described, as JSON or as a page.

@@ -23,7 +23,7 @@ pub enum Heaps {
 pub fn configure(heaps: Heaps) {
     let (count, keep, trim) = match heaps {
         Heaps::Few => (2, 128 << 10, 1 << 20),
-        Heaps::FewKept => (2, 32 << 20, 8 << 20),
+        Heaps::FewKept => (2, 32 << 20, 32 << 20),
         Heaps::Aligning(threads) => (threads + 1, 32 << 20, 8 << 20), // 32 MiB is the most that glibc takes
     };
     set(c_int::try_from(count).unwrap_or(c_int::MAX), keep, trim);

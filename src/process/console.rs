@@ -6,10 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{
+    HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use readmill_engine::Progress;
 use readmill_format::spill;
 
+use super::drawing::{Tone, bar, painted};
+use super::samples::{Sample, Samples};
 use super::used;
 use crate::plan::Verbosity;
 
@@ -26,14 +30,19 @@ pub fn write_json(wanted: bool) {
 
 /// Writes a line to standard error; a failure to write is ignored.
 pub fn log(line: &str) {
-    let text;
-    let line = if AS_JSON.load(Relaxed) {
-        text = message(line).to_string();
-        &text
-    } else {
-        line
-    };
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let text = if AS_JSON.load(Relaxed) { message(line).to_string() } else { toned(line) };
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// A message with the word that says how grave it is in its colour.
+fn toned(line: &str) -> String {
+    let grave = [("readmill: error: ", Tone::Error), ("readmill: warning: ", Tone::Warning)];
+    let found =
+        grave.into_iter().find_map(|(start, tone)| Some((start, tone, line.strip_prefix(start)?)));
+    match found {
+        Some((start, tone, rest)) => painted(tone, start.trim_end()) + " " + rest,
+        None => line.to_string(),
+    }
 }
 
 /// A message as JSON: when it was written (seconds since 1970), how grave it is, and its text.
@@ -66,6 +75,9 @@ pub type Shares = Vec<(&'static str, f64)>;
 #[derive(Clone, Copy)]
 struct Outlook {
     began: Instant,
+    /// The number of this stage, from 1, and of all stages.
+    number: usize,
+    stages: usize,
     /// Shares of the stages before this one, of this one, and of all.
     before: f64,
     own: f64,
@@ -77,13 +89,20 @@ impl Outlook {
     fn of(began: Instant, shares: &Shares, name: &str) -> Option<Self> {
         let at = shares.iter().position(|(stage, _)| *stage == name)?;
         let sum = |stages: &[(&str, f64)]| stages.iter().map(|(_, share)| share).sum();
-        Some(Outlook { began, before: sum(&shares[..at]), own: shares[at].1, all: sum(shares) })
+        let (number, stages) = (at + 1, shares.len());
+        let (before, own, all) = (sum(&shares[..at]), shares[at].1, sum(shares));
+        Some(Outlook { began, number, stages, before, own, all })
+    }
+
+    /// The part of the run that is over when `done` of `total` of the stage is done.
+    fn share(&self, done: u64, total: u64) -> f64 {
+        let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
+        (self.before + self.own * part) / self.all
     }
 
     /// Estimates the time to the end of the run when `done` of `total` of the stage is done; `None` at the very start.
     fn left(&self, done: u64, total: u64) -> Option<Duration> {
-        let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
-        let share = (self.before + self.own * part) / self.all;
+        let share = self.share(done, total);
         let seconds = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
         (share > 0.01).then(|| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
     }
@@ -106,6 +125,11 @@ pub struct StageTime {
     pub peak: Option<u64>,
 }
 
+/// The style of a bar that shows nothing.
+fn empty() -> ProgressStyle {
+    ProgressStyle::with_template("").unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
 /// What was used up to a moment.
 #[derive(Clone, Copy)]
 struct Used {
@@ -126,6 +150,7 @@ struct History {
 /// Writes messages and progress for the user.
 pub struct Console {
     verbosity: Verbosity,
+    is_drawn: bool,
     bar: ProgressBar,
     progress: Progress,
     /// The stage, and when a line about it was last logged; `None` if progress is not logged.
@@ -134,6 +159,7 @@ pub struct Console {
     shares: Mutex<Shares>,
     outlook: Mutex<Option<Outlook>>,
     history: Mutex<History>,
+    samples: Mutex<Samples>,
 }
 
 impl Console {
@@ -146,14 +172,28 @@ impl Console {
         let wanted_in_log = verbosity == Verbosity::Verbose && !terminal;
         Console {
             verbosity,
-            bar: ProgressBar::with_draw_target(None, target),
+            is_drawn: drawn,
+            bar: ProgressBar::with_draw_target(None, target).with_style(empty()),
             progress: Progress::new(),
             logged: wanted_in_log.then(|| Mutex::new(("", Instant::now()))),
             began: Instant::now(),
             shares: Mutex::default(),
             outlook: Mutex::default(),
             history: Mutex::default(),
+            samples: Mutex::default(),
         }
+    }
+
+    /// Whether messages and progress are drawn for people, on a terminal.
+    pub fn is_drawn(&self) -> bool {
+        self.is_drawn
+    }
+
+    /// What was used over the time so far.
+    pub fn samples(&self) -> Vec<Sample> {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.take(self.began.elapsed());
+        samples.list().to_vec()
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
@@ -196,6 +236,11 @@ impl Console {
         self.history().warnings.clone()
     }
 
+    /// The stages that were announced.
+    pub fn announced(&self) -> Shares {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Announces the stages of the run: from now on, the time left is that to the end of the run, not of the stage.
     pub fn announce(&self, shares: Shares) {
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
@@ -233,21 +278,36 @@ impl Console {
         drop(shares);
         *self.outlook.lock().unwrap_or_else(PoisonError::into_inner) = outlook;
         let template = match (total, outlook) {
-            (Some(_), Some(_)) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{left}}"),
-            (Some(_), None) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{eta}} left"),
-            (None, _) => "{msg:>8} {bytes} {bytes_per_sec}".to_string(),
+            (Some(_), Some(_)) => format!("{{run}} {{msg}} {unit}{{left}}{{spilled}}"),
+            (Some(_), None) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{eta}} left{{spilled}}"),
+            (None, _) => "{msg:>8} {bytes} {bytes_per_sec}{spilled}".to_string(),
         };
         if let Ok(style) = ProgressStyle::with_template(&template) {
+            // (A String takes everything that is written to it.)
+            let run = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let Some(outlook) = outlook else { return };
+                let share = outlook.share(state.pos(), state.len().unwrap_or(0));
+                let (number, stages) = (outlook.number, outlook.stages);
+                let _ =
+                    write!(out, "{} {:>3.0} %, {number} of {stages}:", bar(share, 24), share * 100.0);
+            };
             let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let left = outlook.and_then(|it| it.left(state.pos(), state.len().unwrap_or(0)));
-                let text = left.map(in_words).unwrap_or_default();
-                let _ = out.write_str(&text); // a String takes everything
+                let _ =
+                    out.write_str(&left.map_or(String::new(), |left| format!(", {}", in_words(left))));
             };
-            self.bar.set_style(style.with_key("left", left));
+            let spilled = |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let bytes = spill::written_by_process();
+                let _ = if bytes > 0 { write!(out, ", {} spilled", HumanBytes(bytes)) } else { Ok(()) };
+            };
+            let style = style.with_key("run", run).with_key("left", left).with_key("spilled", spilled);
+            // Each call may draw: the old stage with the new name would be wrong.
+            self.bar.set_style(empty());
+            self.bar.reset();
+            self.bar.set_length(total.unwrap_or(0));
+            self.bar.set_message(name);
+            self.bar.set_style(style);
         }
-        self.bar.reset();
-        self.bar.set_length(total.unwrap_or(0));
-        self.bar.set_message(name);
         self.progress.restart(total);
         if let Some(logged) = &self.logged {
             *logged.lock().unwrap_or_else(PoisonError::into_inner) = (name, Instant::now());
@@ -259,6 +319,9 @@ impl Console {
     pub fn advance(&self, n: u64) {
         self.bar.inc(n);
         self.progress.add(n);
+        if let Ok(mut samples) = self.samples.try_lock() {
+            samples.take(self.began.elapsed());
+        }
         let Some(logged) = &self.logged else { return };
         let mut logged = logged.lock().unwrap_or_else(PoisonError::into_inner);
         if logged.1.elapsed() >= LOG_INTERVAL {

@@ -3,8 +3,10 @@
 
 pub mod allocator;
 pub mod console;
+pub mod drawing;
 pub mod end_with;
 pub mod limit;
 pub(crate) mod open_files;
 pub mod pause;
+pub(crate) mod samples;
 pub(crate) mod used;

@@ -10,6 +10,13 @@ pub fn peak_rss() -> Option<u64> {
     Some(kib << 10)
 }
 
+/// Returns the resident memory at this moment, in bytes; `None` where the system does not tell.
+pub fn resident() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
 /// Returns the seconds of CPU of all threads.
 pub fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);

@@ -12,7 +12,7 @@ use crate::process::console::Console;
 /// taken from OQ were not.
 pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
     let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !begins_with_original(wanted));
-    if wanted.is_none() || inputs.lanes().is_some() {
+    if wanted.is_none() || inputs.prepared_first().is_some() {
         return Ok(());
     }
     let before = program(inputs.header());

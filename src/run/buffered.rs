@@ -24,7 +24,7 @@ use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{READS, SortContext};
 use crate::plan::Format;
 use crate::process::console::log;
-use crate::run::summary::Summary;
+use crate::run::summary::{Summary, draw_times};
 use crate::run::tallies::{Tap, changes};
 
 impl RunState<'_> {
@@ -179,6 +179,8 @@ impl RunState<'_> {
         let available = forecast::check_space(&expected, context, self.console)?;
         if explain {
             expected.explain(available);
+            log("  expected shares of the time:");
+            draw_times(&self.console.announced());
         }
         Ok(())
     }

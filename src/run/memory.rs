@@ -9,15 +9,17 @@ use std::sync::Arc;
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
+use readmill_filters::tally::stats::StatsOrder;
 use readmill_qc::OrderedCounting;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
 
 use crate::aligning;
+use crate::merging;
 use crate::outputs::{coverage, extra_writer, part_counts};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
-use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
+use crate::plan::{self, Aligning, DEFAULT_LEVEL, Plan};
 use crate::process::used;
 use crate::run::align_scope::AlignScope;
 use crate::run::recal_setup;
@@ -158,7 +160,11 @@ impl Memory {
             (Some(wanted), _) => Some(aligning::needs(wanted)?),
         };
         let threads = plan.resources.threads.max(1);
-        let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
+        let wide = if needs.is_some() || plan.merging.is_some() {
+            aligning_crew(threads)
+        } else {
+            crew(threads)
+        };
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
     }
 
@@ -175,6 +181,9 @@ impl Memory {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
             division.take("reads to be aligned", needs.waiting(crew));
+        }
+        if let Some(wanted) = &plan.merging {
+            division.take("reads and alignments to be merged", merging::memory(wanted, crew));
         }
         if plan.destination.writes_cram() {
             let style =
@@ -212,6 +221,9 @@ impl Memory {
         }
         if plan.tallies.count_depths() {
             division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
+        }
+        if plan.tallies.count_stats() {
+            division.take(StatsOrder::NAME, part_counts::stats_memory(crew.in_flight));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
@@ -272,4 +284,10 @@ pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
         + needs.thread * threads as u64
         + needs.waiting(crew)
         + TICKET * crew.in_flight as u64)
+}
+
+/// Returns the bytes that merging alignments takes on `threads` threads, beside the steps.
+pub fn of_merging(wanted: &plan::Merging, threads: usize) -> u64 {
+    let crew = aligning_crew(threads.max(1));
+    merging::memory(wanted, crew) + TICKET * crew.in_flight as u64
 }

@@ -31,23 +31,24 @@ use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_format::summed::InputSums;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Changes, Charge, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
 use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
+use crate::merging::Merging;
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::part_counts::{CountSettings, DepthOutput};
+use crate::outputs::part_counts::{CountSettings, DepthOutput, StatsOutput};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{Sink, complete_header, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
-use crate::pipeline::inputs::{Inputs, OpenOptions};
+use crate::pipeline::inputs::{Inputs, OpenOptions, Prepared};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
-use crate::plan::{Aligning, Command, Destination, Format, Index, Output, Plan};
+use crate::plan::{self, Aligning, Command, Destination, Format, Index, Output, Plan};
 use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
 use additions::Additions;
@@ -71,7 +72,10 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
             Destination::Split(_) if !plan.holds_everything() => state.run_streaming(inputs, false),
-            Destination::Nowhere => state.run_streaming(inputs, plan.tallies.count_in_order()),
+            Destination::Nowhere => {
+                let counts = plan.tallies.count_in_order() || plan.tallies.count_stats();
+                state.run_streaming(inputs, counts)
+            }
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -114,9 +118,10 @@ pub(crate) fn with_state<T>(
         ledger: memory.ledger.clone(),
         sums: sums.clone(),
     };
-    let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, scope, &memory, &rules, console)?,
-        None => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
+    let mut inputs = match (&plan.aligning, &plan.merging) {
+        (Some(wanted), _) => aligned(plan, wanted, scope, &memory, &rules, console)?,
+        (_, Some(wanted)) => merged(plan, wanted, &memory, &rules)?,
+        _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
     if let Some(regions) = &plan.regions {
         let index = inputs.select(regions, console)?;
@@ -146,6 +151,9 @@ pub(crate) fn with_state<T>(
     tallies::check_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
+    if let Some(name) = tallies.stats().as_ref().and_then(|stats| stats.unknown_contig()) {
+        console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
+    }
     let state = RunState {
         plan,
         memory,
@@ -210,7 +218,15 @@ fn aligned(
         lanes.check_layout(console)?;
     }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
-    Ok(Inputs::aligned(Arc::new(lanes), first, header))
+    Ok(Inputs::prepared(Prepared::Aligned(Arc::new(lanes)), first, header))
+}
+
+/// Opens reads and the alignments that they get as they are read.
+fn merged(plan: &Plan, wanted: &plan::Merging, memory: &Memory, rules: &OpenOptions) -> Result<Inputs> {
+    let reference = plan.resources.reference.as_ref().map(|fasta| fasta.path());
+    let merging = Merging::open(wanted, reference, memory.crew, rules)?;
+    let header = merging.header.clone();
+    Ok(Inputs::prepared(Prepared::Merged(Arc::new(merging)), &wanted.unaligned, header))
 }
 
 /// Adds the run to the header: order and @PG line, with the names of added steps.
@@ -286,10 +302,13 @@ impl RunState<'_> {
         Ok(sink)
     }
 
-    /// Has the coverage and the depths of the main output counted, if they are asked for.
+    /// Has the coverage, depths and statistics of the main output counted, if they are asked for.
     fn count_parts(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
         if let Some(depths) = self.tallies.depths() {
             sink.count_depths(DepthOutput::new(depths, &self.memory.ledger));
+        }
+        if let Some(stats) = self.tallies.stats() {
+            sink.count_stats(StatsOutput::new(stats, &self.memory.ledger));
         }
         let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
         let Memory { crew, ledger, .. } = &self.memory;
@@ -311,6 +330,7 @@ impl RunState<'_> {
         CountSettings {
             coverage: request.map(|request| PieceSettings::new(request, &self.header, ledger)),
             depths: self.tallies.depths(),
+            stats: self.tallies.stats(),
             ledger: ledger.clone(),
             span: None,
         }
@@ -437,10 +457,12 @@ impl RunState<'_> {
             .destination
             .main()
             .is_none_or(|output| matches!(output.format, Format::Bam | Format::Sam | Format::SamGz));
-        let without_fields = self.plan.command == Command::View && copies && pipeline.without_fields();
-        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets)
-            .without_fields(without_fields)
-            .places_only(self.plan.command == Command::View && sink.is_none() && pipeline.places_only());
+        let detail = match (self.plan.command, &sink) {
+            (Command::View, None) => pipeline.detail(),
+            (Command::View, Some(_)) if copies => pipeline.detail().max(Detail::WithoutFields),
+            _ => Detail::Whole,
+        };
+        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).detail(detail);
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

@@ -16,6 +16,7 @@ use crate::outputs::CompleteOutput;
 use crate::outputs::report_files::ReportFiles;
 use crate::plan::{Destination, Plan};
 use crate::process::console::{self, StageTime};
+use crate::process::samples::Sample;
 use crate::process::used;
 
 /// The version of the form. It rises when a field goes or changes its meaning; new fields may come at any time.
@@ -75,6 +76,7 @@ impl RunState<'_> {
                 "seconds": stages.iter().map(|stage| stage.seconds).sum::<f64>(),
                 "cpu_seconds": stages.iter().map(|stage| stage.cpu_seconds).sum::<f64>(),
             },
+            "samples": self.console.samples().iter().map(sample).collect::<Vec<_>>(),
             "stages": stages.iter().map(stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
         })
@@ -114,6 +116,15 @@ fn stage(stage: &StageTime) -> Value {
     })
 }
 
+fn sample(sample: &Sample) -> Value {
+    json!({
+        "at": sample.seconds,
+        "resident_bytes": sample.resident,
+        "cpu_seconds": sample.cpu_seconds,
+        "spilled_bytes": sample.spilled,
+    })
+}
+
 /// All files that are written, but for the description itself and the page that is made of it.
 fn outputs(
     plan: &Plan,
@@ -145,6 +156,9 @@ fn steps(plan: &Plan) -> Vec<Value> {
     let steps = &plan.steps;
     if let Some(aligning) = &plan.aligning {
         add("align", aligning.command_words());
+    }
+    if let Some(merging) = &plan.merging {
+        add("merge alignments", merging.command_words());
     }
     let filters = |stage| steps.filters.words(stage);
     if !filters(Stage::BeforeSort).is_empty() {

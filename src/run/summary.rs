@@ -9,7 +9,9 @@ use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
 use crate::plan::{Destination, FastqFiles, Plan, QcRequest, SplitNames};
-use crate::process::console::{Console, log};
+use crate::process::console::{Console, Shares, log};
+use crate::process::drawing::{Tone, aligned, bar, columns, painted, with_commas};
+use crate::process::samples::resident_by_time;
 use crate::process::{limit, used};
 use crate::run::memory::Memory;
 
@@ -69,14 +71,6 @@ pub fn found_by_samtools(tally: &DuplicateCounts, console: &Console) {
         "readmill: {} paired and {} single reads are duplicates by samtools' rules",
         tally.pairs, tally.fragments
     ));
-}
-
-/// A number with a comma after each three digits.
-fn with_commas(n: u64) -> String {
-    let digits = n.to_string();
-    let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
-    let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
-    triples.fold(head.to_string(), |text, triple| text + "," + &triple)
 }
 
 /// Returns the name of the output: of the reads, or else of the table.
@@ -139,13 +133,31 @@ pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     }
     if plan.resources.explain {
         log(&format!("plan: {}", plan.command_line()));
-        for (name, bytes) in memory.division.shares() {
-            log(&format!("  {:>7} MiB  {name}", mib(*bytes)));
-        }
-        log(&format!(
-            "  {:>7} MiB  reads and duplicate ends that wait; beyond it they are spilled",
-            mib(memory.room)
-        ));
+        let waiting = "reads and duplicate ends that wait; beyond it they are spilled";
+        draw_shares(memory.division.shares(), plan.resources.memory);
+        draw_shares(&[(waiting, memory.room)], plan.resources.memory);
+    }
+}
+
+/// Logs users of memory, each with a bar that shows its part of the limit.
+fn draw_shares<T: std::fmt::Display>(shares: &[(T, u64)], limit: u64) {
+    for (name, bytes) in shares {
+        let mib = *bytes as f64 / f64::from(1 << 20);
+        let share = *bytes as f64 / limit.max(1) as f64;
+        log(&format!("  {mib:>9.1} MiB  {}  {name}", bar(share, BAR)));
+    }
+}
+
+/// The width of bars.
+const BAR: usize = 24;
+
+/// Logs the stages of the run, each with a bar that shows its part of the time.
+pub fn draw_times(shares: &Shares) {
+    let all: f64 = shares.iter().map(|(_, share)| share).sum();
+    let shares = shares.iter().filter(|(_, share)| *share > 0.0);
+    for (name, share) in shares {
+        let part = share / all;
+        log(&format!("  {:>9.0} %    {}  {name}", part * 100.0, bar(part, BAR)));
     }
 }
 
@@ -188,11 +200,8 @@ fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     }
 }
 
-/// Writes the last lines of the log.
+/// Writes the last lines of the log; on a terminal, a table.
 pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
-    for (name, n) in &summary.counts {
-        console.say(&format!("readmill: {n} {name}"));
-    }
     match summary.mode {
         Some(Mode::Template) => console
             .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),
@@ -205,9 +214,14 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
         let users = ledger.users_at_peak();
         let sum: u64 = users.iter().map(|(_, bytes)| bytes).sum();
         log(&format!("memory when most was in use, {} MiB:", sum >> 20));
-        for (name, bytes) in users.iter().filter(|(_, bytes)| *bytes > 0) {
-            log(&format!("  {:>9.1} MiB  {name}", *bytes as f64 / f64::from(1 << 20)));
-        }
+        let users: Vec<_> = users.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
+        draw_shares(&users, plan.resources.memory);
+    }
+    if console.is_drawn() {
+        return table(plan, summary, started, console).iter().for_each(|line| console.say(line));
+    }
+    for (name, n) in &summary.counts {
+        console.say(&format!("readmill: {n} {name}"));
     }
     say_others(&summary.others, console);
     for (path, bytes) in &summary.parts {
@@ -222,4 +236,51 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
         summary.spilled >> 20,
         summary.runs,
     ));
+}
+
+/// Columns of the line of memory over time.
+const COLUMNS: usize = 32;
+
+/// The summary for people: the numbers of reads, time and memory, with how memory grew.
+fn table(plan: &Plan, summary: &Summary, started: Instant, console: &Console) -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut add = |label: &str, value: String, remark: String| {
+        rows.push([label.to_string(), value, remark]);
+    };
+    let share = |n: u64| format!("{:.2} %", n as f64 * 100.0 / summary.read.max(1) as f64);
+    add("records read", with_commas(summary.read), shown_inputs(plan));
+    for (name, n) in &summary.counts {
+        add(name, with_commas(*n), share(*n));
+    }
+    if matches!(plan.destination, Destination::Main(..)) {
+        add("records written", with_commas(summary.written), shown_output(plan));
+    }
+    match &summary.others[..] {
+        others if others.len() > MOST_NAMED => {
+            let what = format!("{} other files", others.len());
+            add("records written", with_commas(summary.extra()), what);
+        }
+        others => others.iter().for_each(|(path, n)| {
+            add("records written", with_commas(*n), path.display().to_string());
+        }),
+    }
+    let (seconds, cpu) = (started.elapsed().as_secs_f64(), used::cpu_seconds());
+    add("time", format!("{seconds:.1} s"), format!("{cpu:.1} s of CPU"));
+    let (limit, samples) = (plan.resources.memory, console.samples());
+    let resident = resident_by_time(&samples, COLUMNS);
+    let line = columns(&resident, resident.iter().copied().max().unwrap_or(0));
+    let peak = used::peak_rss().unwrap_or(0).div_ceil(1 << 20);
+    let of = format!("of {} MiB; over time: {line}", limit >> 20);
+    add("peak memory", format!("{peak} MiB"), of);
+    if summary.runs > 0 {
+        let spilled = format!("{} MiB", summary.spilled >> 20);
+        add(
+            "spilled",
+            spilled,
+            if summary.runs == 1 { "1 run".to_string() } else { format!("{} runs", summary.runs) },
+        );
+    }
+    let mut lines = vec![painted(Tone::Strong, &format!("readmill {}: done", plan.command.name()))];
+    lines.extend(aligned(&rows));
+    lines
 }

@@ -1,14 +1,19 @@
 //! The tallies of a run, and the points where they tap the reads.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
+use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
-use readmill_format::intervals::Intervals;
+use readmill_format::intervals::{Intervals, NamedIntervals};
+use readmill_format::region::{Part, Region};
 use readmill_qc::gc_bias::{GcScan, GcWindows};
+use readmill_qc::rna::{Genes, RnaFiles};
+use readmill_qc::targets::{TargetFiles, TargetGc};
 use readmill_qc::wgs::TerritoryScan;
-use readmill_qc::{LongestSpan, OrderedCounting, QcTally, QcTotal, ReferenceCounts};
+use readmill_qc::{LongestSpan, Options, OrderedCounting, QcTally, QcTotal, ReferenceCounts, Regions};
 use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
 use readmill_sort::Order;
 
@@ -41,6 +46,8 @@ pub struct RunTallies {
     /// The count of depths, for quality metrics.
     depths: Option<Arc<OrderedCounting>>,
     /// The reach of the longest read, where stages need it for that.
+    /// What statistics tell by the order of reads.
+    stats: Option<Arc<StatsOrder>>,
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
@@ -66,7 +73,8 @@ impl RunTallies {
     ) -> Result<Self> {
         let wanted = &plan.tallies;
         let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
-        let context = TallyContext { header, sorted };
+        let stats = wanted.count_stats().then(|| statistics(plan, header, memory)).transpose()?;
+        let context = TallyContext { header, sorted, stats: stats.as_ref() };
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
@@ -85,6 +93,7 @@ impl RunTallies {
         Ok(RunTallies {
             reports,
             depths,
+            stats,
             spans: None,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
@@ -125,6 +134,11 @@ impl RunTallies {
     /// The count of depths of the main output, if it is wanted.
     pub fn depths(&self) -> Option<Arc<OrderedCounting>> {
         self.depths.clone()
+    }
+
+    /// What statistics of the main output tell by the order of reads, if they are wanted.
+    pub fn stats(&self) -> Option<Arc<StatsOrder>> {
+        self.stats.clone()
     }
 
     /// Returns the bytes of memory that all of them take on so many threads.
@@ -208,25 +222,68 @@ fn quality(
     let reference = reference.as_ref().map(|fasta| fasta.open(&memory.ledger)).transpose()?;
     let crew = memory.crew;
     let options = request.options.clone();
-    let intervals = options.intervals.iter().map(|path| {
-        let file = [path.to_string_lossy().into_owned()];
-        Intervals::parse(&file, header, &memory.ledger)
-    });
-    let intervals = intervals.collect::<Result<Vec<_>>>()?.pop();
-    let tally = QcTally::new(options, header, reference, intervals, crew.threads as u64, *all)?;
+    let regions = regions(&options, header, memory)?;
+    let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, *all)?;
     let (scan, territory, depths) = (tally.gc_scan(), tally.territory_scan(), tally.ordered());
+    let targets = tally.target_gc();
     let texts = move |total: QcTotal, names: &RunNames<'_>| {
         let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?;
         let territory = territory.as_ref().map(|scan| positions(scan, crew)).transpose()?;
         let reference = ReferenceCounts {
             windows: windows.unwrap_or_default(),
             territory: territory.unwrap_or_default(),
+            target_gc: targets.as_ref().map(TargetGc::shares).transpose()?,
         };
         Ok(total.texts(&reference, names.in_place_of, names.started))
     };
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
     let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) };
     Ok(Some((report, depths)))
+}
+
+/// Returns the count of what statistics tell by the order of reads.
+fn statistics(plan: &Plan, header: &Header, memory: &Memory) -> Result<Arc<StatsOrder>> {
+    let options = &plan.tallies.stats;
+    let regions = plan.regions.as_ref().filter(|_| options.within_regions);
+    let regions = regions.map(|regions| parts(&regions.texts, header)).transpose()?;
+    let settings = StatsSettings::new(options, regions.as_deref(), header, &memory.ledger)?;
+    Ok(Arc::new(StatsOrder::new(settings)))
+}
+
+/// The parts of contigs that texts name.
+fn parts(texts: &[String], header: &Header) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    for text in texts {
+        if let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? {
+            parts.push(part);
+        }
+    }
+    Ok(parts)
+}
+
+/// Reads the regions that quality metrics look at.
+fn regions(options: &Options, header: &Header, memory: &Memory) -> Result<Regions> {
+    let within = options.intervals.iter().map(|path| {
+        let file = [path.to_string_lossy().into_owned()];
+        Intervals::parse(&file, header, &memory.ledger)
+    });
+    let named = |paths: &[PathBuf]| {
+        let read = || NamedIntervals::read(paths, header, &memory.ledger);
+        (!paths.is_empty()).then(read).transpose()
+    };
+    let genes = |path: &PathBuf| Genes::read(path, header, &memory.ledger);
+    Ok(Regions {
+        within: within.collect::<Result<Vec<_>>>()?.pop(),
+        targets: TargetFiles {
+            baits: named(&options.bait_intervals)?,
+            amplicons: named(options.amplicon_intervals.as_slice())?,
+            targets: named(&options.target_intervals)?,
+        },
+        rna: RnaFiles {
+            genes: options.ref_flat.iter().map(genes).collect::<Result<Vec<_>>>()?.pop(),
+            ribosomal: named(options.ribosomal_intervals.as_slice())?,
+        },
+    })
 }
 
 /// Counts the positions of the reference that reads could cover, on all threads; as late as [`gc_windows`].
@@ -251,7 +308,7 @@ fn fingerprint(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<R
     let sites = Sites::read(&request.sites, header, &memory.ledger)?;
     let tally = FingerprintTally::new(sites, header);
     let texts = |total: Fingerprint, names: &RunNames<'_>| {
-        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.text()])
+        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.text().into()])
     };
     let (files, report) = (vec![ReportFile::Fingerprint], Report::of_files(tally, texts));
     Ok(Some(RunReport { tap: Tap::MainOutput, files, report }))

@@ -267,7 +267,17 @@ impl Job {
 
 /// A hash of all that decides the output of a plan, whose words are `words`.
 fn request(plan: &Plan, words: &[String]) -> Result<String> {
-    let Plan { command, inputs, regions: _, aligning, steps, destination, tallies, resources } = plan;
+    let Plan {
+        command,
+        inputs,
+        regions: _,
+        aligning,
+        merging: _, // merges are not done in stages
+        steps,
+        destination,
+        tallies,
+        resources,
+    } = plan;
     let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
     let qc = tallies.qc.iter().map(|it| format!(" {it:?}")).collect::<String>();
     let said = format!(

@@ -1,4 +1,4 @@
-//! Depths and sites of quality metrics: in the run that writes the reads, in stages, and of a file that exists.
+//! Depths, targets and sites of quality metrics: in the run that writes the reads, in stages, and of a file that exists.
 
 use std::fs;
 
@@ -70,6 +70,73 @@ fn files_do_not_depend_on_resources_or_stages_or_on_who_wrote_the_reads() {
 }
 
 #[test]
+fn depths_of_targets_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
+    let dir = TestDir::new();
+    let [input, reference] = simulated(&dir, 9_000);
+    let path = |name: &str| arg(&dir.path(name));
+    let targets = "chr1\t1000\t50000\ta\nchr1\t49000\t60000\tb\nchr2\t100\t40000\tc\nchr1\t90\t91\n";
+    let targets = arg(&dir.file("targets.bed", targets));
+    let options = format!(
+        "--reference {reference} --target-intervals {targets} --bait-intervals {targets} --amplicon-intervals {targets} \
+         --per-target-coverage --per-base-coverage --sample-size 30 --coverage-cap 4"
+    );
+    let programs = "CollectHsMetrics,CollectTargetedPcrMetrics";
+    let qc = |name: &str| format!("--qc {} --qc-metrics {programs} {options}", path(name));
+    let prep = format!("prep {input} --sort coordinate --mark-duplicates -l 1");
+    run(&format!("{prep} -o {} {} -@ 1", path("a.bam"), qc("a")));
+    run(&format!("{prep} -o {} {} -@ 8 -m 256M", path("b.bam"), qc("b")));
+    run(&format!("{prep} -o {} {} --resume {}", path("c.bam"), qc("c"), path("stages")));
+    run(&format!("qc {} -o {} --metrics {programs} {options}", path("a.bam"), path("d")));
+    run(&format!("filter {} -o {} -O sam {}", path("a.bam"), path("e.sam"), qc("e")));
+    for name in [".hs_metrics", ".targeted_pcr_metrics"] {
+        let first = below_comments(&dir, &format!("a{name}"));
+        assert!(first.lines().count() > 100, "{name}");
+        for prefix in ["b", "c", "d", "e"] {
+            assert!(below_comments(&dir, &format!("{prefix}{name}")) == first, "{prefix}{name}");
+        }
+    }
+    for (ending, lines) in [("per_target", 4), ("per_base", 59_000 + 39_900 + 1 + 1)] {
+        for program in ["hs", "targeted_pcr"] {
+            let name = |prefix: &str| format!("{prefix}.{program}_{ending}_coverage");
+            let first = fs::read_to_string(dir.path(&name("a"))).expect("a file of targets");
+            assert_eq!(first.lines().count(), lines, "{ending}");
+            for prefix in ["b", "c", "d", "e"] {
+                let text = fs::read_to_string(dir.path(&name(prefix))).expect("a file of targets");
+                assert!(text == first, "{}", name(prefix));
+            }
+        }
+    }
+}
+
+#[test]
+fn metrics_of_rna_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
+    let dir = TestDir::new();
+    let [input, _] = simulated(&dir, 9_000);
+    let path = |name: &str| arg(&dir.path(name));
+    let genes = "a\ta1\tchr1\t+\t1000\t90000\t1500\t80000\t2\t1000,40000,\t30000,90000,\n\
+                 a\ta2\tchr1\t+\t1000\t70000\t1000\t1000\t1\t1000,\t70000,\n\
+                 b\tb1\tchr1\t-\t80000\t600000\t90000\t500000\t2\t80000,300000,\t200000,600000,\n\
+                 c\tc1\tchr2\t-\t5000\t90000\t6000\t80000\t1\t5000,\t90000,\n";
+    let genes = arg(&dir.file("genes.refflat", genes));
+    let ribosomal = arg(&dir.file("rrna.bed", "chr1\t100000\t110000\n"));
+    let options = format!(
+        "--ref-flat {genes} --ribosomal-intervals {ribosomal} --strand-specificity first_read_transcription_strand \
+         --metric-accumulation-level all_reads,library,read_group --ignore-sequence chrM"
+    );
+    let qc = |name: &str| format!("--qc {} --qc-metrics CollectRnaSeqMetrics {options}", path(name));
+    let prep = format!("prep {input} --sort coordinate --mark-duplicates -l 1");
+    run(&format!("{prep} -o {} {} -@ 1", path("a.bam"), qc("a")));
+    run(&format!("{prep} -o {} {} -@ 8 -m 256M", path("b.bam"), qc("b")));
+    run(&format!("{prep} -o {} {} --resume {}", path("c.bam"), qc("c"), path("stages")));
+    run(&format!("qc {} -o {} --metrics CollectRnaSeqMetrics {options}", path("a.bam"), path("d")));
+    let first = below_comments(&dir, "a.rna_metrics");
+    assert!(first.lines().count() > 100, "{first}");
+    for prefix in ["b", "c", "d"] {
+        assert!(below_comments(&dir, &format!("{prefix}.rna_metrics")) == first, "{prefix}");
+    }
+}
+
+#[test]
 fn what_they_need_is_asked_for_by_name() {
     let dir = TestDir::new();
     let header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:90\n";
@@ -79,6 +146,9 @@ fn what_they_need_is_asked_for_by_name() {
     let other = arg(&dir.file("other.sam", header.replace("coordinate", "queryname")));
     let reference = arg(&dir.file("ref.fa", format!(">a\n{}\n", "ACGTACGTA".repeat(10))));
     let intervals = arg(&dir.file("x.bed", "a\t5\t9\n"));
+    let both = format!("--bait-intervals {intervals} --target-intervals {intervals}");
+    let (rna, empty) = ("--metrics CollectRnaSeqMetrics", arg(&dir.file("empty.refflat", "")));
+    let genes = arg(&dir.file("genes.refflat", "g\tt\ta\t+\tx\t9\t5\t5\t1\t5,\t9,\n"));
     let output = arg(&dir.path("out"));
     for (input, options, message) in [
         (
@@ -116,6 +186,38 @@ fn what_they_need_is_asked_for_by_name() {
                  --intervals {intervals}"
             ),
             "CollectSequencingArtifactMetrics counts all sites",
+        ),
+        (&sorted, format!("--target-intervals {intervals}"), "none of these is asked for"),
+        (&sorted, format!("--bait-intervals {intervals}"), "--bait-intervals is for CollectHsMetrics"),
+        (&sorted, "--metrics CollectHsMetrics".into(), "needs --bait-intervals and --target-intervals"),
+        (&other, format!("--metrics CollectHsMetrics {both}"), "sorted by coordinate"),
+        (&says, format!("--metrics CollectHsMetrics {both}"), "counted of sorted reads"),
+        (&sorted, format!("--metrics CollectHsMetrics {both} --per-target-coverage"), "no reference"),
+        (
+            &sorted,
+            format!(
+                "--metrics CollectHsMetrics {both} --per-base-coverage --metric-accumulation-level sample"
+            ),
+            "those of all reads",
+        ),
+        (
+            &sorted,
+            format!("--metrics CollectHsMetrics {both} --intervals {intervals}"),
+            "CollectHsMetrics counts reads anywhere",
+        ),
+        (&sorted, "--near-distance 5".into(), "--target-intervals"),
+        (&sorted, format!("--ref-flat {genes}"), "--ref-flat is for CollectRnaSeqMetrics"),
+        (&sorted, format!("{rna} --ref-flat {genes}"), "needs --ref-flat and --strand-specificity"),
+        (
+            &sorted,
+            format!("{rna} --ref-flat {genes} --strand-specificity none"),
+            "line 1: \"x\" is no position",
+        ),
+        (&other, format!("{rna} --ref-flat {genes} --strand-specificity none"), "sorted by coordinate"),
+        (
+            &sorted,
+            format!("{rna} --ref-flat {empty} --strand-specificity none --ignore-sequence b"),
+            "contig b is to be ignored",
         ),
         (
             &sorted,

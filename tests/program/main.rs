@@ -28,6 +28,7 @@ mod invariance_bqsr;
 mod invariance_duplicates;
 mod markdup;
 mod md5_files;
+mod merge_alignment;
 #[cfg(feature = "minibwa")]
 mod minibwa;
 mod missing_fields;

@@ -1,6 +1,7 @@
 //! Changes of the depth, which come in no order and leave in order.
 
-use crate::mates::Event;
+pub use crate::join::merge;
+pub use crate::mates::Event;
 
 /// The least bases whose depths are counted in an array; the rest is sorted.
 const LEAST_WINDOW: usize = 4096;
@@ -10,7 +11,7 @@ const WINDOW_SHIFT: u32 = 3;
 
 /// Changes of the depth of a contig, in no order.
 #[derive(Default)]
-pub(crate) struct Changes {
+pub struct Changes {
     /// The position of the first of `near`.
     base: u32,
     /// The end of the contig, behind which nothing counts.
@@ -26,7 +27,7 @@ pub(crate) struct Changes {
 impl Changes {
     /// Forgets all changes. The next ones are those of so many bytes of reads, from `base` on; what lies behind `length` does
     /// not count.
-    pub(crate) fn begin(&mut self, base: u32, length: u32, bytes: u64) {
+    pub fn begin(&mut self, base: u32, length: u32, bytes: u64) {
         let most = ((bytes >> WINDOW_SHIFT) as usize).max(LEAST_WINDOW);
         (self.base, self.length, self.most) = (base, length, most);
         self.near.clear();
@@ -35,7 +36,7 @@ impl Changes {
 
     /// Adds a change, which lies at `base` or behind it.
     #[inline(always)]
-    pub(crate) fn add(&mut self, (position, more): Event) {
+    pub fn add(&mut self, (position, more): Event) {
         // No read begins before the first one.
         let at = (position - self.base) as usize;
         match self.near.get_mut(at) {
@@ -60,7 +61,7 @@ impl Changes {
     }
 
     /// Returns the changes in order, each by its distance from the one before.
-    pub(crate) fn take(&mut self) -> Vec<Event> {
+    pub fn take(&mut self) -> Vec<Event> {
         let (mut events, mut last) = (Vec::with_capacity(self.near.len() / 8 + self.far.len()), 0);
         let (chunks, rest) = self.near.as_chunks::<8>();
         let mut push = |at: u32, more: i32| {

@@ -191,7 +191,7 @@ impl OpenContig {
 }
 
 /// Merges changes that are in order; those of one position become one, and are left out if they cancel.
-pub(crate) fn merge(carried: &[Event], events: impl Iterator<Item = Event>, into: &mut Vec<Event>) {
+pub fn merge(carried: &[Event], events: impl Iterator<Item = Event>, into: &mut Vec<Event>) {
     into.clear();
     let mut push = |(position, more): Event| match into.last_mut() {
         Some(last) if last.0 == position => last.1 += more,

@@ -24,7 +24,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-mod changes;
+pub mod changes;
 pub mod depth;
 mod distribution;
 pub mod join;

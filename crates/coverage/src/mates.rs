@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A change of the depth: the position from which it holds (0-based), and how much is added.
-pub(crate) type Event = (u32, i32);
+pub type Event = (u32, i32);
 
 /// A run of aligned bases: its first position, and the one after its last.
-pub(crate) type Block = (u32, u32);
+pub type Block = (u32, u32);
 
 /// A read that waits for its mate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

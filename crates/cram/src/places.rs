@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_format::chain::Opened;
-use readmill_record::{Batch, Error, RecordRef, Result};
+use readmill_record::{Batch, Detail, Error, RecordRef, Result};
 
 use crate::block::{ContentType, CramBlock};
 use crate::codec::Codecs;
@@ -33,7 +33,7 @@ struct SliceHead {
 }
 
 impl SliceScanner {
-    /// A scanner with the setup of [`Setup::of_places`].
+    /// A scanner. The setup needs no reference.
     pub fn new(setup: Arc<Setup>) -> Self {
         let decoder = Decoder::new(Arc::clone(&setup));
         SliceScanner { setup, codecs: Codecs::default(), decoder, head: Vec::new() }
@@ -55,7 +55,7 @@ impl SliceScanner {
             if head.contig == SEVERAL {
                 if reads.is_none() {
                     let mut opened = Opened::reuse(Batch::default());
-                    self.decoder.open(container, &mut opened);
+                    self.decoder.open(container, Detail::Places, &mut opened);
                     reads = Some(read_ranges(&opened.into_batch()?)?);
                 }
                 let reads = reads.iter().flatten().skip(before).take(head.records);

@@ -113,6 +113,13 @@ impl Container {
             .saturating_add(SLACK)
     }
 
+    /// About how many bytes its records take, at most [`bound`](Self::bound): for records with short names and few tags,
+    /// so that their memory grows once at most.
+    pub fn likely_bytes(&self) -> usize {
+        let records = self.header.records.saturating_mul(128);
+        records.saturating_add(self.bases() / 2 * 3).min(self.bound())
+    }
+
     fn bases(&self) -> usize {
         usize::try_from(self.header.bases).unwrap_or(0).min(self.sizes.raw.saturating_mul(8))
     }

@@ -1,6 +1,6 @@
 //! The compression header: the encodings of a container's data series (CRAM specification 3.1, section 8.4).
 
-use readmill_record::Result;
+use readmill_record::{Detail, Result};
 
 use crate::encoding::{Encoding, Streams};
 use crate::num::{ByteCursor, damaged};
@@ -42,6 +42,29 @@ pub enum Series {
 /// Series that say neither where a read lies nor what it is: names, lists of tags, bases and qualities.
 const BESIDE_PLACES: [Series; 6] =
     [Series::Rn, Series::Tl, Series::Ba, Series::Qs, Series::Bs, Series::Qq];
+
+/// Series that say FLAG, which tells of the mate, too, and MAPQ.
+const OF_FLAGS: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf, Series::Mq];
+
+/// External blocks of a slice, by their ids.
+pub enum Blocks {
+    All,
+    /// All but these.
+    Beside(Vec<i32>),
+    /// These alone.
+    Only(Vec<i32>),
+}
+
+impl Blocks {
+    /// Whether the block of this id is among them.
+    pub fn have(&self, id: i32) -> bool {
+        match self {
+            Blocks::All => true,
+            Blocks::Beside(others) => !others.contains(&id),
+            Blocks::Only(ids) => ids.contains(&id),
+        }
+    }
+}
 
 /// Keys of the data series, in the order of [`Series`].
 pub const KEYS: [[u8; 2]; 28] = [
@@ -130,9 +153,33 @@ impl Scheme {
         })
     }
 
+    /// The blocks that so much of each read needs.
+    pub fn blocks(&self, detail: Detail) -> Blocks {
+        let of_flags = if detail == Detail::Flags { self.blocks_of_flags() } else { None };
+        let beside = if detail <= Detail::Places { self.blocks_beside_places() } else { None };
+        of_flags.map(Blocks::Only).or(beside.map(Blocks::Beside)).unwrap_or(Blocks::All)
+    }
+
+    /// The blocks of FLAG and MAPQ. `None` if one of them has other values, too, or if their values are bits among those of
+    /// others.
+    fn blocks_of_flags(&self) -> Option<Vec<i32>> {
+        let (mut wanted, mut others) = (Vec::new(), Vec::new());
+        for (at, encoding) in self.series.iter().enumerate() {
+            if !OF_FLAGS.iter().any(|&it| it as usize == at) {
+                encoding.blocks(&mut others);
+            } else if !encoding.blocks(&mut wanted) {
+                return None;
+            }
+        }
+        for (_, encoding) in &self.tags {
+            encoding.blocks(&mut others);
+        }
+        wanted.iter().all(|id| !others.contains(id)).then_some(wanted)
+    }
+
     /// The blocks that places, flags and lengths of reads do not need: those of names, bases, qualities and tags. `None`
     /// if a block of theirs has other values, too, or if their values are bits among those of others.
-    pub fn blocks_beside_places(&self) -> Option<Vec<i32>> {
+    fn blocks_beside_places(&self) -> Option<Vec<i32>> {
         let mut beside = Vec::new();
         let known = self.tags.iter().map(|(_, encoding)| encoding);
         for encoding in BESIDE_PLACES.iter().map(|&it| &self.series[it as usize]).chain(known) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::Reference;
 use readmill_format::sam::{self, LineParser};
-use readmill_record::{Batch, Error, Header, Ledger, Limit, Stamp};
+use readmill_record::{Batch, Detail, Error, Header, Ledger, Limit, Stamp};
 
 use crate::block::{ContentType, CramBlock};
 use crate::codec::Method;
@@ -89,14 +89,14 @@ fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Erro
 /// SAM lines of a file, up to the first error.
 fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>) {
     let mut lines = Vec::new();
-    let error = try_decode(file, references, false, &mut lines).err();
+    let error = try_decode(file, references, Detail::Whole, &mut lines).err();
     (lines, error)
 }
 
 fn try_decode(
     file: &[u8],
     desk: Option<&Desk>,
-    places_only: bool,
+    detail: Detail,
     lines: &mut Vec<String>,
 ) -> Result<(), Error> {
     let mut reader = Reader::open(
@@ -111,9 +111,6 @@ fn try_decode(
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
     let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(Limit::of(1 << 28)));
-    if places_only {
-        decoder.decode_places_only();
-    }
     let mut ended = false;
     while !ended {
         let container = reader.claim(Vec::new())?;
@@ -121,7 +118,7 @@ fn try_decode(
         let linked = match container {
             Some(container) => {
                 let mut opened = Opened::reuse(Batch::default());
-                decoder.open(&container, &mut opened);
+                decoder.open(&container, detail, &mut opened);
                 link.link(opened)
             }
             None => link.finish(Batch::default()),
@@ -220,12 +217,25 @@ fn places_are_the_same_without_the_rest_and_need_no_reference() {
     let desk = desk();
     let file = encode(&batch(&zoo()), Some(references(&desk))).unwrap();
     let mut lines = Vec::new();
-    try_decode(&file, None, true, &mut lines).unwrap();
+    try_decode(&file, None, Detail::Places, &mut lines).unwrap();
     let place = |line: &String| {
         let columns: Vec<_> = line.split('\t').collect();
         format!("*\t{}\t*\t*", columns[1..9].join("\t"))
     };
     assert_eq!(lines, zoo().iter().map(place).collect::<Vec<_>>());
+}
+
+#[test]
+fn flags_are_the_same_without_places() {
+    let desk = desk();
+    let file = encode(&batch(&zoo()), Some(references(&desk))).unwrap();
+    let mut lines = Vec::new();
+    try_decode(&file, None, Detail::Flags, &mut lines).unwrap();
+    let part = |line: &String| {
+        let columns: Vec<_> = line.split('\t').collect();
+        format!("*\t{}\t*\t0\t{}\t*\t*\t0\t0\t*\t*", columns[1], columns[4])
+    };
+    assert_eq!(lines, zoo().iter().map(part).collect::<Vec<_>>());
 }
 
 /// The bases that are compared are those that the reads need, and those between them.

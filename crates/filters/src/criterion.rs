@@ -1,6 +1,6 @@
 //! The step of all filters that only drop reads.
 
-use readmill_record::{Batch, Changes, RecordRef, Result, Step};
+use readmill_record::{Batch, Changes, Detail, RecordRef, Result, Step};
 
 /// Says which reads stay.
 pub trait Criterion: Clone + Send + Sync + 'static {
@@ -16,15 +16,9 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// If that cannot be said of this read.
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
-    /// Whether it looks at no more of a read than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
-    /// decoded.
-    fn places_only(&self) -> bool {
-        false
-    }
-
-    /// Whether it looks only at what every record has, from its name to its qualities.
-    fn without_fields(&self) -> bool {
-        self.places_only()
+    /// How much of each read it looks at.
+    fn detail(&self) -> Detail {
+        Detail::Whole
     }
 
     /// Makes the step.
@@ -57,12 +51,8 @@ impl<C: Criterion> Step for Keep<C> {
         true
     }
 
-    fn places_only(&self) -> bool {
-        self.criterion.places_only()
-    }
-
-    fn without_fields(&self) -> bool {
-        self.criterion.without_fields()
+    fn detail(&self) -> Detail {
+        self.criterion.detail()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Drops unmapped reads.
 
-use readmill_record::{RecordRef, Result, Step};
+use readmill_record::{Detail, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::Flag;
@@ -51,8 +51,8 @@ impl Criterion for DropUnmapped {
         "unmapped reads dropped"
     }
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Places
     }
 
     #[inline]

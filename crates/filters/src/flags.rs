@@ -1,6 +1,6 @@
 //! Drops reads by the bits of FLAG.
 
-use readmill_record::{Flags, RecordRef, Result, Step};
+use readmill_record::{Detail, Flags, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -87,8 +87,8 @@ impl Criterion for FlagRules {
         "reads dropped by their flags"
     }
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Flags
     }
 
     #[inline]

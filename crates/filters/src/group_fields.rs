@@ -1,7 +1,7 @@
 //! Gives all read groups another sample, or another library.
 
 use readmill_record::header::HeaderLine;
-use readmill_record::{Batch, Changes, Error, Header, Result, Step};
+use readmill_record::{Batch, Changes, Detail, Error, Header, Result, Step};
 
 use crate::flag::{Flag, Value, quoted, with_value};
 use crate::spec::{Filter, FilterSpec, MakeContext};
@@ -100,8 +100,8 @@ impl Step for HeaderAlone {
         true
     }
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Flags
     }
 
     fn apply(&mut self, _: &mut Batch) -> Result<()> {

@@ -18,9 +18,11 @@ pub mod discarded;
 pub mod expression;
 pub mod flag;
 pub mod lone_mates;
+pub mod merge_alignment;
 pub mod route;
 pub mod spec;
 pub mod tally;
+mod turn;
 
 pub mod change_flags;
 pub mod clean_sam;

@@ -1,6 +1,6 @@
 //! Drops reads of low mapping quality.
 
-use readmill_record::{RecordRef, Result, Step};
+use readmill_record::{Detail, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -48,8 +48,8 @@ impl Criterion for MinMapq {
         "reads of low mapping quality dropped"
     }
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Flags
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Drops reads with few bases, as their CIGAR counts them.
 
-use readmill_record::{RecordRef, Result, Step, cigar};
+use readmill_record::{Detail, RecordRef, Result, Step, cigar};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -47,8 +47,8 @@ impl Criterion for MinQueryLength {
         "reads with few bases in their CIGAR dropped"
     }
 
-    fn without_fields(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::WithoutFields
     }
 
     #[inline]

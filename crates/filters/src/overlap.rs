@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::features::Features;
 use readmill_format::intervals::{List, Set};
-use readmill_record::{Error, Header, Ledger, RecordRef, Result, Step};
+use readmill_record::{Detail, Error, Header, Ledger, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -109,8 +109,8 @@ impl Criterion for Overlap {
         "reads outside the regions dropped"
     }
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Places
     }
 
     #[inline]

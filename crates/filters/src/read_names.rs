@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_format::text;
-use readmill_record::{Charge, Prepaid, RecordRef, Result, Step};
+use readmill_record::{Charge, Detail, Prepaid, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -112,8 +112,8 @@ impl Criterion for ReadNames {
         "reads dropped by their names"
     }
 
-    fn without_fields(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::WithoutFields
     }
 
     #[inline]

@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
 use readmill_record::header::HeaderLine;
-use readmill_record::tag::{self, Fields, Tag, width};
+use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit};
 
 use crate::flag::{Flag, GivenFlags, Value, quoted};
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
+use crate::turn::turn;
 
 /// The parts of a record that a revert can keep.
 const KEPT: &[(&str, &str)] = &[
@@ -333,39 +334,6 @@ impl Revert {
 /// The text of a field.
 fn text(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
     record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
-}
-
-/// Turns the value of a field, as BAM stores it, around: the letters of a text, the elements of an array. Bases become
-/// their complements, others stay, as in htsjdk 4.2.0 (SequenceUtil.complement).
-fn turn(kind: u8, value: &mut [u8], is_bases: bool) {
-    match (kind, value) {
-        (b'Z' | b'H', [text @ .., _]) => {
-            text.reverse();
-            if is_bases {
-                text.iter_mut().for_each(|base| *base = complement(*base));
-            }
-        }
-        (b'B', [element, _, _, _, _, elements @ ..]) => {
-            let bytes = width(*element).unwrap_or(1);
-            elements.reverse();
-            elements.chunks_mut(bytes).for_each(<[u8]>::reverse);
-        }
-        _ => {}
-    }
-}
-
-fn complement(base: u8) -> u8 {
-    match base {
-        b'A' => b'T',
-        b'C' => b'G',
-        b'G' => b'C',
-        b'T' => b'A',
-        b'a' => b't',
-        b'c' => b'g',
-        b'g' => b'c',
-        b't' => b'a',
-        other => other,
-    }
 }
 
 impl Step for Revert {

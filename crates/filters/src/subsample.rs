@@ -1,7 +1,7 @@
 //! Keeps a fraction of templates.
 
 use readmill_record::header::HeaderLine;
-use readmill_record::{Error, Header, RecordRef, Result, Step};
+use readmill_record::{Detail, Error, Header, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -167,8 +167,8 @@ impl Criterion for Subsample {
         "reads dropped by subsampling"
     }
 
-    fn without_fields(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::WithoutFields
     }
 
     #[inline]

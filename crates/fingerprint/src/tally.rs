@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{consumes_query, consumes_reference};
-use readmill_record::{Batch, Header, RecordRef, Result, Tally};
+use readmill_record::{Batch, Detail, Header, RecordRef, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::sites::Sites;
@@ -101,8 +101,8 @@ impl Tally for FingerprintTally {
     type Partial = AlleleCounts;
     type Total = Fingerprint;
 
-    fn without_fields(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::WithoutFields
     }
 
     fn observe(&self, partial: &mut AlleleCounts, batch: &Batch) -> Result<()> {

@@ -19,7 +19,7 @@ use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, block_reader};
 use readmill_format::chain::Opened;
 use readmill_format::sam::LineParser;
-use readmill_record::{Charge, Error, Header, Limit, Result, make_room};
+use readmill_record::{Charge, Detail, Error, Header, Limit, Result, make_room};
 
 use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK, is_long, text_bound};
 pub use claim::{Claim, OpenOptions};
@@ -341,6 +341,7 @@ pub struct Opener {
     lines: LineParser,
     n_ref: i32,
     cram: Option<Box<cram::Decoder>>,
+    detail: Detail,
 }
 
 impl Opener {
@@ -348,12 +349,12 @@ impl Opener {
     pub fn new(header: &Header, setup: Option<&Arc<cram::Setup>>) -> Self {
         let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
         let (inflater, lines) = (Inflater::default(), LineParser::new(header));
-        Opener { inflater, lines, n_ref: header.n_ref(), cram }
+        Opener { inflater, lines, n_ref: header.n_ref(), cram, detail: Detail::Whole }
     }
 
-    /// Decodes no more of CRAM from here on than where reads lie ([`cram::Decoder::decode_places_only`]).
-    pub fn decode_places_only(&mut self) {
-        self.cram.iter_mut().for_each(|decoder| decoder.decode_places_only());
+    /// Decodes this much of each record of CRAM from here on ([`cram::Decoder::open`]).
+    pub fn decode(&mut self, detail: Detail) {
+        self.detail = detail;
     }
 
     /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.
@@ -376,7 +377,8 @@ impl Opener {
             Claim::Container(container, wanted) => {
                 let decoder = self.cram.as_mut();
                 let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
-                decoder.open(&container, opened);
+                let least = if wanted.is_some() { Detail::Places } else { Detail::Flags };
+                decoder.open(&container, self.detail.max(least), opened);
                 if let Some(wanted) = wanted {
                     opened.retain(|record| wanted.holds(record));
                 }

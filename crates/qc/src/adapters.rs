@@ -1,5 +1,6 @@
 //! Which reads begin with a piece of an adapter.
 
+use readmill_record::RecordRef;
 use readmill_record::bases::CODES;
 
 /// Bases of a read that are compared.
@@ -43,6 +44,18 @@ impl Adapters {
         let mut by_last: Vec<u64> = by_first.iter().map(|piece| piece.rotate_left(32)).collect();
         by_last.sort_unstable();
         Adapters { by_first, by_last }
+    }
+
+    /// Whether a record begins with a piece, read from its first base on; `codes` is memory that is used again.
+    pub fn begin_record(&self, record: RecordRef<'_>, codes: &mut Vec<u8>) -> bool {
+        let flags = record.flags();
+        codes.clear();
+        codes.extend(record.seq().iter().flat_map(|byte| [byte >> 4, byte & 15]));
+        codes.truncate(record.l_seq());
+        let is_reverse = !flags.is_unmapped() && flags.is_reverse();
+        let is_adapter = self.begin(codes, is_reverse);
+        codes.shrink_to(1 << 16);
+        is_adapter
     }
 
     /// Whether a read of these codes begins with a piece, but for one base; with `reverse`, the reverse complement of the

@@ -117,6 +117,18 @@ impl Bins {
         median(distances.into_iter(), self.count())
     }
 
+    /// The least key that this share of what was counted does not exceed; 0 if nothing was counted.
+    pub fn percentile(&self, share: f64) -> f64 {
+        let (all, mut seen) = (self.count() as f64, 0.0);
+        for &(key, count) in &self.0 {
+            seen += count as f64;
+            if seen / all >= share {
+                return key as f64;
+            }
+        }
+        0.0
+    }
+
     /// The first of the keys with the largest count; 0 if nothing was counted.
     pub fn mode(&self) -> f64 {
         let mut most = (0, 0);

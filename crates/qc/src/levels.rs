@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use readmill_record::Header;
 use readmill_record::header::HeaderLine;
+use readmill_record::{Header, RecordRef};
 
 /// Picard's name for reads without a read group, sample, library or platform unit.
 const UNKNOWN: &[u8] = b"unknown";
@@ -110,6 +110,14 @@ impl Levels {
         Levels { by_read_group, units, groups }
     }
 
+    /// How many rows there are, and the numbers of those to which each group of reads adds.
+    pub fn rows(&self) -> (usize, Vec<Vec<usize>>) {
+        let units = self.units.len();
+        let of_group =
+            |group| (0..units).filter(|&unit| self.units[unit].groups.contains(&group)).collect();
+        (units, (0..self.groups).map(of_group).collect())
+    }
+
     /// The group of reads of this read group.
     #[inline]
     pub fn group(&self, read_group: Option<&[u8]>) -> usize {
@@ -117,6 +125,35 @@ impl Levels {
             return 0;
         }
         read_group.and_then(|name| self.by_read_group.get(name)).copied().unwrap_or(0)
+    }
+}
+
+/// Finds the groups of records one after the other: most have the read group of the one before.
+#[derive(Default)]
+pub(crate) struct GroupFinder {
+    read_group: Vec<u8>,
+    group: Option<usize>,
+}
+
+impl GroupFinder {
+    /// The group of a record.
+    #[inline]
+    pub fn find(&mut self, levels: &Levels, record: RecordRef<'_>) -> usize {
+        if levels.groups == 1 { 0 } else { self.find_by_name(levels, record.read_group()) }
+    }
+
+    /// The group of reads of this read group.
+    #[inline]
+    pub fn find_by_name(&mut self, levels: &Levels, read_group: Option<&[u8]>) -> usize {
+        let name = read_group.unwrap_or_default();
+        match self.group {
+            Some(group) if self.read_group == name => group,
+            _ => {
+                self.read_group.clear();
+                self.read_group.extend_from_slice(name);
+                *self.group.insert(levels.group(read_group))
+            }
+        }
     }
 }
 

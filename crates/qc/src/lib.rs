@@ -14,11 +14,14 @@
 //! | CollectSequencingArtifactMetrics | `artifacts`, `java_order` |
 //! | CollectWgsMetrics, CollectRawWgsMetrics, CollectWgsMetricsWithNonZeroCoverage | [`wgs`] |
 //! | CollectOxoGMetrics | `oxog` |
-//! | both, of reads in their order | [`ordered`] |
+//! | CollectHsMetrics, CollectTargetedPcrMetrics | [`targets`] |
+//! | CollectRnaSeqMetrics | [`rna`] |
+//! | what depths of several programs share | `depth` |
+//! | all of these, of reads in their order | [`ordered`] |
 //! | numbers by key, and the memory of all counts | `counts`, `room` |
 //!
 //! Of secondary and supplementary records, CollectGcBiasMetrics counts both and CollectSequencingArtifactMetrics the latter,
-//! as in Picard; the programs of depths and CollectOxoGMetrics count the latter, too; the others count neither. Depths and sites are counted of reads in
+//! as in Picard; the programs of depths and of targets, and CollectOxoGMetrics count the latter, too; the others count neither. Depths and sites are counted of reads in
 //! their order, beside the tally of the others, whose reads may come in any order. Counts are integers; means and shares are
 //! computed once, of their sums.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -29,6 +32,7 @@ mod alignment;
 mod artifacts;
 mod counts;
 mod cycles;
+mod depth;
 pub mod gc_bias;
 mod insert_size;
 mod java_order;
@@ -40,13 +44,15 @@ mod qualities;
 mod quality_yield;
 mod read;
 mod reference;
+pub mod rna;
 mod room;
 pub mod tally;
+pub mod targets;
 mod unsorted;
 pub mod wgs;
 
 pub use levels::Level;
-pub use options::{Options, Program};
-pub use ordered::{LongestSpan, OrderedCounting, OrderedMaker, OrderedPiece};
+pub use options::{Options, Program, StrandSpecificity};
+pub use ordered::{LongestSpan, OrderedCounting, OrderedMaker, OrderedPiece, Regions};
 pub use read::Orientation;
 pub use tally::{QcTally, QcTotal, ReferenceCounts};

@@ -33,18 +33,25 @@ pub enum Program {
     CollectWgsMetricsWithNonZeroCoverage,
     /// Bases that could be oxidised G, by context.
     CollectOxoGMetrics,
+    /// Depths of the targets of a capture.
+    CollectHsMetrics,
+    /// Depths of the targets of amplicons.
+    CollectTargetedPcrMetrics,
+    /// Bases by parts of genes, and how evenly transcripts are covered.
+    CollectRnaSeqMetrics,
 }
 
 use Program::{
     CollectAlignmentSummaryMetrics, CollectBaseDistributionByCycle, CollectGcBiasMetrics,
-    CollectInsertSizeMetrics, CollectOxoGMetrics, CollectQualityYieldMetrics, CollectRawWgsMetrics,
-    CollectSequencingArtifactMetrics, CollectWgsMetrics, CollectWgsMetricsWithNonZeroCoverage,
+    CollectHsMetrics, CollectInsertSizeMetrics, CollectOxoGMetrics, CollectQualityYieldMetrics,
+    CollectRawWgsMetrics, CollectRnaSeqMetrics, CollectSequencingArtifactMetrics,
+    CollectTargetedPcrMetrics, CollectWgsMetrics, CollectWgsMetricsWithNonZeroCoverage,
     MeanQualityByCycle, QualityScoreDistribution,
 };
 
 impl Program {
     /// All programs.
-    pub const ALL: [Program; 12] = [
+    pub const ALL: [Program; 15] = [
         CollectAlignmentSummaryMetrics,
         CollectBaseDistributionByCycle,
         CollectInsertSizeMetrics,
@@ -57,6 +64,9 @@ impl Program {
         CollectRawWgsMetrics,
         CollectWgsMetricsWithNonZeroCoverage,
         CollectOxoGMetrics,
+        CollectHsMetrics,
+        CollectTargetedPcrMetrics,
+        CollectRnaSeqMetrics,
     ];
 
     /// Those that CollectMultipleMetrics runs if it is not told otherwise.
@@ -77,6 +87,9 @@ impl Program {
             CollectRawWgsMetrics => "CollectRawWgsMetrics",
             CollectWgsMetricsWithNonZeroCoverage => "CollectWgsMetricsWithNonZeroCoverage",
             CollectOxoGMetrics => "CollectOxoGMetrics",
+            CollectHsMetrics => "CollectHsMetrics",
+            CollectTargetedPcrMetrics => "CollectTargetedPcrMetrics",
+            CollectRnaSeqMetrics => "CollectRnaSeqMetrics",
         }
     }
 
@@ -102,12 +115,21 @@ impl Program {
             CollectRawWgsMetrics => &[".raw_wgs_metrics"],
             CollectWgsMetricsWithNonZeroCoverage => &[".wgs_metrics_with_non_zero_coverage"],
             CollectOxoGMetrics => &[".oxog_metrics"],
+            CollectHsMetrics => &[".hs_metrics", ".hs_per_target_coverage", ".hs_per_base_coverage"],
+            CollectTargetedPcrMetrics => &[
+                ".targeted_pcr_metrics",
+                ".targeted_pcr_per_target_coverage",
+                ".targeted_pcr_per_base_coverage",
+            ],
+            CollectRnaSeqMetrics => &[".rna_metrics"],
         }
     }
 
     /// Whether it counts nothing without a reference.
     pub fn needs_reference(self) -> bool {
-        matches!(self, CollectGcBiasMetrics | CollectSequencingArtifactMetrics) || self.needs_order()
+        let is_other = self.counts_targets() || self == CollectRnaSeqMetrics;
+        matches!(self, CollectGcBiasMetrics | CollectSequencingArtifactMetrics)
+            || self.needs_order() && !is_other
     }
 
     /// Whether it counts depths or sites, of reads that are sorted by coordinate.
@@ -118,8 +140,27 @@ impl Program {
                 | CollectRawWgsMetrics
                 | CollectWgsMetricsWithNonZeroCoverage
                 | CollectOxoGMetrics
+                | CollectHsMetrics
+                | CollectTargetedPcrMetrics
+                | CollectRnaSeqMetrics
         )
     }
+
+    /// Whether it counts depths of targets.
+    pub fn counts_targets(self) -> bool {
+        matches!(self, CollectHsMetrics | CollectTargetedPcrMetrics)
+    }
+}
+
+/// Which reads of a pair are of the strand of the transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrandSpecificity {
+    /// Either.
+    None,
+    /// The first.
+    FirstReadTranscriptionStrand,
+    /// The second.
+    SecondReadTranscriptionStrand,
 }
 
 /// Picard's options, by their names in lower case. Those of one name count for all programs that have it.
@@ -177,6 +218,40 @@ pub struct Options {
     pub minimum_base_quality: Option<u8>,
     /// The depth as of which deeper positions count, if it is not that of the program.
     pub coverage_cap: Option<u32>,
+    /// Files of the baits of a capture.
+    pub bait_intervals: Vec<PathBuf>,
+    /// What the baits are called, if not after their files.
+    pub bait_set_name: Option<String>,
+    /// The file of amplicons.
+    pub amplicon_intervals: Option<PathBuf>,
+    /// What the amplicons are called, if not after their file.
+    pub custom_amplicon_set_name: Option<String>,
+    /// Files of targets.
+    pub target_intervals: Vec<PathBuf>,
+    /// How far from a bait or amplicon a read may lie that it has caught.
+    pub near_distance: u32,
+    /// Whether bases of targets are left out that the mate has, too, if the program does not say so.
+    pub clip_overlapping_reads: Option<bool>,
+    /// Whether deleted bases of targets are covered, and inserted ones on target.
+    pub include_indels: bool,
+    /// Whether there is a file of targets.
+    pub per_target_coverage: bool,
+    /// Whether there is a file of the bases of targets.
+    pub per_base_coverage: bool,
+    /// The file of genes, refFlat.
+    pub ref_flat: Option<PathBuf>,
+    /// The file of ribosomal RNA.
+    pub ribosomal_intervals: Option<PathBuf>,
+    /// Which reads of a pair are of the strand of the transcript.
+    pub strand_specificity: Option<StrandSpecificity>,
+    /// Bases of a transcript of which the evenness is told.
+    pub minimum_length: u32,
+    /// Contigs of which reads are not looked at.
+    pub ignore_sequence: Vec<String>,
+    /// The share of a fragment that makes it ribosomal.
+    pub rrna_fragment_percentage: f64,
+    /// Bases of an end of a transcript.
+    pub end_bias_bases: u32,
     /// The reads at a position beyond which others are left out, if it is not that of the program.
     pub locus_accumulation_cap: Option<u32>,
     /// Whether the files of depths have bases by quality.
@@ -218,6 +293,23 @@ impl Default for Options {
             tandem_reads: false,
             minimum_base_quality: None,
             coverage_cap: None,
+            bait_intervals: Vec::new(),
+            bait_set_name: None,
+            amplicon_intervals: None,
+            custom_amplicon_set_name: None,
+            target_intervals: Vec::new(),
+            near_distance: 250,
+            clip_overlapping_reads: None,
+            include_indels: false,
+            per_target_coverage: false,
+            per_base_coverage: false,
+            ref_flat: None,
+            ribosomal_intervals: None,
+            strand_specificity: None,
+            minimum_length: 500,
+            ignore_sequence: Vec::new(),
+            rrna_fragment_percentage: 0.8,
+            end_bias_bases: 100,
             locus_accumulation_cap: None,
             include_bq_histogram: false,
             count_unpaired: false,
@@ -236,7 +328,22 @@ impl Options {
 
     /// The files of these programs, by what their names end in.
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
-        self.programs.iter().flat_map(|program| program.endings()).copied()
+        self.programs.iter().flat_map(|&program| self.endings_of(program))
+    }
+
+    /// The same of one program: those of targets and of their bases are written if they are asked for.
+    pub fn endings_of(&self, program: Program) -> impl Iterator<Item = &'static str> {
+        let wanted = [true, self.per_target_coverage, self.per_base_coverage];
+        let is_wanted = move |number: usize| !program.counts_targets() || wanted[number];
+        let endings = program.endings().iter().enumerate();
+        endings.filter(move |(number, _)| is_wanted(*number)).map(|(_, ending)| *ending)
+    }
+
+    /// The files that are read beside the reads and the reference.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let probes = self.bait_intervals.iter().chain(&self.amplicon_intervals);
+        let genes = self.ref_flat.iter().chain(&self.ribosomal_intervals);
+        self.intervals.iter().chain(probes).chain(&self.target_intervals).chain(genes)
     }
 
     /// Whether a program is wanted that counts depths or sites, of reads that are sorted by coordinate.

@@ -1,23 +1,40 @@
-//! What is counted of reads in their order, by coordinate, beside the tally of the others: depths, and sites of CollectOxoGMetrics.
+//! What is counted of reads in their order, by coordinate, beside the tally of the others: depths, targets, genes, and sites of
+//! CollectOxoGMetrics.
 //!
 //! Any thread makes the piece of a batch; pieces are taken in their order.
 
 use std::sync::Arc;
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{Batch, Error, Header, Result, Tally};
+use readmill_record::{Batch, Detail, Error, Header, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Libraries;
+use crate::levels::Levels;
 use crate::options::{Options, Program};
 use crate::oxog::{OxoGCounting, OxoGMaker, OxoGPiece};
 use crate::reference::ReferenceContigs;
+use crate::rna::{RnaCounting, RnaFiles, RnaMaker, RnaPiece};
+use crate::targets::{TargetCounting, TargetFiles, TargetMaker, TargetPiece};
 use crate::wgs::{WgsCounting, WgsMaker, WgsPiece};
+
+/// The regions that programs look at.
+#[derive(Clone, Debug, Default)]
+pub struct Regions {
+    /// INTERVALS: where depths and sites are counted; everywhere if there are none.
+    pub within: Option<Intervals>,
+    /// Baits, amplicons and targets.
+    pub targets: TargetFiles,
+    /// Genes and ribosomal RNA.
+    pub rna: RnaFiles,
+}
 
 /// The count of a run.
 pub struct OrderedCounting {
     wgs: Option<Arc<WgsCounting>>,
     oxog: Option<Arc<OxoGCounting>>,
+    targets: Option<Arc<TargetCounting>>,
+    rna: Option<Arc<RnaCounting>>,
 }
 
 /// The contribution of a batch of sorted reads.
@@ -25,12 +42,16 @@ pub struct OrderedCounting {
 pub struct OrderedPiece {
     wgs: Option<WgsPiece>,
     oxog: Option<OxoGPiece>,
+    targets: Option<TargetPiece>,
+    rna: Option<RnaPiece>,
 }
 
 /// Makes pieces, one for each thread.
 pub struct OrderedMaker {
     wgs: Option<WgsMaker>,
     oxog: Option<OxoGMaker>,
+    targets: Option<TargetMaker>,
+    rna: Option<RnaMaker>,
 }
 
 impl OrderedCounting {
@@ -40,7 +61,7 @@ impl OrderedCounting {
     /// Bytes of memory of a piece, as a rule: most of the bytes of its reads.
     pub const USUAL_PIECE: u64 = 1 << 20;
 
-    /// The count for the programs that are wanted, of reads under `header`, within `intervals` if there are any; `None` if none
+    /// The count for the programs that are wanted, of reads under `header`, within these regions if there are any; `None` if none
     /// of them needs the order.
     ///
     /// # Errors
@@ -49,8 +70,9 @@ impl OrderedCounting {
         options: &Options,
         header: &Header,
         reference: Option<&ReferenceContigs>,
-        intervals: Option<Intervals>,
+        regions: Regions,
         libraries: &Libraries,
+        levels: &Arc<Levels>,
     ) -> Result<Option<Arc<Self>>> {
         if options.has(Program::CollectOxoGMetrics) && header.lines_of(b"RG").next().is_none() {
             let what =
@@ -58,10 +80,13 @@ impl OrderedCounting {
             return Err(Error::input(what).hint("add read groups, or leave this program out"));
         }
         let contigs = header.references().len() as u32;
+        let Regions { within: intervals, targets, rna } = regions;
+        let rna = RnaCounting::new(options, &rna, header, levels)?;
+        let targets = TargetCounting::new(options, &targets, levels);
         let wgs = WgsCounting::new(options, reference, intervals.clone(), contigs);
         let oxog = OxoGCounting::new(options, reference, intervals, libraries).map(Arc::new);
-        let is_wanted = wgs.is_some() || oxog.is_some();
-        Ok(is_wanted.then(|| Arc::new(OrderedCounting { wgs, oxog })))
+        let is_wanted = wgs.is_some() || oxog.is_some() || targets.is_some() || rna.is_some();
+        Ok(is_wanted.then(|| Arc::new(OrderedCounting { wgs, oxog, targets, rna })))
     }
 
     /// The count of depths.
@@ -74,10 +99,24 @@ impl OrderedCounting {
         self.oxog.as_deref()
     }
 
+    /// The count of targets.
+    pub(crate) fn targets(&self) -> Option<&TargetCounting> {
+        self.targets.as_deref()
+    }
+
+    /// The count of CollectRnaSeqMetrics.
+    pub(crate) fn rna(&self) -> Option<&RnaCounting> {
+        self.rna.as_deref()
+    }
+
     /// Bytes of memory that it takes on so many threads, with its result and the text of that.
     pub(crate) fn bytes(&self, threads: u64) -> u64 {
         let wgs = |it: &Arc<WgsCounting>| it.result_bytes() + WgsCounting::THREAD_BYTES * threads;
+        let targets =
+            |it: &Arc<TargetCounting>| it.result_bytes() + TargetCounting::THREAD_BYTES * threads;
         self.wgs.as_ref().map_or(0, wgs)
+            + self.targets.as_ref().map_or(0, targets)
+            + self.rna.as_ref().map_or(0, |it| it.result_bytes() + RnaCounting::THREAD_BYTES * threads)
             + self.oxog.as_ref().map_or(0, |_| OxoGCounting::THREAD_BYTES * (threads + 1))
     }
 
@@ -86,6 +125,8 @@ impl OrderedCounting {
         OrderedMaker {
             wgs: self.wgs.clone().map(WgsMaker::new),
             oxog: self.oxog.as_ref().map(OxoGCounting::maker),
+            targets: self.targets.clone().map(TargetMaker::new),
+            rna: self.rna.clone().map(RnaMaker::new),
         }
     }
 
@@ -101,6 +142,12 @@ impl OrderedCounting {
         if let (Some(oxog), Some(piece)) = (&self.oxog, piece.oxog) {
             bytes += oxog.take(piece)?;
         }
+        if let (Some(targets), Some(piece)) = (&self.targets, piece.targets) {
+            bytes += targets.take(piece)?;
+        }
+        if let (Some(rna), Some(piece)) = (&self.rna, piece.rna) {
+            bytes += rna.take(piece)?;
+        }
         Ok(bytes)
     }
 
@@ -108,6 +155,8 @@ impl OrderedCounting {
     pub fn restart(&self) {
         self.wgs.iter().for_each(|wgs| wgs.restart());
         self.oxog.iter().for_each(|oxog| oxog.restart());
+        self.targets.iter().for_each(|targets| targets.restart());
+        self.rna.iter().for_each(|rna| rna.restart());
     }
 }
 
@@ -116,6 +165,9 @@ impl OrderedMaker {
     /// reference. The results stay the same.
     pub fn trim(&self, piece: &mut OrderedPiece, span: u32) {
         if let (Some(maker), Some(piece)) = (&self.wgs, &mut piece.wgs) {
+            maker.trim(piece, span);
+        }
+        if let (Some(maker), Some(piece)) = (&self.targets, &mut piece.targets) {
             maker.trim(piece, span);
         }
     }
@@ -128,6 +180,8 @@ impl OrderedMaker {
         Ok(OrderedPiece {
             wgs: self.wgs.as_mut().map(|maker| maker.make(batch)).transpose()?,
             oxog: self.oxog.as_mut().map(|maker| maker.make(batch)).transpose()?,
+            targets: self.targets.as_mut().map(|maker| maker.make(batch)).transpose()?,
+            rna: self.rna.as_mut().map(|maker| maker.make(batch)).transpose()?,
         })
     }
 }
@@ -136,7 +190,11 @@ impl OrderedPiece {
     /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let oxog = self.oxog.as_ref().map_or(0, OxoGPiece::heap_bytes);
-        self.wgs.as_ref().map_or(0, WgsPiece::heap_bytes) + oxog as u64
+        let targets = self.targets.as_ref().map_or(0, TargetPiece::heap_bytes);
+        self.wgs.as_ref().map_or(0, WgsPiece::heap_bytes)
+            + oxog as u64
+            + targets
+            + self.rna.as_ref().map_or(0, RnaPiece::heap_bytes)
     }
 }
 
@@ -148,8 +206,8 @@ impl Tally for LongestSpan {
     type Partial = u32;
     type Total = u32;
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Places
     }
 
     fn observe(&self, partial: &mut u32, batch: &Batch) -> Result<()> {

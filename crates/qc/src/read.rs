@@ -75,24 +75,29 @@ impl<'a> Read<'a> {
 
     /// The orientation of a mapped pair; `None` if the mates are on different contigs.
     pub fn orientation(&self) -> Option<Orientation> {
-        let record = self.record;
-        if record.ref_id() != record.next_ref_id() {
-            return None;
-        }
-        let reverse = self.flags.is_reverse();
-        if reverse == self.flags.is_mate_reverse() {
-            return Some(Orientation::Tandem);
-        }
-        let (forward, backward) = if reverse {
-            let end = i64::from(record.pos()) + record.cigar().reference_length();
-            (i64::from(record.next_pos()) + 1, end)
-        } else {
-            // Java adds numbers of 32 bits here.
-            let start = record.pos() + 1;
-            (i64::from(start), i64::from(start.wrapping_add(record.tlen())))
-        };
-        Some(if forward < backward { Orientation::Fr } else { Orientation::Rf })
+        orientation(self.record)
     }
+}
+
+/// The orientation of a mapped pair; `None` if the mates are on different contigs.
+pub(crate) fn orientation(record: RecordRef<'_>) -> Option<Orientation> {
+    if record.ref_id() != record.next_ref_id() {
+        return None;
+    }
+    let flags = record.flags();
+    let reverse = flags.is_reverse();
+    if reverse == flags.is_mate_reverse() {
+        return Some(Orientation::Tandem);
+    }
+    let (forward, backward) = if reverse {
+        let end = i64::from(record.pos()) + record.cigar().reference_length();
+        (i64::from(record.next_pos()) + 1, end)
+    } else {
+        // Java adds numbers of 32 bits here.
+        let start = record.pos() + 1;
+        (i64::from(start), i64::from(start.wrapping_add(record.tlen())))
+    };
+    Some(if forward < backward { Orientation::Fr } else { Orientation::Rf })
 }
 
 /// How the reads of a pair point.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use readmill_format::intervals::Intervals;
+use readmill_format::intervals::NamedIntervals;
 use readmill_format::metrics;
 use readmill_format::reference::Reference;
-use readmill_record::{Batch, Error, Header, Result, Tally};
+use readmill_record::{Batch, Error, Header, ReportText, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Adapters;
@@ -14,15 +14,17 @@ use crate::artifacts::{ArtifactContext, Artifacts, Libraries};
 use crate::cycles::{CycleBases, CycleQualities};
 use crate::gc_bias::{GcBias, GcContext, GcScan, GcWindows};
 use crate::insert_size::InsertSizes;
-use crate::levels::{Levels, Unit};
+use crate::levels::{GroupFinder, Levels, Unit};
 use crate::options::{Options, Program};
-use crate::ordered::OrderedCounting;
+use crate::ordered::{OrderedCounting, Regions};
 use crate::oxog::OxoGTotals;
 use crate::qualities::Qualities;
 use crate::quality_yield::QualityYield;
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::rna::{self, Genes, RnaTotals};
 use crate::room::Room;
+use crate::targets::{self, TargetGc, TargetRules, TargetTotals};
 use crate::wgs::{self, TerritoryScan, WgsTotals};
 
 /// Counts the metrics of Picard.
@@ -30,7 +32,10 @@ pub struct QcTally {
     options: Options,
     /// A bit for each program that is wanted.
     wanted: u32,
-    levels: Levels,
+    levels: Arc<Levels>,
+    contigs: Vec<(Vec<u8>, u32)>,
+    /// TARGET_INTERVALS.
+    targets: Option<NamedIntervals>,
     libraries: Libraries,
     adapters: Adapters,
     reference: Option<ReferenceContigs>,
@@ -47,7 +52,7 @@ const PART: u64 = 16;
 
 impl QcTally {
     /// Creates the tally for reads under `header`, on so many `threads`, where the run has so much `memory`. Without a
-    /// reference there are no mismatches. Depths are counted within `intervals`, if there are any.
+    /// reference there are no mismatches.
     ///
     /// # Errors
     /// The reference is another one than that of the reads.
@@ -55,18 +60,19 @@ impl QcTally {
         options: Options,
         header: &Header,
         reference: Option<Reference>,
-        intervals: Option<Intervals>,
+        regions: Regions,
         threads: u64,
         memory: u64,
     ) -> Result<Self> {
         let has_gc = options.has(Program::CollectGcBiasMetrics);
         let has_artifacts = options.has(Program::CollectSequencingArtifactMetrics);
         let compares = options.has(Program::CollectAlignmentSummaryMetrics) || has_gc || has_artifacts;
-        let has_order = options.needs_order();
+        let (has_order, targets) = (options.needs_order(), regions.targets.targets.clone());
+        let is_needed = options.programs.iter().any(|program| program.needs_reference());
         let reference = reference.filter(|_| compares || has_order);
         let reference =
             reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
-        if (has_gc || has_artifacts || has_order) && reference.is_none() {
+        if is_needed && reference.is_none() {
             return Err(Error::bug("metrics are counted that need a reference, and there is none"));
         }
         let by_library = has_artifacts || options.has(Program::CollectOxoGMetrics);
@@ -75,10 +81,14 @@ impl QcTally {
         let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
         let pages = reference.as_ref().filter(|_| compares);
         let pages = pages.map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
-        let ordered = OrderedCounting::new(&options, header, reference.as_ref(), intervals, &libraries)?;
+        let levels = Arc::new(Levels::new(header, &options.metric_accumulation_level));
+        let ordered =
+            OrderedCounting::new(&options, header, reference.as_ref(), regions, &libraries, &levels)?;
         let in_order = ordered.as_ref().map_or(0, |ordered| ordered.bytes(threads));
         Ok(QcTally {
-            levels: Levels::new(header, &options.metric_accumulation_level),
+            contigs: header.references().iter().map(|it| (it.name.clone(), it.length)).collect(),
+            levels,
+            targets,
             adapters: Adapters::new(&options.adapter_sequence),
             wanted: options.programs.iter().fold(0, |all, &program| all | 1 << program as u32),
             options,
@@ -128,23 +138,7 @@ struct GroupCounts {
 struct Scratch {
     codes: Vec<u8>,
     pages: ReferencePages,
-    /// The last read group, and its group.
-    read_group: Vec<u8>,
-    group: Option<usize>,
-}
-
-impl Scratch {
-    fn group(&mut self, levels: &Levels, read_group: Option<&[u8]>) -> usize {
-        let name = read_group.unwrap_or_default();
-        match self.group {
-            Some(group) if self.read_group == name => group,
-            _ => {
-                self.read_group.clear();
-                self.read_group.extend_from_slice(name);
-                *self.group.insert(levels.group(read_group))
-            }
-        }
-    }
+    group: GroupFinder,
 }
 
 impl Tally for QcTally {
@@ -209,7 +203,11 @@ impl Tally for QcTally {
             };
             options.programs.iter().filter_map(of).collect()
         });
-        Ok(QcTotal { counts: total, units, libraries, depths, oxog, options })
+        let targets = ordered.and_then(|ordered| ordered.targets());
+        let targets = targets.map_or_else(Vec::new, |it| it.finish());
+        let rna = ordered.and_then(|ordered| ordered.rna()).map(|it| it.finish());
+        let contigs = self.contigs.clone();
+        Ok(QcTotal { counts: total, units, libraries, depths, oxog, targets, rna, contigs, options })
     }
 }
 
@@ -235,11 +233,17 @@ impl QcTally {
         self.ordered.as_ref().and_then(|ordered| ordered.wgs()).map(|depths| depths.scan())
     }
 
+    /// The reference of the targets, if the texts need it.
+    pub fn target_gc(&self) -> Option<TargetGc> {
+        let (reference, targets) = (self.reference.clone()?, self.targets.clone()?);
+        Some(TargetGc::new(reference, targets))
+    }
+
     /// Gives a read to all collectors, and one that is not primary to those that count all records.
     #[inline]
     fn count(&self, partial: &mut QcPartial, read: &Read<'_>, is_primary: bool) -> Result<()> {
         let (options, room, reference) = (&self.options, &self.room, self.reference.as_ref());
-        let group = partial.scratch.group(&self.levels, read.fields.read_group);
+        let group = partial.scratch.group.find_by_name(&self.levels, read.fields.read_group);
         let (counts, pages) = (&mut partial.groups[group], &mut partial.scratch.pages);
         let mut mismatches = None;
         if is_primary && self.wants(Program::CollectAlignmentSummaryMetrics) {
@@ -292,6 +296,8 @@ pub struct ReferenceCounts {
     pub windows: GcWindows,
     /// Positions that reads could cover.
     pub territory: u64,
+    /// The share of G and C of each target, if there is a reference.
+    pub target_gc: Option<Vec<f64>>,
 }
 
 /// The counts of all reads.
@@ -302,6 +308,9 @@ pub struct QcTotal {
     /// The depths of each program that counts them.
     depths: Vec<(Program, WgsTotals)>,
     oxog: Option<OxoGTotals>,
+    targets: Vec<(TargetRules, Vec<TargetTotals>)>,
+    rna: Option<(Genes, bool, Vec<RnaTotals>)>,
+    contigs: Vec<(Vec<u8>, u32)>,
     options: Options,
 }
 
@@ -309,20 +318,65 @@ impl QcTotal {
     /// Formats the files, in the order of [`Options::endings`]. `reference` is what was counted of it, where it was scanned,
     /// `command` returns the command line for a program, and the run `started` at a date in any form.
     pub fn texts(
-        &self,
+        mut self,
         reference: &ReferenceCounts,
         command: &dyn Fn(&str) -> String,
         started: &str,
-    ) -> Vec<Vec<u8>> {
-        let texts = |&program: &Program| {
+    ) -> Vec<ReportText> {
+        let mut all = Vec::new();
+        for program in self.options.programs.clone() {
             let mut begin = metrics::comments(&command(program.name()), started);
             begin.push(b'\n');
-            let mut texts = vec![begin; program.endings().len()];
+            let files = if program.counts_targets() { 1 } else { program.endings().len() };
+            let mut texts = vec![begin; files];
             self.put(program, reference, &mut texts);
             texts.iter_mut().for_each(|text| text.push(b'\n'));
-            texts
+            all.extend(texts.into_iter().map(ReportText::from));
+            self.put_coverage(program, reference, &mut all);
+        }
+        all
+    }
+
+    /// Appends the files of targets and of their bases, if the program writes them.
+    fn put_coverage(
+        &mut self,
+        program: Program,
+        reference: &ReferenceCounts,
+        texts: &mut Vec<ReportText>,
+    ) {
+        let counted = self.targets.iter_mut().find(|(rules, _)| rules.program == program);
+        let Some((rules, [totals, ..])) = counted.map(|(rules, rows)| (rules, &mut rows[..])) else {
+            return;
         };
-        self.options.programs.iter().flat_map(texts).collect()
+        if rules.per_target {
+            let mut text = Vec::new();
+            let gc = reference.target_gc.as_deref().unwrap_or_default();
+            targets::put_per_target(&mut text, rules, totals, gc, &self.contigs);
+            texts.push(text.into());
+        }
+        if rules.per_base {
+            let text = targets::per_base_text(rules, totals, &self.contigs);
+            texts.push(ReportText::Parts(Box::new(text)));
+        }
+    }
+
+    fn put_rna(&self, text: &mut Vec<u8>) {
+        let Some((genes, has_ribosomal, rows)) = &self.rna else { return };
+        let units = self.units.iter().zip(rows);
+        let units: Vec<_> =
+            units.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
+        rna::put(text, genes, *has_ribosomal, &units, &self.options);
+    }
+
+    fn put_targets(&self, program: Program, reference: &ReferenceCounts, text: &mut Vec<u8>) {
+        let counted = self.targets.iter().find(|(rules, _)| rules.program == program);
+        let Some((rules, rows)) = counted else { return };
+        let units = self.units.iter().zip(rows);
+        let units: Vec<_> =
+            units.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
+        let genome = self.contigs.iter().map(|(_, length)| u64::from(*length)).sum();
+        let gc = reference.target_gc.as_deref();
+        targets::put(text, rules, &units, gc, genome, self.options.sample_size);
     }
 
     fn put(&self, program: Program, reference: &ReferenceCounts, texts: &mut [Vec<u8>]) {
@@ -359,6 +413,10 @@ impl QcTotal {
             }
             (Program::CollectOxoGMetrics, [text]) => {
                 self.oxog.iter().for_each(|oxog| oxog.put(text, &self.libraries));
+            }
+            (Program::CollectRnaSeqMetrics, [text]) => self.put_rna(text),
+            (program, [text]) if program.counts_targets() => {
+                self.put_targets(program, reference, text);
             }
             (program, [text]) if program.needs_order() => {
                 if let Some((_, totals)) = self.depths.iter().find(|(it, _)| *it == program) {

@@ -7,8 +7,8 @@ use std::path::Path;
 use readmill_format::reference::Reference;
 use readmill_format::sam::LineParser;
 use readmill_qc::gc_bias::GcWindows;
-use readmill_qc::{Level, Options, Program, QcTally, ReferenceCounts};
-use readmill_record::{Batch, DynTally, Header, Ledger, SharedTally, Stamp};
+use readmill_qc::{Level, Options, Program, QcTally, ReferenceCounts, Regions};
+use readmill_record::{Batch, DynTally, Header, Ledger, ReportText, SharedTally, Stamp};
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
@@ -36,7 +36,8 @@ fn batch(header: &Header, lines: &[&str]) -> Batch {
 
 /// Programs that need no reference.
 fn programs() -> Vec<Program> {
-    Program::ALL.into_iter().filter(|program| !program.needs_reference()).collect()
+    let needs = |program: &Program| program.needs_reference() || program.counts_targets();
+    Program::ALL.into_iter().filter(|program| !needs(program)).collect()
 }
 
 fn tally(header: &Header) -> SharedTally<QcTally> {
@@ -45,7 +46,7 @@ fn tally(header: &Header) -> SharedTally<QcTally> {
         metric_accumulation_level: vec![Level::AllReads, Level::Library],
         ..Options::default()
     };
-    SharedTally::new(QcTally::new(options, header, None, None, 1, 64 << 20).unwrap())
+    SharedTally::new(QcTally::new(options, header, None, Regions::default(), 1, 64 << 20).unwrap())
 }
 
 fn observe(tally: &SharedTally<QcTally>, header: &Header, lines: &[&str]) {
@@ -55,9 +56,13 @@ fn observe(tally: &SharedTally<QcTally>, header: &Header, lines: &[&str]) {
 }
 
 fn texts(tally: &SharedTally<QcTally>, windows: &GcWindows) -> Vec<String> {
-    let reference = ReferenceCounts { windows: windows.clone(), territory: 0 };
+    let reference = ReferenceCounts { windows: windows.clone(), ..ReferenceCounts::default() };
     let texts = tally.total().unwrap().texts(&reference, &|program| format!("{program} x"), "now");
-    texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect()
+    let text = |text| match text {
+        ReportText::Whole(text) => String::from_utf8(text).unwrap(),
+        ReportText::Parts(_) => unreachable!("no file is so long"),
+    };
+    texts.into_iter().map(text).collect()
 }
 
 #[test]
@@ -146,7 +151,8 @@ fn gc_bias_counts_supplementary_records_and_the_windows_of_the_reference() {
         scan_window_size: 10,
         ..Options::default()
     };
-    let tally = QcTally::new(options, &header, Some(reference), None, 1, 64 << 20).unwrap();
+    let tally =
+        QcTally::new(options, &header, Some(reference), Regions::default(), 1, 64 << 20).unwrap();
     let scan = tally.gc_scan().unwrap();
     let mut worker = scan.worker();
     scan.pieces().try_for_each(|piece| worker.scan(&piece)).unwrap();
@@ -175,7 +181,8 @@ fn substitutions_are_counted_by_context_and_the_worst_contexts_are_named() {
     let programs = vec![Program::CollectSequencingArtifactMetrics];
     let options = Options { programs, ..Options::default() };
     let reference = reference("artifacts.fa");
-    let tally = QcTally::new(options, &header, Some(reference), None, 1, 64 << 20).unwrap();
+    let tally =
+        QcTally::new(options, &header, Some(reference), Regions::default(), 1, 64 << 20).unwrap();
     let tally = SharedTally::new(tally);
     let of_the_library: Vec<&str> = READS.into_iter().filter(|line| line.ends_with("RG:Z:a")).collect();
     observe(&tally, &header, &of_the_library);

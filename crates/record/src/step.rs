@@ -5,6 +5,7 @@
 //! traits and [`Changes`] change only with x.
 
 use crate::batch::Batch;
+use crate::detail::Detail;
 use crate::error::Result;
 use crate::tag::Tag;
 
@@ -31,16 +32,9 @@ pub trait Step: Send + Sync {
         false
     }
 
-    /// Whether it looks at no more than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
-    /// decoded.
-    fn places_only(&self) -> bool {
-        false
-    }
-
-    /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
-    /// where templates begin.
-    fn without_fields(&self) -> bool {
-        self.places_only()
+    /// How much of each read it looks at; the rest need not be decoded.
+    fn detail(&self) -> Detail {
+        Detail::Whole
     }
 
     /// Changes the batch.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::batch::Batch;
+use crate::detail::Detail;
 use crate::error::{Error, Result};
 
 /// Counts something of reads without changing them.
@@ -25,16 +26,9 @@ pub trait Tally: Send + Sync {
         0
     }
 
-    /// Whether it looks at no more than FLAG, RNAME, POS, MAPQ, CIGAR, RNEXT and PNEXT, so that other data need not be
-    /// decoded.
-    fn places_only(&self) -> bool {
-        false
-    }
-
-    /// Whether it looks only at what every record has, from its name to its qualities: at no optional fields, and not at
-    /// where templates begin.
-    fn without_fields(&self) -> bool {
-        self.places_only()
+    /// How much of each read it looks at; the rest need not be decoded.
+    fn detail(&self) -> Detail {
+        Detail::Whole
     }
 
     /// Counts the reads of a batch.
@@ -45,6 +39,20 @@ pub trait Tally: Send + Sync {
 
     /// Makes the result from the counts of all threads.
     fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
+}
+
+/// The text of a file that a tally becomes.
+pub enum ReportText {
+    /// The whole text.
+    Whole(Vec<u8>),
+    /// A long one, whose parts are made one after the other.
+    Parts(Box<dyn Iterator<Item = Vec<u8>> + Send>),
+}
+
+impl From<Vec<u8>> for ReportText {
+    fn from(text: Vec<u8>) -> Self {
+        ReportText::Whole(text)
+    }
 }
 
 /// A tally and its total so far, as a trait object.
@@ -67,11 +75,8 @@ pub trait DynTally: Send + Sync {
     /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
 
-    /// Whether it looks at places alone, as [`Tally::places_only`].
-    fn places_only(&self) -> bool;
-
-    /// Whether it looks at no optional fields, as [`Tally::without_fields`].
-    fn without_fields(&self) -> bool;
+    /// How much of each read it looks at, as [`Tally::detail`].
+    fn detail(&self) -> Detail;
 }
 
 /// One thread's worker of a tally.
@@ -130,12 +135,8 @@ impl<T: Tally> DynTally for SharedTally<T> {
         self.tally.bytes(threads)
     }
 
-    fn places_only(&self) -> bool {
-        self.tally.places_only()
-    }
-
-    fn without_fields(&self) -> bool {
-        self.tally.without_fields()
+    fn detail(&self) -> Detail {
+        self.tally.detail()
     }
 }
 

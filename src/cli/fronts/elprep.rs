@@ -59,7 +59,7 @@ const STEPS: &[Opt] = &[
     Opt::native("--quantize-levels", Takes::Value, "--quantize-quals"),
     Opt::built("--sqq", Takes::Value, "--static-quantized-quals, one by one"),
     Opt::native("--max-cycle", Takes::Value, "--maximum-cycle-value"),
-    Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites the VCF or BED file beside it"),
+    Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites the VCF or BED file beside it, if there is one"),
     Opt::refused("--haplotypecaller", Takes::Value, "calls variants", NO_CALLER),
     Opt::harmless("--reference-confidence", Takes::Value, LATER),
     Opt::harmless("--sample-name", Takes::Value, LATER),
@@ -122,10 +122,10 @@ fn filter(given: &Given) -> Result<Line> {
         );
     }
     for sites in given.value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
-        line.flag(
-            "--known-sites",
-            Some(&beside(given, sites.trim(), "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"])?),
-        );
+        // Sites of elPrep are read, too; the file that they were made from says more.
+        let sites = sites.trim();
+        let made_from = source(sites, "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"]);
+        line.flag("--known-sites", Some(made_from.as_deref().unwrap_or(sites)));
     }
     let output = standard_stream(output);
     line.flag("-o", Some(output)).add(["--no-index"]);
@@ -136,12 +136,16 @@ fn filter(given: &Given) -> Result<Line> {
     Ok(line)
 }
 
+/// The file that elPrep's own was made from, if it stands beside it under one of these ends.
+fn source(path: &str, end: &str, others: &[&str]) -> Option<String> {
+    let stem = path.strip_suffix(end)?;
+    others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists())
+}
+
 /// The file that elPrep's own was made from, which stands beside it under one of these ends.
 fn beside(given: &Given, path: &str, end: &str, others: &[&str]) -> Result<String> {
     let Some(stem) = path.strip_suffix(end) else { return Ok(path.to_string()) };
-    let found =
-        others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists());
-    found.ok_or_else(|| {
+    source(path, end, others).ok_or_else(|| {
         let names: Vec<String> = others.iter().map(|other| format!("{stem}{other}")).collect();
         given
             .refuse(&format!("readmill cannot read {path}, and there is none of {}", names.join(", ")))

@@ -21,8 +21,10 @@ const LINES: &[(&str, &str)] = &[
     ("samtools import", "1.fq"),
     ("samtools faidx", "r.fa chr1"),
     ("samtools reheader", "h.sam IN"),
+    ("samtools bedcov", "t.bed IN"),
     ("picard SortSam", "-I IN -O o.bam -SO coordinate"),
     ("picard MarkDuplicates", "-I IN -O o.bam -M m"),
+    ("picard MergeBamAlignment", "-UNMAPPED IN -ALIGNED IN -O o.bam -R r.fa"),
     ("picard MergeSamFiles", "-I IN -I IN -O o.bam"),
     ("picard AddOrReplaceReadGroups", "-I IN -O o.bam -LB l -PL p -PU u -SM s"),
     ("picard ReorderSam", "-I IN -O o.bam -SD DICT"),
@@ -67,6 +69,7 @@ const VALUES: &[&str] = &[
     "null",
     "json",
     "%!",
+    "1,9,2",
 ];
 
 /// What the native command line has against a line, if anything.

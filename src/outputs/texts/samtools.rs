@@ -63,8 +63,14 @@ mod tests {
 
     #[test]
     fn stats_has_a_summary_and_sections() {
-        let text = "# comment\nSN\traw total sequences:\t8\t# excluding\nRL\t100\t7\nRL\t101\t1\n";
-        assert_eq!(stats(text), json!({"SN": {"raw total sequences": 8}, "RL": [[100, 7], [101, 1]]}));
+        let text = "# comment\nSN\traw total sequences:\t8\t# excluding\nRL\t100\t7\nRL\t101\t1\n\
+            COV\t[1-1]\t1\t9\n";
+        let wanted = json!({
+            "SN": {"raw total sequences": 8},
+            "RL": [[100, 7], [101, 1]],
+            "COV": [["[1-1]", 1, 9]],
+        });
+        assert_eq!(stats(text), wanted);
         let wanted = json!([{"contig": "*", "length": 0, "mapped": 0, "unmapped": 5}]);
         assert_eq!(idxstats("*\t0\t0\t5\n"), wanted);
     }

@@ -180,8 +180,8 @@ impl<'a> RunState<'a> {
         let ends = wanted.map(prepare).transpose()?;
         let first = inputs.first_reads()?;
         let record = first.batch().and_then(|batch| Some(batch.record(*batch.spans.first()?)));
-        let anchor = match inputs.lanes() {
-            Some(lanes) => lanes.first_name(),
+        let anchor = match inputs.prepared_first() {
+            Some(prepared) => prepared.first_name(),
             None => record.map(|record| record.qname().to_vec()),
         }
         .unwrap_or_default();

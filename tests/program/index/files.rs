@@ -160,7 +160,6 @@ fn collate_puts_reads_of_a_name_together() {
 fn what_is_left_out_is_named_with_the_way_to_do_it() {
     let dir = TestDir::new();
     refused(&dir, &["addreplacerg", "-r", "ID:x", "in.bam"], 1, &["no addreplacerg", "--read-group"]);
-    refused(&dir, &["bedcov", "a.bed", "in.bam"], 1, &["no bedcov"]);
 }
 
 #[test]

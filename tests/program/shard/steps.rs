@@ -82,6 +82,34 @@ fn metrics_that_need_the_reference_are_those_of_one_run() {
 }
 
 #[test]
+fn depths_of_targets_are_those_of_one_run() {
+    let mut inputs = simulated();
+    let targets = "chr1\t500\t50000\tx\nchr1\t49000\t61000\ty\nchr1\t80000\t80500\nchr2\t0\t20000\n";
+    inputs.push(("t.bed", targets.as_bytes().to_vec()));
+    let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --reference in/ref.fa \
+                   --qc out/q --qc-metrics CollectHsMetrics,CollectTargetedPcrMetrics --target-intervals in/t.bed \
+                   --bait-intervals in/t.bed --amplicon-intervals in/t.bed --sample-size 50 --coverage-cap 3";
+    let files = format!("{command} --per-target-coverage --per-base-coverage");
+    same(&inputs, &files, &["--shards 4 --ranges 7", "--shards 1 --ranges 2"]);
+    let levels = format!("{command} --metric-accumulation-level all_reads,read_group --include-indels");
+    same(&inputs, &levels, &["--shards 3 --ranges 4"]);
+}
+
+#[test]
+fn evenness_of_transcripts_is_that_of_one_run() {
+    let mut inputs = simulated();
+    let genes = "a\ta1\tchr1\t+\t500\t60000\t900\t50000\t2\t500,20000,\t9000,60000,\n\
+                 b\tb1\tchr1\t-\t50000\t90000\t50000\t50000\t1\t50000,\t90000,\n\
+                 c\tc1\tchr2\t-\t100\t20000\t300\t19000\t3\t100,9000,15000,\t8000,14000,20000,\n";
+    inputs.push(("genes.refflat", genes.as_bytes().to_vec()));
+    inputs.push(("rrna.bed", b"chr1\t70000\t80000\n".to_vec()));
+    let command = "prep in/x.bam -o out/x.bam -l 1 --sort coordinate --mark-duplicates --qc out/q \
+                   --qc-metrics CollectRnaSeqMetrics --ref-flat in/genes.refflat --ribosomal-intervals in/rrna.bed \
+                   --strand-specificity none --metric-accumulation-level all_reads,read_group";
+    same(&inputs, command, &["--shards 4 --ranges 7", "--shards 1 --ranges 2"]);
+}
+
+#[test]
 fn every_format_is_written_as_in_one_run() {
     let text = samples::text(3000, 900, 17);
     let inputs = [("x.bam", samples::in_blocks(&text, 60_000))];

@@ -64,6 +64,7 @@ impl TestDir {
             inputs: vec![input],
             regions: None,
             aligning: None,
+            merging: None,
             steps,
             destination: plan::Destination::Main(
                 Output {

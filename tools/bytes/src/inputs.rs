@@ -25,7 +25,7 @@ const RUN: &str = include_str!("run.json");
 const TEXTS: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
 
 /// The other forms, one made from the other.
-const FORMS: [&str; 13] = [
+const FORMS: [&str; 16] = [
     "prep reads.bam -o reads.sam.gz --no-PG",
     "sort reads.bam -o sorted.bam --no-PG",
     "sort lane2.bam -o sorted2.bam --no-PG",
@@ -39,6 +39,9 @@ const FORMS: [&str; 13] = [
     "bqsr table --known-sites known.vcf --reference reference.fa sorted2.bam -o lane2.table",
     "bqsr apply --bqsr-table reads.table --emit-original-quals sorted.bam -o oq.bam --no-PG",
     "index reference.fa",
+    "align reference.fa unaligned.bam -o aligned.bam",
+    "filter -f 0x40 aligned.bam -o aligned.first.bam",
+    "filter -f 0x80 aligned.bam -o aligned.last.bam",
 ];
 
 /// Makes all of it in a directory, which is emptied first. The program is the base, so a change cannot make an input
@@ -101,6 +104,12 @@ fn simulate(directory: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Genes in refFlat, some of which overlap.
+const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000,9000,\n\
+    a\ta2\tchr1\t+\t1000\t7000\t1000\t1000\t1\t1000,\t7000,\n\
+    b\tb1\tchr1\t-\t8000\t60000\t9000\t50000\t2\t8000,30000,\t20000,60000,\n\
+    c\tc1\tchr2\t-\t5000\t90000\t6000\t80000\t1\t5000,\t90000,\n";
+
 /// Writes what is made from text.
 fn derive(directory: &Path) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
@@ -114,6 +123,7 @@ fn derive(directory: &Path) -> Result<()> {
     write("comments2.fastq", &with_comments(&two))?;
     write("unaligned.sam", &unaligned(&one, &two))?;
     write("regions.bed", "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n")?;
+    write("genes.refflat", GENES)?;
     write("contigs.txt", "chr1\t1\nchr2\t2\nchr3\t3\nchrM\tMT\n")?;
     write("groups.txt", "HS00417.H7QSIMADX.1\nHS00417.H7QSIMADX.3\n")?;
     write("run.json", RUN)?;

@@ -1,4 +1,4 @@
-//! Compares `readmill samtools depth` and `readmill samtools coverage` with samtools: the text, of random reads and of a simulated
+//! Compares `readmill samtools depth`, `coverage` and `bedcov` with samtools: the text, of random reads and of a simulated
 //! sample, in BAM, CRAM and SAM, of one file and of several.
 
 use std::fmt::Write as _;
@@ -79,6 +79,24 @@ const COVERAGE: [&str; 21] = [
     "-m --min-depth 2 --ff 0x800 a.bam",
 ];
 
+/// Options of bedcov, and files. Row 249 is left out: reads of CRAM around regions without bases.
+const BEDCOV: [&str; 14] = [
+    "bed a.bam",
+    "bed a.bam b.bam c.bam",
+    "bed a.cram",
+    "-j bed a.bam b.bam",
+    "-d 3 bed a.bam",
+    "-d 0 -H bed a.bam b.bam",
+    "-d 20 -j -c bed a.bam",
+    "-c bed a.bam c.bam",
+    "-j -H named.bed a.cram b.bam",
+    "-Q 10 bed a.bam",
+    "-g DUP,SECONDARY -c bed a.bam",
+    "-G 0x800 -G READ1 -c bed a.bam",
+    "-g UNMAP -c -j bed a.bam",
+    "-X -c -d 2 bed a.bam b.bam a.bam.csi b.bam.csi",
+];
+
 /// Options of coverage behind which a region stands, and then the files.
 const COVERAGE_OF_REGIONS: [(&str, &str); 4] =
     [("-r", "a.bam"), ("-Q 20 -r", "a.cram"), ("-d 4 -r", "a.bam b.bam"), ("-m -w 17 -r", "a.bam")];
@@ -112,7 +130,7 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, cases: u64, ledger: &mut Ledger)
 }
 
 /// Names and lengths of the contigs of a header.
-fn contigs(header: &str) -> Vec<(String, u64)> {
+pub(crate) fn contigs(header: &str) -> Vec<(String, u64)> {
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -135,6 +153,10 @@ fn files_beside(
         let _ = writeln!(bed, "{name}\t{start}\t{end}\tname");
         let _ = writeln!(positions, "{name} {}", start + 1);
     }
+    let known = bed.lines().filter(|line| !line.starts_with("elsewhere"));
+    let known = known.fold(String::new(), |text, line| text + line + "\n");
+    fs::write(dir.path("named.bed"), format!("#chrom\tfrom\tto\tname\n{known}"))?;
+    fs::write(dir.path("bed"), known)?;
     fs::write(dir.path("regions.bed"), bed)?;
     fs::write(dir.path("positions"), positions)?;
     fs::write(dir.path("list"), "a.bam\n\n  \nb.bam  \n")?;
@@ -148,7 +170,8 @@ fn files_beside(
 fn all_words(contigs: &[(String, u64)], random: &mut SeededRandom) -> Vec<String> {
     let depth = DEPTH.iter().map(|words| format!("depth {words}"));
     let coverage = COVERAGE.iter().map(|words| format!("coverage {words}"));
-    let mut all = Vec::from_iter(depth.chain(coverage));
+    let bedcov = BEDCOV.iter().map(|words| format!("bedcov {words}"));
+    let mut all = Vec::from_iter(depth.chain(coverage).chain(bedcov));
     let of_regions = DEPTH_OF_REGIONS.iter().map(|line| ("depth", line));
     let of_regions = of_regions.chain(COVERAGE_OF_REGIONS.iter().map(|line| ("coverage", line)));
     for (command, (options, files)) in of_regions {
@@ -212,7 +235,7 @@ fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
 }
 
 /// CIGARs, and how many bases of the contig and of the read they have.
-const CIGARS: [(&str, u64, usize); 18] = [
+pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
     ("60M", 60, 60),
     ("60M", 60, 60),
     ("60M", 60, 60),

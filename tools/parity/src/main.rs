@@ -27,6 +27,8 @@ mod outputs;
 mod pipeline;
 mod qc;
 mod qc_depths;
+mod qc_rna;
+mod qc_targets;
 mod random;
 mod random_cases;
 mod regenerate;
@@ -35,6 +37,7 @@ mod samples;
 mod samtools_duplicates;
 mod several_inputs;
 mod sort;
+mod stats;
 mod umi;
 mod view;
 
@@ -125,7 +128,7 @@ enum ParityPart {
     Qc,
     /// Depths and regions, beside mosdepth
     Coverage,
-    /// Depths and coverage, beside samtools depth and coverage
+    /// Depths, coverage and statistics, beside samtools depth, coverage and stats
     Depth,
     /// Command lines of other tools, by the tool and by the front
     Fronts,
@@ -265,6 +268,8 @@ fn small(
         qc::compare(&dir("qc")?, pairs, ledger)?;
         fingerprint::compare(&dir("fingerprint")?, pairs, ledger)?;
         qc_depths::compare(&dir("depths")?, pairs, !args.quick, ledger)?;
+        qc_targets::compare(&dir("targets")?, pairs, !args.quick, ledger)?;
+        qc_rna::compare(&dir("rna")?, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);
@@ -280,6 +285,7 @@ fn small(
     if args.has(ParityPart::Depth) {
         let pairs = args.pairs.unwrap_or(if args.quick { 500 } else { 30_000 });
         depth::compare(&dir("depth")?, pairs, number(3, 60), ledger)?;
+        stats::compare(&dir("stats")?, pairs, number(5, 100), ledger)?;
     }
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });

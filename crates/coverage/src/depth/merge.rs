@@ -13,7 +13,7 @@ use readmill_record::Result;
 
 use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality, unsorted};
 use crate::join;
-use crate::mates::Event;
+use crate::mates::{Block, Event};
 
 /// Takes runs of one depth, in order.
 pub trait DepthSink {
@@ -37,6 +37,11 @@ pub trait TallySink: DepthSink {
 
     /// Qualities at positions, in their order.
     fn qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()>;
+
+    /// Places of the next reads of a file, on the contig that is open.
+    fn reads(&mut self, _file: usize, _reads: Vec<Block>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Merges the pieces of files.
@@ -195,7 +200,7 @@ impl DepthMerge {
     /// Takes the pieces of the contig that wait; returns the position before which no read changes the depth any more.
     fn take(&mut self, contig: u32, sink: &mut impl TallySink) -> Result<u32> {
         let mut limit = u32::MAX;
-        for file in &mut self.files {
+        for (number, file) in self.files.iter_mut().enumerate() {
             while let Some(part) = file.waiting.pop_front_if(|part| part.contig == contig) {
                 let mut at = part.first;
                 let changes = part.events.iter().map(|&(further, more)| {
@@ -205,6 +210,9 @@ impl DepthMerge {
                 file.column.add(changes, &mut self.merged);
                 let spans = part.spans.iter().flat_map(|&(start, end)| [(start, 1), (end, -1)]);
                 self.cover.add(spans, &mut self.merged);
+                if !part.reads.is_empty() {
+                    sink.reads(number, part.reads)?;
+                }
                 if !part.qualities.is_empty() {
                     sink.qualities(part.qualities)?;
                 }

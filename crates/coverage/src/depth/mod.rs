@@ -1,4 +1,4 @@
-//! The depths of `samtools depth` and `samtools coverage` (1.24), of one sorted file or several.
+//! The depths of `samtools depth`, `samtools coverage` and `samtools bedcov` (1.24), of one sorted file or several.
 //!
 //! | subject | module |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | pieces of all files, in the order of positions, become runs of one depth | [`merge`] |
 //! | the lines of `samtools depth` | [`lines`] |
 //! | the table of `samtools coverage` | [`table`] |
+//! | the lines of `samtools bedcov` | [`bed`] |
 //! | its histogram | [`histogram`] |
 //! | the coverage of a contig | `contig_coverage` |
 //! | numbers as C prints them | `number` |
@@ -15,9 +16,10 @@
 //! ```text
 //!  batch ─► Gate (serial, where it is needed) ─► DepthPieceMaker ─► DepthPiece ─┐ any thread
 //!                                                                               ▼ in order
-//!                                          text ◄─ DepthLines, CoverageTable ◄─ DepthMerge
+//!                                          text ◄─ DepthLines, CoverageTable, BedCoverage ◄─ DepthMerge
 //! ```
 
+pub mod bed;
 mod contig_coverage;
 pub mod gate;
 pub mod histogram;
@@ -28,6 +30,7 @@ pub mod piece;
 pub mod rules;
 pub mod table;
 
+pub use bed::{BedCoverage, BedLines, BedOptions};
 pub use gate::{Gate, GateKind};
 pub use histogram::Histogram;
 pub use lines::{DepthLines, LineOptions, Positions};

@@ -27,6 +27,8 @@ pub(crate) struct ContigPart {
     pub(crate) events: Vec<Event>,
     /// Positions between the first and the last base of reads, in order and separate.
     pub(crate) spans: Vec<Block>,
+    /// The place of each read, if it is asked for.
+    pub(crate) reads: Vec<Block>,
     /// Sums of qualities at positions, in order, if they are asked for.
     pub(crate) qualities: Vec<PositionQuality>,
 }
@@ -84,7 +86,7 @@ impl DepthPiece {
 impl ContigPart {
     pub(crate) fn heap_bytes(&self) -> u64 {
         (self.events.capacity() * size_of::<Event>()
-            + self.spans.capacity() * size_of::<Block>()
+            + (self.spans.capacity() + self.reads.capacity()) * size_of::<Block>()
             + self.qualities.capacity() * size_of::<PositionQuality>()
             + size_of::<ContigPart>()) as u64
     }
@@ -172,7 +174,7 @@ impl DepthPieceMaker {
     /// Adds a read by the rules of samtools depth.
     #[inline]
     fn count(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
-        let DepthRules { min_base_quality, deletions, .. } = *self.rules;
+        let DepthRules { min_base_quality, deletions, of_pileup, .. } = *self.rules;
         let start = part.last;
         let is_unmapped = record.flags().is_unmapped();
         // (The place of an unmapped read is one base long.)
@@ -202,7 +204,7 @@ impl DepthPieceMaker {
                         let quality = qualities.get(in_read).copied();
                         quality.is_none_or(|quality| u32::from(quality) >= min_base_quality)
                     };
-                    if op == DELETION && deletions && from < to && counts() {
+                    if (op == DELETION || of_pileup) && deletions && from < to && counts() {
                         self.changes.add((from, 1));
                         self.changes.add((to, -1));
                     }
@@ -217,6 +219,13 @@ impl DepthPieceMaker {
                     .hint("leave such reads out"));
                 }
             }
+        }
+        if of_pileup {
+            part.reads.push((start, at));
+            if at > start {
+                part.cover(start, at);
+            }
+            return Ok(());
         }
         let end = if is_unmapped { start + 1 } else { at.max(start + 1) };
         part.cover(start, end);
@@ -358,8 +367,8 @@ impl DepthPiece {
 
 impl ContigPart {
     fn begin(contig: u32, start: u32) -> Self {
-        let (events, spans, qualities) = Default::default();
-        ContigPart { contig, first: start, last: start, events, spans, qualities }
+        let (events, spans, reads, qualities) = Default::default();
+        ContigPart { contig, first: start, last: start, events, spans, reads, qualities }
     }
 
     /// Adds a span that begins behind the start of the last one.

@@ -43,6 +43,9 @@ pub struct DepthRules {
     pub min_base_quality: u32,
     /// Deletions count, by the quality of the base behind them.
     pub deletions: bool,
+    /// Skipped bases count where deletions do, reads are listed, and those that cover nothing do not reach their position: as
+    /// samtools bedcov has it.
+    pub of_pileup: bool,
     /// Counts reads and sums qualities, too, for the table of coverage. Then nothing counts outside of the contig.
     pub tallies: bool,
     /// Nothing counts outside of it.
@@ -62,6 +65,7 @@ impl Default for DepthRules {
             length: ReadLength::Aligned,
             min_base_quality: 0,
             deletions: false,
+            of_pileup: false,
             tallies: false,
             window: None,
             by_position: false,

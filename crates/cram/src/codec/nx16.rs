@@ -80,6 +80,10 @@ fn entropy(
     }
 }
 
+/// Runs shorter than this are written as so many bytes, of which the rest is written over: a length known to the compiler
+/// takes no loop.
+const SHORT_RUN: usize = 16;
+
 /// The symbols with run lengths, and these lengths.
 struct Runs {
     of: [bool; 256],
@@ -116,18 +120,21 @@ impl Runs {
     }
 
     fn expand(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
-        let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), Vec::with_capacity(size));
+        let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), vec![0; size]);
+        let mut rest = &mut out[..];
         for &symbol in literals {
-            let run = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
-            if run >= size - out.len().min(size) {
+            let more = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
+            if more >= rest.len() {
                 return Err(damaged("runs are too long"));
             }
-            if run == 0 {
-                out.push(symbol);
-            } else {
-                out.resize(out.len() + run + 1, symbol);
+            match rest.first_chunk_mut::<SHORT_RUN>() {
+                Some(short) if more < SHORT_RUN => *short = [symbol; SHORT_RUN],
+                _ => rest[..more + 1].fill(symbol),
             }
+            rest = &mut rest[more + 1..];
         }
+        let left = rest.len();
+        out.truncate(size - left);
         Ok(out)
     }
 }
@@ -152,20 +159,47 @@ fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> 
     Ok(())
 }
 
-/// Decodes one symbol from a state.
-#[inline(always)]
-fn advance(state: &mut u32, table: &[Slot], bits: u32, data: &mut &[u8]) -> u8 {
-    let entry = table[(*state & ((1 << bits) - 1)) as usize];
-    let frequency = (entry >> 8 & 0xfff) + 1;
-    let next = frequency.wrapping_mul(*state >> bits).wrapping_add(entry >> 20);
-    *state = next;
-    if next < LOW
-        && let Some((two, rest)) = data.split_first_chunk::<2>()
-    {
-        *state = next << 16 | u32::from(u16::from_le_bytes(*two));
-        *data = rest;
+/// The coded bytes, and how many were read.
+struct Coded<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Coded<'_> {
+    /// Whether `n` states can be renormalised without coming to the end.
+    fn suffices(&self, n: usize) -> bool {
+        self.bytes.len() - self.at >= 2 * n
     }
-    entry as u8
+
+    /// The state behind that of a symbol, not renormalised.
+    #[inline(always)]
+    fn next(state: u32, entry: Slot, bits: u32) -> u32 {
+        let frequency = (entry >> 8 & 0xfff) + 1;
+        frequency.wrapping_mul(state >> bits).wrapping_add(entry >> 20)
+    }
+
+    /// Decodes the symbol of `entry` from a state, without a branch: whether a state takes bytes is hard to foretell.
+    ///
+    /// The bytes [suffice](Self::suffices).
+    #[inline(always)]
+    fn advance(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
+        let next = Self::next(*state, entry, bits);
+        let two = u16::from_le_bytes([self.bytes[self.at], self.bytes[self.at + 1]]);
+        let taken = next < LOW;
+        *state = if taken { next << 16 | u32::from(two) } else { next };
+        self.at += 2 * usize::from(taken);
+        entry as u8
+    }
+
+    /// Decodes the symbol of `entry` from a state; a state takes bytes as long as there are some.
+    #[inline(always)]
+    fn advance_to_end(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
+        if self.suffices(1) {
+            return self.advance(state, entry, bits);
+        }
+        *state = Self::next(*state, entry, bits);
+        entry as u8
+    }
 }
 
 fn states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
@@ -188,16 +222,20 @@ fn order_0<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Resul
     let mut table = [0; 1 << 12];
     fill(&frequencies, 12, &mut table)?;
     let mut states = states::<N>(cursor)?;
-    let data = &mut cursor.0;
-    let mut chunks = out.chunks_exact_mut(N);
-    for chunk in &mut chunks {
-        for (state, byte) in states.iter_mut().zip(chunk) {
-            *byte = advance(state, &table, 12, data);
+    let mut coded = Coded { bytes: cursor.0, at: 0 };
+    let entry = |state: u32| table[(state & 0xfff) as usize];
+    for chunk in out.chunks_mut(N) {
+        if chunk.len() == N && coded.suffices(N) {
+            for (state, byte) in states.iter_mut().zip(chunk) {
+                *byte = coded.advance(state, entry(*state), 12);
+            }
+        } else {
+            for (state, byte) in states.iter_mut().zip(chunk) {
+                *byte = coded.advance_to_end(state, entry(*state), 12);
+            }
         }
     }
-    for (state, byte) in states.iter_mut().zip(chunks.into_remainder()) {
-        *byte = advance(state, &table, 12, data);
-    }
+    cursor.take(coded.at)?;
     Ok(())
 }
 
@@ -256,26 +294,35 @@ impl Contexts {
         Ok(Contexts { bits, of, tables })
     }
 
+    /// The entry of a state in its context.
     #[inline(always)]
-    fn table(&self, context: u8) -> &[Slot] {
-        &self.tables[usize::from(self.of[context as usize]) << self.bits..][..1 << self.bits]
+    fn entry(&self, context: u8, state: u32) -> Slot {
+        let into = state & ((1 << self.bits) - 1);
+        self.tables[(usize::from(self.of[context as usize]) << self.bits) + into as usize]
     }
 }
 
 fn order_1<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
     let contexts = Contexts::read(cursor)?;
     let mut states = states::<N>(cursor)?;
-    let (data, mut last) = (&mut cursor.0, [0u8; N]);
-    let part = out.len() / N;
+    let mut coded = Coded { bytes: cursor.0, at: 0 };
+    let (mut last, part) = ([0u8; N], out.len() / N);
     for i in 0..part {
+        let is_within = coded.suffices(N);
         for j in 0..N {
-            last[j] = advance(&mut states[j], contexts.table(last[j]), contexts.bits, data);
+            let entry = contexts.entry(last[j], states[j]);
+            last[j] = match is_within {
+                true => coded.advance(&mut states[j], entry, contexts.bits),
+                false => coded.advance_to_end(&mut states[j], entry, contexts.bits),
+            };
             out[i + j * part] = last[j];
         }
     }
     for byte in &mut out[part * N..] {
-        last[N - 1] = advance(&mut states[N - 1], contexts.table(last[N - 1]), contexts.bits, data);
+        let entry = contexts.entry(last[N - 1], states[N - 1]);
+        last[N - 1] = coded.advance_to_end(&mut states[N - 1], entry, contexts.bits);
         *byte = last[N - 1];
     }
+    cursor.take(coded.at)?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Decodes a container to raw BAM records.
 
 mod features;
+mod flags;
 mod mates;
 mod parts;
 mod record;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use readmill_format::chain::Opened;
 use readmill_format::reference::WINDOW_BYTES;
-use readmill_record::{Charge, Result};
+use readmill_record::{Charge, Detail, Result};
 
 use crate::bases::Bases;
 use crate::block::{ContentType, CramBlock};
@@ -19,7 +20,7 @@ use crate::codec::{Codecs, rans};
 use crate::encoding::Streams;
 use crate::num::{ByteCursor, damaged};
 use crate::reader::{Container, Sizes, parts_bound, too_much};
-use crate::scheme::Scheme;
+use crate::scheme::{Blocks, Scheme};
 use mates::Noted;
 pub use parts::Setup;
 
@@ -48,8 +49,6 @@ struct Most {
 /// One thread's decoder.
 pub struct Decoder {
     setup: Arc<Setup>,
-    /// Whether only the places of reads are wanted.
-    places_only: bool,
     codecs: Codecs,
     bases: Bases,
     streams: Streams,
@@ -72,21 +71,17 @@ impl Decoder {
             notes: Vec::new(),
             scratch: parts::RecordBuffers::default(),
             extra: setup.references.ledger().empty("CRAM decoders"),
-            places_only: setup.places_only,
             setup,
         }
     }
 
-    /// Decodes only FLAG, the position, MAPQ, the CIGAR and the place of the mate from here on: records have no name, no
-    /// bases and no optional fields, and no reference is needed. Blocks of other data are not uncompressed where they have
-    /// nothing else; their checksums are checked.
-    pub fn decode_places_only(&mut self) {
-        self.places_only = true;
-    }
-
     /// Decodes a container. On an error, the records before it are kept, and the error is recorded.
-    pub fn open(&mut self, container: &Container, opened: &mut Opened) {
-        if let Err(error) = self.try_open(container, opened) {
+    ///
+    /// With [`Detail::Places`], records have no name, no bases and no optional fields; with [`Detail::Flags`] they may have no
+    /// place, either. Then no reference is needed. Blocks of other data are not uncompressed where they have nothing else;
+    /// their checksums are checked.
+    pub fn open(&mut self, container: &Container, detail: Detail, opened: &mut Opened) {
+        if let Err(error) = self.try_open(container, detail, opened) {
             opened.fail(error);
         }
         self.keep_little();
@@ -119,7 +114,7 @@ impl Decoder {
         }
     }
 
-    fn try_open(&mut self, container: &Container, opened: &mut Opened) -> Result<()> {
+    fn try_open(&mut self, container: &Container, detail: Detail, opened: &mut Opened) -> Result<()> {
         let (bytes, version) = (container.blocks(), self.setup.version);
         let mut cursor = ByteCursor(bytes);
         let first = CramBlock::read(&mut cursor, version)?;
@@ -130,11 +125,13 @@ impl Decoder {
         sizes.take(&first)?;
         first.inflate(&mut self.codecs, &mut self.embedded)?;
         let mut scheme = Scheme::read(&self.embedded)?;
-        let left_out = if self.places_only { scheme.blocks_beside_places() } else { None };
-        if left_out.is_some() {
+        let blocks = scheme.blocks(detail);
+        if let Blocks::Beside(_) = blocks {
             scheme.leave_places();
         }
+        let left_out = !matches!(blocks, Blocks::All);
         let (bound, parts) = (container.bound(), container.parts());
+        opened.bytes_mut().reserve(if left_out { 0 } else { container.likely_bytes() });
         let mut records = 0;
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
@@ -142,7 +139,7 @@ impl Decoder {
                 ByteCursor(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
             let records_left = container.header.records - records;
             let most = Most { bound, parts, records: records_left, sizes };
-            records += self.slice(&mut slice, &scheme, left_out.as_deref(), most, opened)?;
+            records += self.slice(&mut slice, (&scheme, &blocks), detail, most, opened)?;
         }
         Ok(())
     }
@@ -150,8 +147,8 @@ impl Decoder {
     fn slice(
         &mut self,
         cursor: &mut ByteCursor<'_>,
-        scheme: &Scheme,
-        left_out: Option<&[i32]>,
+        (scheme, blocks): (&Scheme, &Blocks),
+        detail: Detail,
         most: Most,
         opened: &mut Opened,
     ) -> Result<usize> {
@@ -162,25 +159,30 @@ impl Decoder {
             &mut self.codecs,
             &mut self.streams,
             &mut self.embedded,
-            left_out.unwrap_or_default(),
+            blocks,
             most.sizes,
         )?;
         if slice.records > most.records {
             return Err(too_much());
         }
+        let (series, tags) = scheme.resolve(&self.streams);
+        if let Blocks::Only(_) = blocks {
+            flags::read(&series, &mut self.streams, slice.records, most.bound, opened)?;
+            return Ok(slice.records);
+        }
+        let places_only = detail <= Detail::Places;
         self.notes.reserve_exact(slice.records);
         let mut check = None;
-        if !self.places_only {
+        if !places_only {
             check = slice::ReferenceCheck::new(&slice, scheme, &self.bases, &self.embedded)?;
         }
-        let (series, tags) = scheme.resolve(&self.streams);
         let lines = record::tag_lines(scheme, &tags);
         let start = opened.bytes_mut().len();
         self.notes.clear();
         let mut reader = parts::RecordReader {
             setup: &self.setup,
-            places_only: self.places_only,
-            left_out: left_out.is_some(),
+            places_only,
+            left_out: matches!(blocks, Blocks::Beside(_)),
             scheme,
             slice: &slice,
             series: &series,
@@ -188,7 +190,7 @@ impl Decoder {
             streams: &mut self.streams,
             bases: slice::SliceReference::new(
                 &slice,
-                scheme.reference && !self.places_only,
+                scheme.reference && !places_only,
                 check,
                 &mut self.bases,
                 &self.embedded,

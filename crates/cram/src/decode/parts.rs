@@ -21,9 +21,6 @@ pub struct Setup {
     pub prefix: Vec<u8>,
     /// Names of the read groups, in the order of the header.
     pub groups: Vec<Vec<u8>>,
-    /// Whether only the places of reads are wanted, so that no reference is needed: not their names, bases, qualities
-    /// and tags.
-    pub places_only: bool,
     /// The charge for the read groups.
     _charge: Charge,
 }
@@ -48,15 +45,7 @@ impl Setup {
             groups.push(id.to_vec());
         }
         let (prefix, _charge) = (prefix.to_vec(), prepaid.into_charge());
-        Ok(Setup { version, references, prefix, groups, places_only: false, _charge })
-    }
-
-    /// The setup for decoding where reads lie, and not what their bases are, which needs no reference.
-    ///
-    /// # Errors
-    /// Those of [`Setup::new`].
-    pub fn of_places(version: Version, header: &Header, references: References) -> Result<Self> {
-        Ok(Setup { places_only: true, ..Self::new(version, header, references, b"")? })
+        Ok(Setup { version, references, prefix, groups, _charge })
     }
 
     /// The most bytes that a record takes for its RG field and for a name that is not stored.

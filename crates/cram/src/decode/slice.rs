@@ -11,7 +11,7 @@ use crate::codec::Codecs;
 use crate::encoding::{ExternalBlock, Streams};
 use crate::num::{ByteCursor, damaged};
 use crate::reader::Sizes;
-use crate::scheme::Scheme;
+use crate::scheme::{Blocks, Scheme};
 
 /// The header of a slice.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Slice {
     pub md5: [u8; 16],
 }
 
-/// Reads a slice: its header, its blocks into `streams` but for those in `left_out`, and its own reference, if any, into
+/// Reads a slice: its header, those of its blocks that `wanted` has into `streams`, and its own reference, if any, into
 /// `embedded`. All blocks together take at most `sizes`.
 pub fn read(
     cursor: &mut ByteCursor<'_>,
@@ -40,7 +40,7 @@ pub fn read(
     codecs: &mut Codecs,
     streams: &mut Streams,
     embedded: &mut Vec<u8>,
-    left_out: &[i32],
+    wanted: &Blocks,
     mut sizes: Sizes,
 ) -> Result<Slice> {
     let head = CramBlock::read(cursor, version)?;
@@ -66,9 +66,7 @@ pub fn read(
         let block = CramBlock::read(cursor, version)?;
         sizes.take(&block)?;
         match block.content {
-            ContentType::External
-                if left_out.contains(&block.id) && slice.embedded != Some(block.id) =>
-            {
+            ContentType::External if !wanted.have(block.id) && slice.embedded != Some(block.id) => {
                 bytes_left_out += block.raw_size;
             }
             ContentType::Core => block.inflate(codecs, &mut streams.core.bytes)?,

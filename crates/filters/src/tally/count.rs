@@ -1,6 +1,6 @@
 //! The number of reads, as `samtools view -c` writes it.
 
-use readmill_record::{Batch, Result, Tally};
+use readmill_record::{Batch, Detail, Result, Tally};
 
 use super::spec::{Report, TallySpec};
 
@@ -15,8 +15,8 @@ impl Tally for Count {
     type Partial = u64;
     type Total = u64;
 
-    fn places_only(&self) -> bool {
-        true
+    fn detail(&self) -> Detail {
+        Detail::Flags
     }
 
     fn observe(&self, reads: &mut u64, batch: &Batch) -> Result<()> {

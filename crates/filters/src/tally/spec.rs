@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use readmill_record::{DynTally, Header, Result, SharedTally, Tally};
+use readmill_record::{DynTally, Header, ReportText, Result, SharedTally, Tally};
+
+use super::stats::StatsOrder;
 
 /// The description of a tally whose result is a file.
 #[derive(Debug)]
@@ -59,6 +61,8 @@ pub struct TallyContext<'a> {
     pub header: &'a Header,
     /// Whether they are sorted by coordinate.
     pub sorted: bool,
+    /// The count of what statistics tell by the order of reads, if they are wanted.
+    pub stats: Option<&'a Arc<StatsOrder>>,
 }
 
 /// The facts about its run that the text of a tally may state.
@@ -81,18 +85,18 @@ pub struct Report {
     texts: Box<MakeTexts>,
 }
 
-type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<Vec<u8>>> + Send + Sync;
+type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync;
 
 impl Report {
     /// A tally whose result `text` formats.
     pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
-        Report::of_files(tally, move |total, names| Ok(vec![text(total, names)]))
+        Report::of_files(tally, move |total, names| Ok(vec![text(total, names).into()]))
     }
 
     /// A tally whose result `texts` formats, as one text for each file.
     pub fn of_files<T: Tally + 'static>(
         tally: T,
-        texts: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<Vec<u8>>> + Send + Sync + 'static,
+        texts: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync + 'static,
     ) -> Self {
         let tally = Arc::new(SharedTally::new(tally));
         let counted = Arc::clone(&tally);
@@ -103,7 +107,7 @@ impl Report {
     ///
     /// # Errors
     /// If the counts have no result.
-    pub fn texts(&self, names: &RunNames<'_>) -> Result<Vec<Vec<u8>>> {
+    pub fn texts(&self, names: &RunNames<'_>) -> Result<Vec<ReportText>> {
         (self.texts)(names)
     }
 }

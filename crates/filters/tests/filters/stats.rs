@@ -2,9 +2,12 @@
 //! file below its first line; the lines that name the program and the sections that we do not write are left out.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use readmill_filters::tally::Stats;
+use readmill_filters::tally::stats::{StatsOptions, StatsOrder, StatsSettings};
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Stamp, Tally};
+use readmill_record::{Batch, Header, Ledger, Stamp, Tally};
 
 const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");
 const TEXT: &str = include_str!("../../../../tests/oracles/samtools/stats.txt");
@@ -85,4 +88,75 @@ fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
     }
     assert_eq!(text.lines().filter(|line| line.starts_with("FFQ\t")).count(), 1000);
     assert_eq!(text.lines().filter(|line| line.starts_with("RL\t")).count(), 0);
+}
+
+/// The rows of these sections of SAM text, counted in batches of `size` records.
+fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) -> Vec<String> {
+    let (head, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('@'));
+    let header = Header::parse(head.join("\n").as_bytes()).unwrap();
+    let settings = StatsSettings::new(options, None, &header, &Ledger::unlimited()).unwrap();
+    let order = Arc::new(StatsOrder::new(settings));
+    let (tally, mut partial) = (Stats::in_order(false, &order), Default::default());
+    let (mut parser, mut raw, mut maker) = (LineParser::new(&header), Vec::new(), order.maker());
+    order.begin();
+    for lines in lines.chunks(size) {
+        let mut batch = Batch::default();
+        for line in lines {
+            raw.clear();
+            parser.parse(line.as_bytes(), &mut raw).unwrap();
+            batch.push(&raw, Stamp::default()).unwrap();
+        }
+        tally.observe(&mut partial, &batch).unwrap();
+        order.take(maker.make(&batch));
+    }
+    let text = tally.finish(partial).unwrap().to_text();
+    let is_wanted = |line: &&str| sections.iter().any(|section| line.starts_with(section));
+    text.lines().filter(is_wanted).map(str::to_string).collect()
+}
+
+const PAIRS: &str = "@SQ\tSN:c1\tLN:1000\n@SQ\tSN:c2\tLN:1000\n\
+    a\t99\tc1\t11\t9\t10M\t=\t16\t15\tGGGGGAAAAA\t*\n\
+    b\t99\tc1\t11\t9\t4M2D2M\t=\t500\t600\tGGAAAA\t*\n\
+    a\t147\tc1\t16\t9\t10M\t=\t11\t-15\tAAAAAAAAAG\t*\n\
+    s\t256\tc1\t17\t9\t4M\t*\t0\t0\tGGGG\t*\n\
+    c\t0\tc1\t200\t9\t2M\t*\t0\t0\tAC\t*\n\
+    d\t0\tc2\t5\t9\t1M\t*\t0\t0\tC\t*\n";
+
+#[test]
+fn depths_and_gc_do_not_depend_on_where_pieces_begin() {
+    let sections = ["SN\tis sorted", "SN\tbases mapped (cigar)", "COV", "GCD"];
+    for size in [1, 2, 3, 9] {
+        // As samtools 1.24 has them.
+        let rows = in_order(PAIRS, &StatsOptions::default(), size, &sections);
+        assert_eq!(
+            rows[..2],
+            [
+                "SN\tis sorted:\t1\t# sorted by coordinate",
+                "SN\tbases mapped (cigar):\t29\t# more accurate"
+            ]
+        );
+        assert_eq!(rows[2..5], ["COV\t[1-1]\t1\t9", "COV\t[2-2]\t2\t7", "COV\t[3-3]\t3\t2"], "{size}");
+        let bins = StatsOptions { gc_bin: 100, ..StatsOptions::default() };
+        let rows = in_order(PAIRS, &bins, size, &["GCD"]);
+        // The last bin has a sum, 1.0, where others have a share.
+        let depths = |depth: &str| [depth; 5].join("\t");
+        let wanted = [("0.0", "50", "0.000"), ("1.0", "75", "0.058"), ("31.0", "100", "0.174")];
+        let wanted =
+            wanted.map(|(gc, share, depth)| format!("GCD\t{gc}\t{share}.000\t{}", depths(depth)));
+        assert_eq!(rows, wanted, "{size}");
+        let once = StatsOptions { remove_overlaps: true, ..StatsOptions::default() };
+        let rows = in_order(PAIRS, &once, size, &["SN\tbases mapped (cigar)", "COV"]);
+        let wanted =
+            ["SN\tbases mapped (cigar):\t24\t# more accurate", "COV\t[1-1]\t1\t12", "COV\t[2-2]\t2\t6"];
+        assert_eq!(rows, wanted, "{size}");
+    }
+}
+
+#[test]
+fn reads_out_of_order_have_no_depths() {
+    let text = PAIRS.to_string() + "e\t0\tc2\t4\t9\t1M\t*\t0\t0\tC\t*\n";
+    for size in [1, 2, 9] {
+        let rows = in_order(&text, &StatsOptions::default(), size, &["SN\tis sorted", "COV", "GCD"]);
+        assert_eq!(rows, ["SN\tis sorted:\t0\t# not sorted by coordinate"]);
+    }
 }

@@ -1,9 +1,11 @@
-//! The place of a feature in a line of VCF, BED or an interval list.
+//! The place of a feature in a line of VCF, BED, an interval list or elPrep's sites.
 //!
 //! - VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2, `AbstractVCFCodec`).
 //! - BED: contig, start (0-based), end (exclusive); other columns are ignored (htsjdk 4.2, `BEDCodec`).
 //! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand and name between tabs
 //!   (htsjdk 4.2, `IntervalListCodec`).
+//! - elPrep's sites: a line that names the format, then contig, start (1-based) and end (inclusive) between tabs, as elPrep 5 makes
+//!   them of VCF. It takes those that it makes of BED for the same.
 
 use std::sync::LazyLock;
 
@@ -163,6 +165,13 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first, end }))
 }
 
+/// The name of a line's feature, and whether it is of the reverse strand.
+pub(super) fn bed_name(line: &[u8]) -> (Option<&[u8]>, bool) {
+    let mut columns = BedColumns(Some(line.trim_ascii_end())).skip(3);
+    let name = columns.next().filter(|name| !name.is_empty());
+    (name, columns.nth(1) == Some(b"-"))
+}
+
 /// BedColumns are separated by single tabs or any number of spaces.
 struct BedColumns<'a>(Option<&'a [u8]>);
 
@@ -179,6 +188,25 @@ impl<'a> Iterator for BedColumns<'a> {
         self.0 = Some(&text[end + spaces.max(1)..]);
         Some(&text[..end])
     }
+}
+
+/// The first line of elPrep's sites.
+pub(super) const ELSITES: &[u8] = b"# elsites format version 1.0\n";
+
+/// The place of a line of elPrep's sites. One at position 0 lies before the first base, and one may end before it starts.
+pub(super) fn elsites_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+    if line.starts_with(b"#") || line.is_empty() {
+        return Ok(None);
+    }
+    let mut columns = line.splitn(3, |&byte| byte == b'\t');
+    let (Some(contig), Some(start), Some(end)) = (columns.next(), columns.next(), columns.next()) else {
+        return Err(format!("a site has a contig, a start and an end, this line is {}", shown(line)));
+    };
+    let place = |what, text| {
+        number(text).ok_or_else(|| format!("the {what} of a site is not a position: {}", shown(text)))
+    };
+    let start = place("start", start)?.saturating_sub(1);
+    Ok(Some(Spot { name: contig.len(), start, end: place("end", end)?.max(start) }))
 }
 
 /// Reads the header, a line at a time.
@@ -218,4 +246,11 @@ pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
         return Err(format!("the strand of an interval is + or -, not {}", shown(strand)));
     }
     Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
+}
+
+/// The name of a line's interval, and whether it is of the reverse strand.
+pub(super) fn list_name(line: &[u8]) -> (Option<&[u8]>, bool) {
+    let mut columns = line.split(|&byte| byte == b'\t').skip(3);
+    let strand = columns.next();
+    (columns.next(), strand == Some(b"-"))
 }

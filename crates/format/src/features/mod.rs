@@ -1,4 +1,4 @@
-//! Files of places on the genome: VCF, BCF, BED and interval lists, plain, gzip or BGZF.
+//! Files of places on the genome: VCF, BCF, BED, interval lists and elPrep's sites, plain, gzip or BGZF.
 //!
 //! Only the place of each feature is read, as in htsjdk 4.2 (so GATK 4.6.2); no index is needed. The columns are
 //! parsed here rather than by a crate. With END, the lazy records of noodles-vcf 0.96 took 1400 cycles for a record
@@ -33,6 +33,8 @@ pub enum FeatureFormat {
     Bed,
     /// Picard's intervals, 1-based and closed, below a SAM header.
     IntervalList,
+    /// elPrep's sites, 1-based and closed, below a line that names the format.
+    Elsites,
 }
 
 impl fmt::Display for FeatureFormat {
@@ -42,6 +44,7 @@ impl fmt::Display for FeatureFormat {
             FeatureFormat::Bcf => "BCF",
             FeatureFormat::Bed => "BED",
             FeatureFormat::IntervalList => "an interval list",
+            FeatureFormat::Elsites => "a file of sites of elPrep",
         })
     }
 }
@@ -89,7 +92,7 @@ impl Features {
         let dictionary = match kind {
             FeatureFormat::Vcf => lines::vcf_header(&mut lines, ledger)?,
             FeatureFormat::IntervalList => lines::list_header(&mut lines, ledger)?,
-            FeatureFormat::Bed | FeatureFormat::Bcf => Dictionary::new(ledger),
+            FeatureFormat::Bed | FeatureFormat::Bcf | FeatureFormat::Elsites => Dictionary::new(ledger),
         };
         Ok(Features { kind, dictionary, content: FeatureRecords::Text(lines) })
     }
@@ -99,7 +102,7 @@ impl Features {
         self.kind
     }
 
-    /// The contigs in the file's header; none in BED.
+    /// The contigs in the file's header; none in BED and in sites of elPrep.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
@@ -113,6 +116,7 @@ impl Features {
                     FeatureFormat::Vcf | FeatureFormat::Bcf => lines::vcf_spot,
                     FeatureFormat::Bed => lines::bed_spot,
                     FeatureFormat::IntervalList => lines::list_spot,
+                    FeatureFormat::Elsites => lines::elsites_spot,
                 };
                 while lines.advance()? {
                     match parse(lines.line()) {
@@ -125,6 +129,15 @@ impl Features {
                 }
                 Ok(None)
             }
+        }
+    }
+
+    /// The name of the last feature, and whether it is of the reverse strand, if the file is an interval list or BED that says so.
+    pub fn name_and_strand(&self) -> (Option<&[u8]>, bool) {
+        match (&self.content, self.kind) {
+            (FeatureRecords::Text(lines), FeatureFormat::Bed) => lines::bed_name(lines.line()),
+            (FeatureRecords::Text(lines), FeatureFormat::IntervalList) => lines::list_name(lines.line()),
+            _ => (None, false),
         }
     }
 
@@ -147,6 +160,9 @@ fn kind(start: &[u8], path: &Path) -> Result<FeatureFormat> {
     if start.starts_with(b"@") {
         return Ok(FeatureFormat::IntervalList);
     }
+    if start.starts_with(lines::ELSITES) {
+        return Ok(FeatureFormat::Elsites);
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let packed = [".gz", ".gzip", ".bgz", ".bgzf"].iter().find_map(|end| name.strip_suffix(end));
     let name = packed.unwrap_or(&name);
@@ -156,6 +172,7 @@ fn kind(start: &[u8], path: &Path) -> Result<FeatureFormat> {
     match name.rsplit('.').next().unwrap_or_default() {
         "vcf" => wrong(FeatureFormat::Vcf, "##fileformat=VCF"),
         "bcf" => wrong(FeatureFormat::Bcf, "the magic number"),
+        "elsites" => wrong(FeatureFormat::Elsites, "the line # elsites format version 1.0"),
         "interval_list" => wrong(FeatureFormat::IntervalList, "a SAM header (@SQ lines)"),
         _ => Ok(FeatureFormat::Bed),
     }
@@ -246,6 +263,20 @@ mod tests {
         );
         refused(places("a.bed", "chr1\n"), "line 1: a BED line has");
         refused(places("a.bed", "chr1\t-1\t5\n"), "start");
+    }
+
+    #[test]
+    fn sites_of_elprep_are_one_based_and_closed() {
+        // As elPrep 5 makes them of variants: an SNV, a deletion, one with END, one at position 0, and one whose END lies before
+        // its POS.
+        let sites = "chr1\t10\t10\nchr1\t20\t23\nchr1\t30\t50\nchr1\t0\t0\nchr1\t60\t5\n";
+        let text = format!("# elsites format version 1.0\n{sites}");
+        let wanted = chr1(&[(9, 10), (19, 23), (29, 50), (0, 0), (59, 59)]);
+        assert_eq!(places("a.elsites", &text).unwrap(), wanted);
+        assert_eq!(places("a.txt", &text).unwrap(), wanted);
+        refused(places("a.elsites", sites), "# elsites format version 1.0");
+        refused(places("a.elsites", format!("{text}chr1\t5\n")), "line 7");
+        refused(places("a.elsites", format!("{text}chr1\tx\t5\n")), "line 7");
     }
 
     #[test]

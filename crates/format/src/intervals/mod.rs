@@ -1,6 +1,7 @@
 //! Intervals of the genome given by the user: -L and -XL as GATK 4.6.2 understands them (`IntervalUtils`,
 //! `GenomeLocParser`).
 
+mod named;
 mod set;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::features::{Features, number};
 use crate::text::LineReader;
+pub use named::NamedIntervals;
 pub use set::{List, Set};
 
 /// The arguments that select intervals.

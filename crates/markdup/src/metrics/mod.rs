@@ -2,7 +2,7 @@
 //!
 //! | subject | file |
 //! |---|---|
-//! | the number of molecules in a library, and the gain of deeper sequencing | [`estimate`] |
+//! | the number of molecules in a library, and the gain of deeper sequencing | [`readmill_format::library_size`] |
 //! | the file that Picard writes, with numbers as Java writes them | [`picard`] |
 //! | the same as JSON | [`json`] |
 //!
@@ -11,11 +11,10 @@
 //! mate unmapped. Duplicates are counted among these last two kinds alone. Records are counted before any is
 //! removed.
 
-pub mod estimate;
 pub mod json;
 pub mod picard;
 
-pub use estimate::{estimated_library_size, expected_yield};
+use readmill_format::library_size::{estimated_library_size, expected_yield};
 
 use std::collections::BTreeMap;
 

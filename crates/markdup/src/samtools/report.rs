@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::estimate::estimated_library_size;
 use crate::metrics::json::quoted;
+use readmill_format::library_size::estimated_library_size;
 
 /// Records by what they are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,9 +8,9 @@ use readmill_record::Result;
 use super::join::{WgsJoin, WgsTotals};
 use super::piece::WgsPiece;
 use super::rules::WgsRules;
-use super::sensitivity;
 use super::territory::TerritoryScan;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
+use crate::depth::sensitivity;
 use crate::options::{Options, Program};
 use crate::reference::ReferenceContigs;
 

@@ -1,15 +1,16 @@
 //! Joins pieces, in their order, to numbers of positions by depth.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use readmill_format::intervals::Intervals;
 use readmill_record::Result;
 
-use super::depths::{DepthCounter, PAGE, Page, each_numbered, end_of, page_of};
 use super::locus_cap::LocusCap;
 use super::piece::{ContigPiece, Excluded, WgsPiece};
-use super::reads::{MOST_QUAL, Reads};
 use super::rules::WgsRules;
+use crate::depth::depths::{DepthCounter, Depths, end_of};
+use crate::depth::open_pages::{OpenPage, OpenPages};
+use crate::depth::reads::{MOST_QUAL, Reads};
 use crate::unsorted::unsorted;
 
 /// Joins pieces, by the rules of each program.
@@ -51,16 +52,10 @@ struct OpenContig {
     /// The position of the last read: no later read covers what is before it.
     last: u32,
     /// Pages that later reads may cover.
-    pages: BTreeMap<u32, OpenPage>,
+    pages: OpenPages,
     waiting: Waiting,
     /// Open positions, since there were so many reads that some could be left out.
     positions: Option<LocusCap>,
-}
-
-/// The depths of a page so far.
-struct OpenPage {
-    called: Vec<u32>,
-    good: Vec<u32>,
 }
 
 /// Reads that reach beyond the last one, in their order.
@@ -126,7 +121,7 @@ impl WgsJoin {
         let bytes = |open: &OpenContig| {
             let reads = open.waiting.reads.heap_bytes() + open.waiting.by_name.capacity() * 96;
             let positions = open.positions.as_ref().map_or(0, LocusCap::heap_bytes);
-            open.pages.len() * (8 * PAGE + 96) + 2 * reads + positions
+            open.pages.heap_bytes() + 2 * reads + positions
         };
         open.map(|open| bytes(open) as u64).sum()
     }
@@ -153,41 +148,40 @@ impl RulesJoin {
         if let Some(kept) = open.keep(&reads, rules.locus_cap, intervals) {
             // Reads are left out only of the first ones, which have all reads beside them that they overlap.
             let dropped = reads.list.len() - kept.list.len();
-            depths.subtract(&counter.count(&reads.first(head as usize), rules));
-            depths.add(&counter.count(&kept.first((head as usize).saturating_sub(dropped)), rules));
+            depths.subtract(&counter.count(&reads.first(head as usize), rules.counted()));
+            depths.add(
+                &counter.count(&kept.first((head as usize).saturating_sub(dropped)), rules.counted()),
+            );
             reads = kept;
         }
         open.meet(&reads, &mut depths, rules.least_qual);
         for (sum, more) in totals.quals.iter_mut().zip(&depths.quals) {
             *sum += more;
         }
-        open.take_back_quals(&reads, &depths.pages, rules.cap, totals);
+        open.pages.take_back_quals(&reads, &depths.pages, rules.cap, &mut totals.quals);
         totals.counted += depths.counted;
         totals.overlap += depths.overlap;
         for page in depths.pages {
-            match open.pages.get_mut(&page.number) {
+            match open.pages.get_mut(page.number) {
                 Some(sum) => sum.add(&page),
                 None if end_of(page.number) <= last.into() => {
                     let depths = page.called.iter().zip(&page.good);
                     totals.add(depths.map(|(&called, &good)| (called.into(), good.into())), rules.cap);
                 }
-                None => drop(open.pages.insert(page.number, OpenPage::of(&page))),
+                None => open.pages.insert(&page),
             }
         }
         open.last = last;
         open.waiting.advance(&reads, last);
-        while let Some(entry) = open.pages.first_entry() {
-            if end_of(*entry.key()) > last.into() {
-                break;
-            }
-            entry.remove().complete(totals, rules.cap);
+        while let Some((_, page)) = open.pages.pop_before(last) {
+            totals.add_page(page, rules.cap);
         }
         Ok(())
     }
 
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
-        open.pages.into_values().for_each(|page| page.complete(&mut self.totals, self.rules.cap));
+        open.pages.into_all().for_each(|(_, page)| self.totals.add_page(page, self.rules.cap));
     }
 }
 
@@ -204,7 +198,7 @@ impl OpenContig {
     }
 
     /// Takes back bases of a piece where a read of the same name, from before the piece, has one that counts.
-    fn meet(&self, reads: &Reads, depths: &mut super::depths::Depths, least: u8) {
+    fn meet(&self, reads: &Reads, depths: &mut Depths, least: u8) {
         if self.waiting.reads.list.is_empty() {
             return;
         }
@@ -232,53 +226,13 @@ impl OpenContig {
             depths.take_back(view, &marks);
         }
     }
-
-    /// Takes back qualities of bases of a piece that are above the cap because of reads before the piece.
-    fn take_back_quals(&self, reads: &Reads, pages: &[Page], cap: u32, totals: &mut WgsTotals) {
-        let is_deep = |page: &Page| {
-            self.pages.get(&page.number).is_some_and(|before| {
-                let mut depths = before.called.iter().zip(&page.called);
-                depths.any(|(&before, &more)| before > 0 && more > 0 && before + u32::from(more) > cap)
-            })
-        };
-        if !pages.iter().any(is_deep) {
-            return;
-        }
-        let before = |position: u32| {
-            let (page, at) = page_of(position);
-            self.pages.get(&page).map(|page| page.called[at]).filter(|&before| before > 0)
-        };
-        each_numbered(
-            reads,
-            |position| before(position).map(|before| (before, 0)),
-            |qual, seen| {
-                let &mut (before, number) = seen;
-                if number < cap && before.saturating_add(number) >= cap {
-                    totals.quals[usize::from(qual)] -= 1;
-                }
-                seen.1 += 1;
-            },
-        );
-    }
-}
-
-impl OpenPage {
-    fn of(page: &Page) -> Self {
-        let wide = |depths: &[u16]| depths.iter().map(|&depth| depth.into()).collect();
-        OpenPage { called: wide(&page.called), good: wide(&page.good) }
-    }
-
-    fn add(&mut self, page: &Page) {
-        self.called.iter_mut().zip(&page.called).for_each(|(sum, &more)| *sum += u32::from(more));
-        self.good.iter_mut().zip(&page.good).for_each(|(sum, &more)| *sum += u32::from(more));
-    }
-
-    fn complete(self, totals: &mut WgsTotals, cap: u32) {
-        totals.add(self.called.into_iter().zip(self.good), cap);
-    }
 }
 
 impl WgsTotals {
+    fn add_page(&mut self, page: OpenPage, cap: u32) {
+        self.add(page.called.into_iter().zip(page.good), cap);
+    }
+
     /// Adds positions by their depths: of bases above noise, and of bases that count.
     #[inline]
     fn add(&mut self, depths: impl Iterator<Item = (u32, u32)>, cap: u32) {
@@ -293,7 +247,7 @@ impl WgsTotals {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reads::is_good;
+    use crate::depth::reads::is_good;
 
     #[test]
     fn a_base_counts_if_its_quality_does_and_it_is_not_n() {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use readmill_format::intervals::Intervals;
 
-use super::depths::{PAGE, end_of, page_of};
-use super::reads::{ReadView, Reads};
+use crate::depth::depths::{PAGE, end_of, page_of};
+use crate::depth::reads::{ReadView, Reads};
 
 /// The open positions of a contig.
 pub(super) struct LocusCap {

@@ -6,10 +6,10 @@ use readmill_record::{Batch, Flags, RecordRef, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counting::WgsCounting;
-use super::depths::{DepthCounter, MOST_READS, PAGE, end_of, page_of};
 use super::piece::{ContigPiece, Excluded, RulesPiece, WgsPiece};
-use super::reads::{IS_N, MOST_QUAL, Reads};
 use super::rules::WgsRules;
+use crate::depth::depths::{DepthCounter, MOST_READS, PAGE, end_of, page_of};
+use crate::depth::reads::{IS_N, MOST_QUAL, Reads, as_java};
 use crate::read::N;
 use crate::reference::ReferencePages;
 use crate::unsorted::unsorted;
@@ -201,7 +201,7 @@ impl WgsMaker {
             return;
         }
         let reads = std::mem::take(&mut gathered.reads);
-        let depths = self.counter.count(&reads, rules);
+        let depths = self.counter.count(&reads, rules.counted());
         let head = reads.list.len() as u32;
         piece.contigs.push(ContigPiece { contig: gathered.contig, head, reads, depths });
     }
@@ -217,7 +217,7 @@ impl WgsMaker {
     ) -> bool {
         let (flags, mapq) = (record.flags(), record.mapq());
         let may_be_adapter = mapq == 0 || flags.is_unmapped();
-        let bases = if may_be_adapter && self.is_adapter(counting, record) {
+        let bases = if may_be_adapter && counting.adapters.begin_record(record, &mut self.codes) {
             &mut excluded.adapter
         } else if mapq < rules.least_mapq {
             &mut excluded.mapq
@@ -233,17 +233,6 @@ impl WgsMaker {
         let aligned = record.cigar().ops().filter(|(op, _)| is_aligned(*op));
         *bases += aligned.map(|(_, n)| u64::from(n)).sum::<u64>();
         true
-    }
-
-    fn is_adapter(&mut self, counting: &WgsCounting, record: RecordRef<'_>) -> bool {
-        let flags = record.flags();
-        self.codes.clear();
-        self.codes.extend(record.seq().iter().flat_map(|byte| [byte >> 4, byte & 15]));
-        self.codes.truncate(record.l_seq());
-        let is_reverse = !flags.is_unmapped() && flags.is_reverse();
-        let is_adapter = counting.adapters.begin(&self.codes, is_reverse);
-        self.codes.shrink_to(1 << 16);
-        is_adapter
     }
 
     /// Adds the aligned bases of a record.
@@ -317,11 +306,6 @@ fn is_outside(counting: &WgsCounting, contig: u32, record: RecordRef<'_>) -> boo
     let start = record.pos().max(0).cast_unsigned();
     let end = record.end().clamp(0, u32::MAX.into()) as u32;
     !intervals.overlaps(contig, start, end)
-}
-
-/// A quality that no SAM file has, as a signed byte: larger ones are below 0.
-fn as_java(qual: u8) -> u8 {
-    if qual < IS_N { qual.min(MOST_QUAL) } else { 0 }
 }
 
 /// Marks those bases of a run that are N; it begins at `offset` of the read.

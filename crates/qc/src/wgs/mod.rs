@@ -4,12 +4,10 @@
 //! | subject | module |
 //! |---|---|
 //! | which reads and bases count, by program | `rules` |
-//! | what a batch of sorted reads adds: any thread makes it | `maker`, `piece`, `reads` |
-//! | its depths, where reads of one name count once | `depths` |
+//! | what a batch of sorted reads adds: any thread makes it | `maker`, `piece` |
 //! | pieces, in their order, become numbers of positions by depth | `counting`, `join` |
 //! | reads beyond LOCUS_ACCUMULATION_CAP | `locus_cap` |
 //! | positions of the reference that count | `territory` |
-//! | sensitivity to heterozygous SNPs | `sensitivity` |
 //! | the files | `table` |
 //!
 //! ```text
@@ -22,14 +20,11 @@
 //! reads before it. The results do not depend on where pieces begin.
 
 mod counting;
-mod depths;
 mod join;
 mod locus_cap;
 mod maker;
 mod piece;
-mod reads;
 mod rules;
-mod sensitivity;
 mod table;
 mod territory;
 

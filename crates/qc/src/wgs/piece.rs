@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::depths::{Depths, Page};
-use super::reads::Reads;
 use super::rules::WgsRules;
+use crate::depth::depths::{Depths, Page};
+use crate::depth::reads::Reads;
 
 /// The contribution of a batch of sorted reads to the depths.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! The rules by which programs count depths.
 
+use crate::depth::depths::CountedBases;
 use crate::options::{Options, Program};
 
 /// The rules by which a program counts.
@@ -42,6 +43,11 @@ impl WgsRules {
             locus_cap: options.locus_accumulation_cap.unwrap_or(locus_cap).max(cap),
             count_unpaired: options.count_unpaired,
         })
+    }
+
+    /// The bases that count.
+    pub fn counted(&self) -> CountedBases {
+        CountedBases { least_qual: self.least_qual, cap: self.cap }
     }
 
     /// The rules that differ among the programs that are wanted.

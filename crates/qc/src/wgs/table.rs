@@ -3,8 +3,8 @@
 use readmill_format::metrics::{self, HistogramColumn, Row};
 
 use super::join::WgsTotals;
-use super::sensitivity;
 use crate::counts::{Bins, divide};
+use crate::depth::sensitivity;
 use crate::options::{Options, Program};
 
 /// Columns of the table, beside those of shares of positions.
@@ -111,7 +111,7 @@ fn row(totals: &WgsTotals, category: Option<&&str>, options: &Options) -> Row {
     for percentile in PERCENTILES {
         let fold = match territory {
             0 => 0.0,
-            _ => bins.mean() / depth_of(&bins, percentile),
+            _ => bins.mean() / bins.percentile(percentile),
         };
         row.decimal(fold);
     }
@@ -139,16 +139,4 @@ fn put_excluded(row: &mut Row, totals: &WgsTotals, counted: f64) {
         row.decimal(divide(number as f64, all));
     }
     row.decimal(divide(all - counted, all));
-}
-
-/// The least depth that this share of positions does not exceed.
-fn depth_of(bins: &Bins, share: f64) -> f64 {
-    let (all, mut seen) = (bins.count() as f64, 0.0);
-    for &(depth, count) in &bins.0 {
-        seen += count as f64;
-        if seen / all >= share {
-            return depth as f64;
-        }
-    }
-    0.0
 }

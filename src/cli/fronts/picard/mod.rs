@@ -3,6 +3,7 @@
 mod duplicates;
 mod edits;
 mod fastq;
+mod merge_alignment;
 mod others;
 mod revert;
 mod shared;
@@ -36,7 +37,7 @@ const COMMANDS: &[Command] = &[
     fastq::SAM_TO_FASTQ,
     unaligned::FASTQ_TO_SAM,
     revert::REVERT_SAM,
-    others::MERGE_BAM_ALIGNMENT,
+    merge_alignment::MERGE_BAM_ALIGNMENT,
     others::BUILD_BAM_INDEX,
     others::CREATE_SEQUENCE_DICTIONARY,
     others::VIEW_SAM,

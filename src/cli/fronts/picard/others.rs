@@ -1,4 +1,4 @@
-//! Tools of Picard that write indexes, dictionaries or text, and those that have no native counterpart.
+//! Tools of Picard that write indexes, dictionaries or text.
 
 use std::path::Path;
 
@@ -7,14 +7,7 @@ use readmill_record::Result;
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, standard_stream};
 use super::super::tool::Command;
-use super::shared::{COMMON, NO_MD5, REFERENCE, STRINGENCY, command, refused};
-
-pub const MERGE_BAM_ALIGNMENT: Command = refused(
-    "MergeBamAlignment",
-    &[],
-    "fields of unaligned reads are kept where reads are aligned",
-    "readmill align REF unaligned.bam -o OUT",
-);
+use super::shared::{COMMON, NO_MD5, REFERENCE, STRINGENCY, command};
 
 pub const BUILD_BAM_INDEX: Command =
     command("BuildBamIndex", &[INDEX, REFERENCE, NO_MD5, STRINGENCY, COMMON], build_bam_index);

@@ -19,15 +19,6 @@ pub const fn command(
     Command { name, grammar: BARCLAY, options, make: Make::Line(make) }
 }
 
-pub const fn refused(
-    name: &'static str,
-    options: &'static [&'static [Opt]],
-    why: &'static str,
-    way: &'static str,
-) -> Command {
-    Command { name, grammar: BARCLAY, options, make: Make::Refused(why, way) }
-}
-
 /// Options of every tool.
 #[rustfmt::skip] // a row is a line
 pub const COMMON: &[Opt] = &[

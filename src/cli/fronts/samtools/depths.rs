@@ -1,4 +1,4 @@
-//! samtools depth and samtools coverage.
+//! samtools depth, samtools coverage and samtools bedcov.
 
 use readmill_record::Result;
 
@@ -12,6 +12,8 @@ pub const DEPTH: Command =
 
 pub const COVERAGE: Command =
     command("coverage", &[COVERAGE_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], coverage);
+
+pub const BEDCOV: Command = command("bedcov", &[BEDCOV_OPTIONS, REFERENCE, INPUT, INPUT_FORMAT], bedcov);
 
 #[rustfmt::skip] // a row is a line
 const DEPTH_OPTIONS: &[Opt] = &[
@@ -102,6 +104,35 @@ fn coverage(given: &Given) -> Result<Line> {
     inputs(given, line, "-b", &operands)
 }
 
+#[rustfmt::skip] // a row is a line
+const BEDCOV_OPTIONS: &[Opt] = &[
+    Opt::native("-Q --min-MQ --min-mq", Takes::Value, "-Q"),
+    Opt::native("-X", Takes::Nothing, "-X"),
+    Opt::native("-g", Takes::Values, "-g"),
+    Opt::native("-G", Takes::Values, "-G"),
+    Opt::native("-j", Takes::Nothing, "-j"),
+    Opt::refused("--max-depth", Takes::Value, "leaves reads out where there are more, by the reads of each region", "leave it out: memory is bounded without it"),
+    Opt::native("-d", Takes::Value, "-d"),
+    Opt::native("-c", Takes::Nothing, "-c"),
+    Opt::native("-H", Takes::Nothing, "-H"),
+];
+
+fn bedcov(given: &Given) -> Result<Line> {
+    let mut line = Line::new("bedcov");
+    line.add(given.native_words());
+    line.add(["-@", "1"]);
+    let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
+    let [_, files @ ..] = &operands[..] else {
+        return Err(given.refuse("there is no BED file"));
+    };
+    if files.is_empty() {
+        return Err(given.refuse("there is no input"));
+    }
+    let reads = if given.has("-X") { &files[..files.len() / 2] } else { files };
+    line.add(same_input_words(reads)).operands(operands);
+    Ok(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::parsed::refusal;
@@ -134,14 +165,23 @@ mod tests {
                 "depth -g DUP -G 0x800 a.bam a.bam",
                 "readmill depth -g DUP -G 0x800 -@ 1 --allow-same-input a.bam a.bam",
             ),
+            (
+                "bedcov -jc -d 3 -G 1 -g DUP t.bed a.bam b.bam",
+                "readmill bedcov -j -c -d 3 -G 1 -g DUP -@ 1 t.bed a.bam b.bam",
+            ),
+            ("bedcov -XHQ 9 t.bed a.bam a.bai", "readmill bedcov -X -H -Q 9 -@ 1 t.bed a.bam a.bai"),
             ("coverage -AH -w 9 --rf 1 a.bam", "readmill coverage -A -H -w 9 --rf 1 -@ 1 a.bam"),
         ] {
             assert_eq!(native(line), wanted, "{line}");
             assert_eq!(refusal(&native(line)), None, "{line}");
         }
-        for (line, what) in
-            [("depth", "no input"), ("coverage -q 3", "no input"), ("depth -X a b c", "as many")]
-        {
+        for (line, what) in [
+            ("depth", "no input"),
+            ("bedcov t.bed", "no input"),
+            ("bedcov --max-depth 9 t.bed a.bam", "leave it out"),
+            ("coverage -q 3", "no input"),
+            ("depth -X a b c", "as many"),
+        ] {
             assert!(native(line).contains(what), "{line}: {}", native(line));
         }
     }

@@ -46,4 +46,5 @@ const COMMANDS: &[Command] = &[
     files::REHEADER,
     depths::DEPTH,
     depths::COVERAGE,
+    depths::BEDCOV,
 ];

@@ -93,45 +93,51 @@ fn tally(command: &str, given: &Given) -> Result<Line> {
 pub const STATS: Command =
     command("stats", &[STATS_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], stats);
 
-const BEFORE: &str = "readmill filter FILTERS IN -o - | readmill stats -";
 const NO_SUCH_ROWS: &str = "readmill stats has no such rows";
 
 #[rustfmt::skip] // a row is a line
 const STATS_OPTIONS: &[Opt] = &[
-    Opt::harmless("-c --coverage", Takes::Value, "readmill has no rows COV, with or without it (row 93 of parity)"),
-    Opt::refused("-d --remove-dups", Takes::Nothing, "leaves duplicates out", "readmill filter -F DUP IN -o - | readmill stats -"),
-    Opt::refused("-X --customized-index", Takes::Nothing, "names the index", "no index is read"),
-    Opt::only("-f --required-flag", Takes::Value, &["0"], "counts some reads alone", BEFORE),
-    Opt::only("-F --filtering-flag", Takes::Value, &["0"], "counts some reads alone", BEFORE),
-    Opt::harmless("--GC-depth", Takes::Value, "readmill has no rows GCD, with or without it (row 93 of parity)"),
+    Opt::native("-c --coverage", Takes::Value, "-c"),
+    Opt::native("-d --remove-dups", Takes::Nothing, "-d"),
+    Opt::built("-X --customized-index", Takes::Nothing, "--region-index; without regions no index is read, and it is left out"),
+    Opt::native("-f --required-flag", Takes::Value, "-f"),
+    Opt::native("-F --filtering-flag", Takes::Values, "-F"),
+    Opt::native("--GC-depth", Takes::Value, "--GC-depth"),
     Opt::built("-h --help", Takes::Nothing, "this table"),
-    Opt::only("-i --insert-size", Takes::Value, &["8000"], "sets the largest insert size", NO_SUCH_ROWS),
-    Opt::refused("-I --id", Takes::Value, "counts one read group alone", BEFORE),
-    Opt::only("-l --read-length", Takes::Value, &["-1"], "counts reads of one length alone", BEFORE),
-    Opt::only("-m --most-inserts", Takes::Value, &["0.99"], "sets the part of inserts that is reported", NO_SUCH_ROWS),
+    Opt::native("-i --insert-size", Takes::Value, "-i"),
+    Opt::native("-I --id", Takes::Value, "-I"),
+    Opt::built("-l --read-length", Takes::Value, "-l; -1 is the default"),
+    Opt::native("-m --most-inserts", Takes::Value, "--most-inserts"),
     Opt::refused("-P --split-prefix", Takes::Value, "belongs to -S", ""),
-    Opt::only("-q --trim-quality", Takes::Value, &["0"], "counts bases that bwa would trim", NO_SUCH_ROWS),
+    Opt::native("-q --trim-quality", Takes::Value, "--trim-quality"),
     Opt::refused("-r --ref-seq", Takes::Value, "adds mismatches by cycle, and GC by the reference", NO_SUCH_ROWS),
     Opt::harmless("-s --sam", Takes::Nothing, "the format is detected from the content"),
-    Opt::refused("-S --split", Takes::Value, "writes a report for each value of a field", "readmill split --by read-group, then readmill stats"),
-    Opt::refused("-t --target-regions", Takes::Value, "counts regions alone", "readmill filter -L BED IN -o - | readmill stats -"),
-    Opt::refused("-x --sparse", Takes::Nothing, "leaves out rows IS without inserts", ""),
-    Opt::refused("-p --remove-overlaps", Takes::Nothing, "counts bases that both mates cover once", NO_SUCH_ROWS),
-    Opt::only("-g --cov-threshold", Takes::Value, &["0"], "belongs to -t", ""),
+    Opt::refused("-S --split", Takes::Value, "writes a report for each value of a field", "-I counts one read group alone; or readmill split --by read-group, then readmill stats"),
+    Opt::native("-t --target-regions", Takes::Value, "-t"),
+    Opt::native("-x --sparse", Takes::Nothing, "-x"),
+    Opt::native("-p --remove-overlaps", Takes::Nothing, "-p"),
+    Opt::native("-g --cov-threshold", Takes::Value, "-g"),
     Opt::refused("--ref-stats", Takes::Nothing, "adds rows on the reference", NO_SUCH_ROWS),
     Opt::harmless("--ref-stats-chunk", Takes::Value, "it belongs to --ref-stats"),
 ];
 
 fn stats(given: &Given) -> Result<Line> {
-    if let [_, region, ..] = &given.operands[..] {
-        return Err(given
-            .refuse(&format!("regions are not supported: {region}"))
-            .hint("readmill view -u IN REGION | readmill stats -"));
-    }
     let mut line = Line::new("stats");
     line.add(given.native_words());
+    line.flag("-l", given.value("-l").filter(|&length| length != "-1"));
     line.flag("-@", Some(&threads_in_all(given)?));
-    line.operands([one_input(given, true)?]);
+    let operands = Vec::from_iter(given.operands.iter().map(String::as_str));
+    let (input, rest) = operands.split_first().map_or(("-", &[][..]), |(&input, rest)| (input, rest));
+    let (index, regions) = match rest.split_first() {
+        Some((&index, regions)) if given.has("-X") => (Some(index), regions),
+        None if given.has("-X") => return Err(given.refuse("-X needs the index behind the input")),
+        _ => (None, rest),
+    };
+    for region in regions {
+        line.flag("--region", Some(region));
+    }
+    line.flag("--region-index", index.filter(|_| !regions.is_empty()));
+    line.operands([input]);
     Ok(line)
 }
 

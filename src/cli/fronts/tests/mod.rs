@@ -86,6 +86,11 @@ fn lines_of_elprep_and_bwa_become_native_ones() {
             "readmill prep --bqsr --bqsr-table t --reference r.fa -o o.bam --no-index a.bam",
         ),
         (
+            "elprep filter a.bam o.bam --bqsr t --known-sites none.elsites,k.vcf --reference r.fa",
+            "readmill prep --bqsr --bqsr-table t --reference r.fa --known-sites none.elsites --known-sites k.vcf -o o.bam \
+             --no-index a.bam",
+        ),
+        (
             "bwa mem -t4 -k 17 -YM r.fa 1.fq 2.fq",
             "readmill align --as-given --complete-index -@ 4 -K 40000000 --bwa=-k 17 -Y -M -o - -O sam r.fa 1.fq 2.fq",
         ),

@@ -18,6 +18,51 @@ fn compare(lines: &[(&str, &str)]) {
 }
 
 #[test]
+fn merges_of_alignments_become_native_ones() {
+    compare(&[
+        (
+            "picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa",
+            "readmill merge-alignment --max-gaps 1 --reference r.fa --sort coordinate --nm-md-uq -o o.bam -l 5 \
+             --no-index u.bam a.bam",
+        ),
+        // As workflows of WARP write it.
+        (
+            "gatk MergeBamAlignment --VALIDATION_STRINGENCY SILENT --EXPECTED_ORIENTATIONS FR --ATTRIBUTES_TO_RETAIN X0 \
+             --ATTRIBUTES_TO_REMOVE NM --ATTRIBUTES_TO_REMOVE MD --ALIGNED_BAM /dev/stdin --UNMAPPED_BAM u.bam \
+             --OUTPUT o.bam --REFERENCE_SEQUENCE r.fa --PAIRED_RUN true --SORT_ORDER unsorted \
+             --IS_BISULFITE_SEQUENCE false --ALIGNED_READS_ONLY false --CLIP_ADAPTERS false \
+             --CLIP_OVERLAPPING_READS true --CLIP_OVERLAPPING_READS_OPERATOR H --MAX_RECORDS_IN_RAM 2000000 \
+             --ADD_MATE_CIGAR true --MAX_INSERTIONS_OR_DELETIONS -1 --PRIMARY_ALIGNMENT_STRATEGY MostDistant \
+             --PROGRAM_RECORD_ID bwamem --PROGRAM_GROUP_VERSION 0.7 --PROGRAM_GROUP_COMMAND_LINE bwa \
+             --PROGRAM_GROUP_NAME bwamem --UNMAPPED_READ_STRATEGY COPY_TO_TAG --ALIGNER_PROPER_PAIR_FLAGS true \
+             --UNMAP_CONTAMINANT_READS true --ADD_PG_TAG_TO_READS false",
+            "readmill merge-alignment --no-clip-adapters --no-program-field --keep-fields X0 --drop-fields NM,MD \
+             --aligner-proper-pairs --clip-overlaps hard --primary most-distant --unmap-contaminants=32 \
+             --contaminant-alignments copy --program-id bwamem --program-name bwamem --program-version 0.7 \
+             --program-command bwa --reference r.fa --sort none -o o.bam -l 2 --no-index u.bam -",
+        ),
+        (
+            "picard MergeBamAlignment UNMAPPED=u.bam R1_ALIGNED=1.bam R2_ALIGNED=2.bam O=o.bam R=r.fa SO=queryname \
+             MAX_GAPS=2 R1_TRIM=5 RV=YA RC=null JUMP=300 MATCHING_DICTIONARY_TAGS=AS",
+            "readmill merge-alignment --reverse-fields OQ,U2,YA --complement-fields , --match-dictionary M5,LN,AS \
+             --orientations RF --max-gaps 2 --trimmed 5,0 --reference r.fa --sort queryname -o o.bam -l 5 --no-index \
+             --first-aligned 1.bam --last-aligned 2.bam u.bam",
+        ),
+    ]);
+    for (line, what) in [
+        ("picard MergeBamAlignment UNMAPPED=u.bam O=o.bam R=r.fa", "must be given"),
+        ("picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam", "REFERENCE_SEQUENCE"),
+        ("picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa PG=x", "given together"),
+        (
+            "picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa JUMP=1 ORIENTATIONS=FR",
+            "exclude each other",
+        ),
+    ] {
+        assert!(native(line).contains(what), "{line}: {}", native(line));
+    }
+}
+
+#[test]
 fn lines_of_picard_become_native_ones() {
     compare(&[
         (

@@ -11,7 +11,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),
         ("samtools sort --no a.bam", ["--no-PG", ""]),
         ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
-        ("samtools stats a.bam chr1", ["chr1", "readmill view"]),
+        ("samtools stats -r ref.fa a.bam", ["-r", "no such rows"]),
         ("samtools fasta a.bam", ["fasta", "bam2fq"]),
         ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
         ("samtools reheader a.bam", ["new header", ""]),
@@ -36,6 +36,14 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("picard SamToFastq I=a F=b OPRG=true ODIR=.", ["FASTQ", "exclude"]),
         ("picard SamToFastq I=a OPRG=true ODIR=. RGT=SM", ["SM", "PU nor ID"]),
         ("picard SamToFastq I=a F=b VALIDATION_STRINGENCY=NONE", ["NONE", "LENIENT"]),
+        (
+            "picard MergeBamAlignment UNMAPPED=u ALIGNED=a O=o R=r IS_BISULFITE_SEQUENCE=true",
+            ["IS_BISULFITE_SEQUENCE", "SORT_ORDER=unsorted"],
+        ),
+        (
+            "picard MergeBamAlignment UNMAPPED=u ALIGNED=a O=o R=r SO=unsorted CREATE_INDEX=true",
+            ["CREATE_INDEX", "by coordinate"],
+        ),
         ("samtools import -1 a.fq", ["-1", "-0"]),
         ("samtools import -s a.fq -0 b.fq", ["several kinds", "readmill cat"]),
         ("samtools import a.fq b.fq c.fq", ["c.fq", ""]),

@@ -77,7 +77,16 @@ fn lines_of_samtools_become_native_ones() {
         ("samtools flagstat -@ 7 a.bam", "readmill flagstat -@ 8 a.bam"),
         ("samtools flagstat -O json a.bam", "readmill flagstat --output-format json -@ 1 a.bam"),
         ("samtools idxstats -X a.bam a.bai", "readmill idxstats -@ 1 a.bam"),
-        ("samtools stats -F 0 a.bam", "readmill stats -@ 1 a.bam"),
+        ("samtools stats -F 0x400 -F DUP a.bam", "readmill stats -F 0x400 -F DUP -@ 1 a.bam"),
+        (
+            "samtools stats -dxp -c 1,9,2 -m 0.5 -q 20 -l -1 -i 90 a.bam",
+            "readmill stats -d -x -p -c 1,9,2 --most-inserts 0.5 --trim-quality 20 -i 90 -@ 1 a.bam",
+        ),
+        (
+            "samtools stats -X -l 30 a.bam a.bai chr1 chr2:1-5",
+            "readmill stats -l 30 -@ 1 --region chr1 --region chr2:1-5 --region-index a.bai a.bam",
+        ),
+        ("samtools stats -X -I g -t t -g 3 a.bam a.bai", "readmill stats -I g -t t -g 3 -@ 1 a.bam"),
         ("samtools sort -- -x.bam", "readmill sort -@ 1 -o - -l 6 --no-index -- -x.bam"),
     ] {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");

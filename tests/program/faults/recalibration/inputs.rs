@@ -338,6 +338,7 @@ fn sites_need_no_index_and_may_be_compressed_in_any_way() {
     let expected = std::fs::read(folders.out("../in/table")).unwrap();
     let text = vcf(SITES);
     let bed = "chr1\t29\t30\nchr1\t89\t90\n";
+    let elsites = "# elsites format version 1.0\nchr1\t30\t30\nchr1\t90\t90\n";
     for (name, bytes) in [
         ("a.vcf", text.clone().into_bytes()),
         ("a.vcf.gz", bgzf(text.as_bytes())),
@@ -345,6 +346,7 @@ fn sites_need_no_index_and_may_be_compressed_in_any_way() {
         ("c.vcf", bgzf(text.as_bytes())),
         ("a.bed", bed.into()),
         ("a.bed.gz", bgzf(bed.as_bytes())),
+        ("a.elsites", elsites.into()),
     ] {
         folders.input(name, bytes);
         let args =

@@ -11,7 +11,7 @@ use crate::gatk::Gatk;
 use crate::outputs::Printed;
 use crate::samples;
 
-use super::groups;
+use super::{alignments, groups};
 
 /// Seed of the second sample.
 const OTHER: u64 = 9;
@@ -88,7 +88,7 @@ pub fn make(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     dir.readmill("import adapters.bam --mark-adapters --sort queryname -o marked_adapters.bam")?;
     dir.readmill("index genome.fa")?;
     dir.peer(&peers.bwa()?, "index genome.fa")?;
-    Ok(())
+    alignments::make(dir, peers, &one, &two)
 }
 
 /// Makes `in2.bam` of `in.bam`: reads with names that the other sample does not have.

@@ -1,6 +1,7 @@
 //! Runs command lines of other tools through the tool itself and through readmill's front of it, and compares what
 //! they write: records, reports, FASTQ, which files there are, and whether both end well.
 
+mod alignments;
 mod groups;
 mod inputs;
 mod written;

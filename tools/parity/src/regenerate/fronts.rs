@@ -11,7 +11,7 @@ use super::asked::Asked;
 
 /// Subcommands of each tool. (MarkDuplicatesSpark, whose help needs all of Spark, is kept by hand.)
 const SAMTOOLS: &str = "sort view markdup fixmate merge index flagstat stats idxstats fastq bam2fq collate bamshuf cat quickcheck \
-                        addreplacerg faidx dict head reheader import reset split depth coverage";
+                        addreplacerg faidx dict head reheader import reset split depth coverage bedcov";
 const PICARD: &str = "SortSam MarkDuplicates MergeSamFiles AddOrReplaceReadGroups ReorderSam CleanSam \
                       FixMateInformation SetNmMdAndUqTags MarkIlluminaAdapters SamToFastq FastqToSam RevertSam \
                       MergeBamAlignment BuildBamIndex CreateSequenceDictionary ViewSam";

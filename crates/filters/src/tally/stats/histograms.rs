@@ -31,11 +31,14 @@ pub(super) enum Count {
     DuplicateBases,
     MappedBases,
     CigarBases,
+    TrimmedBases,
+    /// Reads whose flags are others.
+    Filtered,
 }
 
 /// Counts by name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct NamedCounts([u64; Count::CigarBases as usize + 1]);
+pub(super) struct NamedCounts([u64; Count::Filtered as usize + 1]);
 
 impl NamedCounts {
     pub fn add(&mut self, count: Count, n: u64) {
@@ -84,12 +87,6 @@ impl Histogram {
     }
 }
 
-/// Larger insert sizes count as this one.
-const LARGEST_INSERT: u32 = 8000;
-
-/// The share of pairs in rows, mean and deviation; the largest insert sizes are left out.
-const MAIN_BULK: f32 = 0.99;
-
 /// Numbers of reads by insert size: inward, outward, other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct InsertSizes([Histogram; 3]);
@@ -105,12 +102,14 @@ pub(super) struct Insertion {
 }
 
 impl InsertSizes {
-    /// Bytes of the largest tables.
-    pub const BYTES: usize = 3 * 8192 * 8;
+    /// Bytes of the largest tables, where larger insert sizes do not count.
+    pub fn bytes(largest: u32) -> usize {
+        3 * (largest as usize + 1).next_power_of_two() * 8
+    }
 
-    /// Counts a primary read that is mapped as its mate is.
-    pub fn add(&mut self, record: RecordRef<'_>) {
-        let size = record.tlen().unsigned_abs().min(LARGEST_INSERT);
+    /// Counts a primary read that is mapped as its mate is; an insert size above `largest` counts as that.
+    pub fn add(&mut self, record: RecordRef<'_>, largest: u32) {
+        let size = record.tlen().unsigned_abs().min(largest);
         if size == 0 && record.ref_id() != record.next_ref_id() {
             return;
         }
@@ -139,10 +138,10 @@ impl InsertSizes {
         [0, 1, 2].map(|orientation| self.0[orientation].of(size) / 2)
     }
 
-    /// Returns the summary, by the same steps of arithmetic as samtools.
-    pub fn summary(&self) -> Insertion {
-        let sizes: Vec<[u64; 3]> =
-            (0..=LARGEST_INSERT as usize).map(|size| self.pairs_of(size)).collect();
+    /// Returns the summary, by the same steps of arithmetic as samtools. Beyond this share of the pairs, the largest insert sizes
+    /// are left out.
+    pub fn summary(&self, largest: u32, main_bulk: f32) -> Insertion {
+        let sizes: Vec<[u64; 3]> = (0..=largest as usize).map(|size| self.pairs_of(size)).collect();
         let total = |pairs: &[u64; 3]| pairs.iter().sum::<u64>();
         let pairs = [0, 1, 2].map(|i| sizes.iter().map(|row| row[i]).sum());
         let mut counted = total(&pairs);
@@ -154,7 +153,7 @@ impl InsertSizes {
             }
             bulk += here as f64;
             sum += (size as u64 * here) as f64;
-            if bulk / counted as f64 > f64::from(MAIN_BULK) {
+            if bulk / counted as f64 > f64::from(main_bulk) {
                 (end, counted) = (size + 1, bulk as u64);
                 break;
             }

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cycles::{Bases, Qualities};
 use super::histograms::{Count, Histogram, Indels, InsertSizes, NamedCounts};
+use super::options::StatsOptions;
+use super::selection::Selected;
+use super::settings::StatsSettings;
+use super::targets::mapped_in;
 
 /// The longest read whose length has a row; longer ones are counted together.
 pub const LONGEST_READ: usize = (1 << 16) - 2;
@@ -47,8 +51,18 @@ pub struct StatsPartial {
 impl StatsPartial {
     pub(super) fn bytes() -> usize {
         let lengths = 3 * (LONGEST_READ + 2) * 8;
-        let others = 256 * 8 + 2 * 256 * 8 + Indels::BYTES + InsertSizes::BYTES;
+        let others = 256 * 8
+            + 2 * 256 * 8
+            + Indels::BYTES
+            + InsertSizes::bytes(StatsOptions::default().insert_size);
         size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
+    }
+
+    /// Bytes that options take beyond those of the usual ones.
+    pub(super) fn more_bytes(options: &StatsOptions) -> u64 {
+        let usual = InsertSizes::bytes(StatsOptions::default().insert_size);
+        // (The summary has a row for each size, too.)
+        (2 * InsertSizes::bytes(options.insert_size)).saturating_sub(2 * usual) as u64
     }
 
     /// Starts a batch, which need not follow the one before.
@@ -61,7 +75,19 @@ impl StatsPartial {
         !self.disordered
     }
 
-    pub(super) fn observe(&mut self, record: RecordRef<'_>) {
+    pub(super) fn observe(&mut self, record: RecordRef<'_>, settings: &StatsSettings) {
+        let target = match &settings.targets {
+            None => None,
+            Some(targets) => match targets.overlapped(record, None) {
+                None => return,
+                found => found,
+            },
+        };
+        match settings.selection.of(record) {
+            Selected::Yes => {}
+            Selected::Filtered => return self.counts.add(Count::Filtered, 1),
+            Selected::No => return,
+        }
         self.add_checksums(record);
         let (flags, length) = (record.flags(), record.l_seq());
         if flags.is_secondary() {
@@ -82,16 +108,16 @@ impl StatsPartial {
             self.mapqs.add(usize::from(record.mapq()));
         }
         if flags.is_primary() {
-            self.add_primary(record, segment);
+            self.add_primary(record, segment, settings.options.trim_quality);
         }
         if flags.is_unmapped() {
             return;
         }
         self.indels.add(record, segment);
         if flags.is_primary() && flags.is_paired() && !flags.is_mate_unmapped() {
-            self.insert_sizes.add(record);
+            self.insert_sizes.add(record, settings.options.insert_size);
         }
-        self.add_mapped(record);
+        self.add_mapped(record, target);
     }
 
     fn add_checksums(&mut self, record: RecordRef<'_>) {
@@ -113,7 +139,7 @@ impl StatsPartial {
     }
 
     /// Counts a read that is neither secondary nor supplementary.
-    fn add_primary(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
+    fn add_primary(&mut self, record: RecordRef<'_>, segment: Option<usize>, trim_quality: i32) {
         let (flags, length) = (record.flags(), record.l_seq() as u64);
         let counts = &mut self.counts;
         counts.add(Count::Bases, length);
@@ -129,6 +155,9 @@ impl StatsPartial {
                 counts.add(Count::LastBases, length);
             }
             None => counts.add(Count::Other, 1),
+        }
+        if trim_quality > 0 {
+            counts.add(Count::TrimmedBases, trimmed(record, trim_quality));
         }
         if flags.is_unmapped() {
             counts.add(Count::Unmapped, 1);
@@ -155,13 +184,17 @@ impl StatsPartial {
     }
 
     /// Counts a mapped read, including supplementary ones.
-    fn add_mapped(&mut self, record: RecordRef<'_>) {
+    fn add_mapped(&mut self, record: RecordRef<'_>, target: Option<(i64, i64)>) {
         if let Some(field) = record.field(*b"NM") {
             self.mismatches =
                 self.mismatches.wrapping_add(integer(field.kind, field.value).cast_unsigned());
         }
         let mapped = record.cigar().ops().filter(|&(op, _)| MAPPING >> op & 1 == 1);
-        self.counts.add(Count::CigarBases, mapped.map(|(_, n)| u64::from(n)).sum());
+        let mapped = match target {
+            None => mapped.map(|(_, n)| u64::from(n)).sum(),
+            Some(target) => mapped_in(record, target),
+        };
+        self.counts.add(Count::CigarBases, mapped);
         let place = (record.ref_id(), record.pos());
         let before = self.place.replace(place);
         self.disordered |= before.is_some_and(|(ref_id, pos)| ref_id == place.0 && pos > place.1);
@@ -196,12 +229,34 @@ impl StatsPartial {
 }
 
 /// Whether a read is the first or the last segment of its template, and not both.
-fn segment(flags: Flags) -> Option<usize> {
+pub(super) fn segment(flags: Flags) -> Option<usize> {
     match (flags.is_paired(), flags.is_first(), flags.is_last()) {
         (false, ..) | (true, true, false) => Some(FIRST),
         (true, false, true) => Some(LAST),
         _ => None,
     }
+}
+
+/// Bases that bwa would trim from the end of a read, of which it leaves 35, but for one.
+fn trimmed(record: RecordRef<'_>, quality: i32) -> u64 {
+    const LEAST: usize = 35;
+    let quals = record.qual();
+    let most = (quals.len() + 1).saturating_sub(LEAST);
+    if quals.len() < LEAST {
+        return 0;
+    }
+    let (mut sum, mut best, mut trimmed) = (0i64, 0, 0);
+    for n in 0..most {
+        let at = if record.flags().is_reverse() { n } else { quals.len() - 1 - n };
+        sum += i64::from(quality) - i64::from(quals[at]);
+        if sum < 0 {
+            break;
+        }
+        if sum > best {
+            (best, trimmed) = (sum, n);
+        }
+    }
+    trimmed as u64
 }
 
 /// Returns the integer in an optional field; 0 for other types.

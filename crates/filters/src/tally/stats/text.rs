@@ -1,13 +1,20 @@
 //! The sections of the text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::counts::StatsCounts;
 use super::cycles::{BaseCounts, MOST_CYCLES, sum};
 use super::histograms::{Count as C, Histogram, Insertion};
+use super::join::{GcBin, OrderTotals};
+use super::options::StatsOptions;
 use super::partial::{GC_BINS, LONGEST_READ, StatsPartial};
+use super::settings::StatsSettings;
 
 /// Returns the whole text.
-pub(super) fn of(counted: &StatsPartial, sorted: bool) -> String {
+pub(super) fn of(counts: &StatsCounts) -> String {
+    let StatsCounts { counted, settings, order, .. } = counts;
+    let options = &settings.options;
     let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");
     // MultiQC recognises the text by "This file was produced by samtools stats" (search pattern
@@ -25,8 +32,8 @@ pub(super) fn of(counted: &StatsPartial, sorted: bool) -> String {
     let [names, seqs, quals] = counted.checksums;
     line(&mut out, format_args!("CHK\t{names:08x}\t{seqs:08x}\t{quals:08x}"));
     section(&mut out, "Summary Numbers", "SN", "");
-    let insertion = counted.insert_sizes.summary();
-    write_summary(counted, sorted, &insertion, &mut out);
+    let insertion = counted.insert_sizes.summary(options.insert_size, options.most_inserts);
+    write_summary(counts, &insertion, &mut out);
     qualities(counted, &mut out);
     gc_contents(counted, &mut out);
     contents(counted, &mut out);
@@ -34,6 +41,9 @@ pub(super) fn of(counted: &StatsPartial, sorted: bool) -> String {
     section(&mut out, "Insert sizes", "IS", columns);
     for (size, [inward, outward, other]) in insertion.rows.iter().enumerate() {
         let total = inward + outward + other;
+        if total == 0 && options.sparse {
+            continue;
+        }
         line(&mut out, format_args!("IS\t{size}\t{total}\t{inward}\t{outward}\t{other}"));
     }
     lengths(counted, &mut out);
@@ -49,7 +59,77 @@ pub(super) fn of(counted: &StatsPartial, sorted: bool) -> String {
     for (cycle, [i1, i2, d1, d2]) in counted.indels.cycles() {
         line(&mut out, format_args!("IC\t{}\t{i1}\t{i2}\t{d1}\t{d2}", cycle + 1));
     }
+    if let Some(order) = order.as_ref().filter(|order| order.is_sorted) {
+        coverage(order, options, &mut out);
+        gc_depth(order.bins.clone(), options.gc_bin, average_length(counted), &mut out);
+    }
     out
+}
+
+/// Positions by row of the distribution of depths.
+fn by_row(order: &OrderTotals, options: &StatsOptions) -> BTreeMap<usize, u64> {
+    let mut rows = BTreeMap::new();
+    for (&depth, &positions) in &order.depths {
+        *rows.entry(options.coverage.row(depth)).or_default() += positions;
+    }
+    rows
+}
+
+fn coverage(order: &OrderTotals, options: &StatsOptions, out: &mut String) {
+    section(out, "Coverage distribution", "COV", "");
+    for (row, positions) in by_row(order, options) {
+        let (depths, number) = options.coverage.label(row);
+        line(out, format_args!("COV\t{depths}\t{number}\t{positions}"));
+    }
+}
+
+/// Depths of bins by their GC, in samtools' arithmetic. The last bin takes part as it is: its sum is no share, by which it is
+/// sorted, and the row that is then the last one is left out.
+fn gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut String) {
+    let columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile";
+    section(out, "GC-depth", "GCD", columns);
+    let last = bins.len().saturating_sub(1);
+    for bin in bins[..last].iter_mut().filter(|bin| bin.reads > 0) {
+        let percent = 100.0 * f64::from(bin.gc) / f64::from(bin.reads);
+        bin.gc = percent.round_ties_even() as f32;
+    }
+    bins.sort_by(|a, b| a.gc.total_cmp(&b.gc).then(a.reads.cmp(&b.reads)));
+    let mut rest = &bins[..last];
+    while let Some(first) = rest.first() {
+        let own = rest.iter().take_while(|bin| f64::from((bin.gc - first.gc).abs()) < 0.1).count();
+        let (bins, more) = rest.split_at(own);
+        let until = last - more.len();
+        let share = (until + 1) as f64 * 100.0 / (last + 1) as f64;
+        let _ = write!(out, "GCD\t{:.1}\t{share:.3}", first.gc);
+        for percent in [10, 25, 50, 75, 90] {
+            let depth = percentile(bins, percent) * average_length / size as f32;
+            let _ = write!(out, "\t{depth:.3}");
+        }
+        out.push('\n');
+        rest = more;
+    }
+}
+
+/// The reads of a bin at this percentile, between those of neighbours.
+fn percentile(bins: &[GcBin], percent: u32) -> f32 {
+    let place = percent as f32 * (bins.len() + 1) as f32 / 100.0;
+    let number = place as usize;
+    let reads = |at: usize| bins.get(at).map_or(0, |bin| bin.reads);
+    if number == 0 {
+        return reads(0) as f32;
+    }
+    if number >= bins.len() {
+        return reads(bins.len().saturating_sub(1)) as f32;
+    }
+    let more = reads(number).wrapping_sub(reads(number - 1));
+    reads(number - 1) as f32 + (place - number as f32) * more as f32
+}
+
+/// The mean length of reads.
+fn average_length(counted: &StatsPartial) -> f32 {
+    let n = |count: C| counted.counts.of(count);
+    let reads = n(C::First) + n(C::Last) + n(C::Other);
+    if reads == 0 { 0.0 } else { n(C::Bases) as f32 / reads as f32 }
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -184,14 +264,18 @@ fn lengths(counted: &StatsPartial, out: &mut String) {
 
 /// Writes the rows of summary numbers, in samtools' order and arithmetic (in single precision where samtools
 /// uses it).
-fn write_summary(counted: &StatsPartial, sorted: bool, insertion: &Insertion, out: &mut String) {
+fn write_summary(counts: &StatsCounts, insertion: &Insertion, out: &mut String) {
+    let StatsCounts { counted, sorted, settings, order } = counts;
+    let StatsSettings { options, targets, .. } = &**settings;
     let n = |count: C| counted.counts.of(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);
     let ratio = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f32 / b as f32 };
+    let overlap = order.as_ref().map_or(0, |order| order.overlap);
+    let cigar_bases = n(C::CigarBases).wrapping_sub(overlap);
     let quality: u64 = counted.qualities.iter().map(|table| table.sum_and_highest().0).sum();
     let quality = if n(C::Bases) == 0 { 0.0 } else { quality as f64 / n(C::Bases) as f64 };
-    let error_rate = exponential(ratio(counted.mismatches, n(C::CigarBases)));
-    let order = if sorted { "sorted" } else { "not sorted" };
+    let error_rate = exponential(ratio(counted.mismatches, cigar_bases));
+    let sorting = if *sorted { "sorted" } else { "not sorted" };
     let proper = if reads == 0 { 0.0 } else { (100 * n(C::Proper)) as f32 / reads as f32 };
     let [inward, outward, other] = insertion.pairs;
     let [longest, longest_first, longest_last] = counted.longest;
@@ -200,10 +284,14 @@ fn write_summary(counted: &StatsPartial, sorted: bool, insertion: &Insertion, ou
         let _ = writeln!(out, "SN\t{name}:\t{value}{space}{comment}");
     };
     let text = |number: u64| number.to_string();
-    row("raw total sequences", text(reads), "excluding supplementary and secondary reads");
-    row("filtered sequences", text(0), "");
+    row(
+        "raw total sequences",
+        text(reads + n(C::Filtered)),
+        "excluding supplementary and secondary reads",
+    );
+    row("filtered sequences", text(n(C::Filtered)), "");
     row("sequences", text(reads), "");
-    row("is sorted", text(u64::from(sorted)), &format!("{order} by coordinate"));
+    row("is sorted", text(u64::from(*sorted)), &format!("{sorting} by coordinate"));
     row("1st fragments", text(n(C::First)), "");
     row("last fragments", text(n(C::Last)), "");
     row("reads mapped", text(n(C::MappedInPair) + n(C::MappedAlone)), "");
@@ -221,12 +309,12 @@ fn write_summary(counted: &StatsPartial, sorted: bool, insertion: &Insertion, ou
     row("total first fragment length", text(n(C::FirstBases)), "ignores clipping");
     row("total last fragment length", text(n(C::LastBases)), "ignores clipping");
     row("bases mapped", text(n(C::MappedBases)), "ignores clipping");
-    row("bases mapped (cigar)", text(n(C::CigarBases)), "more accurate");
-    row("bases trimmed", text(0), "");
+    row("bases mapped (cigar)", text(cigar_bases), "more accurate");
+    row("bases trimmed", text(n(C::TrimmedBases)), "");
     row("bases duplicated", text(n(C::DuplicateBases)), "");
     row("mismatches", counted.mismatches.cast_signed().to_string(), "from NM fields");
     row("error rate", error_rate, "mismatches / bases mapped (cigar)");
-    row("average length", format!("{:.0}", ratio(n(C::Bases), reads)), "");
+    row("average length", format!("{:.0}", average_length(counted)), "");
     row("average first fragment length", format!("{:.0}", ratio(n(C::FirstBases), n(C::First))), "");
     row("average last fragment length", format!("{:.0}", ratio(n(C::LastBases), n(C::Last))), "");
     row("maximum length", longest.to_string(), "");
@@ -240,6 +328,14 @@ fn write_summary(counted: &StatsPartial, sorted: bool, insertion: &Insertion, ou
     row("pairs with other orientation", text(other), "");
     row("pairs on different chromosomes", text(n(C::OtherContig) / 2), "");
     row("percentage of properly paired reads (%)", format!("{proper:.1}"), "");
+    let Some(targets) = targets.as_ref().filter(|targets| targets.bases > 0) else { return };
+    row("bases inside the target", text(targets.bases), "");
+    let threshold = options.coverage_threshold;
+    let rows = order.as_ref().map(|order| by_row(order, options)).unwrap_or_default();
+    let deep: u64 = rows.range(threshold as usize + 1..).map(|(_, positions)| positions).sum();
+    let share = (100 * deep) as f32 / targets.bases as f32;
+    let name = format!("percentage of target genome with coverage > {threshold} (%)");
+    row(&name, format!("{share:.2}"), "");
 }
 
 /// C's `%e`: six digits after the point, an exponent of at least two.

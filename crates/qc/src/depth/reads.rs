@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Reads that count, in their order.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Reads {
+pub(crate) struct Reads {
     pub list: Vec<CountedRead>,
     blocks: Vec<AlignedBases>,
     /// A byte for each aligned base, read by read.
@@ -15,7 +15,7 @@ pub(super) struct Reads {
 
 /// A read that counts.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct CountedRead {
+pub(crate) struct CountedRead {
     /// A hash of its name.
     pub name: u64,
     /// Its first position, and the one after its last.
@@ -30,33 +30,38 @@ pub(super) struct CountedRead {
 
 /// A run of aligned bases: its first position, and how many they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct AlignedBases {
+pub(crate) struct AlignedBases {
     pub start: u32,
     pub length: u32,
 }
 
 /// The bit of an aligned base that is N. The others are its quality, or 0 where the position does not count.
-pub(super) const IS_N: u8 = 0x80;
+pub(crate) const IS_N: u8 = 0x80;
 
 /// Aligned bases of lower qualities count nowhere; larger ones are not told apart.
-pub(super) const NOISE: u8 = 2;
-pub(super) const MOST_QUAL: u8 = 126;
+pub(crate) const NOISE: u8 = 2;
+pub(crate) const MOST_QUAL: u8 = 126;
+
+/// A quality as a signed byte of Java: those that no SAM file has are below 0.
+pub(crate) fn as_java(qual: u8) -> u8 {
+    if qual < IS_N { qual.min(MOST_QUAL) } else { 0 }
+}
 
 /// Whether the quality of a base is above noise.
 #[inline(always)]
-pub(super) fn is_called(value: u8) -> bool {
+pub(crate) fn is_called(value: u8) -> bool {
     value & !IS_N > NOISE
 }
 
 /// Whether a base counts, where `least` is the least quality of those that do.
 #[inline(always)]
-pub(super) fn is_good(value: u8, least: u8) -> bool {
+pub(crate) fn is_good(value: u8, least: u8) -> bool {
     value.wrapping_sub(least) < IS_N - least
 }
 
 /// A read, with its blocks and values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReadView<'a> {
+pub(crate) struct ReadView<'a> {
     pub read: &'a CountedRead,
     pub blocks: &'a [AlignedBases],
     pub values: &'a [u8],

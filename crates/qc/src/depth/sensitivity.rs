@@ -15,14 +15,14 @@ const MOST_DRAWS: u32 = 600;
 const LOG_ODDS: f64 = 3.0;
 
 /// Bytes of memory for positions by so many depths.
-pub(super) fn bytes(depths: u64) -> u64 {
+pub(crate) fn bytes(depths: u64) -> u64 {
     let depths = depths.min(MOST_DEPTH as u64 + 1) + 1;
     // A table of counts, two rows of probabilities, the sums, and what is known of numbers.
     4 * depths * depths + 32 * depths + 2 * 128 * depths + (1 << LOOKED_AT)
 }
 
 /// Returns the sensitivity for positions by depth and bases by quality, from `samples` sums of each number of qualities.
-pub(super) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -> f64 {
+pub(crate) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -> f64 {
     let n = depths.len().min(MOST_DEPTH + 1);
     let above = sums_above(quals, n, samples);
     let all: f64 = depths.iter().map(|&count| count as f64).sum();
@@ -39,7 +39,7 @@ pub(super) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -
 }
 
 /// Returns the Phred score of a sensitivity; -1 where all would be called, as in Picard.
-pub(super) fn phred(sensitivity: f64) -> f64 {
+pub(crate) fn phred(sensitivity: f64) -> f64 {
     let score = -10.0 * (1.0 - sensitivity).log10();
     match score {
         score if score.is_nan() => 0.0,

@@ -5,32 +5,31 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::reads::{IS_N, MOST_QUAL, NOISE, ReadView, Reads, is_called, is_good};
-use super::rules::WgsRules;
 use crate::qualities::ByQuality;
 
 /// Positions of a page, as a power of two.
 const PAGE_BITS: u32 = 9;
 
 /// Positions of a page.
-pub(super) const PAGE: usize = 1 << PAGE_BITS;
+pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 /// The most reads of a piece: depths have 16 bits.
-pub(super) const MOST_READS: usize = 60_000;
+pub(crate) const MOST_READS: usize = 60_000;
 
 /// The page of a position, and where it is there.
 #[inline(always)]
-pub(super) fn page_of(position: u32) -> (u32, usize) {
+pub(crate) fn page_of(position: u32) -> (u32, usize) {
     (position >> PAGE_BITS, position as usize % PAGE)
 }
 
 /// The position after a page.
-pub(super) fn end_of(page: u32) -> u64 {
+pub(crate) fn end_of(page: u32) -> u64 {
     (u64::from(page) + 1) << PAGE_BITS
 }
 
 /// The depths of a piece.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Depths {
+pub(crate) struct Depths {
     /// Pages in their order.
     pub pages: Vec<Page>,
     /// Aligned bases at positions that count.
@@ -43,7 +42,7 @@ pub(super) struct Depths {
 
 /// The depths of some positions.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Page {
+pub(crate) struct Page {
     pub number: u32,
     /// Bases above noise.
     pub called: Vec<u16>,
@@ -117,19 +116,38 @@ impl Depths {
     }
 }
 
+/// Which bases count, and how many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedBases {
+    /// Bases of a lower quality do not count. It is above [`NOISE`], and at most 128.
+    pub least_qual: u8,
+    /// The first bases above noise at a position, whose qualities count.
+    pub cap: u32,
+}
+
 /// Counts depths, with memory that is used again.
 #[derive(Default)]
-pub(super) struct DepthCounter {
+pub(crate) struct DepthCounter {
     names: Names,
     marks: Vec<bool>,
     quals: ByQuality,
 }
 
 impl DepthCounter {
-    /// The depths of these reads.
-    pub fn count(&mut self, reads: &Reads, rules: &WgsRules) -> Depths {
+    /// The depths of these reads, whatever their names.
+    pub fn count_each(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = Depths::default();
-        let least = rules.least_qual;
+        for (start, values) in reads.views().flat_map(ReadView::runs) {
+            add_run(&mut depths, start, values, counted.least_qual);
+        }
+        depths.quals = self.qualities(reads, &depths, counted.cap);
+        depths
+    }
+
+    /// The depths of these reads, of which those of one name count once at a position.
+    pub fn count(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
+        let mut depths = Depths::default();
+        let least = counted.least_qual;
         depths.counted = reads.without_quals;
         self.names.begin(reads.list.len());
         for (number, view) in reads.views().enumerate() {
@@ -161,21 +179,26 @@ impl DepthCounter {
             }
             depths.take_back(view, &self.marks);
         }
-        depths.quals = self.qualities(reads, &depths, rules.cap);
+        depths.quals = self.qualities(reads, &depths, counted.cap);
         depths
+    }
+
+    /// All bases above noise by their quality.
+    pub fn all_qualities(&mut self, reads: &Reads) -> Vec<u64> {
+        let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
+        for (value, count) in self.quals.count_all(reads.values()) {
+            if is_called(value) {
+                counts[usize::from((value & !IS_N).min(MOST_QUAL))] += count;
+            }
+        }
+        counts
     }
 
     /// Bases above noise by their quality. At a position, the first ones count, up to `cap`.
     fn qualities(&mut self, reads: &Reads, depths: &Depths, cap: u32) -> Vec<u64> {
         let is_deep = |page: &Page| page.called.iter().any(|&depth| u32::from(depth) > cap);
         if !depths.pages.iter().any(is_deep) {
-            let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
-            for (value, count) in self.quals.count_all(reads.values()) {
-                if is_called(value) {
-                    counts[usize::from((value & !IS_N).min(MOST_QUAL))] += count;
-                }
-            }
-            return counts;
+            return self.all_qualities(reads);
         }
         let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
         each_numbered(
@@ -192,7 +215,7 @@ impl DepthCounter {
 
 /// Calls `each` for the quality of each base above noise, with what is known of its position, which is first what `begin`
 /// says: none where the base does not matter.
-pub(super) fn each_numbered<T>(
+pub(crate) fn each_numbered<T>(
     reads: &Reads,
     begin: impl Fn(u32) -> Option<T>,
     mut each: impl FnMut(u8, &mut T),

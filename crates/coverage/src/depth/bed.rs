@@ -1,0 +1,402 @@
+//! The lines of `samtools bedcov`: for each region of a BED file, the bases of reads in it, in each file of reads.
+//!
+//! # Algorithm
+//! 1. The starts and ends of regions are borders, which are passed in the order of positions, as depths come.
+//! 2. At a start, the sums of the contig so far are taken from those of the region; at an end, they are added.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::path::Path;
+
+use readmill_format::text::LineReader;
+use readmill_record::{Charge, Header, Ledger, Result, make_room};
+
+use crate::depth::merge::{DepthSink, TallySink};
+use crate::depth::piece::{ContigTally, PositionQuality};
+
+/// The name of the memory.
+const NAME: &str = "regions";
+
+/// Bytes of text that are passed on together.
+const PAGE: usize = 1 << 16;
+
+/// What columns there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BedOptions {
+    /// Positions that are at least so deep have a column.
+    pub min_depth: Option<u64>,
+    /// Reads have a column.
+    pub reads: bool,
+    /// The names of the files, where columns are named.
+    pub header: Option<Vec<Vec<u8>>>,
+}
+
+/// Regions of a BED file, with their lines.
+pub struct BedLines {
+    text: Vec<u8>,
+    /// The length of each line, in the order of the file.
+    lengths: Vec<u32>,
+    borders: Vec<Border>,
+    /// The first line, if it names the columns.
+    names: Option<Vec<u8>>,
+    _charges: [Charge; 3],
+}
+
+/// The start or the end of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Border {
+    contig: u32,
+    at: u32,
+    region: u32,
+    is_end: bool,
+}
+
+impl BedLines {
+    /// Reads the regions of contigs of `header`.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line is no region of such a contig, or it does not fit into memory.
+    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let mut charges = [(); 3].map(|()| ledger.empty(NAME));
+        let (mut text, mut lengths, mut borders) = (Vec::new(), Vec::new(), Vec::new());
+        let mut names = None;
+        let mut lines = LineReader::open(path, ledger)?;
+        while lines.advance()? {
+            let line = lines.line();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.starts_with(b"#chrom\t") && names.is_none() && lengths.is_empty() {
+                names = Some(line.to_vec());
+            }
+            let is_remark = [b"#".as_slice(), b"track ", b"browser "];
+            if line.is_empty() || is_remark.iter().any(|start| line.starts_with(start)) {
+                continue;
+            }
+            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let contig = words.next().unwrap_or_default();
+            let number = |word: Option<&[u8]>| std::str::from_utf8(word?).ok()?.parse::<u32>().ok();
+            let (start, end) = match (number(words.next()), number(words.next())) {
+                (Some(start), Some(end)) if start <= end => (start, end),
+                (Some(_), Some(_)) => return Err(lines.wrong("the region ends before it starts")),
+                _ => return Err(lines.wrong("the second and third column of BED are numbers")),
+            };
+            let Some(contig) = header.reference_id(contig).and_then(|id| u32::try_from(id).ok()) else {
+                let contig = String::from_utf8_lossy(contig).into_owned();
+                return Err(lines.wrong(format!("the reads have no contig {contig}")));
+            };
+            let (region, length) = (lengths.len() as u32, line.len() as u32);
+            make_room(&mut text, line.len(), &mut charges[0])?;
+            make_room(&mut lengths, 1, &mut charges[1])?;
+            make_room(&mut borders, 2, &mut charges[2])?;
+            text.extend_from_slice(line);
+            lengths.push(length);
+            let border = |at, is_end| Border { contig, at, region, is_end };
+            if start < end {
+                borders.extend([border(start, false), border(end, true)]); // no read lies in others
+            }
+        }
+        borders.sort_unstable();
+        Ok(BedLines { text, lengths, borders, names, _charges: charges })
+    }
+}
+
+/// Sums up the bases of regions, and writes their lines.
+pub struct BedCoverage<W> {
+    options: BedOptions,
+    lines: BedLines,
+    write: W,
+    files: Vec<FileSums>,
+    /// What columns of each region have, as far as it is known: those of all files side by side.
+    sums: Vec<u64>,
+    /// The first border that was not passed.
+    next: usize,
+    open: u32,
+    _charge: Charge,
+}
+
+/// Sums of the contig that is open.
+#[derive(Default)]
+struct FileSums {
+    bases: u64,
+    deep: u64,
+    /// Reads that begin before the last border, and that end before it or at it.
+    begun: u64,
+    ended: u64,
+    /// Starts of other reads, in order, and ends.
+    starts: VecDeque<u32>,
+    ends: BinaryHeap<Reverse<u32>>,
+    /// The start of the last read.
+    last: Option<u32>,
+}
+
+impl FileSums {
+    /// Passes the reads that begin before `at`, and those that end before it or at it.
+    fn pass(&mut self, at: u32) {
+        while self.starts.pop_front_if(|start| *start < at).is_some() {
+            self.begun += 1;
+        }
+        while self.ends.peek().is_some_and(|Reverse(end)| *end <= at) {
+            self.ends.pop();
+            self.ended += 1;
+        }
+    }
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
+    /// Sums up the bases of so many files, in lines that `write` takes.
+    ///
+    /// # Errors
+    /// The sums do not fit into memory.
+    pub fn new(
+        options: BedOptions,
+        lines: BedLines,
+        files: usize,
+        ledger: &Ledger,
+        write: W,
+    ) -> Result<Self> {
+        let columns = files * options.columns();
+        let n = lines.lengths.len() * columns;
+        let charge = ledger.charge(NAME, (n * size_of::<u64>() + 2 * PAGE) as u64)?;
+        let files = (0..files).map(|_| FileSums::default()).collect();
+        Ok(BedCoverage {
+            options,
+            lines,
+            write,
+            files,
+            sums: vec![0; n],
+            next: 0,
+            open: 0,
+            _charge: charge,
+        })
+    }
+
+    /// Bytes of memory that grow with the reads.
+    pub fn heap_bytes(&self) -> u64 {
+        let files = self.files.iter();
+        files.map(|it| 4 * (it.starts.capacity() + it.ends.capacity()) as u64).sum()
+    }
+
+    /// Passes the borders of the contig that are not behind `to`.
+    fn pass_borders(&mut self, to: u32) {
+        let columns = self.options.columns();
+        while let Some(&border) = self.lines.borders.get(self.next) {
+            if border.contig != self.open || border.at > to {
+                return;
+            }
+            self.next += 1;
+            let each = self.files.len() * columns;
+            let own = &mut self.sums[border.region as usize * each..][..each];
+            for (number, file) in self.files.iter_mut().enumerate() {
+                file.pass(border.at);
+                let mut column = number;
+                let mut add = |at_start: u64, at_end: u64| {
+                    own[column] = match border.is_end {
+                        false => own[column].wrapping_sub(at_start),
+                        true => own[column].wrapping_add(at_end),
+                    };
+                    column += each / columns;
+                };
+                add(file.bases, file.bases);
+                if self.options.min_depth.is_some() {
+                    add(file.deep, file.deep);
+                }
+                if self.options.reads {
+                    add(file.ended, file.begun);
+                }
+            }
+        }
+    }
+
+    /// Adds positions of one depth, which no border divides.
+    fn add(&mut self, bases: u64, depths: &[u32]) {
+        for (file, &depth) in self.files.iter_mut().zip(depths) {
+            file.bases += bases * u64::from(depth);
+            if self.options.min_depth.is_some_and(|least| u64::from(depth) >= least) {
+                file.deep += bases;
+            }
+        }
+    }
+
+    /// Writes the lines.
+    pub fn finish(mut self) -> Result<()> {
+        let mut page = self.names();
+        let each = self.files.len() * self.options.columns();
+        let mut from = 0;
+        for (region, &length) in self.lines.lengths.iter().enumerate() {
+            let line = &self.lines.text[from..from + length as usize];
+            from += length as usize;
+            page.extend_from_slice(line);
+            for sum in &self.sums[region * each..(region + 1) * each] {
+                page.extend_from_slice(format!("\t{sum}").as_bytes());
+            }
+            page.push(b'\n');
+            if page.len() >= PAGE {
+                (self.write)(&page)?;
+                page.clear();
+            }
+        }
+        (self.write)(&page)
+    }
+
+    /// The line that names the columns: that of the BED file, or one for as many columns as the first region has.
+    fn names(&self) -> Vec<u8> {
+        const NAMES: [&str; 12] = [
+            "chrom",
+            "chromStart",
+            "chromEnd",
+            "name",
+            "score",
+            "strand",
+            "thickStart",
+            "thickEnd",
+            "itemRgb",
+            "blockCount",
+            "blockSizes",
+            "blockStarts",
+        ];
+        let (Some(files), lines) = (&self.options.header, &self.lines) else { return Vec::new() };
+        let mut names = match (&lines.names, lines.lengths.first()) {
+            (Some(names), _) => names.clone(),
+            (None, None) => return Vec::new(),
+            (None, Some(&length)) => {
+                let first = &lines.text[..length as usize];
+                let columns = 1 + first.iter().filter(|&&byte| byte == b'\t').count();
+                let names = (0..columns).map(|column| NAMES.get(column).copied().unwrap_or("."));
+                format!("#{}", Vec::from_iter(names).join("\t")).into_bytes()
+            }
+        };
+        let kinds = [
+            Some("_cov"),
+            self.options.min_depth.map(|_| "_depth"),
+            self.options.reads.then_some("_count"),
+        ];
+        for kind in kinds.into_iter().flatten() {
+            for file in files {
+                names.push(b'\t');
+                names.extend_from_slice(file);
+                names.extend_from_slice(kind.as_bytes());
+            }
+        }
+        names.push(b'\n');
+        names
+    }
+}
+
+impl BedOptions {
+    /// Columns of each file.
+    fn columns(&self) -> usize {
+        1 + usize::from(self.min_depth.is_some()) + usize::from(self.reads)
+    }
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for BedCoverage<W> {
+    fn pass(&mut self, contig: u32) -> Result<()> {
+        self.begin(contig)?;
+        self.end()
+    }
+
+    fn begin(&mut self, contig: u32) -> Result<()> {
+        self.open = contig;
+        Ok(())
+    }
+
+    fn run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()> {
+        self.pass_borders(start);
+        let mut from = start;
+        while let Some(border) = self.lines.borders.get(self.next) {
+            if border.contig != self.open || border.at >= end {
+                break;
+            }
+            let at = border.at;
+            self.add(u64::from(at - from), depths);
+            from = at;
+            self.pass_borders(at);
+        }
+        self.add(u64::from(end - from), depths);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.pass_borders(u32::MAX);
+        self.files.iter_mut().for_each(|file| *file = FileSums::default());
+        Ok(())
+    }
+}
+
+impl<W: FnMut(&[u8]) -> Result<()>> TallySink for BedCoverage<W> {
+    fn tally(&mut self, _: u32, _: ContigTally) -> Result<()> {
+        Ok(())
+    }
+
+    fn qualities(&mut self, _: Vec<PositionQuality>) -> Result<()> {
+        Ok(())
+    }
+
+    fn reads(&mut self, file: usize, reads: Vec<(u32, u32)>) -> Result<()> {
+        let Some(sums) = self.files.get_mut(file) else { return Ok(()) };
+        for (start, end) in reads {
+            // Of reads that cover nothing, samtools takes the first at its position, and none at the first position of all.
+            let is_taken = end > start || sums.last != Some(start) && (self.open, start) != (0, 0);
+            sums.last = Some(start);
+            if is_taken {
+                sums.starts.push_back(start);
+                sums.ends.push(Reverse(end.max(start + 1)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Header;
+
+    use super::*;
+
+    fn lines(bed: &str) -> Result<BedLines> {
+        let header = Header::parse(b"@SQ\tSN:c1\tLN:100\n@SQ\tSN:c2\tLN:100\n")?;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bed).unwrap();
+        BedLines::read(file.path(), &header, &Ledger::unlimited())
+    }
+
+    #[test]
+    fn regions_have_bases_deep_positions_and_reads_of_each_file() {
+        let bed = "track x\n\nc1\t15\t25\tb\n#r\nc1\t0\t15\ta\r\nc2\t0\t9\nc1 25 25\nc1\t40\t50\n";
+        let header = Some(vec![b"f".to_vec(), b"g".to_vec()]);
+        let options = BedOptions { min_depth: Some(2), reads: true, header };
+        let mut text = Vec::new();
+        let write = |page: &[u8]| {
+            text.extend_from_slice(page);
+            Ok(())
+        };
+        let ledger = Ledger::unlimited();
+        let mut bed = BedCoverage::new(options, lines(bed).unwrap(), 2, &ledger, write).unwrap();
+        bed.begin(0).unwrap();
+        // The last read of the first file covers nothing, and is not the first at its position.
+        bed.reads(0, vec![(10, 30), (20, 30), (20, 30), (20, 20)]).unwrap();
+        bed.reads(1, vec![(20, 30), (20, 30), (24, 24)]).unwrap();
+        bed.run(10, 20, &[1, 0]).unwrap();
+        bed.run(20, 30, &[3, 2]).unwrap();
+        bed.end().unwrap();
+        bed.pass(1).unwrap();
+        bed.finish().unwrap();
+        let names =
+            "#chrom\tchromStart\tchromEnd\tname\tf_cov\tg_cov\tf_depth\tg_depth\tf_count\tg_count\n";
+        let rows = "c1\t15\t25\tb\t20\t10\t5\t5\t3\t3\nc1\t0\t15\ta\t5\t0\t0\t0\t1\t0\n\
+            c2\t0\t9\t0\t0\t0\t0\t0\t0\nc1 25 25\t0\t0\t0\t0\t0\t0\nc1\t40\t50\t0\t0\t0\t0\t0\t0\n";
+        assert_eq!(String::from_utf8(text).unwrap(), format!("{names}{rows}"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_region_is_named() {
+        for (bed, why) in [
+            ("c1\t0\t5\nc3\t0\t5\n", "line 2: the reads have no contig c3"),
+            ("c1\t9\t5\n", "line 1: the region ends before it starts"),
+            ("c1\tx\t5\n", "are numbers"),
+            ("c1\n", "are numbers"),
+        ] {
+            let error = lines(bed).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(why), "{error:?} does not say {why:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The alignments of a template that count.
+
+use readmill_record::cigar::{consumes_query, consumes_reference};
+use readmill_record::tag::Tag;
+use readmill_record::{Error, Flags, RecordRef, Result};
+
+use super::choice::Candidate;
+use super::ops::{Op, maps_bases, ops, reference_length, softened};
+use super::rules::MergeRules;
+
+/// The number of an alignment among those of its read.
+pub const HI: Tag = *b"HI";
+
+/// An alignment that counts.
+#[derive(Clone, Copy)]
+pub struct Hit<'a> {
+    /// Its record.
+    pub record: RecordRef<'a>,
+    /// Its flags, where the end that a file has is told by the user.
+    pub flags: Flags,
+}
+
+/// The alignments of a template that count.
+#[derive(Default)]
+pub struct Candidates<'a> {
+    /// Those of the first end, or of the single read.
+    pub first: Vec<Hit<'a>>,
+    /// Those of the last end.
+    pub last: Vec<Hit<'a>>,
+    /// Supplementary ones of both.
+    pub supplementary: [Vec<Hit<'a>>; 2],
+}
+
+impl<'a> Candidates<'a> {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        [&mut self.first, &mut self.last]
+            .into_iter()
+            .chain(&mut self.supplementary)
+            .for_each(Vec::clear);
+    }
+
+    /// Whether an end has several.
+    pub fn are_several(&self) -> bool {
+        self.first.len().max(self.last.len()) > 1
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.last.is_empty()
+    }
+
+    /// Whether they are of pairs.
+    pub fn are_paired(&self) -> bool {
+        self.first.iter().chain(&self.last).any(|hit| hit.flags.is_paired())
+    }
+
+    /// Adds an alignment, unless it is none or has too many gaps.
+    ///
+    /// # Errors
+    /// It is neither of the first nor of the last end of its pair, or single where others are of pairs.
+    pub fn add(&mut self, rules: &MergeRules, hit: Hit<'a>) -> Result<()> {
+        let operators = || ops(hit.record.cigar());
+        let gaps = || operators().filter(|op| matches!(op.1, 1 | 2)).count();
+        let is_ignored = hit.flags.is_unmapped()
+            || !maps_bases(operators())
+            || rules.most_gaps.is_some_and(|most| gaps() > most);
+        if is_ignored {
+            return Ok(());
+        }
+        let others = self.first.iter().chain(&self.last).chain(self.supplementary.iter().flatten());
+        if others.take(1).any(|other| other.flags.is_paired() != hit.flags.is_paired()) {
+            return Err(Error::input(
+                "some alignments of its template are of pairs, others of single reads",
+            )
+            .hint("align all reads of a template in one way"));
+        }
+        let is_first = !hit.flags.is_paired() || hit.flags.is_first();
+        if !is_first && !hit.flags.is_last() {
+            return Err(Error::input(
+                "the alignment is of a pair, and neither of its first nor its last read",
+            ));
+        }
+        match (hit.flags.is_supplementary(), is_first) {
+            (true, _) => self.supplementary[usize::from(!is_first)].push(hit),
+            (false, true) => self.first.push(hit),
+            (false, false) => self.last.push(hit),
+        }
+        Ok(())
+    }
+}
+
+/// What is known of these alignments for the choice of the primary one.
+pub fn candidates(hits: &[Hit<'_>]) -> Vec<Candidate> {
+    let mut ops = Vec::new();
+    hits.iter()
+        .map(|hit| {
+            let record = hit.record;
+            softened(record.cigar(), &mut ops);
+            let aligned = |op: &Op| consumes_query(op.1) && consumes_reference(op.1);
+            let before = |ops: &mut dyn Iterator<Item = &Op>| -> i64 {
+                let skipped = ops.take_while(|op| !aligned(op)).filter(|op| consumes_query(op.1));
+                skipped.map(|op| i64::from(op.0)).sum()
+            };
+            let skipped = if hit.flags.is_reverse() {
+                before(&mut ops.iter().rev())
+            } else {
+                before(&mut ops.iter())
+            };
+            let start = i64::from(record.pos()) + 1;
+            Candidate {
+                ref_id: record.ref_id(),
+                range: (start, start - 1 + reference_length(&ops)),
+                mapq: record.mapq(),
+                hit_index: record.field(HI).and_then(|field| field.integer()),
+                is_primary: !hit.flags.is_secondary() && !hit.flags.is_supplementary(),
+                first_base: skipped + 1,
+            }
+        })
+        .collect()
+}

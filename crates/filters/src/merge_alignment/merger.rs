@@ -1,0 +1,426 @@
+//! Writes the records of templates whose alignments are arranged.
+
+use std::sync::Arc;
+
+use readmill_record::cigar::{SOFT_CLIP, consumes_query};
+use readmill_record::tag::{self, Fields, Tag};
+use readmill_record::{Error, Flags, Header, RecordRef, Result};
+
+use super::candidates::{Candidates, HI, Hit};
+use super::choice::Arrangement;
+use super::clip::{self, clip_overlap, clip_three_prime};
+use super::draft::Draft;
+use super::ops::{Op, maps_bases, query_length, softened, write_text};
+use super::rules::{ContaminantAlignments, MergeRules, Orientation, OverlapClip};
+
+const NM: Tag = *b"NM";
+const MQ: Tag = *b"MQ";
+const OA: Tag = *b"OA";
+const CO: Tag = *b"CO";
+const PG: Tag = *b"PG";
+
+/// What CO says of contaminants.
+const CONTAMINATION: &[u8] = b"Cross-species contamination";
+
+/// An alignment as it is carried over.
+#[derive(Clone, Copy)]
+struct Alignment<'a> {
+    hit: Hit<'a>,
+    /// Whether it is secondary.
+    is_secondary: bool,
+    /// What becomes of HI.
+    hit_index: HitIndex,
+    is_contaminant: bool,
+}
+
+#[derive(Clone, Copy)]
+enum HitIndex {
+    Stays,
+    Goes,
+    Becomes(u32),
+}
+
+/// Writes records, with memory that it keeps.
+pub struct Merger {
+    rules: Arc<MergeRules>,
+    contigs: Arc<[(Vec<u8>, i64)]>,
+    /// The records of a row, and those of the primary one.
+    row: [Draft; 2],
+    primary: [Draft; 2],
+    supplementary: Draft,
+    ops: Vec<Op>,
+}
+
+impl Merger {
+    /// A merger of reads that are aligned to the sequences of `header`.
+    pub fn new(rules: &Arc<MergeRules>, header: &Header) -> Self {
+        let contigs = header.references().iter();
+        Merger {
+            rules: Arc::clone(rules),
+            contigs: contigs.map(|it| (it.name.clone(), i64::from(it.length))).collect(),
+            row: Default::default(),
+            primary: Default::default(),
+            supplementary: Draft::default(),
+            ops: Vec::new(),
+        }
+    }
+
+    fn load(&self, draft: &mut Draft, read: RecordRef<'_>) {
+        draft.load(read);
+        if let Some(program) = &self.rules.program {
+            draft.set_text(PG, program);
+        }
+    }
+
+    /// Appends the records of a template: its reads, one or two, with these alignments. `push` is told where each starts.
+    ///
+    /// # Errors
+    /// An alignment does not fit its read.
+    pub fn merge(
+        &mut self,
+        reads: &[RecordRef<'_>],
+        hits: &Candidates<'_>,
+        arrangement: Option<&Arrangement>,
+        out: &mut Vec<u8>,
+        mut push: impl FnMut(&[u8], usize),
+    ) -> Result<()> {
+        let Some(name) = reads.first().map(|read| read.qname()) else { return Ok(()) };
+        let mut write = |draft: &Draft| {
+            let start = out.len();
+            draft.write(name, out)?;
+            push(out, start);
+            Ok::<(), Error>(())
+        };
+        if hits.is_empty() {
+            for read in reads.iter().filter(|_| !self.rules.aligned_only) {
+                let mut draft = std::mem::take(&mut self.supplementary);
+                self.load(&mut draft, *read);
+                let written = write(&draft);
+                self.supplementary = draft;
+                written?;
+            }
+            return Ok(());
+        }
+        let is_paired = reads.len() > 1;
+        if is_paired != hits.are_paired() {
+            let (read, alignment) = match is_paired {
+                true => ("a pair", "a single read"),
+                false => ("single", "one of a pair"),
+            };
+            return Err(Error::input(format!("it is {read}, and aligned as {alignment}"))
+                .hint("align pairs as pairs, and single reads as such"));
+        }
+        let simple = Arrangement::of_one(!hits.first.is_empty(), !hits.last.is_empty());
+        let rows = arrangement.unwrap_or(&simple);
+        let is_contaminant = self.is_contaminant(hits, rows);
+        let mut has_primary = false;
+        for row in 0..rows.rows() {
+            let [one, other] = [(&rows.first, &hits.first), (&rows.last, &hits.last)]
+                .map(|(row_of, hits)| row_of.get(row).copied().flatten().map(|at| hits[at]));
+            let both = one.is_some() && other.is_some();
+            let hit_index = match (rows.renumbers, both, rows.rows()) {
+                (false, _, 1) => HitIndex::Goes,
+                (false, ..) => HitIndex::Stays,
+                (true, true, _) => HitIndex::Becomes(row as u32),
+                (true, false, _) => HitIndex::Goes,
+            };
+            let alignment = |hit: Hit<'_>| {
+                let aligners = hit.flags.is_secondary();
+                rows.primary.map_or(aligners, |primary| primary != row)
+            };
+            let ends = [one, other].map(|hit| {
+                hit.map(|hit| Alignment { hit, is_secondary: alignment(hit), hit_index, is_contaminant })
+            });
+            let is_primary = ends.iter().flatten().any(|end| !end.is_secondary);
+            let mut drafts = std::mem::take(&mut self.row);
+            let [first, last] = &mut drafts;
+            self.load(first, reads[0]);
+            if let Some(end) = ends[0] {
+                self.carry(first, end)?;
+            }
+            if let Some(&read) = reads.get(1) {
+                self.load(last, read);
+                if let Some(end) = ends[1] {
+                    self.carry(last, end)?;
+                }
+                self.pair(first, last)?;
+            }
+            for draft in &drafts[..reads.len()] {
+                let is_wanted = self.rules.secondary || !draft.has(Flags::SECONDARY);
+                if is_wanted && (is_primary || !draft.is_unmapped()) {
+                    write(draft)?;
+                }
+            }
+            if is_primary {
+                std::mem::swap(&mut self.primary, &mut drafts);
+                has_primary = true;
+            }
+            self.row = drafts;
+        }
+        for (end, supplementary) in hits.supplementary.iter().enumerate() {
+            for &hit in supplementary {
+                let Some(&read) = reads.get(end) else { continue };
+                let mut draft = std::mem::take(&mut self.supplementary);
+                self.load(&mut draft, read);
+                let is_secondary = hit.flags.is_secondary();
+                let hit_index = HitIndex::Stays;
+                self.carry(&mut draft, Alignment { hit, is_secondary, hit_index, is_contaminant })?;
+                if is_paired && has_primary {
+                    self.tell_of_mate(&mut draft, &self.primary[1 - end]);
+                }
+                let is_wanted = self.rules.secondary || !draft.has(Flags::SECONDARY);
+                if is_wanted && !draft.is_unmapped() {
+                    write(&draft)?;
+                }
+                self.supplementary = draft;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a primary alignment has few bases between two clips.
+    fn is_contaminant(&mut self, hits: &Candidates<'_>, rows: &Arrangement) -> bool {
+        let Some(least) = self.rules.least_unclipped else { return false };
+        let row = rows.primary.or_else(|| {
+            let is_primary = |row: &[Option<usize>], hits: &[Hit<'_>], at: usize| {
+                let hit = row.get(at).copied().flatten().map(|at| hits[at].flags);
+                hit.is_some_and(|flags| !flags.is_secondary())
+            };
+            (0..rows.rows()).find(|&at| {
+                is_primary(&rows.first, &hits.first, at) || is_primary(&rows.last, &hits.last, at)
+            })
+        });
+        let Some(row) = row else { return false };
+        [(&rows.first, &hits.first), (&rows.last, &hits.last)].into_iter().any(|(row_of, hits)| {
+            let Some(at) = row_of.get(row).copied().flatten() else { return false };
+            softened(hits[at].record.cigar(), &mut self.ops);
+            let clips =
+                self.ops.chunk_by(|one, next| one.1 == next.1).filter(|run| run[0].1 == SOFT_CLIP);
+            let unclipped = self.ops.iter().filter(|op| consumes_query(op.1) && op.1 != SOFT_CLIP);
+            unclipped.map(|op| u64::from(op.0)).sum::<u64>() < u64::from(least) && clips.count() >= 2
+        })
+    }
+
+    /// Carries an alignment over to a read.
+    fn carry(&mut self, draft: &mut Draft, alignment: Alignment<'_>) -> Result<()> {
+        let Alignment { hit: Hit { record, flags }, .. } = alignment;
+        self.carry_fields(draft, &alignment);
+        let rules = Arc::clone(&self.rules);
+        draft.set_flag(Flags::UNMAPPED, false);
+        draft.set_flag(Flags::SECONDARY, alignment.is_secondary);
+        draft.set_flag(Flags::SUPPLEMENTARY, flags.is_supplementary());
+        draft.set_flag(Flags::REVERSE, flags.is_reverse());
+        if draft.has(Flags::PAIRED) {
+            draft.set_flag(Flags::PROPER, flags.is_proper());
+        }
+        (draft.ref_id, draft.pos, draft.mapq) = (record.ref_id(), record.pos(), record.mapq());
+        softened(record.cigar(), &mut draft.cigar);
+        if flags.is_reverse() {
+            draft.turn(&rules.complemented, &rules.reversed);
+        }
+        self.fit(draft, record, flags)?;
+        let length = self.contigs.get(record.ref_id() as usize).map_or(i64::MAX, |it| it.1);
+        if !maps_bases(draft.cigar.iter().copied()) || i64::from(record.pos()) >= length {
+            unmap(draft);
+        } else if alignment.is_contaminant {
+            self.unmap_contaminant(draft, &alignment);
+        }
+        Ok(())
+    }
+
+    /// Carries over the fields of the aligner.
+    fn carry_fields(&self, draft: &mut Draft, alignment: &Alignment<'_>) {
+        let all = alignment.hit.record.field_bytes();
+        let (mut fields, mut at) = (Fields::new(all), 0);
+        while let Some(field) = fields.next() {
+            let end = all.len() - fields.rest().len();
+            let typed = &all[at + 2..end];
+            at = end;
+            if !self.rules.carries(field.tag) || field.tag == tag::CG {
+                continue;
+            }
+            match (field.tag, alignment.hit_index) {
+                (HI, HitIndex::Goes) => {}
+                (HI, HitIndex::Becomes(row)) => draft.set_number(HI, row),
+                _ => draft.set_field(field.tag, typed),
+            }
+        }
+        if let HitIndex::Becomes(row) = alignment.hit_index
+            && self.rules.carries(HI)
+        {
+            draft.set_number(HI, row);
+        }
+    }
+
+    /// Has the CIGAR fit the read: bases that the aligner did not see are clipped, those behind the reference, and
+    /// adapters.
+    fn fit(&self, draft: &mut Draft, record: RecordRef<'_>, flags: Flags) -> Result<()> {
+        let trimmed = self.rules.trimmed[usize::from(flags.is_paired() && !flags.is_first())];
+        let aligned = query_length(&draft.cigar);
+        let length = draft.bases.len() as i64;
+        let not_seen = length - aligned - i64::from(trimmed);
+        if not_seen < 0 {
+            let what = if trimmed == 0 {
+                format!("its alignment has {aligned} bases, and it has {length}")
+            } else {
+                format!(
+                    "its alignment has {aligned} bases without {trimmed} that were trimmed, and it has {length}"
+                )
+            };
+            return Err(Error::input(what).hint("give the alignments of these reads"));
+        }
+        if let Some((_, reference)) = self.contigs.get(record.ref_id() as usize) {
+            clip::clip_behind_reference(draft, *reference);
+        }
+        let is_reverse = draft.is_reverse();
+        clip::add_soft_clips(&mut draft.cigar, is_reverse, not_seen as u32, trimmed);
+        if !self.rules.clip_adapters {
+            return Ok(());
+        }
+        let Some(field) = draft.field(tag::XT) else { return Ok(()) };
+        match field.integer() {
+            Some(from) if from >= 1 => clip_three_prime(draft, from, SOFT_CLIP),
+            _ => Err(Error::input("its XT is not the number of a base, where an adapter begins")
+                .hint("leave adapters as they are: --no-clip-adapters")),
+        }
+    }
+
+    fn unmap_contaminant(&mut self, draft: &mut Draft, alignment: &Alignment<'_>) {
+        let how = self.rules.contaminants;
+        if matches!(how, ContaminantAlignments::Copy | ContaminantAlignments::Move) {
+            let text = self.in_words(alignment.hit.record);
+            draft.set_text(OA, &text);
+        }
+        if how == ContaminantAlignments::Move {
+            (draft.ref_id, draft.pos) = (-1, -1);
+            draft.remove_field(NM);
+        }
+        draft.set_flag(Flags::UNMAPPED, true);
+        if how != ContaminantAlignments::LeaveAll {
+            draft.mapq = 0;
+            draft.cigar.clear();
+        }
+        let comment = match draft.field(CO).filter(|field| field.kind == b'Z') {
+            Some(field) => [field.value, b" | ", CONTAMINATION].concat(),
+            None => CONTAMINATION.to_vec(),
+        };
+        draft.set_text(CO, &comment);
+    }
+
+    /// An alignment as OA has it, without its strand, as Picard writes it.
+    fn in_words(&mut self, record: RecordRef<'_>) -> Vec<u8> {
+        softened(record.cigar(), &mut self.ops);
+        let contig = self.contigs.get(record.ref_id() as usize).map_or(&b"*"[..], |it| &it.0);
+        let mut text = contig.to_vec();
+        text.extend(format!(",{},", i64::from(record.pos()) + 1).bytes());
+        write_text(&self.ops, &mut text);
+        text.extend(format!(",{},", record.mapq()).bytes());
+        if let Some(nm) = record.field(NM).and_then(|field| field.integer()) {
+            text.extend(nm.to_string().bytes());
+        }
+        text.push(b';');
+        text
+    }
+
+    /// Clips mates that overlap, and tells each of the other.
+    fn pair(&self, first: &mut Draft, last: &mut Draft) -> Result<()> {
+        if self.rules.overlap != OverlapClip::None {
+            clip_overlap(first, last, self.rules.overlap == OverlapClip::Hard)?;
+        }
+        match (first.is_unmapped(), last.is_unmapped()) {
+            (false, false) => {}
+            (true, true) => {
+                for draft in [&mut *first, &mut *last] {
+                    (draft.ref_id, draft.pos) = (-1, -1);
+                }
+            }
+            (true, false) => (first.ref_id, first.pos) = (last.ref_id, last.pos),
+            (false, true) => (last.ref_id, last.pos) = (first.ref_id, first.pos),
+        }
+        self.tell(first, last);
+        self.tell(last, first);
+        let tlen = insert(last, first);
+        (last.tlen, first.tlen) = (tlen, -tlen);
+        if let Some(expected) = &self.rules.orientations {
+            let is_proper = orientation(last, first).is_some_and(|it| expected.contains(&it));
+            [first, last].into_iter().for_each(|draft| draft.set_flag(Flags::PROPER, is_proper));
+        }
+        Ok(())
+    }
+
+    /// Writes what a read of a pair says of its mate.
+    fn tell(&self, draft: &mut Draft, mate: &Draft) {
+        (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
+        draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
+        draft.set_flag(Flags::MATE_UNMAPPED, mate.is_unmapped());
+        if mate.is_unmapped() {
+            draft.remove_field(MQ);
+            draft.remove_field(tag::MC);
+            return;
+        }
+        draft.set_byte(MQ, mate.mapq);
+        self.tell_cigar(draft, mate);
+    }
+
+    fn tell_cigar(&self, draft: &mut Draft, mate: &Draft) {
+        if !self.rules.mate_cigar || mate.is_unmapped() {
+            return draft.remove_field(tag::MC);
+        }
+        let mut typed = vec![b'Z'];
+        write_text(&mate.cigar, &mut typed);
+        typed.push(0);
+        draft.set_field(tag::MC, &typed);
+    }
+
+    /// Writes what a supplementary alignment says of the primary one of its mate.
+    fn tell_of_mate(&self, draft: &mut Draft, mate: &Draft) {
+        (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
+        draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
+        draft.set_flag(Flags::MATE_UNMAPPED, mate.is_unmapped());
+        draft.tlen = -mate.tlen;
+        self.tell_cigar(draft, mate);
+        draft.set_byte(MQ, mate.mapq);
+    }
+}
+
+/// Makes a read unmapped, as it was sequenced.
+fn unmap(draft: &mut Draft) {
+    if draft.is_reverse() {
+        draft.turn(&MergeRules::COMPLEMENTED, &MergeRules::REVERSED);
+    }
+    let gone =
+        Flags::REVERSE | Flags::DUPLICATE | Flags::SECONDARY | Flags::SUPPLEMENTARY | Flags::PROPER;
+    draft.set_flag(gone, false);
+    draft.set_flag(Flags::UNMAPPED, true);
+    (draft.ref_id, draft.pos, draft.mapq, draft.tlen) = (-1, -1, 0, 0);
+    draft.cigar.clear();
+}
+
+/// Where a read starts as it was sequenced, 1-based.
+fn five_prime(draft: &Draft) -> i64 {
+    if draft.is_reverse() { draft.end() } else { draft.start() }
+}
+
+/// TLEN of `one`, whose mate is `other`.
+fn insert(one: &Draft, other: &Draft) -> i32 {
+    if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id {
+        return 0;
+    }
+    let (start, end) = (five_prime(one), five_prime(other));
+    (end - start + if end >= start { 1 } else { -1 }) as i32
+}
+
+/// How two mates lie, of which `one` has its TLEN; `None` where they are not both on one sequence.
+fn orientation(one: &Draft, other: &Draft) -> Option<Orientation> {
+    if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id || one.ref_id < 0 {
+        return None;
+    }
+    if one.is_reverse() == other.is_reverse() {
+        return Some(Orientation::Tandem);
+    }
+    let (forward, reverse) = match one.is_reverse() {
+        true => (other.start(), one.end()),
+        false => (one.start(), one.start() + i64::from(one.tlen)),
+    };
+    Some(if forward < reverse { Orientation::Inward } else { Orientation::Outward })
+}

@@ -1,0 +1,29 @@
+//! Values of flags, and their names.
+
+/// An enum of the command line: its values and their names.
+macro_rules! named {
+    ($type:ty, $($name:literal => $value:expr),+) => {
+        impl $type {
+            /// All, with their names.
+            pub const NAMES: &'static [(&'static str, $type)] = &[$(($name, $value)),+];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                Self::NAMES.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| name)
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = readmill_record::Error;
+
+            fn from_str(text: &str) -> readmill_record::Result<Self> {
+                let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+                let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| *name).collect();
+                let wrong = || readmill_record::Error::usage(format!("{text:?} is none of {}", names.join(", ")));
+                found.map(|(_, value)| *value).ok_or_else(wrong)
+            }
+        }
+    };
+}
+
+pub(super) use named;

@@ -1,0 +1,255 @@
+//! Joins pieces, in their order: the distribution of depths, and bins of GC and depth.
+
+use std::collections::{BTreeMap, HashMap};
+
+use readmill_coverage::changes::{Event, merge};
+
+use super::piece::{ContigRun, MateRead, StatsPiece};
+
+/// What the order of reads tells.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct OrderTotals {
+    /// Whether reads of a contig that follow each other are in order.
+    pub is_sorted: bool,
+    /// Positions by depth; those without any read are not counted.
+    pub depths: BTreeMap<u32, u64>,
+    /// Bins of GC and depth, of which the first is empty.
+    pub bins: Vec<GcBin>,
+    /// Bases that the mate of a read covers, too.
+    pub overlap: u64,
+}
+
+/// A bin of GC and depth.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct GcBin {
+    /// The sum of the shares of G and C of its reads, in their order and in single precision, as samtools adds it up.
+    pub gc: f32,
+    /// Its reads.
+    pub reads: u32,
+}
+
+/// Joins pieces.
+#[derive(Debug)]
+pub(super) struct StatsJoin {
+    totals: OrderTotals,
+    /// Positions of a bin.
+    gc_bin: u32,
+    /// The start of the last bin, on the contig of the last read.
+    bin_start: u32,
+    /// Whether overlaps are removed.
+    has_mates: bool,
+    open: Option<OpenContig>,
+    pairs: Pairs,
+    merged: Vec<Event>,
+}
+
+/// The contig whose runs are joined.
+#[derive(Debug, Default)]
+struct OpenContig {
+    number: u32,
+    /// The position of the last read: no later read changes the depth before it.
+    last: u32,
+    /// Changes of the depth that later reads may change, in order.
+    changes: Vec<Event>,
+    depth: i64,
+    /// Where the run of this depth began.
+    from: u32,
+}
+
+/// Reads that wait for their mates.
+#[derive(Debug, Default)]
+struct Pairs {
+    by_name: HashMap<u64, Waiting>,
+    /// Templates that wait, as samtools counts them, and reads since it forgot some.
+    waiting: u64,
+    since: u32,
+}
+
+/// Blocks of a read that waits for its mate.
+#[derive(Debug)]
+struct Waiting {
+    is_first: bool,
+    blocks: Vec<(u32, u32)>,
+}
+
+/// With more templates than this, and after so many reads, those are forgotten that no later read overlaps.
+const MOST_WAITING: u32 = 10_000;
+
+impl StatsJoin {
+    /// Joins pieces, with bins of so many positions.
+    pub fn new(gc_bin: u32, has_mates: bool) -> Self {
+        let (is_sorted, depths, overlap) = (true, BTreeMap::new(), 0);
+        let totals = OrderTotals { is_sorted, depths, bins: vec![GcBin::default()], overlap };
+        let (open, pairs, merged) = Default::default();
+        StatsJoin { totals, gc_bin, bin_start: 0, has_mates, open, pairs, merged }
+    }
+
+    /// Adds the next piece. What lies behind the first read that is out of order does not count.
+    pub fn add(&mut self, piece: StatsPiece) {
+        for run in piece.runs {
+            if self.totals.is_sorted {
+                self.add_run(run);
+            }
+        }
+        self.totals.is_sorted &= !piece.is_cut;
+    }
+
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        let open = self.open.as_ref().map_or(0, |open| open.changes.capacity());
+        let blocks: usize = self.pairs.by_name.values().map(|it| it.blocks.capacity() * 8).sum();
+        ((open + self.merged.capacity()) * size_of::<Event>()
+            + self.totals.depths.len() * 32
+            + self.totals.bins.capacity() * size_of::<GcBin>()
+            + self.pairs.by_name.capacity() * (size_of::<Waiting>() + 16)
+            + blocks) as u64
+    }
+
+    pub fn finish(mut self) -> OrderTotals {
+        self.close();
+        self.totals
+    }
+
+    fn add_run(&mut self, mut run: ContigRun) {
+        let begins = self.open.as_ref().is_none_or(|open| open.number != run.contig);
+        if begins {
+            self.close();
+            self.open = Some(OpenContig { number: run.contig, ..OpenContig::default() });
+        } else if self.open.as_ref().is_some_and(|open| run.first < open.last) {
+            self.totals.is_sorted = false;
+            return;
+        }
+        let events = if self.has_mates { self.pair(&mut run, begins) } else { Vec::new() };
+        self.add_bins(&run, begins);
+        let Some(open) = &mut self.open else { return };
+        if !events.is_empty() {
+            open.changes.extend(events);
+            open.changes.sort_unstable_by_key(|&(position, _)| position);
+        }
+        let mut at = run.first;
+        let events = run.events.iter().map(|&(further, more)| {
+            at += further;
+            (at, more)
+        });
+        merge(&open.changes, events, &mut self.merged);
+        std::mem::swap(&mut open.changes, &mut self.merged);
+        open.last = run.last;
+        open.advance(run.last, &mut self.totals.depths);
+    }
+
+    fn close(&mut self) {
+        if let Some(mut open) = self.open.take() {
+            open.advance(u32::MAX, &mut self.totals.depths);
+        }
+    }
+
+    /// Adds reads to bins: one ends before the first read that lies more than `gc_bin` behind its start.
+    fn add_bins(&mut self, run: &ContigRun, begins: bool) {
+        let (mut at, mut begins) = (run.first, begins);
+        for read in &run.reads {
+            at += read.step;
+            if std::mem::take(&mut begins) || at - self.bin_start > self.gc_bin {
+                self.bin_start = at;
+                self.totals.bins.push(GcBin::default());
+            }
+            if let Some(bin) = self.totals.bins.last_mut() {
+                bin.reads = bin.reads.wrapping_add(1);
+                bin.gc += read.gc as f32 / read.length as f32;
+            }
+        }
+    }
+
+    /// Has reads meet their mates. Returns the changes of the depth.
+    fn pair(&mut self, run: &mut ContigRun, begins: bool) -> Vec<Event> {
+        let (mut events, mut at) = (Vec::new(), run.first);
+        let mut mates = std::mem::take(&mut run.mates).into_iter().peekable();
+        for (number, read) in (0..).zip(&run.reads) {
+            at += read.step;
+            self.pairs.since += 1;
+            if self.pairs.waiting > MOST_WAITING.into() && self.pairs.since > MOST_WAITING {
+                self.pairs.forget(|waiting| waiting.blocks.last().is_none_or(|block| block.1 < at));
+            }
+            if begins && number == 0 {
+                self.pairs.forget(|_| true);
+            }
+            if let Some(mate) = mates.next_if(|mate| mate.read == number) {
+                self.totals.overlap += self.pairs.meet(mate, &mut events);
+            }
+        }
+        events
+    }
+}
+
+impl Pairs {
+    fn forget(&mut self, is_gone: impl Fn(&Waiting) -> bool) {
+        let before = self.by_name.len();
+        self.by_name.retain(|_, waiting| !is_gone(waiting));
+        self.waiting -= (before - self.by_name.len()) as u64;
+        self.since = 0;
+    }
+
+    /// Has a read meet its mate, if that waits; else it waits itself. Adds the changes of the depth to `events`, and returns the
+    /// number of bases that the mate covers, too.
+    fn meet(&mut self, read: MateRead, events: &mut Vec<Event>) -> u64 {
+        let MateRead { name, is_first, blocks, .. } = read;
+        let mut cover = |(from, to): (u32, u32)| events.extend([(from, 1), (to, -1)]);
+        let mut overlap = 0;
+        match self.by_name.get_mut(&name) {
+            Some(waiting) if waiting.is_first != is_first => {
+                for (mut from, to) in blocks {
+                    let mut is_inside = false;
+                    for &(start, end) in &waiting.blocks {
+                        if from >= end {
+                            continue;
+                        }
+                        if to <= start {
+                            break;
+                        }
+                        if from < start {
+                            cover((from, start));
+                            from = start;
+                        }
+                        if to <= end {
+                            overlap += u64::from(to - from);
+                            is_inside = true;
+                            break;
+                        }
+                        overlap += u64::from(end - from);
+                        from = end;
+                    }
+                    if !is_inside {
+                        cover((from, to));
+                    }
+                }
+                self.by_name.remove(&name);
+                self.waiting -= 1;
+            }
+            Some(waiting) => {
+                blocks.iter().copied().for_each(cover);
+                waiting.blocks.extend(blocks);
+            }
+            None if blocks.is_empty() => {}
+            None => {
+                blocks.iter().copied().for_each(cover);
+                self.by_name.insert(name, Waiting { is_first, blocks });
+                self.waiting += 1;
+            }
+        }
+        overlap
+    }
+}
+
+impl OpenContig {
+    /// Counts the positions before `to`.
+    fn advance(&mut self, to: u32, depths: &mut BTreeMap<u32, u64>) {
+        let n = self.changes.partition_point(|&(position, _)| position < to);
+        for &(position, more) in &self.changes[..n] {
+            if self.depth > 0 && position > self.from {
+                *depths.entry(self.depth as u32).or_default() += u64::from(position - self.from);
+            }
+            self.from = position;
+            self.depth += i64::from(more);
+        }
+        self.changes.drain(..n);
+    }
+}

@@ -1,0 +1,172 @@
+//! What a batch of reads adds to the statistics that depend on the order of reads: depths, and bins of GC and depth. Any thread
+//! makes it.
+
+use std::sync::Arc;
+
+use readmill_coverage::changes::{Changes, Event};
+use readmill_record::{Batch, Flags, RecordRef};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::selection::Selected;
+use super::settings::StatsSettings;
+use super::targets::each_run;
+
+/// The contribution of a batch.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct StatsPiece {
+    /// Its reads up to the first that lies before the one ahead of it, in runs on one contig.
+    pub(super) runs: Vec<ContigRun>,
+    /// Whether there is such a read.
+    pub(super) is_cut: bool,
+}
+
+/// Reads of a batch that lie one behind the other on one contig.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ContigRun {
+    pub contig: u32,
+    /// Position of the first and the last read.
+    pub first: u32,
+    pub last: u32,
+    /// Changes of the depth: bases since the change before (the first: since the first read), and what is added.
+    pub events: Vec<Event>,
+    pub reads: Vec<GcRead>,
+    /// Reads that may cover bases that their mates cover, too; they are not in the changes.
+    pub mates: Vec<MateRead>,
+}
+
+/// A mapped read.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct GcRead {
+    /// Bases since the read before.
+    pub step: u32,
+    /// G and C among its bases.
+    pub gc: u32,
+    pub length: u32,
+}
+
+/// A read whose mate may overlap it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MateRead {
+    /// Its number in the run.
+    pub read: u32,
+    /// The hash of its name.
+    pub name: u64,
+    pub is_first: bool,
+    /// Its runs of aligned bases.
+    pub blocks: Vec<(u32, u32)>,
+}
+
+impl StatsPiece {
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        let bytes = |run: &ContigRun| {
+            let blocks: usize = run.mates.iter().map(|mate| mate.blocks.capacity() * 8).sum();
+            run.events.capacity() * size_of::<Event>()
+                + run.reads.capacity() * size_of::<GcRead>()
+                + run.mates.capacity() * size_of::<MateRead>()
+                + blocks
+        };
+        self.runs.iter().map(|run| (bytes(run) + size_of::<ContigRun>()) as u64).sum()
+    }
+}
+
+/// Makes pieces, one for each thread.
+pub struct StatsPieceMaker {
+    settings: Arc<StatsSettings>,
+    changes: Changes,
+    parts: Vec<(i64, i64)>,
+}
+
+impl StatsPieceMaker {
+    pub(super) fn new(settings: &Arc<StatsSettings>) -> Self {
+        let (changes, parts) = Default::default();
+        StatsPieceMaker { settings: Arc::clone(settings), changes, parts }
+    }
+
+    /// Makes the piece of a batch.
+    pub fn make(&mut self, batch: &Batch) -> StatsPiece {
+        let (mut piece, mut open) = (StatsPiece::default(), None::<ContigRun>);
+        let bytes = batch.record_bytes();
+        let has_targets = self.settings.targets.is_some();
+        for (_, record) in batch.records() {
+            if let Some(targets) = &self.settings.targets
+                && targets.overlapped(record, Some(&mut self.parts)).is_none()
+            {
+                continue;
+            }
+            if !is_placed(record) || self.settings.selection.of(record) != Selected::Yes {
+                continue;
+            }
+            let (Ok(contig), Ok(start)) = (u32::try_from(record.ref_id()), u32::try_from(record.pos()))
+            else {
+                continue;
+            };
+            let run = match &mut open {
+                Some(run) if run.contig == contig => run,
+                other => {
+                    if let Some(before) = other.take() {
+                        piece.runs.push(ContigRun { events: self.changes.take(), ..before });
+                    }
+                    self.changes.begin(start, u32::MAX, bytes);
+                    let (first, last, events) = (start, start, Vec::new());
+                    let (reads, mates) = Default::default();
+                    other.insert(ContigRun { contig, first, last, events, reads, mates })
+                }
+            };
+            if start < run.last {
+                piece.is_cut = true;
+                break;
+            }
+            let (gc, length) = (gc_of(record), record.l_seq() as u32);
+            let parts = has_targets.then_some(&self.parts[..]);
+            if self.settings.options.remove_overlaps && may_overlap(record) {
+                let mut blocks = Vec::new();
+                each_run(record, parts, |from, to| blocks.push((clamped(from), clamped(to))));
+                let (name, is_first) = (xxh3_64(record.qname()), record.flags().is_first());
+                run.mates.push(MateRead { read: run.reads.len() as u32, name, is_first, blocks });
+            } else {
+                each_run(record, parts, |from, to| {
+                    self.changes.add((clamped(from), 1));
+                    self.changes.add((clamped(to), -1));
+                });
+            }
+            run.reads.push(GcRead { step: start - run.last, gc, length });
+            run.last = start;
+        }
+        piece.runs.extend(open.map(|run| ContigRun { events: self.changes.take(), ..run }));
+        piece
+    }
+}
+
+fn clamped(position: i64) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+/// Whether a read has bases and lies somewhere; secondary ones do not count.
+fn is_placed(record: RecordRef<'_>) -> bool {
+    record.flags().0 & (Flags::UNMAPPED | Flags::SECONDARY) == 0 && record.l_seq() > 0
+}
+
+/// Whether a read may cover bases that its mate covers, too, as samtools sees it.
+fn may_overlap(record: RecordRef<'_>) -> bool {
+    let flags = record.flags();
+    flags.is_paired()
+        && !flags.is_mate_unmapped()
+        && flags.is_first() != flags.is_last()
+        && u64::from(record.tlen().unsigned_abs()) < 2 * record.l_seq() as u64
+}
+
+/// G and C among the bases of a read: of the first or last segment of a template, and not of supplementary reads.
+fn gc_of(record: RecordRef<'_>) -> u32 {
+    let flags = record.flags();
+    if !flags.is_primary() || super::partial::segment(flags).is_none() {
+        return 0;
+    }
+    let is_gc = |base: u8| u32::from(base == 2 || base == 4);
+    let seq = record.seq();
+    let all: u32 = seq.iter().map(|&two| is_gc(two >> 4) + is_gc(two & 15)).sum();
+    // The last four bits of an odd number of bases are no base.
+    let odd = if record.l_seq() % 2 == 1 { seq.last().map_or(0, |&two| is_gc(two & 15)) } else { 0 };
+    all - odd
+}

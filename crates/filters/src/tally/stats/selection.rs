@@ -1,0 +1,64 @@
+//! Which reads count.
+
+use std::collections::HashSet;
+
+use readmill_record::{Header, RecordRef};
+
+use super::options::StatsOptions;
+
+/// Which reads count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selection {
+    exclude_flags: u16,
+    require_flags: u16,
+    length: Option<u32>,
+    read_groups: Option<HashSet<Vec<u8>>>,
+}
+
+/// Whether a read counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Selected {
+    Yes,
+    /// Its flags are others.
+    Filtered,
+    No,
+}
+
+impl Selection {
+    /// The selection of reads under `header`.
+    pub fn new(options: &StatsOptions, header: &Header) -> Self {
+        Selection {
+            exclude_flags: options.exclude_flags,
+            require_flags: options.require_flags,
+            length: options.read_length,
+            read_groups: options.id.as_ref().map(|id| read_groups(id.as_bytes(), header)),
+        }
+    }
+
+    /// Whether a read counts.
+    #[inline]
+    pub fn of(&self, record: RecordRef<'_>) -> Selected {
+        if let Some(read_groups) = &self.read_groups
+            && !record.read_group().is_some_and(|group| read_groups.contains(group))
+        {
+            return Selected::No;
+        }
+        let flags = record.flags().0;
+        if flags & self.require_flags != self.require_flags || flags & self.exclude_flags != 0 {
+            return Selected::Filtered;
+        }
+        match self.length {
+            Some(length) if record.l_seq() != length as usize => Selected::No,
+            _ => Selected::Yes,
+        }
+    }
+}
+
+/// The read groups of this name, or of samples of this name.
+fn read_groups(name: &[u8], header: &Header) -> HashSet<Vec<u8>> {
+    let groups = header.lines_of(b"RG").filter_map(|line| {
+        let id = line.get(b"ID")?;
+        (id == name || line.get(b"SM") == Some(name)).then(|| id.to_vec())
+    });
+    groups.collect()
+}

@@ -1,0 +1,190 @@
+//! Regions in which bases count, and which part of a read lies in them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_format::region::{NO_END, Part};
+use readmill_format::text::LineReader;
+use readmill_record::cigar::consumes_reference;
+use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result, make_room};
+
+/// A region: its first and its last base, 1-based.
+type Interval = (i64, i64);
+
+/// The name of the memory.
+const NAME: &str = "target regions";
+
+/// Regions in which bases count.
+#[derive(Clone, Debug)]
+pub(super) struct Targets {
+    /// Those of each contig, in order; none overlap.
+    by_contig: Arc<[Vec<Interval>]>,
+    /// Bases in them.
+    pub bases: u64,
+    /// Contigs of the file that the header lacks: the first of them.
+    pub unknown: Option<String>,
+    _charge: Arc<Charge>,
+}
+
+impl Targets {
+    /// Reads regions: lines of a contig, its first and its last base, 1-based. Those on contigs that the header lacks are left
+    /// out, and so are lines that begin with `#`.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line is no region, or regions of a contig that follow each other are not in order; there is
+    /// none on a contig of the header.
+    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut by_contig, mut charge) = empty(header, ledger)?;
+        let (mut unknown, mut before) = (None, None);
+        let mut lines = LineReader::open(path, ledger)?;
+        while lines.advance()? {
+            let line = lines.line();
+            if line.starts_with(b"#") {
+                continue;
+            }
+            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let name = words.next().unwrap_or_default();
+            let contig = header.reference_id(name).and_then(|id| usize::try_from(id).ok());
+            let Some(contig) = contig.filter(|&contig| contig < by_contig.len()) else {
+                unknown.get_or_insert_with(|| String::from_utf8_lossy(name).into_owned());
+                continue;
+            };
+            let number = |word: Option<&[u8]>| std::str::from_utf8(word?).ok()?.parse::<u32>().ok();
+            let (Some(start), Some(end)) = (number(words.next()), number(words.next())) else {
+                return Err(lines.wrong("a contig is followed by its first and its last base, 1-based"));
+            };
+            if end < start || start == 0 {
+                return Err(lines.wrong(format!("{start} to {end} is no region of 1-based positions")));
+            }
+            if before.replace((contig, start)).is_some_and(|(it, last)| it == contig && last > start) {
+                return Err(lines
+                    .wrong("the region lies before the one ahead of it")
+                    .hint("sort the regions of each contig by their starts"));
+            }
+            make_room(&mut by_contig[contig], 1, &mut charge)?;
+            by_contig[contig].push((start.into(), end.into()));
+        }
+        if by_contig.iter().all(Vec::is_empty) {
+            return Err(Error::input("no region lies on a contig of the reads").file(path));
+        }
+        Ok(Targets { unknown, ..Targets::of(by_contig, 1, charge, header) })
+    }
+
+    /// The regions of which the reads are read.
+    pub fn of_parts(parts: &[Part], header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut by_contig, mut charge) = empty(header, ledger)?;
+        for part in parts {
+            let Some(regions) = by_contig.get_mut(part.contig as usize) else { continue };
+            make_room(regions, 1, &mut charge)?;
+            regions.push((part.start + 1, part.end));
+        }
+        Ok(Targets::of(by_contig, 0, charge, header))
+    }
+
+    /// Regions of which those are joined between which fewer than `apart` bases lie.
+    fn of(mut by_contig: Vec<Vec<Interval>>, apart: i64, charge: Charge, header: &Header) -> Self {
+        let mut bases = 0;
+        for (regions, contig) in by_contig.iter_mut().zip(header.references()) {
+            regions.sort_unstable();
+            regions.dedup_by(|next, last| {
+                let joins = last.1 >= next.0 - 1 + apart;
+                if joins {
+                    last.1 = last.1.max(next.1);
+                }
+                joins
+            });
+            for &(start, end) in &*regions {
+                let end = if end >= NO_END { i64::from(contig.length) } else { end };
+                bases += (end - start + 1).max(0).cast_unsigned();
+            }
+        }
+        Targets { by_contig: by_contig.into(), bases, unknown: None, _charge: Arc::new(charge) }
+    }
+
+    /// The region that a read overlaps first, and in `parts` the parts of all that it overlaps; `None` if it overlaps none.
+    pub fn overlapped(
+        &self,
+        record: RecordRef<'_>,
+        parts: Option<&mut Vec<Interval>>,
+    ) -> Option<Interval> {
+        let regions = self.by_contig.get(usize::try_from(record.ref_id()).ok()?)?;
+        let start = i64::from(record.pos());
+        let end = end_of(record);
+        let first = regions.partition_point(|region| region.1 <= start);
+        let rest = &regions[first..];
+        let &found = rest.first().filter(|region| end >= region.0)?;
+        if let Some(parts) = parts {
+            parts.clear();
+            let own = rest.iter().take_while(|region| end >= region.0);
+            parts.extend(own.map(|region| (region.0.max(start + 1), region.1.min(end))));
+        }
+        Some(found)
+    }
+}
+
+fn empty(header: &Header, ledger: &Ledger) -> Result<(Vec<Vec<Interval>>, Charge)> {
+    let contigs = header.references().len();
+    let charge = ledger.charge(NAME, (contigs * size_of::<Vec<Interval>>()) as u64)?;
+    Ok(((0..contigs).map(|_| Vec::new()).collect(), charge))
+}
+
+/// The position behind a read, which is one base long if it has no place of its own.
+fn end_of(record: RecordRef<'_>) -> i64 {
+    let length = if record.flags().is_unmapped() { 0 } else { record.cigar().reference_length() };
+    i64::from(record.pos()) + length.max(1)
+}
+
+/// The mapped bases of a read that lie in a region, as samtools counts them: it passes over deletions and skipped bases, and
+/// takes insertions for bases of the reference.
+pub(super) fn mapped_in(record: RecordRef<'_>, (from, to): Interval) -> u64 {
+    let (mut at, mut sum) = (i64::from(record.pos()) + 1, 0);
+    for (op, n) in record.cigar().ops() {
+        let n = i64::from(n);
+        match op {
+            0 | 7 | 8 => {
+                let before = (from - at).max(0);
+                let behind = (at + n - 1 - to).max(0);
+                sum += (n - before - behind).max(0);
+                at += n;
+            }
+            1 if n > 0 => {
+                at += n;
+                if (from..=to).contains(&at) {
+                    sum += n;
+                }
+            }
+            _ => {}
+        }
+    }
+    sum.cast_unsigned()
+}
+
+/// Calls `each` for each run of aligned bases of a read: 0-based, half-open; within `parts`, if there are any.
+pub(super) fn each_run(
+    record: RecordRef<'_>,
+    parts: Option<&[Interval]>,
+    mut each: impl FnMut(i64, i64),
+) {
+    let (mut at, mut part) = (i64::from(record.pos()), 0);
+    for (op, n) in record.cigar().ops() {
+        let end = at + if consumes_reference(op) { i64::from(n) } else { 0 };
+        let is_aligned = matches!(op, 0 | 7 | 8);
+        match parts {
+            None if is_aligned => each(at, end),
+            None => {}
+            Some(parts) => {
+                while let Some(&(first, last)) = parts.get(part) {
+                    let (from, to) = (at.max(first - 1), end.min(last));
+                    if is_aligned && to > from {
+                        each(from, to);
+                    }
+                    if end < last {
+                        break;
+                    }
+                    part += 1;
+                }
+            }
+        }
+        at = end;
+    }
+}

@@ -1,0 +1,36 @@
+//! Values of optional fields, turned with their read.
+
+use readmill_record::tag::width;
+
+/// Turns the value of a field, as BAM stores it, around: the letters of a text, the elements of an array. Bases become
+/// their complements, others stay, as in htsjdk 4.2.0 (SequenceUtil.complement).
+pub fn turn(kind: u8, value: &mut [u8], is_bases: bool) {
+    match (kind, value) {
+        (b'Z' | b'H', [text @ .., _]) => {
+            text.reverse();
+            if is_bases {
+                text.iter_mut().for_each(|base| *base = complement(*base));
+            }
+        }
+        (b'B', [element, _, _, _, _, elements @ ..]) => {
+            let bytes = width(*element).unwrap_or(1);
+            elements.reverse();
+            elements.chunks_mut(bytes).for_each(<[u8]>::reverse);
+        }
+        _ => {}
+    }
+}
+
+fn complement(base: u8) -> u8 {
+    match base {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        b'T' => b'A',
+        b'a' => b't',
+        b'c' => b'g',
+        b'g' => b'c',
+        b't' => b'a',
+        other => other,
+    }
+}

@@ -1,0 +1,261 @@
+//! Intervals with names, united as htsjdk's `IntervalList.uniqued` does: targets and baits of Picard's programs.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
+
+use super::ContigNames;
+use crate::features::Features;
+
+/// The name of an interval that has none.
+const NO_NAME: &[u8] = b".";
+
+/// Separate intervals in order, with the names of those that they unite. Clones share them.
+#[derive(Clone, Debug)]
+pub struct NamedIntervals(Arc<NamedData>);
+
+#[derive(Debug)]
+struct NamedData {
+    intervals: Vec<(u32, u32, u32)>,
+    /// The base of each among those of all intervals, one after the other, at which it begins; and the number of all.
+    offsets: Vec<u32>,
+    /// The end of each contig's intervals.
+    ends: Vec<usize>,
+    /// The names, one after the other, and the end of each.
+    names: Vec<u8>,
+    name_ends: Vec<usize>,
+    /// How many intervals there were before they were united.
+    given: u64,
+    _charge: Charge,
+}
+
+/// An interval as it was read.
+struct Given {
+    contig: u32,
+    start: u32,
+    end: u32,
+    is_reverse: bool,
+    /// Where its name lies among all names.
+    name: (usize, usize),
+}
+
+impl NamedIntervals {
+    /// Reads interval lists of Picard, or BED files, of which all intervals count together.
+    ///
+    /// # Errors
+    /// A file is wrong, has no interval, or names a contig that `header` lacks; or the memory is not free.
+    pub fn read(paths: &[PathBuf], header: &Header, ledger: &Ledger) -> Result<Self> {
+        let contigs = ContigNames { header, ledger };
+        let mut charge = ledger.empty("regions");
+        let (mut given, mut texts) = (Vec::new(), Vec::new());
+        for path in paths {
+            let mut features = Features::open(path, ledger)?;
+            while let Some(place) = features.next_place()? {
+                let (start, end) = (place.start, place.end);
+                let Some(contig) = contigs.number(place.contig) else {
+                    let name = String::from_utf8_lossy(place.contig).into_owned();
+                    return Err(
+                        features.wrong(format!("contig {name} is not in the header of the reads"))
+                    );
+                };
+                if start == end {
+                    return Err(features.wrong("an interval has no base"));
+                }
+                contigs.check(contig, end).map_err(|what| features.wrong(what))?;
+                let (name, is_reverse) = features.name_and_strand();
+                let name = name.unwrap_or(NO_NAME);
+                make_room(&mut texts, name.len(), &mut charge)?;
+                let from = texts.len();
+                texts.extend_from_slice(name);
+                make_room(&mut given, 1, &mut charge)?;
+                given.push(Given { contig, start, end, is_reverse, name: (from, texts.len()) });
+            }
+        }
+        if given.is_empty() {
+            let path = paths.first().cloned().unwrap_or_default();
+            return Err(Error::input("there are no intervals in it").file(&path));
+        }
+        let name = |it: &Given| &texts[it.name.0..it.name.1];
+        given.sort_by(|a, b| {
+            let key = |it: &Given| (it.contig, it.start, it.end, it.is_reverse);
+            key(a).cmp(&key(b)).then_with(|| name(a).cmp(name(b)))
+        });
+        Self::unite(&given, &texts, header.references().len(), ledger)
+    }
+
+    /// Unites intervals without names, which are in any order.
+    ///
+    /// # Errors
+    /// The memory is not free.
+    pub fn of(intervals: &[(u32, u32, u32)], contigs: usize, ledger: &Ledger) -> Result<Self> {
+        let mut charge = ledger.empty("regions");
+        let mut given: Vec<Given> = Vec::new();
+        make_room(&mut given, intervals.len(), &mut charge)?;
+        given.extend(intervals.iter().map(|&(contig, start, end)| Given {
+            contig,
+            start,
+            end,
+            is_reverse: false,
+            name: (0, 0),
+        }));
+        given.sort_unstable_by_key(|it| (it.contig, it.start, it.end));
+        Self::unite(&given, &[], contigs, ledger)
+    }
+
+    /// Unites intervals that overlap or touch; each name of those is there once, in their order.
+    fn unite(given: &[Given], texts: &[u8], contigs: usize, ledger: &Ledger) -> Result<Self> {
+        let mut charge = ledger.empty("regions");
+        let (mut intervals, mut offsets, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut names, mut name_ends) = (Vec::new(), Vec::new());
+        let (mut at, mut bases) = (0, 0_u64);
+        while let Some(first) = given.get(at) {
+            let (mut end, mut behind) = (first.end, at + 1);
+            while let Some(next) =
+                given.get(behind).filter(|next| next.contig == first.contig && next.start <= end)
+            {
+                end = end.max(next.end);
+                behind += 1;
+            }
+            let begin = names.len();
+            let united = &given[at..behind];
+            make_room(&mut names, united.iter().map(|it| it.name.1 - it.name.0 + 1).sum(), &mut charge)?;
+            let mut seen = HashSet::new();
+            for name in united.iter().map(|it| &texts[it.name.0..it.name.1]) {
+                if seen.insert(name) {
+                    if names.len() > begin {
+                        names.push(b'|');
+                    }
+                    names.extend_from_slice(name);
+                }
+            }
+            make_room(&mut intervals, 1, &mut charge)?;
+            make_room(&mut offsets, 2, &mut charge)?;
+            make_room(&mut name_ends, 1, &mut charge)?;
+            intervals.push((first.contig, first.start, end));
+            offsets.push(as_offset(bases)?);
+            name_ends.push(names.len());
+            bases += u64::from(end - first.start);
+            at = behind;
+        }
+        offsets.push(as_offset(bases)?);
+        make_room(&mut ends, contigs, &mut charge)?;
+        let mut end = 0;
+        for contig in 0..contigs as u32 {
+            end += intervals[end..].partition_point(|interval: &(u32, u32, u32)| interval.0 <= contig);
+            ends.push(end);
+        }
+        let given = given.len() as u64;
+        Ok(NamedIntervals(Arc::new(NamedData {
+            intervals,
+            offsets,
+            ends,
+            names,
+            name_ends,
+            given,
+            _charge: charge,
+        })))
+    }
+
+    /// The intervals: contig, first base, and the base after the last.
+    pub fn intervals(&self) -> &[(u32, u32, u32)] {
+        &self.0.intervals
+    }
+
+    /// The name of the interval of this number: the names of those that it unites, between bars.
+    pub fn name(&self, number: usize) -> &[u8] {
+        let begin = number.checked_sub(1).map_or(0, |before| self.0.name_ends[before]);
+        &self.0.names[begin..self.0.name_ends[number]]
+    }
+
+    /// The first base of the interval of this number among the bases of all; of the number behind the last one, how many they are.
+    #[inline]
+    pub fn offset(&self, number: usize) -> u32 {
+        self.0.offsets[number]
+    }
+
+    /// The number of bases that they cover.
+    pub fn bases(&self) -> u32 {
+        self.0.offsets.last().copied().unwrap_or_default()
+    }
+
+    /// How many intervals there were before they were united.
+    pub fn given(&self) -> u64 {
+        self.0.given
+    }
+
+    /// The number of the first interval that ends after base `start` of a contig, or lies on a later one.
+    #[inline]
+    pub fn first_behind(&self, contig: u32, start: u32) -> usize {
+        let Some(&end) = self.0.ends.get(contig as usize) else { return self.0.intervals.len() };
+        let begin = contig.checked_sub(1).map_or(0, |before| self.0.ends[before as usize]);
+        begin + self.0.intervals[begin..end].partition_point(|interval| interval.2 <= start)
+    }
+
+    /// The number, among the bases of all, of the first base that does not lie before this one.
+    pub fn position(&self, contig: u32, at: u32) -> u32 {
+        let number = self.first_behind(contig, at);
+        let into = match self.0.intervals.get(number) {
+            Some(&(on, start, _)) if on == contig => at.saturating_sub(start),
+            _ => 0,
+        };
+        self.offset(number) + into
+    }
+
+    /// The number of the interval that has this base among the bases of all.
+    pub fn at_offset(&self, offset: u32) -> usize {
+        self.0.offsets.partition_point(|&first| first <= offset).saturating_sub(1)
+    }
+}
+
+fn as_offset(bases: u64) -> Result<u32> {
+    u32::try_from(bases).map_err(|_| Error::input("the intervals hold more than 4294967295 bases"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header::parse(b"@SQ\tSN:c1\tLN:1000\n@SQ\tSN:c2\tLN:500\n@SQ\tSN:c3\tLN:9\n").unwrap()
+    }
+
+    fn read(files: &[(&str, &str)]) -> Result<NamedIntervals> {
+        let dir = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = files.iter().map(|(name, _)| dir.path().join(name)).collect();
+        for (path, (_, text)) in paths.iter().zip(files) {
+            std::fs::write(path, text).unwrap();
+        }
+        NamedIntervals::read(&paths, &header(), &Ledger::unlimited())
+    }
+
+    #[test]
+    fn intervals_that_touch_are_one_with_all_their_names() {
+        let list = "@SQ\tSN:c1\tLN:1000\nc1\t21\t30\t+\tb c\nc2\t5\t9\t-\tz\nc1\t11\t20\t+\ta\n\
+                    c1\t15\t25\t+\ta\nc1\t40\t40\t-\tl\n";
+        let bed = "c2\t4\t9\tq\t0\t+\nc1\t38\t39\n";
+        let all = read(&[("a.interval_list", list), ("b.bed", bed)]).unwrap();
+        assert_eq!(all.intervals(), [(0, 10, 30), (0, 38, 40), (1, 4, 9)]);
+        let names: Vec<_> = (0..3).map(|number| String::from_utf8_lossy(all.name(number))).collect();
+        assert_eq!(names, ["a|b c", ".|l", "q|z"], "of equal places, the forward strand is first");
+        assert_eq!((all.bases(), all.given()), (27, 7));
+        assert_eq!([0, 1, 2, 3].map(|number| all.offset(number)), [0, 20, 22, 27]);
+        let found = [(0, 0), (0, 29), (0, 30), (0, 40), (1, 8), (1, 9), (2, 0), (7, 0)];
+        assert_eq!(found.map(|(contig, at)| all.first_behind(contig, at)), [0, 0, 1, 2, 2, 3, 3, 3]);
+        assert_eq!([0, 19, 20, 21, 26].map(|offset| all.at_offset(offset)), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn wrong_files_are_refused() {
+        for (text, why) in [
+            ("c9\t1\t5\n", "line 1: contig c9 is not in the header of the reads"),
+            ("c1\t5\t5\n", "line 1: an interval has no base"),
+            ("c1\t5\t1001\n", "beyond the end"),
+            ("", "there are no intervals in it"),
+        ] {
+            let error = read(&[("a.bed", text)]).unwrap_err().to_string();
+            assert!(error.contains(why), "{error:?} does not say {why:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! refFlat, UCSC's table of transcripts: eleven columns between tabs, a transcript in each line. Positions are 0-based and
+//! half-open.
+
+use std::path::Path;
+
+use readmill_record::{Error, Ledger, Result};
+
+use crate::features::number;
+use crate::text::LineReader;
+
+/// Columns of a line.
+const COLUMNS: usize = 11;
+
+/// A file that is read line by line.
+pub struct RefFlatReader(LineReader);
+
+/// A transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefFlatRow {
+    /// The name of its gene.
+    pub gene: Vec<u8>,
+    /// Its own name.
+    pub name: Vec<u8>,
+    /// The name of its contig.
+    pub contig: Vec<u8>,
+    /// Its strand, as the file says it.
+    pub strand: Vec<u8>,
+    /// Where it is transcribed.
+    pub transcribed: (u32, u32),
+    /// Where it is coding.
+    pub coding: (u32, u32),
+    /// Its exons, as the file has them.
+    pub exons: Vec<(u32, u32)>,
+    /// Whether the number of exons is another one than the file says.
+    pub is_miscounted: bool,
+}
+
+impl RefFlatReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
+        Ok(RefFlatReader(LineReader::open(path, ledger)?))
+    }
+
+    /// The next transcript on a contig that `is_known`; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// A line has another number of columns, or what should be a number is none.
+    pub fn next_row(&mut self, is_known: impl Fn(&[u8]) -> bool) -> Result<Option<RefFlatRow>> {
+        while self.0.advance()? {
+            let line = self.0.line();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+            if columns.len() != COLUMNS {
+                let what =
+                    format!("a line of refFlat has {COLUMNS} columns, this one {}", columns.len());
+                return Err(self.0.wrong(what));
+            }
+            if is_known(columns[2]) {
+                return parse(&columns).map(Some).map_err(|what| self.0.wrong(what));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An error at the last line.
+    pub fn wrong(&self, what: &str) -> Error {
+        self.0.wrong(what)
+    }
+}
+
+fn parse(columns: &[&[u8]]) -> std::result::Result<RefFlatRow, String> {
+    let shown = |text: &[u8]| String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned();
+    let of = |text: &[u8]| number(text).ok_or_else(|| format!("{:?} is no position", shown(text)));
+    let list = |text: &[u8]| -> std::result::Result<Vec<u32>, String> {
+        let text = text.strip_suffix(b",").unwrap_or(text);
+        text.split(|&byte| byte == b',').map(of).collect()
+    };
+    let (starts, ends) = (list(columns[9])?, list(columns[10])?);
+    let count = of(columns[8])? as usize;
+    Ok(RefFlatRow {
+        gene: columns[0].to_vec(),
+        name: columns[1].to_vec(),
+        contig: columns[2].to_vec(),
+        strand: columns[3].to_vec(),
+        transcribed: (of(columns[4])?, of(columns[5])?),
+        coding: (of(columns[6])?, of(columns[7])?),
+        is_miscounted: starts.len() != count || ends.len() != count,
+        exons: starts.into_iter().zip(ends).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<RefFlatRow>> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.refflat");
+        std::fs::write(&path, text).unwrap();
+        let mut reader = RefFlatReader::open(&path, &Ledger::unlimited())?;
+        let mut rows = Vec::new();
+        while let Some(row) = reader.next_row(|contig| contig != b"other")? {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    #[test]
+    fn lines_are_transcripts() {
+        let rows = read(
+            "#geneName\tname\n\ng\tt\tc1\t-\t10\t90\t20\t80\t2\t10,50,\t30,90,\n\
+             h\tx\tother\t+\tq\t\t\t\t\t\t\ng\tu\tc1\t+\t0\t5\t5\t5\t2\t0\t5\r\n",
+        )
+        .unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].exons, [(10, 30), (50, 90)]);
+        assert_eq!((rows[0].transcribed, rows[0].coding), ((10, 90), (20, 80)));
+        assert_eq!((&rows[0].strand[..], rows[0].is_miscounted), (&b"-"[..], false));
+        assert!(rows[1].is_miscounted);
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        for (text, why) in [
+            ("g\tt\tc1\t+\t1\t2\n", "line 1: a line of refFlat has 11 columns, this one 6"),
+            ("g\tt\tc1\t+\tx\t90\t20\t80\t1\t10,\t30,\n", "line 1: \"x\" is no position"),
+            ("g\tt\tc1\t+\t1\t90\t20\t80\t1\t10,,\t30,\n", "line 1: \"\" is no position"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{error:?} does not say {why:?}");
+        }
+    }
+}

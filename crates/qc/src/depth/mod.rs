@@ -1,0 +1,15 @@
+//! Depths of sorted reads, as several programs count them.
+//!
+//! | subject | module |
+//! |---|---|
+//! | the reads of a piece, and which of their bases count | `reads` |
+//! | their depths, page by page | `depths` |
+//! | pages to which later reads may add | `open_pages` |
+//! | depths that are complete, as runs | `runs` |
+//! | sensitivity to heterozygous SNPs | `sensitivity` |
+
+pub(crate) mod depths;
+pub(crate) mod open_pages;
+pub(crate) mod reads;
+pub(crate) mod runs;
+pub(crate) mod sensitivity;

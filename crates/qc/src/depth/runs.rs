@@ -1,0 +1,129 @@
+//! Depths of positions that are numbered one after the other, as runs of equal ones.
+
+/// Bytes of a chunk, which is full.
+const CHUNK: usize = 1 << 16;
+
+/// The most bytes of a run: two numbers of 32 bits, seven bits in a byte.
+const MOST: usize = 10;
+
+/// Runs of equal depths, in their order. What is not there is 0.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DepthRuns {
+    /// Runs as depth and length, each number in bytes of seven bits, the lower ones first.
+    chunks: Vec<Vec<u8>>,
+    open: (u32, u32),
+    /// The position behind the open run.
+    end: u32,
+}
+
+impl DepthRuns {
+    /// Adds a depth, of a position behind all before.
+    pub fn push(&mut self, position: u32, depth: u32) {
+        if position > self.end {
+            self.extend(0, position - self.end);
+        }
+        self.extend(depth, 1);
+    }
+
+    fn extend(&mut self, depth: u32, length: u32) {
+        self.end += length;
+        if self.open.0 == depth {
+            self.open.1 += length;
+            return;
+        }
+        self.close();
+        self.open = (depth, length);
+    }
+
+    fn close(&mut self) {
+        let (depth, length) = self.open;
+        if length == 0 {
+            return;
+        }
+        if self.chunks.last().is_none_or(|chunk| chunk.len() + MOST > CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        let Some(chunk) = self.chunks.last_mut() else { return };
+        for number in [depth, length] {
+            let mut rest = number;
+            while rest >= 0x80 {
+                chunk.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            chunk.push(rest as u8);
+        }
+        self.open = (0, 0);
+    }
+
+    /// Completes them.
+    pub fn finish(&mut self) {
+        self.close();
+    }
+
+    /// The runs, once they are complete: depths and lengths.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let mut cursor = RunCursor::default();
+        std::iter::from_fn(move || cursor.next(self))
+    }
+
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> usize {
+        self.chunks.len() * (CHUNK + size_of::<Vec<u8>>())
+    }
+}
+
+/// A place among runs that are read back, in their order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunCursor {
+    chunk: usize,
+    at: usize,
+}
+
+impl RunCursor {
+    /// The next run, of these that are complete: its depth and length.
+    pub fn next(&mut self, runs: &DepthRuns) -> Option<(u32, u32)> {
+        if runs.chunks.get(self.chunk).is_some_and(|chunk| self.at >= chunk.len()) {
+            self.chunk += 1;
+            self.at = 0;
+        }
+        Some((self.number(runs)?, self.number(runs)?))
+    }
+
+    fn number(&mut self, runs: &DepthRuns) -> Option<u32> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = *runs.chunks.get(self.chunk)?.get(self.at)?;
+            self.at += 1;
+            number |= u32::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_read_back_as_they_were_added() {
+        let mut runs = DepthRuns::default();
+        let mut depths = vec![0; 400_000];
+        for (position, depth) in depths.iter_mut().enumerate() {
+            *depth = if position % 7 < 3 { 0 } else { (position as u32 * 31) % 70_001 };
+            if *depth > 0 {
+                runs.push(position as u32, *depth);
+            }
+        }
+        runs.finish();
+        assert!(runs.chunks.len() > 2);
+        let mut found = Vec::new();
+        for (depth, length) in runs.iter() {
+            found.resize(found.len() + length as usize, depth);
+        }
+        found.resize(depths.len(), 0);
+        assert!(found == depths);
+    }
+}

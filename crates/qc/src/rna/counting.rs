@@ -1,0 +1,176 @@
+//! The count of a run, which takes pieces in their order.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_format::intervals::NamedIntervals;
+use readmill_record::{Error, Header, Result};
+
+use super::genes::{AT_ONCE, Genes, RnaFiles};
+use super::piece::{RnaCounts, RnaPiece};
+use crate::depth::depths::{PAGE, end_of};
+use crate::depth::open_pages::{OpenPage, OpenPages};
+use crate::depth::runs::DepthRuns;
+use crate::levels::Levels;
+use crate::options::{Options, Program, StrandSpecificity};
+use crate::unsorted::unsorted;
+
+/// The count of a run.
+pub(crate) struct RnaCounting {
+    pub(super) genes: Genes,
+    pub(super) ribosomal: Option<NamedIntervals>,
+    pub(super) strand: StrandSpecificity,
+    /// Contigs whose reads are not looked at.
+    pub(super) ignored: Vec<u32>,
+    /// The share of a fragment that makes it ribosomal.
+    pub(super) ribosomal_share: f64,
+    pub(super) levels: Arc<Levels>,
+    /// How many rows the table has, and the numbers of those to which each group of reads adds.
+    pub(super) units: usize,
+    pub(super) units_of_group: Vec<Vec<usize>>,
+    join: Mutex<RnaJoin>,
+}
+
+/// What is joined so far.
+#[derive(Default)]
+struct RnaJoin {
+    /// The contig and start of the last read.
+    last: (u32, u32),
+    units: Vec<UnitJoin>,
+}
+
+#[derive(Default)]
+struct UnitJoin {
+    /// Pages that later reads may cover.
+    pages: OpenPages,
+    totals: RnaTotals,
+}
+
+/// What is known of all reads of a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RnaTotals {
+    pub counts: RnaCounts,
+    /// Depths of all exons, one after the other.
+    pub runs: DepthRuns,
+}
+
+impl RnaCounting {
+    /// Bytes of memory of a thread that makes pieces.
+    pub(crate) const THREAD_BYTES: u64 = 1 << 20;
+
+    /// The count, if it is wanted.
+    ///
+    /// # Errors
+    /// The header lacks a contig that is to be ignored.
+    pub(crate) fn new(
+        options: &Options,
+        files: &RnaFiles,
+        header: &Header,
+        levels: &Arc<Levels>,
+    ) -> Result<Option<Arc<Self>>> {
+        let strand = options.strand_specificity;
+        let is_wanted = options.has(Program::CollectRnaSeqMetrics);
+        let (Some(genes), Some(strand)) = (files.genes.clone().filter(|_| is_wanted), strand) else {
+            return Ok(None);
+        };
+        let number = |name: &String| {
+            let id = header.reference_id(name.as_bytes()).and_then(|id| u32::try_from(id).ok());
+            id.ok_or_else(|| {
+                Error::usage(format!("contig {name} is to be ignored, and is not in the header"))
+            })
+        };
+        let ignored = options.ignore_sequence.iter().map(number).collect::<Result<_>>()?;
+        let (units, units_of_group) = levels.rows();
+        Ok(Some(Arc::new(RnaCounting {
+            genes,
+            ribosomal: files.ribosomal.clone(),
+            strand,
+            ignored,
+            ribosomal_share: options.rrna_fragment_percentage,
+            levels: Arc::clone(levels),
+            units,
+            units_of_group,
+            join: Mutex::new(RnaJoin::new(units)),
+        })))
+    }
+
+    /// Bytes of memory that its text takes: sums at the ends of exons, and the depths of the transcripts that are looked at.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        let (exons, genes) = self.genes.counts();
+        48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
+    }
+
+    /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it, and of depths so far.
+    ///
+    /// # Errors
+    /// Its reads lie before those of the piece ahead of it.
+    pub(crate) fn take(&self, piece: RnaPiece) -> Result<u64> {
+        let mut join = self.join();
+        join.add(piece, self.genes.union())?;
+        Ok(join.heap_bytes())
+    }
+
+    /// Forgets all pieces.
+    pub(crate) fn restart(&self) {
+        *self.join() = RnaJoin::new(self.units);
+    }
+
+    /// The totals of all pieces: the genes, and what is known of each row.
+    pub(crate) fn finish(&self) -> (Genes, bool, Vec<RnaTotals>) {
+        let join = std::mem::replace(&mut *self.join(), RnaJoin::new(self.units));
+        let units = join.units.into_iter().map(|mut unit| {
+            let pages = std::mem::take(&mut unit.pages);
+            pages.into_all().for_each(|(number, page)| unit.totals.add_page(number, &page));
+            unit.totals.runs.finish();
+            unit.totals
+        });
+        (self.genes.clone(), self.ribosomal.is_some(), units.collect())
+    }
+
+    fn join(&self) -> MutexGuard<'_, RnaJoin> {
+        self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RnaJoin {
+    fn new(units: usize) -> Self {
+        RnaJoin { last: (0, 0), units: (0..units).map(|_| UnitJoin::default()).collect() }
+    }
+
+    fn add(&mut self, piece: RnaPiece, exons: &NamedIntervals) -> Result<()> {
+        if let Some([first, last]) = piece.ends {
+            if first < self.last {
+                return Err(unsorted());
+            }
+            self.last = last;
+        }
+        let done = exons.position(self.last.0, self.last.1);
+        for (join, unit) in self.units.iter_mut().zip(piece.units) {
+            join.totals.counts.add(&unit.counts);
+            for page in unit.depths.iter().flat_map(|depths| &depths.pages) {
+                match join.pages.get_mut(page.number) {
+                    Some(sum) => sum.add(page),
+                    None => join.pages.insert(page),
+                }
+            }
+            while let Some((number, page)) = join.pages.pop_before(done) {
+                join.totals.add_page(number, &page);
+            }
+        }
+        Ok(())
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        let bytes = |unit: &UnitJoin| unit.pages.heap_bytes() + unit.totals.runs.heap_bytes();
+        self.units.iter().map(|unit| bytes(unit) as u64).sum()
+    }
+}
+
+impl RnaTotals {
+    /// Adds the positions of a page. Pages come in their order.
+    fn add_page(&mut self, number: u32, page: &OpenPage) {
+        let first = (end_of(number) - PAGE as u64) as u32;
+        for (position, &depth) in (first..).zip(&page.called).filter(|(_, depth)| **depth > 0) {
+            self.runs.push(position, depth);
+        }
+    }
+}

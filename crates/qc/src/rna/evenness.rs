@@ -1,0 +1,186 @@
+//! How evenly transcripts are covered: of each gene the one that is covered best, and of those the thousand best.
+
+use super::counting::RnaTotals;
+use super::genes::{AT_ONCE, Genes, Transcript};
+use crate::options::Options;
+
+/// Transcripts that are looked at, if the last of them is covered better than those behind it.
+const BEST: usize = 1001;
+
+/// The least mean depth of a transcript.
+const LEAST_MEAN: f64 = 1.0;
+
+/// Shares of a transcript's length, in percent, of which the depth is told.
+const PERCENTS: usize = 101;
+
+/// How evenly transcripts are covered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Evenness {
+    pub median_cv: f64,
+    pub median_5_prime: f64,
+    pub median_3_prime: f64,
+    pub median_5_to_3: f64,
+    /// The depth at each percent of the length, of the mean; none without transcripts.
+    pub by_percent: Option<Vec<f64>>,
+}
+
+/// A transcript that is looked at.
+struct Best<'a> {
+    contig: u32,
+    is_reverse: bool,
+    transcript: &'a Transcript,
+    mean: f64,
+}
+
+impl Evenness {
+    /// The evenness of these depths.
+    pub fn of(genes: &Genes, totals: &RnaTotals, options: &Options) -> Self {
+        let best = best(genes, totals, options);
+        if best.is_empty() {
+            return Evenness::default();
+        }
+        let (count, bias) = (best.len() as f64, options.end_bias_bases as usize);
+        let mut shares = [const { Vec::new() }; 4];
+        let mut by_percent = vec![0.0; PERCENTS];
+        let each = best.chunks(AT_ONCE).flat_map(|best| best.iter().zip(depths(genes, totals, best)));
+        for (best, mut depths) in each {
+            if best.is_reverse {
+                depths.reverse();
+            }
+            let mean = mean(&depths);
+            let squares: f64 = depths.iter().map(|&depth| f64::from(depth) * f64::from(depth)).sum();
+            let deviation = (squares / depths.len() as f64 - mean * mean).sqrt();
+            let at_5 = self::mean(&depths[..bias]);
+            let at_3 = self::mean(&depths[depths.len() - bias..]);
+            let five_to_three = if at_3.abs() > 0.000_001 { at_5 / at_3 } else { 0.0 };
+            let found = [deviation / mean, at_5 / mean, at_3 / mean, five_to_three];
+            shares.iter_mut().zip(found).for_each(|(shares, share)| shares.push(share));
+            let last = (depths.len() - 1) as f64;
+            for (percent, sum) in by_percent.iter_mut().enumerate() {
+                let share = percent as f64 / 100.0;
+                let from = (last * (share - 0.005)).max(0.0) as usize;
+                let to = (last * (share + 0.005)).min(last) as usize;
+                *sum += self::mean(&depths[from..=to]) / mean / count;
+            }
+        }
+        let [median_cv, median_5_prime, median_3_prime, median_5_to_3] = shares.map(median);
+        let by_percent = Some(by_percent);
+        Evenness { median_cv, median_5_prime, median_3_prime, median_5_to_3, by_percent }
+    }
+}
+
+/// The mean of depths.
+fn mean(depths: &[u32]) -> f64 {
+    depths.iter().map(|&depth| u64::from(depth)).sum::<u64>() as f64 / depths.len() as f64
+}
+
+/// The median; 0 of none.
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    match numbers.len() {
+        0 => 0.0,
+        n => (numbers[(n - 1) / 2] + numbers[n / 2]) / 2.0,
+    }
+}
+
+/// The transcripts that are looked at: of each gene the one that is covered best, of those that are long enough.
+fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &Options) -> Vec<Best<'a>> {
+    let sums = sums(genes, totals);
+    let least_length = options.minimum_length.max(options.end_bias_bases);
+    let mut best = Vec::new();
+    for gene in genes.genes() {
+        let mut of_gene: Option<Best<'a>> = None;
+        for (_, transcript) in genes.transcripts(gene) {
+            let (contig, is_reverse) = (gene.contig, gene.is_reverse);
+            if transcript.length < least_length {
+                continue;
+            }
+            let exons = ranges(genes, contig, transcript);
+            let bases: u64 = exons.map(|(from, to)| sum_up_to(&sums, to) - sum_up_to(&sums, from)).sum();
+            let mean = bases as f64 / f64::from(transcript.length);
+            if mean >= LEAST_MEAN && of_gene.as_ref().is_none_or(|best| mean > best.mean) {
+                of_gene = Some(Best { contig, is_reverse, transcript, mean });
+            }
+        }
+        best.extend(of_gene);
+    }
+    let mut means: Vec<f64> = best.iter().map(|best| best.mean).collect();
+    means.sort_by(f64::total_cmp);
+    let least = means.get(means.len().saturating_sub(BEST)).copied().unwrap_or_default();
+    best.retain(|best| best.mean >= least);
+    best
+}
+
+/// The exons of a transcript as ranges of positions.
+fn ranges<'a>(
+    genes: &'a Genes,
+    contig: u32,
+    transcript: &'a Transcript,
+) -> impl Iterator<Item = (u32, u32)> + 'a {
+    genes.exons(transcript).iter().map(move |&(start, end)| {
+        let from = genes.union().position(contig, start);
+        (from, from + end - start)
+    })
+}
+
+/// The sums of depths before each end of an exon.
+fn sums(genes: &Genes, totals: &RnaTotals) -> Vec<(u32, u64)> {
+    let mut ends: Vec<(u32, u64)> = Vec::with_capacity(2 * genes.counts().0 as usize);
+    for gene in genes.genes() {
+        for (_, transcript) in genes.transcripts(gene) {
+            let exons = ranges(genes, gene.contig, transcript);
+            ends.extend(exons.flat_map(|(from, to)| [(from, 0), (to, 0)]));
+        }
+    }
+    ends.sort_unstable();
+    ends.dedup();
+    let (mut runs, mut at, mut sum, mut next) = (totals.runs.iter(), 0_u32, 0_u64, 0);
+    while next < ends.len() {
+        let (depth, length) = runs.next().unwrap_or((0, u32::MAX - at));
+        let end = at.saturating_add(length);
+        while let Some((position, before)) = ends.get_mut(next).filter(|it| it.0 <= end) {
+            *before = sum + u64::from(depth) * u64::from(*position - at);
+            next += 1;
+        }
+        sum += u64::from(depth) * u64::from(length);
+        at = end;
+    }
+    ends
+}
+
+fn sum_up_to(sums: &[(u32, u64)], position: u32) -> u64 {
+    let at = sums.partition_point(|it| it.0 < position);
+    sums.get(at).map_or(0, |it| it.1)
+}
+
+/// The depths of each base of these transcripts.
+fn depths(genes: &Genes, totals: &RnaTotals, best: &[Best<'_>]) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> =
+        best.iter().map(|best| vec![0; best.transcript.length as usize]).collect();
+    // Exons by their first position: where they end, the number of the transcript, and where they begin there.
+    let mut exons: Vec<(u32, u32, usize, u32)> = Vec::new();
+    for (number, best) in best.iter().enumerate() {
+        let mut into = 0;
+        for (from, to) in ranges(genes, best.contig, best.transcript) {
+            exons.push((from, to, number, into));
+            into += to - from;
+        }
+    }
+    exons.sort_unstable();
+    let (mut at, mut begun, mut open) = (0_u32, 0, Vec::new());
+    for (depth, length) in totals.runs.iter() {
+        let end = at + length;
+        while let Some(exon) = exons.get(begun).filter(|exon| exon.0 < end) {
+            open.push(*exon);
+            begun += 1;
+        }
+        open.retain(|&(_, to, _, _)| to > at);
+        for &(from, to, number, into) in &open {
+            let (first, last) = (from.max(at), to.min(end));
+            let depths = &mut all[number][(into + first - from) as usize..(into + last - from) as usize];
+            depths.fill(depth);
+        }
+        at = end;
+    }
+    all
+}

@@ -1,0 +1,254 @@
+//! Genes of a refFlat file, as Picard 3.4.0 reads them: those whose lines disagree are left out, and of several at one place and
+//! of one strand there is one.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_format::intervals::NamedIntervals;
+use readmill_format::ref_flat::{RefFlatReader, RefFlatRow};
+use readmill_record::{Charge, Header, Ledger, Result, make_room};
+
+use crate::java_order::java_order;
+
+/// The files that the program reads.
+#[derive(Clone, Debug, Default)]
+pub struct RnaFiles {
+    /// REF_FLAT.
+    pub genes: Option<Genes>,
+    /// RIBOSOMAL_INTERVALS.
+    pub ribosomal: Option<NamedIntervals>,
+}
+
+/// Genes by their places. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Genes(Arc<GeneData>);
+
+#[derive(Debug)]
+struct GeneData {
+    genes: Vec<Gene>,
+    transcripts: Vec<Transcript>,
+    exons: Vec<(u32, u32)>,
+    /// Genes by the contig and the part of it that they reach into, in order.
+    parts: Vec<((u32, u32), u32)>,
+    /// All exons, united.
+    union: NamedIntervals,
+    _charge: Charge,
+}
+
+/// A gene; its positions are 0-based and half-open.
+#[derive(Clone, Debug)]
+pub(super) struct Gene {
+    pub contig: u32,
+    pub start: u32,
+    pub end: u32,
+    pub is_reverse: bool,
+    /// Its transcripts, in the order in which Picard looks at them.
+    pub transcripts: Range<u32>,
+}
+
+/// A transcript.
+#[derive(Clone, Debug)]
+pub(super) struct Transcript {
+    pub transcribed: (u32, u32),
+    pub coding: (u32, u32),
+    pub exons: Range<u32>,
+    pub length: u32,
+}
+
+/// Transcripts whose depths are in memory at a time.
+pub(super) const AT_ONCE: usize = 1001;
+
+/// Bases of a part of a contig, as a power of two.
+const PART_BITS: u32 = 14;
+
+impl Genes {
+    /// Reads a refFlat file; lines of contigs that `header` lacks are passed over.
+    ///
+    /// # Errors
+    /// A line is wrong, or the memory is not free.
+    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let mut charge = ledger.empty("genes");
+        let mut reader = RefFlatReader::open(path, ledger)?;
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        let mut rows: HashMap<Vec<u8>, Vec<RefFlatRow>> = HashMap::new();
+        let is_known = |contig: &[u8]| header.reference_id(contig).is_some();
+        while let Some(row) = reader.next_row(is_known)? {
+            charge.grow(row_bytes(&row))?;
+            let of_gene = rows.entry(row.gene.clone()).or_default();
+            if of_gene.is_empty() {
+                names.push(row.gene.clone());
+            }
+            of_gene.push(row);
+        }
+        java_order(&mut names);
+        let mut data = GeneData {
+            genes: Vec::new(),
+            transcripts: Vec::new(),
+            exons: Vec::new(),
+            parts: Vec::new(),
+            union: NamedIntervals::of(&[], header.references().len(), ledger)?,
+            _charge: ledger.empty("genes"),
+        };
+        let mut places = HashSet::new();
+        let mut kept = ledger.empty("genes");
+        let mut all = Vec::new();
+        for name in &names {
+            let Some(rows) = rows.get(name).filter(|rows| is_right(rows)) else { continue };
+            let Some(contig) =
+                header.reference_id(&rows[0].contig).and_then(|id| u32::try_from(id).ok())
+            else {
+                continue;
+            };
+            let start = rows.iter().map(|row| row.transcribed.0).min().unwrap_or_default();
+            let end = rows.iter().map(|row| row.transcribed.1).max().unwrap_or_default();
+            let is_reverse = rows[0].strand == b"-";
+            if start >= end || !places.insert((contig, start, end, is_reverse)) {
+                continue;
+            }
+            make_room(&mut data.genes, 1, &mut kept)?;
+            make_room(&mut data.transcripts, rows.len(), &mut kept)?;
+            let exons: usize = rows.iter().map(|row| row.exons.len()).sum();
+            make_room(&mut data.exons, exons, &mut kept)?;
+            make_room(&mut all, exons, &mut charge)?;
+            let transcripts = data.transcripts.len() as u32;
+            let mut order: Vec<Vec<u8>> = rows.iter().map(|row| row.name.clone()).collect();
+            java_order(&mut order);
+            for name in &order {
+                let Some(row) = rows.iter().find(|row| row.name == *name) else { continue };
+                let from = data.exons.len() as u32;
+                data.exons.extend(&row.exons);
+                all.extend(row.exons.iter().map(|&(start, end)| (contig, start, end)));
+                data.transcripts.push(Transcript {
+                    transcribed: row.transcribed,
+                    coding: row.coding,
+                    exons: from..data.exons.len() as u32,
+                    length: row.exons.iter().map(|(start, end)| end - start).sum(),
+                });
+            }
+            let number = data.genes.len() as u32;
+            let parts = start >> PART_BITS..=(end - 1) >> PART_BITS;
+            make_room(&mut data.parts, parts.clone().count(), &mut kept)?;
+            data.parts.extend(parts.map(|part| ((contig, part), number)));
+            let transcripts = transcripts..data.transcripts.len() as u32;
+            data.genes.push(Gene { contig, start, end, is_reverse, transcripts });
+        }
+        data.parts.sort_unstable();
+        let contigs = header.references().len();
+        data.union = NamedIntervals::of(&all, contigs, ledger)?;
+        data._charge = kept;
+        Ok(Genes(Arc::new(data)))
+    }
+
+    /// The genes that overlap a read: their numbers, in order.
+    pub(super) fn overlapping(&self, contig: u32, start: u32, end: u32, found: &mut Vec<u32>) {
+        found.clear();
+        if start >= end {
+            return;
+        }
+        let (first, last) = (start >> PART_BITS, (end - 1) >> PART_BITS);
+        let parts = &self.0.parts;
+        let from = parts.partition_point(|it| it.0 < (contig, first));
+        for &((_, part), number) in parts[from..].iter().take_while(|it| it.0 <= (contig, last)) {
+            let gene = &self.0.genes[number as usize];
+            // A gene of several parts is found in the first of them.
+            let is_first = part == first.max(gene.start >> PART_BITS);
+            if is_first && gene.start < end && start < gene.end {
+                found.push(number);
+            }
+        }
+        found.sort_unstable();
+    }
+
+    /// All genes.
+    pub(super) fn genes(&self) -> &[Gene] {
+        &self.0.genes
+    }
+
+    /// The transcripts of a gene, with their numbers.
+    pub(super) fn transcripts(&self, gene: &Gene) -> impl Iterator<Item = (u32, &Transcript)> {
+        let range = gene.transcripts.start as usize..gene.transcripts.end as usize;
+        gene.transcripts.clone().zip(&self.0.transcripts[range])
+    }
+
+    /// The exons of a transcript.
+    pub(super) fn exons(&self, transcript: &Transcript) -> &[(u32, u32)] {
+        &self.0.exons[transcript.exons.start as usize..transcript.exons.end as usize]
+    }
+
+    /// All exons, united.
+    pub(super) fn union(&self) -> &NamedIntervals {
+        &self.0.union
+    }
+
+    /// How many exons and genes there are.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.0.exons.len() as u64, self.0.genes.len() as u64)
+    }
+
+    /// The bases of the longest transcripts of so many genes.
+    pub(super) fn longest(&self, count: usize) -> u64 {
+        let longest = |gene| self.transcripts(gene).map(|(_, it)| it.length).max().unwrap_or_default();
+        let mut lengths: Vec<u32> = self.0.genes.iter().map(longest).collect();
+        lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+        lengths.into_iter().take(count).map(u64::from).sum()
+    }
+}
+
+/// Bytes of memory of a row, about.
+fn row_bytes(row: &RefFlatRow) -> u64 {
+    (2 * size_of::<RefFlatRow>() + 2 * row.gene.len() + row.name.len() + 128 + 8 * row.exons.len())
+        as u64
+}
+
+/// Whether the lines of a gene agree: they are of one contig and strand, each name is there once, and exons are in order.
+fn is_right(rows: &[RefFlatRow]) -> bool {
+    let mut names = HashSet::new();
+    rows.iter().all(|row| {
+        row.strand == rows[0].strand
+            && row.contig == rows[0].contig
+            && !row.is_miscounted
+            && names.insert(&row.name)
+            && row.exons.iter().all(|(start, end)| start < end)
+            && row.exons.windows(2).all(|exons| exons[0].1 <= exons[1].0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &[u8] = b"@SQ\tSN:c1\tLN:100000\n@SQ\tSN:c2\tLN:500\n";
+
+    #[test]
+    fn genes_that_disagree_are_left_out_and_others_are_found_by_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let text = "a\tt1\tc1\t+\t10\t90\t20\t80\t2\t10,50,\t30,90,\n\
+                    a\tt2\tc1\t+\t5\t40\t5\t5\t1\t5,\t40,\n\
+                    strands\tt\tc1\t+\t5\t40\t5\t5\t1\t5,\t40,\nstrands\tu\tc1\t-\t5\t40\t5\t5\t1\t5,\t40,\n\
+                    twice\tt\tc1\t+\t5\t41\t5\t5\t1\t5,\t41,\ntwice\tt\tc1\t+\t5\t41\t5\t5\t1\t5,\t41,\n\
+                    overlap\tt\tc1\t+\t5\t42\t5\t5\t2\t5,9\t10,42,\n\
+                    long\tt\tc1\t-\t60\t90000\t5\t5\t2\t60,89000,\t70,90000,\n\
+                    same\tt\tc1\t-\t60\t90000\t5\t5\t1\t60,\t90000,\n\
+                    elsewhere\tt\tc9\t-\t60\t90000\t5\t5\t1\t60,\t90000,\n";
+        std::fs::write(&path, text).unwrap();
+        let header = Header::parse(HEADER).unwrap();
+        let genes = Genes::read(&path, &header, &Ledger::unlimited()).unwrap();
+        let places: Vec<_> = genes.genes().iter().map(|it| (it.start, it.end, it.is_reverse)).collect();
+        assert_eq!(places.len(), 2, "{places:?}");
+        let mut found = Vec::new();
+        let mut at = |contig, start, end| {
+            genes.overlapping(contig, start, end, &mut found);
+            found.iter().map(|&number| places[number as usize].0).collect::<Vec<_>>()
+        };
+        assert_eq!(at(0, 0, 5), [0_u32; 0]);
+        assert_eq!(at(0, 0, 6), [5]);
+        assert_eq!(at(0, 89, 60_000).len(), 2);
+        assert_eq!(at(0, 90, 60_000), [60]);
+        assert_eq!(at(0, 50_000, 50_001), [60]);
+        assert_eq!(at(0, 90_000, 90_001), [0_u32; 0]);
+        assert_eq!(at(1, 60, 70), [0_u32; 0]);
+    }
+}

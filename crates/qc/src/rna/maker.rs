@@ -1,0 +1,305 @@
+//! Makes pieces: which parts of genes the bases of reads are of.
+
+use std::sync::Arc;
+
+use readmill_record::cigar::{OPERATORS, consumes_query, consumes_reference};
+use readmill_record::{Batch, Flags, RecordRef, Result};
+
+use super::counting::RnaCounting;
+use super::genes::Gene;
+use super::piece::{RnaCounts, RnaPiece, RnaUnit};
+use crate::depth::depths::{CountedBases, DepthCounter, MOST_READS};
+use crate::depth::reads::{NOISE, Reads};
+use crate::levels::GroupFinder;
+use crate::options::StrandSpecificity;
+use crate::read::{Orientation, orientation};
+use crate::unsorted::unsorted;
+
+/// The most bytes of values of a part, unless one read has more.
+const MOST_VALUES: usize = 1 << 28;
+
+/// The value of each base: any quality counts.
+const VALUE: u8 = NOISE + 1;
+const EACH: CountedBases = CountedBases { least_qual: VALUE, cap: u32::MAX };
+
+/// What bases are of, as in Picard: a larger number is taken where transcripts disagree.
+const INTRON: u8 = 1;
+const UNTRANSLATED: u8 = 2;
+const CODING: u8 = 3;
+
+/// Makes pieces, one for each thread.
+pub(crate) struct RnaMaker {
+    counting: Arc<RnaCounting>,
+    counter: DepthCounter,
+    group: GroupFinder,
+    found: Found,
+}
+
+/// What a record adds to all its rows.
+#[derive(Default)]
+struct Found {
+    counts: RnaCounts,
+    genes: Vec<u32>,
+    functions: Vec<u8>,
+    /// Runs of bases on exons: the first position, and how many.
+    runs: Vec<(u32, u32)>,
+    values: Vec<u8>,
+}
+
+/// The reads of a row that are gathered.
+#[derive(Default)]
+struct Gathered {
+    unit: RnaUnit,
+    reads: Reads,
+}
+
+impl RnaMaker {
+    /// A maker of one thread.
+    pub fn new(counting: Arc<RnaCounting>) -> Self {
+        let (counter, group, found) = Default::default();
+        RnaMaker { counting, counter, group, found }
+    }
+
+    /// Makes the piece of a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate.
+    pub fn make(&mut self, batch: &Batch) -> Result<RnaPiece> {
+        let counting = Arc::clone(&self.counting);
+        let mut piece = RnaPiece::default();
+        let mut units: Vec<Gathered> = (0..counting.units).map(|_| Gathered::default()).collect();
+        for (stamp, record) in batch.records() {
+            let place = (u32::try_from(record.ref_id()), u32::try_from(record.pos()));
+            if let (Ok(contig), Ok(start)) = place {
+                let [_, last] = piece.ends.get_or_insert([(contig, start); 2]);
+                if (contig, start) < *last {
+                    return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                }
+                *last = (contig, start);
+            }
+            let found = &mut self.found;
+            found.clear();
+            found.look(&counting, record);
+            let group = self.group.find(&counting.levels, record);
+            for &unit in &counting.units_of_group[group] {
+                let unit = &mut units[unit];
+                unit.unit.counts.add(&found.counts);
+                if let Some(&(start, _)) = found.runs.first() {
+                    let (last, length) = found.runs.last().copied().unwrap_or_default();
+                    for &(start, length) in &found.runs {
+                        unit.reads.push_block(start, &found.values[..length as usize]);
+                    }
+                    unit.reads.push_read(0, start, last + length, 0);
+                }
+                if unit.reads.list.len() >= MOST_READS || unit.reads.values().len() >= MOST_VALUES {
+                    complete(&mut self.counter, unit);
+                }
+            }
+        }
+        piece.units.extend(units.into_iter().map(|mut unit| {
+            complete(&mut self.counter, &mut unit);
+            unit.unit
+        }));
+        Ok(piece)
+    }
+}
+
+/// Counts the depths of the reads so far.
+fn complete(counter: &mut DepthCounter, unit: &mut Gathered) {
+    let reads = std::mem::take(&mut unit.reads);
+    if !reads.list.is_empty() {
+        unit.unit.depths.push(counter.count_each(&reads, EACH));
+    }
+}
+
+impl Found {
+    fn clear(&mut self) {
+        self.counts = RnaCounts::default();
+        self.runs.clear();
+        self.values.shrink_to(1 << 16);
+        self.functions.shrink_to(1 << 16);
+    }
+
+    /// Finds what a record adds.
+    fn look(&mut self, counting: &RnaCounting, record: RecordRef<'_>) {
+        let flags = record.flags();
+        self.counts.records = 1;
+        if flags.is_qc_fail() || flags.is_secondary() {
+            return;
+        }
+        self.counts.bases = record.l_seq() as u64;
+        if flags.is_unmapped() {
+            return;
+        }
+        let contig = u32::try_from(record.ref_id()).unwrap_or(u32::MAX);
+        if counting.ignored.contains(&contig) {
+            self.counts.ignored_reads = 1;
+            return;
+        }
+        if is_ribosomal(counting, contig, record) {
+            let aligned = record.cigar().ops().filter(|&(op, _)| is_aligned(op));
+            self.counts.aligned = aligned.map(|(_, n)| u64::from(n)).sum();
+            self.counts.ribosomal = self.counts.aligned;
+            return;
+        }
+        let start = record.pos().max(0).cast_unsigned();
+        let end = record.end().clamp(0, u32::MAX.into()) as u32;
+        let mut genes = std::mem::take(&mut self.genes);
+        counting.genes.overlapping(contig, start, end, &mut genes);
+        let mut at = start;
+        for (op, n) in record.cigar().ops() {
+            if is_aligned(op) {
+                self.add_block(counting, &genes, contig, at, n);
+            }
+            at = if consumes_reference(op) { at.saturating_add(n) } else { at };
+        }
+        if let [gene] = genes[..]
+            && flags.is_primary()
+            && self.counts.by_function[usize::from(UNTRANSLATED)..].iter().any(|&bases| bases > 0)
+        {
+            self.count_strand(counting.strand, &counting.genes.genes()[gene as usize], record);
+        }
+        self.genes = genes;
+    }
+
+    /// Adds a block of aligned bases.
+    fn add_block(
+        &mut self,
+        counting: &RnaCounting,
+        genes: &[u32],
+        contig: u32,
+        start: u32,
+        length: u32,
+    ) {
+        let end = start.saturating_add(length);
+        self.functions.clear();
+        self.functions.resize(length as usize, 0);
+        for &gene in genes {
+            for (_, transcript) in counting.genes.transcripts(&counting.genes.genes()[gene as usize]) {
+                let (first, last) = transcript.transcribed;
+                let (first, last) = (first.max(start), last.min(end));
+                let mut raise = |from: u32, to: u32, function: u8| {
+                    let (from, to) = (from.max(first), to.min(last));
+                    if from < to {
+                        let functions =
+                            &mut self.functions[(from - start) as usize..(to - start) as usize];
+                        functions.iter_mut().for_each(|it| *it = function.max(*it));
+                    }
+                };
+                raise(first, last, INTRON);
+                for &(from, to) in counting.genes.exons(transcript) {
+                    raise(from, to, UNTRANSLATED);
+                    raise(from.max(transcript.coding.0), to.min(transcript.coding.1), CODING);
+                }
+            }
+        }
+        self.counts.aligned += u64::from(length);
+        for &function in &self.functions {
+            self.counts.by_function[usize::from(function)] += 1;
+        }
+        if genes.is_empty() {
+            return;
+        }
+        // The last base of a block is not counted for the depth, as in Picard.
+        let (end, exons) = (end.saturating_sub(1), counting.genes.union());
+        let mut number = exons.first_behind(contig, start);
+        while let Some(&(_, first, last)) =
+            exons.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
+        {
+            let (from, to) = (first.max(start), last.min(end));
+            if from < to {
+                self.runs.push((exons.offset(number) + from - first, to - from));
+                let length = self.values.len().max((to - from) as usize);
+                self.values.resize(length, VALUE);
+            }
+            number += 1;
+        }
+    }
+
+    /// Counts a read by its strand, which overlaps an exon of one gene.
+    fn count_strand(&mut self, strand: StrandSpecificity, gene: &Gene, record: RecordRef<'_>) {
+        let (flags, counts) = (record.flags(), &mut self.counts);
+        let is_first = !flags.is_paired() || flags.is_first();
+        let agrees = flags.is_reverse() == gene.is_reverse;
+        let is_expected = match strand {
+            StrandSpecificity::None => None,
+            StrandSpecificity::FirstReadTranscriptionStrand => Some(is_first),
+            StrandSpecificity::SecondReadTranscriptionStrand => Some(!is_first),
+        };
+        match is_expected {
+            None => {}
+            Some(expected) if expected == agrees => counts.correct_strand = 1,
+            Some(_) => counts.incorrect_strand = 1,
+        }
+        if !is_first {
+            return;
+        }
+        let (start, end) = (i64::from(record.pos()), record.end());
+        let template = if !flags.is_paired() {
+            Some((start, end))
+        } else if flags.is_mate_unmapped() || orientation(record) != Some(Orientation::Fr) {
+            None
+        } else {
+            let mate = i64::from(record.next_pos());
+            let length = mate_length(record).unwrap_or(record.l_seq() as i64);
+            Some((start.min(mate), end.max(mate + length)))
+        };
+        let is_inside =
+            |(from, to): (i64, i64)| i64::from(gene.start) <= from && to <= i64::from(gene.end);
+        match template {
+            Some(template) if is_inside(template) && agrees => counts.r1_transcript_strand = 1,
+            Some(template) if is_inside(template) => counts.r2_transcript_strand = 1,
+            _ => counts.unexplained = 1,
+        }
+    }
+}
+
+/// Whether it is M, = or X.
+#[inline]
+fn is_aligned(op: u32) -> bool {
+    consumes_query(op) && consumes_reference(op)
+}
+
+/// Whether a fragment is of ribosomal RNA: it shares enough of its bases with one interval.
+fn is_ribosomal(counting: &RnaCounting, contig: u32, record: RecordRef<'_>) -> bool {
+    let flags = record.flags();
+    let (start, end) = (i64::from(record.pos()), record.end());
+    let (start, end) = if !flags.is_paired() {
+        (start, end)
+    } else if flags.0 & Flags::MATE_UNMAPPED != 0 || record.ref_id() != record.next_ref_id() {
+        return false;
+    } else {
+        let start = start.min(record.next_pos().into());
+        (start, start + i64::from(record.tlen().unsigned_abs()))
+    };
+    if start >= end {
+        return false;
+    }
+    let mut most = 0;
+    if let Some(ribosomal) = &counting.ribosomal {
+        let first = ribosomal.first_behind(contig, start.clamp(0, u32::MAX.into()) as u32);
+        for &(_, from, to) in ribosomal.intervals()[first..]
+            .iter()
+            .take_while(|it| it.0 == contig && i64::from(it.1) < end)
+        {
+            most = most.max(end.min(to.into()) - start.max(from.into()));
+        }
+    }
+    most as f64 / (end - start) as f64 >= counting.ribosomal_share
+}
+
+/// The bases of the reference that the mate spans, by MC.
+fn mate_length(record: RecordRef<'_>) -> Option<i64> {
+    let field = record.field(*b"MC").filter(|field| field.kind == b'Z')?;
+    let (mut length, mut rest) = (0, field.value);
+    while !rest.is_empty() {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (count, behind) = rest.split_at(digits);
+        let (op, behind) = behind.split_first()?;
+        let op = OPERATORS.iter().position(|it| it == op)? as u32;
+        let count = std::str::from_utf8(count).ok()?.parse::<u32>().ok()?;
+        length += if consumes_reference(op) { i64::from(count) } else { 0 };
+        rest = behind;
+    }
+    (!field.value.is_empty()).then_some(length)
+}

@@ -1,0 +1,70 @@
+//! Pieces: what batches of sorted reads add.
+
+use serde::{Deserialize, Serialize};
+
+use crate::depth::depths::Depths;
+
+/// The contribution of a batch of sorted reads.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct RnaPiece {
+    /// The contig and start of the first and the last read that has them.
+    pub(super) ends: Option<[(u32, u32); 2]>,
+    /// By the groups of reads that have rows.
+    pub(super) units: Vec<RnaUnit>,
+}
+
+/// What the reads of one row add.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct RnaUnit {
+    pub counts: RnaCounts,
+    /// Depths of exons.
+    pub depths: Vec<Depths>,
+}
+
+/// Numbers of reads and bases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RnaCounts {
+    /// All records, of those that fail quality controls, too.
+    pub records: u64,
+    pub bases: u64,
+    pub aligned: u64,
+    pub ribosomal: u64,
+    /// Aligned bases beside genes, in introns, in untranslated and in coding parts.
+    pub by_function: [u64; 4],
+    pub ignored_reads: u64,
+    pub correct_strand: u64,
+    pub incorrect_strand: u64,
+    pub r1_transcript_strand: u64,
+    pub r2_transcript_strand: u64,
+    pub unexplained: u64,
+}
+
+impl RnaCounts {
+    /// Adds other numbers.
+    pub fn add(&mut self, more: &RnaCounts) {
+        self.records += more.records;
+        self.bases += more.bases;
+        self.aligned += more.aligned;
+        self.ribosomal += more.ribosomal;
+        for (sum, more) in self.by_function.iter_mut().zip(more.by_function) {
+            *sum += more;
+        }
+        self.ignored_reads += more.ignored_reads;
+        self.correct_strand += more.correct_strand;
+        self.incorrect_strand += more.incorrect_strand;
+        self.r1_transcript_strand += more.r1_transcript_strand;
+        self.r2_transcript_strand += more.r2_transcript_strand;
+        self.unexplained += more.unexplained;
+    }
+}
+
+impl RnaPiece {
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        let bytes = |unit: &RnaUnit| {
+            let depths: usize = unit.depths.iter().map(|it| it.heap_bytes() + 64).sum();
+            (depths + size_of::<RnaUnit>()) as u64
+        };
+        self.units.iter().map(bytes).sum()
+    }
+}

@@ -1,0 +1,111 @@
+//! The file of CollectRnaSeqMetrics.
+
+use readmill_format::metrics::{self, HistogramColumn, Row};
+
+use super::counting::RnaTotals;
+use super::evenness::Evenness;
+use super::genes::Genes;
+use crate::levels::Unit;
+use crate::options::Options;
+
+/// The columns of the table.
+const COLUMNS: [&str; 30] = [
+    "PF_BASES",
+    "PF_ALIGNED_BASES",
+    "RIBOSOMAL_BASES",
+    "CODING_BASES",
+    "UTR_BASES",
+    "INTRONIC_BASES",
+    "INTERGENIC_BASES",
+    "IGNORED_READS",
+    "CORRECT_STRAND_READS",
+    "INCORRECT_STRAND_READS",
+    "NUM_R1_TRANSCRIPT_STRAND_READS",
+    "NUM_R2_TRANSCRIPT_STRAND_READS",
+    "NUM_UNEXPLAINED_READS",
+    "PCT_R1_TRANSCRIPT_STRAND_READS",
+    "PCT_R2_TRANSCRIPT_STRAND_READS",
+    "PCT_RIBOSOMAL_BASES",
+    "PCT_CODING_BASES",
+    "PCT_UTR_BASES",
+    "PCT_INTRONIC_BASES",
+    "PCT_INTERGENIC_BASES",
+    "PCT_MRNA_BASES",
+    "PCT_USABLE_BASES",
+    "PCT_CORRECT_STRAND_READS",
+    "MEDIAN_CV_COVERAGE",
+    "MEDIAN_5PRIME_BIAS",
+    "MEDIAN_3PRIME_BIAS",
+    "MEDIAN_5PRIME_TO_3PRIME_BIAS",
+    "SAMPLE",
+    "LIBRARY",
+    "READ_GROUP",
+];
+
+/// Appends the file, of the rows that have reads or a place in the header.
+pub(crate) fn put(
+    text: &mut Vec<u8>,
+    genes: &Genes,
+    has_ribosomal: bool,
+    units: &[(&Unit, &RnaTotals)],
+    options: &Options,
+) {
+    let (mut rows, mut columns) = (Vec::new(), Vec::new());
+    for (unit, totals) in units {
+        let evenness = Evenness::of(genes, totals, options);
+        rows.push(row(unit, totals, &evenness, has_ribosomal));
+        let label = [unit.label(), b".normalized_coverage"].concat();
+        let bins = evenness.by_percent.unwrap_or_default();
+        columns.push(HistogramColumn { label, bins: (0..).zip(bins).collect() });
+    }
+    metrics::put_table(text, "picard.analysis.RnaSeqMetrics", &COLUMNS, &rows);
+    text.push(b'\n');
+    metrics::put_histograms(text, "java.lang.Integer", "normalized_position", &columns);
+}
+
+fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool) -> Row {
+    let (counts, mut row) = (&totals.counts, Row::default());
+    let [intergenic, intron, untranslated, coding] = counts.by_function;
+    let aligned = counts.aligned as f64;
+    let share = |part: u64, all: f64| if all > 0.0 { part as f64 / all } else { 0.0 };
+    row.number(counts.bases).number(counts.aligned);
+    match has_ribosomal {
+        true => row.number(counts.ribosomal),
+        false => row.text(b""),
+    };
+    for number in [
+        coding,
+        untranslated,
+        intron,
+        intergenic,
+        counts.ignored_reads,
+        counts.correct_strand,
+        counts.incorrect_strand,
+        counts.r1_transcript_strand,
+        counts.r2_transcript_strand,
+        counts.unexplained,
+    ] {
+        row.number(number);
+    }
+    let (r1, r2) = (counts.r1_transcript_strand, counts.r2_transcript_strand);
+    row.decimal(share(r1, (r1 + r2) as f64)).decimal(share(r2, (r1 + r2) as f64));
+    match has_ribosomal && counts.aligned > 0 {
+        true => row.decimal(share(counts.ribosomal, aligned)),
+        false => row.text(b""),
+    };
+    for part in [coding, untranslated, intron, intergenic] {
+        row.decimal(share(part, aligned));
+    }
+    row.decimal(share(coding, aligned) + share(untranslated, aligned));
+    let usable =
+        if counts.aligned > 0 { (coding + untranslated) as f64 / counts.bases as f64 } else { 0.0 };
+    row.decimal(usable);
+    let stranded = (counts.correct_strand + counts.incorrect_strand) as f64;
+    row.decimal(share(counts.correct_strand, stranded));
+    row.decimal(evenness.median_cv).decimal(evenness.median_5_prime);
+    row.decimal(evenness.median_3_prime).decimal(evenness.median_5_to_3);
+    for name in unit.names() {
+        row.optional(name);
+    }
+    row
+}

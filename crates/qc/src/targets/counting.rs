@@ -1,0 +1,89 @@
+//! The count of a run, which takes pieces in their order.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_record::Result;
+
+use super::join::{TargetJoin, TargetTotals};
+use super::piece::TargetPiece;
+use super::rules::{TargetFiles, TargetRules};
+use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
+use crate::depth::sensitivity;
+use crate::levels::Levels;
+use crate::options::{Options, Program};
+
+/// The count of a run.
+pub(crate) struct TargetCounting {
+    pub(super) rules: Vec<TargetRules>,
+    pub(super) adapters: Adapters,
+    pub(super) levels: Arc<Levels>,
+    /// How many rows a table has, and the numbers of those to which each group of reads adds.
+    pub(super) units: usize,
+    pub(super) units_of_group: Vec<Vec<usize>>,
+    join: Mutex<TargetJoin>,
+}
+
+impl TargetCounting {
+    /// Bytes of memory of a thread that makes pieces.
+    pub(crate) const THREAD_BYTES: u64 = 1 << 20;
+
+    /// The count for the programs that are wanted; `None` if none of them counts by targets.
+    pub(crate) fn new(
+        options: &Options,
+        files: &TargetFiles,
+        levels: &Arc<Levels>,
+    ) -> Option<Arc<Self>> {
+        let rules = |&program: &Program| TargetRules::of(program, options, files);
+        let rules: Vec<TargetRules> = options.programs.iter().filter_map(rules).collect();
+        if rules.is_empty() {
+            return None;
+        }
+        let (units, units_of_group) = levels.rows();
+        Some(Arc::new(TargetCounting {
+            join: Mutex::new(TargetJoin::new(&rules, units)),
+            rules,
+            adapters: Adapters::new(&DEFAULT_ADAPTERS),
+            levels: Arc::clone(levels),
+            units,
+            units_of_group,
+        }))
+    }
+
+    /// Bytes of memory of its result and the text of that, as far as it does not grow with the depth.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        let each = |rules: &TargetRules| {
+            let cap = u64::from(rules.cap) + 1;
+            let targets = rules.targets.intervals().len() as u64;
+            let per_target = if rules.per_target { 160 } else { 0 };
+            self.units as u64 * (targets * (64 + per_target) + 64 * cap + (1 << 14))
+                + sensitivity::bytes(cap)
+        };
+        self.rules.iter().map(each).sum()
+    }
+
+    /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it, and of what grew with the depth.
+    ///
+    /// # Errors
+    /// Its reads lie before those of the piece ahead of it.
+    pub(crate) fn take(&self, piece: TargetPiece) -> Result<u64> {
+        let mut join = self.join();
+        join.add(piece, &self.rules)?;
+        Ok(join.heap_bytes())
+    }
+
+    /// Forgets all pieces.
+    pub(crate) fn restart(&self) {
+        *self.join() = TargetJoin::new(&self.rules, self.units);
+    }
+
+    /// The totals of all pieces: the rules of each program, and what is known of each row.
+    pub(crate) fn finish(&self) -> Vec<(TargetRules, Vec<TargetTotals>)> {
+        let empty = TargetJoin::new(&self.rules, self.units);
+        let totals = std::mem::replace(&mut *self.join(), empty).finish(&self.rules);
+        self.rules.iter().cloned().zip(totals).collect()
+    }
+
+    fn join(&self) -> MutexGuard<'_, TargetJoin> {
+        self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,181 @@
+//! Joins pieces, in their order, to depths by target.
+
+use readmill_record::Result;
+
+use super::piece::{TargetCounts, TargetPiece, UnitPiece};
+use super::rules::TargetRules;
+use crate::counts::{Counts, add_each};
+use crate::depth::depths::{PAGE, end_of};
+use crate::depth::open_pages::{OpenPage, OpenPages};
+use crate::depth::reads::MOST_QUAL;
+use crate::depth::runs::DepthRuns;
+use crate::room::Room;
+use crate::unsorted::unsorted;
+
+/// Joins pieces, by the rules of each program.
+pub(super) struct TargetJoin {
+    /// The contig and start of the last read.
+    last: (u32, u32),
+    by_rules: Vec<Vec<UnitJoin>>,
+}
+
+struct UnitJoin {
+    /// Pages that later reads may cover.
+    pages: OpenPages,
+    totals: TargetTotals,
+}
+
+/// What is known of all reads of a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TargetTotals {
+    pub counts: TargetCounts,
+    /// Positions by the number of bases that count, without those that have none.
+    pub good: Counts,
+    pub deepest: u32,
+    /// Positions by the number of bases above noise, up to the cap, without those that have none.
+    pub called: Vec<u64>,
+    /// Bases above noise by their quality: up to the cap at each position, and all.
+    pub quals: Vec<u64>,
+    pub all_quals: Vec<u64>,
+    pub targets: Vec<TargetDepths>,
+    /// Reads with a base that counts on each target, if its file is written.
+    pub reads: Vec<u64>,
+    pub(super) runs: Option<DepthRuns>,
+}
+
+/// Bases that count on a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TargetDepths {
+    pub bases: u64,
+    /// Positions with such a base; the least and the greatest number of them there.
+    pub covered: u32,
+    pub least: u32,
+    pub most: u32,
+}
+
+impl TargetJoin {
+    pub fn new(rules: &[TargetRules], units: usize) -> Self {
+        let unit = |rules: &TargetRules| UnitJoin {
+            pages: OpenPages::default(),
+            totals: TargetTotals::new(rules),
+        };
+        let by_rules = rules.iter().map(|rules| (0..units).map(|_| unit(rules)).collect()).collect();
+        TargetJoin { last: (0, 0), by_rules }
+    }
+
+    pub fn add(&mut self, piece: TargetPiece, rules: &[TargetRules]) -> Result<()> {
+        if let Some([first, last]) = piece.ends {
+            if first < self.last {
+                return Err(unsorted());
+            }
+            self.last = last;
+        }
+        let (contig, at) = self.last;
+        for ((rules, joins), units) in rules.iter().zip(&mut self.by_rules).zip(piece.by_rules) {
+            let done = rules.targets.position(contig, at);
+            for (join, unit) in joins.iter_mut().zip(units) {
+                join.add(unit, done, rules)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn finish(self, rules: &[TargetRules]) -> Vec<Vec<TargetTotals>> {
+        let finish = |(mut join, rules): (UnitJoin, &TargetRules)| {
+            for (number, page) in std::mem::take(&mut join.pages).into_all() {
+                // Whatever room the numbers take was charged before.
+                let _ = join.totals.add_page(number, &page, rules);
+            }
+            if let Some(runs) = &mut join.totals.runs {
+                runs.finish();
+            }
+            join.totals
+        };
+        let by_rules = self.by_rules.into_iter().zip(rules);
+        by_rules
+            .map(|(joins, rules)| joins.into_iter().map(|join| finish((join, rules))).collect())
+            .collect()
+    }
+
+    /// Bytes of memory of what waits, and of what grew with the depth.
+    pub fn heap_bytes(&self) -> u64 {
+        let units = self.by_rules.iter().flatten();
+        units.map(|unit| unit.pages.heap_bytes() as u64 + unit.totals.grown_bytes()).sum()
+    }
+}
+
+impl UnitJoin {
+    /// Adds what reads have; positions before `done` are complete then.
+    fn add(&mut self, unit: UnitPiece, done: u32, rules: &TargetRules) -> Result<()> {
+        let UnitJoin { pages, totals } = self;
+        totals.counts.add(&unit.counts);
+        add_each(&mut totals.all_quals, &unit.quals);
+        for (target, reads) in unit.reads {
+            if let Some(sum) = totals.reads.get_mut(target as usize) {
+                *sum += u64::from(reads);
+            }
+        }
+        for part in unit.parts {
+            add_each(&mut totals.quals, &part.depths.quals);
+            pages.take_back_quals(&part.reads, &part.depths.pages, rules.cap, &mut totals.quals);
+            for page in &part.depths.pages {
+                match pages.get_mut(page.number) {
+                    Some(sum) => sum.add(page),
+                    None => pages.insert(page),
+                }
+            }
+        }
+        while let Some((number, page)) = pages.pop_before(done) {
+            totals.add_page(number, &page, rules)?;
+        }
+        Ok(())
+    }
+}
+
+impl TargetTotals {
+    fn new(rules: &TargetRules) -> Self {
+        let targets = rules.targets.intervals().len();
+        TargetTotals {
+            called: vec![0; rules.cap as usize + 1],
+            quals: vec![0; usize::from(MOST_QUAL) + 1],
+            all_quals: vec![0; usize::from(MOST_QUAL) + 1],
+            targets: vec![TargetDepths::default(); targets],
+            reads: vec![0; if rules.per_target { targets } else { 0 }],
+            runs: rules.per_base.then(DepthRuns::default),
+            ..TargetTotals::default()
+        }
+    }
+
+    /// Adds the positions of a page. Pages come in their order.
+    fn add_page(&mut self, number: u32, page: &OpenPage, rules: &TargetRules) -> Result<()> {
+        let room = Room::of(u64::MAX);
+        let first = (end_of(number) - PAGE as u64) as u32;
+        let mut target = rules.targets.at_offset(first);
+        let depths = page.called.iter().zip(&page.good);
+        for (position, (&called, &good)) in (first..).zip(depths).filter(|(_, it)| *it.0 > 0) {
+            while rules.targets.offset(target + 1) <= position {
+                target += 1;
+            }
+            self.called[called.min(rules.cap) as usize] += 1;
+            if good == 0 {
+                continue;
+            }
+            self.good.add(good, &room)?;
+            self.deepest = self.deepest.max(good);
+            let depths = &mut self.targets[target];
+            depths.bases += u64::from(good);
+            depths.least = if depths.covered == 0 { good } else { depths.least.min(good) };
+            depths.most = depths.most.max(good);
+            depths.covered += 1;
+            if let Some(runs) = &mut self.runs {
+                runs.push(position, good);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory of what grew with the depth, with the text of it.
+    fn grown_bytes(&self) -> u64 {
+        128 * u64::from(self.deepest) + self.runs.as_ref().map_or(0, DepthRuns::heap_bytes) as u64
+    }
+}

@@ -1,0 +1,389 @@
+//! Makes pieces: where the bases of reads lie on targets, and why others do not count.
+
+use std::sync::Arc;
+
+use readmill_record::cigar::{consumes_query, consumes_reference};
+use readmill_record::{Batch, Flags, RecordRef, Result};
+
+use super::clip::Clip;
+use super::counting::TargetCounting;
+use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
+use super::rules::TargetRules;
+use crate::depth::depths::{DepthCounter, MOST_READS};
+use crate::depth::reads::{Reads, as_java, is_good};
+use crate::levels::GroupFinder;
+use crate::unsorted::unsorted;
+
+/// The most bytes of values of a part, unless one read has more.
+const MOST_VALUES: usize = 1 << 28;
+
+/// `I` and `D`.
+const INSERTION: u32 = 1;
+const DELETION: u32 = 2;
+
+/// Makes pieces, one for each thread.
+pub(crate) struct TargetMaker {
+    counting: Arc<TargetCounting>,
+    counter: DepthCounter,
+    codes: Vec<u8>,
+    found: Found,
+    group: GroupFinder,
+}
+
+/// What a record adds to all its rows.
+#[derive(Default)]
+struct Found {
+    counts: TargetCounts,
+    /// Runs of bases on targets: the first position, and how many.
+    runs: Vec<(u32, u32)>,
+    values: Vec<u8>,
+    /// Targets with a base that counts.
+    covered: Vec<u32>,
+}
+
+/// The reads of a row that are gathered.
+#[derive(Default)]
+struct Gathered {
+    piece: UnitPiece,
+    reads: Reads,
+}
+
+/// Aligned bases: the first position, and their qualities, or how many they are.
+#[derive(Clone, Copy)]
+struct Aligned<'a> {
+    contig: u32,
+    start: u32,
+    length: u32,
+    quals: Quals<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Quals<'a> {
+    /// One for each base.
+    Each(&'a [u8]),
+    /// The same for all.
+    Same(u8),
+}
+
+impl Quals<'_> {
+    #[inline]
+    fn push(self, from: usize, to: usize, into: &mut Vec<u8>) {
+        match self {
+            Quals::Each(quals) => into.extend(quals[from..to].iter().map(|&qual| as_java(qual))),
+            Quals::Same(qual) => into.resize(into.len() + to - from, as_java(qual)),
+        }
+    }
+
+    /// How many bases of a run have at least this quality.
+    #[inline]
+    fn at_least(self, least: u8, length: u32) -> u64 {
+        match self {
+            Quals::Each(quals) => quals.iter().filter(|&&qual| as_java(qual) >= least).count() as u64,
+            Quals::Same(qual) if as_java(qual) >= least => length.into(),
+            Quals::Same(_) => 0,
+        }
+    }
+}
+
+impl TargetMaker {
+    /// A maker of one thread.
+    pub fn new(counting: Arc<TargetCounting>) -> Self {
+        TargetMaker {
+            counting,
+            counter: DepthCounter::default(),
+            codes: Vec::new(),
+            found: Found::default(),
+            group: GroupFinder::default(),
+        }
+    }
+
+    /// Leaves reads out of a piece that no read of another one reaches, if none spans more than `span` bases.
+    pub fn trim(&self, piece: &mut TargetPiece, span: u32) {
+        piece.trim(span, &self.counting.rules);
+    }
+
+    /// Makes the piece of a batch.
+    ///
+    /// # Errors
+    /// The reads are not sorted by coordinate.
+    pub fn make(&mut self, batch: &Batch) -> Result<TargetPiece> {
+        let counting = Arc::clone(&self.counting);
+        let mut piece = TargetPiece::default();
+        let mut gathered: Vec<Vec<Gathered>> = Vec::new();
+        for _ in &counting.rules {
+            gathered.push((0..counting.units).map(|_| Gathered::default()).collect());
+        }
+        for (stamp, record) in batch.records() {
+            let place = (u32::try_from(record.ref_id()), u32::try_from(record.pos()));
+            if let (Ok(contig), Ok(start)) = place {
+                let [_, last] = piece.ends.get_or_insert([(contig, start); 2]);
+                if (contig, start) < *last {
+                    return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                }
+                *last = (contig, start);
+            }
+            let group = self.group.find(&counting.levels, record);
+            for (rules, units) in counting.rules.iter().zip(&mut gathered) {
+                let mut found = std::mem::take(&mut self.found);
+                found.clear();
+                self.look(&counting, rules, record, &mut found);
+                for &unit in &counting.units_of_group[group] {
+                    self.add(rules, &found, &mut units[unit]);
+                }
+                self.found = found;
+            }
+        }
+        for (rules, units) in counting.rules.iter().zip(gathered) {
+            let complete = |mut unit: Gathered| {
+                self.complete(rules, &mut unit);
+                unit.piece
+            };
+            piece.by_rules.push(units.into_iter().map(complete).collect());
+        }
+        Ok(piece)
+    }
+
+    /// Adds what a record has to a row.
+    fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut Gathered) {
+        unit.piece.counts.add(&found.counts);
+        let Some((&(start, _), &(last, length))) = found.runs.first().zip(found.runs.last()) else {
+            return;
+        };
+        let reads = &mut unit.reads;
+        let mut values = &found.values[..];
+        for &(start, length) in &found.runs {
+            let (run, rest) = values.split_at(length as usize);
+            reads.push_block(start, run);
+            values = rest;
+        }
+        reads.push_read(0, start, last + length, 0);
+        if rules.per_target {
+            for &target in &found.covered {
+                match unit.piece.reads.last_mut() {
+                    Some((number, count)) if *number == target => *count += 1,
+                    _ => unit.piece.reads.push((target, 1)),
+                }
+            }
+        }
+        if reads.list.len() >= MOST_READS || reads.values().len() >= MOST_VALUES {
+            self.complete(rules, unit);
+        }
+    }
+
+    /// Counts the depths of the reads so far.
+    fn complete(&mut self, rules: &TargetRules, unit: &mut Gathered) {
+        if unit.reads.list.is_empty() {
+            return;
+        }
+        let reads = std::mem::take(&mut unit.reads);
+        let depths = self.counter.count_each(&reads, rules.counted());
+        let quals = self.counter.all_qualities(&reads);
+        crate::counts::add_each(&mut unit.piece.quals, &quals);
+        unit.piece.parts.push(UnitPart { reads, depths });
+    }
+
+    /// Finds what a record adds.
+    fn look(
+        &mut self,
+        counting: &TargetCounting,
+        rules: &TargetRules,
+        record: RecordRef<'_>,
+        found: &mut Found,
+    ) {
+        let (flags, counts) = (record.flags(), &mut found.counts);
+        counts.records = 1;
+        if flags.is_secondary() {
+            return;
+        }
+        let (is_primary, is_mapped) = (!flags.is_supplementary(), !flags.is_unmapped());
+        let is_unique = !flags.is_duplicate();
+        if is_primary {
+            counts.reads = 1;
+            counts.pf_reads = u64::from(!flags.is_qc_fail());
+            counts.pf_unique_reads = u64::from(!flags.is_qc_fail() && is_unique);
+            counts.pf_unique_aligned_reads = u64::from(!flags.is_qc_fail() && is_unique && is_mapped);
+        }
+        if flags.is_qc_fail() {
+            return;
+        }
+        if is_primary {
+            counts.pf_bases = record.l_seq() as u64;
+        }
+        if !is_mapped {
+            return;
+        }
+        let blocks = record.cigar().ops().filter(|&(op, _)| is_aligned(op));
+        let aligned: u64 = blocks.map(|(_, n)| u64::from(n)).sum();
+        counts.pf_aligned_bases = aligned;
+        counts.pf_unique_aligned_bases = if is_unique { aligned } else { 0 };
+        let place = u32::try_from(record.ref_id()).ok().zip(u32::try_from(record.pos()).ok());
+        let end = record.end().clamp(0, u32::MAX.into()) as u32;
+        let is_near = place.is_some_and(|(contig, start)| is_near(rules, contig, start, end));
+        let is_pair = flags.0 & (Flags::PAIRED | Flags::FIRST | Flags::MATE_UNMAPPED)
+            == Flags::PAIRED | Flags::FIRST;
+        if is_primary && is_pair && is_near {
+            counts.selected_pairs = 1;
+            counts.selected_unique_pairs = u64::from(is_unique);
+        }
+        match place.filter(|_| is_near) {
+            Some((contig, start)) => {
+                counts.on_probe = on_probes(rules, contig, start, record);
+                counts.near_probe = aligned - counts.on_probe;
+            }
+            None => counts.off_probe = aligned,
+        }
+        if !is_unique {
+            counts.duplicates = aligned;
+            return;
+        }
+        let mapq = record.mapq();
+        if mapq == 0 && counting.adapters.begin_record(record, &mut self.codes) {
+            counts.adapters = aligned;
+            return;
+        }
+        if mapq < rules.least_mapq {
+            counts.low_mapq = aligned;
+            return;
+        }
+        let clip = if rules.clip_overlaps { Clip::of(record) } else { Clip::NONE };
+        counts.overlaps = clip.bases;
+        let is_mapped_pair = is_primary && flags.is_paired() && !flags.is_mate_unmapped();
+        walk(rules, record, place, end, clip, found);
+        if is_mapped_pair {
+            found.counts.on_target_from_pairs = found.counts.on_target;
+        }
+    }
+}
+
+impl Found {
+    fn clear(&mut self) {
+        self.counts = TargetCounts::default();
+        self.runs.clear();
+        self.values.clear();
+        self.covered.clear();
+        self.values.shrink_to(1 << 16);
+    }
+}
+
+/// Whether it is M, = or X.
+#[inline]
+fn is_aligned(op: u32) -> bool {
+    consumes_query(op) && consumes_reference(op)
+}
+
+/// Whether a read lies near a probe.
+fn is_near(rules: &TargetRules, contig: u32, start: u32, end: u32) -> bool {
+    let probes = &rules.probes;
+    let next = probes.first_behind(contig, start.saturating_sub(rules.near));
+    let near = probes.intervals().get(next).filter(|probe| probe.0 == contig);
+    start < end && near.is_some_and(|probe| u64::from(probe.1) < u64::from(end) + u64::from(rules.near))
+}
+
+/// Aligned bases of a record on probes.
+fn on_probes(rules: &TargetRules, contig: u32, start: u32, record: RecordRef<'_>) -> u64 {
+    let (mut at, mut bases) = (start, 0);
+    for (op, n) in record.cigar().ops() {
+        let end = if consumes_reference(op) { at.saturating_add(n) } else { at };
+        if is_aligned(op) {
+            let next = rules.probes.first_behind(contig, at);
+            let probes = rules.probes.intervals()[next..].iter();
+            for &(_, from, to) in probes.take_while(|probe| probe.0 == contig && probe.1 < end) {
+                bases += u64::from(to.min(end) - from.max(at));
+            }
+        }
+        at = end;
+    }
+    bases
+}
+
+/// Walks over the bases of a record that may count, up to those that are clipped.
+fn walk(
+    rules: &TargetRules,
+    record: RecordRef<'_>,
+    place: Option<(u32, u32)>,
+    end: u32,
+    clip: Clip,
+    found: &mut Found,
+) {
+    let quals = record.qual();
+    // Without qualities, which Picard does not expect, they are 0.
+    let quals = if quals.first() == Some(&0xff) { &[][..] } else { quals };
+    let (contig, start) = place.unwrap_or((u32::MAX, 0));
+    let (mut at, mut offset) = (start, 0_u64);
+    for (op, n) in record.cigar().ops() {
+        let (on_read, on_reference) = (consumes_query(op), consumes_reference(op));
+        let length = if on_read { u64::from(n) } else { 0 };
+        let left = clip.kept.map(|kept| kept.saturating_sub(offset)).filter(|&left| left <= length);
+        let n = match left {
+            None => n,
+            Some(left) if on_read && on_reference => left as u32,
+            Some(_) => 0,
+        };
+        let from = (offset as usize).min(quals.len());
+        let of_bases = match quals.get(from..from + n as usize) {
+            Some(quals) => Quals::Each(quals),
+            None => Quals::Same(0),
+        };
+        let aligned = |quals| Aligned { contig, start: at, length: n, quals };
+        match op {
+            op if is_aligned(op) => found.add(rules, aligned(of_bases)),
+            DELETION if rules.include_indels => {
+                found.add(rules, aligned(Quals::Same(quals.get(from).copied().unwrap_or(0))));
+            }
+            INSERTION if rules.include_indels => {
+                found.add_insertion(rules, aligned(of_bases), (start, end));
+            }
+            _ => {}
+        }
+        if left.is_some() {
+            return;
+        }
+        offset += length;
+        at = if on_reference { at.saturating_add(n) } else { at };
+    }
+}
+
+impl Found {
+    /// Adds bases that have positions.
+    fn add(&mut self, rules: &TargetRules, aligned: Aligned<'_>) {
+        let Aligned { contig, start, length, quals } = aligned;
+        let (end, targets) = (start.saturating_add(length), &rules.targets);
+        let least = rules.counted().least_qual;
+        let high = quals.at_least(rules.least_qual, length);
+        let mut on_target = 0;
+        let mut number = targets.first_behind(contig, start);
+        while let Some(&(_, first, last)) =
+            targets.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
+        {
+            let (from, to) = (first.max(start), last.min(end));
+            let before = self.values.len();
+            quals.push((from - start) as usize, (to - start) as usize, &mut self.values);
+            let values = &self.values[before..];
+            on_target += values.iter().filter(|&&value| value >= rules.least_qual).count() as u64;
+            let is_covered = values.iter().any(|&value| is_good(value, least));
+            if is_covered && self.covered.last() != Some(&(number as u32)) {
+                self.covered.push(number as u32);
+            }
+            self.runs.push((targets.offset(number) + from - first, to - from));
+            number += 1;
+        }
+        self.count(length, high, on_target);
+    }
+
+    /// Adds inserted bases, which are on target if the base behind them is, and the read has a position there.
+    fn add_insertion(&mut self, rules: &TargetRules, inserted: Aligned<'_>, (start, end): (u32, u32)) {
+        let Aligned { contig, start: at, length, quals } = inserted;
+        let high = quals.at_least(rules.least_qual, length);
+        let next = rules.targets.first_behind(contig, at);
+        let target = rules.targets.intervals().get(next).filter(|it| it.0 == contig && it.1 <= at);
+        let is_on_target = target.is_some_and(|it| it.1 < end && start < it.2) && start < end;
+        self.count(length, high, if is_on_target { high } else { 0 });
+    }
+
+    /// Counts bases, of which so many have the quality, and so many of those are on target.
+    fn count(&mut self, length: u32, high: u64, on_target: u64) {
+        self.counts.low_quals += u64::from(length) - high;
+        self.counts.off_target += high - on_target;
+        self.counts.on_target += on_target;
+    }
+}

@@ -1,0 +1,139 @@
+//! Pieces: what batches of sorted reads add.
+
+use serde::{Deserialize, Serialize};
+
+use super::rules::TargetRules;
+use crate::depth::depths::Depths;
+use crate::depth::reads::Reads;
+
+/// The contribution of a batch of sorted reads.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TargetPiece {
+    /// The contig and start of the first and the last read that has them.
+    pub(super) ends: Option<[(u32, u32); 2]>,
+    /// By the rules of the programs, and by the groups of reads that have rows.
+    pub(super) by_rules: Vec<Vec<UnitPiece>>,
+}
+
+/// What the reads of one row add.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct UnitPiece {
+    pub counts: TargetCounts,
+    /// Bases above noise on targets by their quality.
+    pub quals: Vec<u64>,
+    /// Numbers of targets, and of reads with a base that counts there.
+    pub reads: Vec<(u32, u32)>,
+    pub parts: Vec<UnitPart>,
+}
+
+/// Some of the reads of a row, and their depths; positions are those of all targets, one after the other.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct UnitPart {
+    pub reads: Reads,
+    pub depths: Depths,
+}
+
+/// Numbers of reads and bases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TargetCounts {
+    /// All records, secondary ones among them.
+    pub records: u64,
+    pub reads: u64,
+    pub pf_reads: u64,
+    pub pf_unique_reads: u64,
+    pub pf_unique_aligned_reads: u64,
+    pub pf_bases: u64,
+    pub pf_aligned_bases: u64,
+    pub pf_unique_aligned_bases: u64,
+    pub selected_pairs: u64,
+    pub selected_unique_pairs: u64,
+    pub on_probe: u64,
+    pub near_probe: u64,
+    pub off_probe: u64,
+    pub duplicates: u64,
+    pub adapters: u64,
+    pub low_mapq: u64,
+    pub overlaps: u64,
+    pub low_quals: u64,
+    pub off_target: u64,
+    pub on_target: u64,
+    pub on_target_from_pairs: u64,
+}
+
+impl TargetCounts {
+    /// Adds other numbers.
+    pub fn add(&mut self, more: &TargetCounts) {
+        let TargetCounts {
+            records,
+            reads,
+            pf_reads,
+            pf_unique_reads,
+            pf_unique_aligned_reads,
+            pf_bases,
+            pf_aligned_bases,
+            pf_unique_aligned_bases,
+            selected_pairs,
+            selected_unique_pairs,
+            on_probe,
+            near_probe,
+            off_probe,
+            duplicates,
+            adapters,
+            low_mapq,
+            overlaps,
+            low_quals,
+            off_target,
+            on_target,
+            on_target_from_pairs,
+        } = more;
+        self.records += records;
+        self.reads += reads;
+        self.pf_reads += pf_reads;
+        self.pf_unique_reads += pf_unique_reads;
+        self.pf_unique_aligned_reads += pf_unique_aligned_reads;
+        self.pf_bases += pf_bases;
+        self.pf_aligned_bases += pf_aligned_bases;
+        self.pf_unique_aligned_bases += pf_unique_aligned_bases;
+        self.selected_pairs += selected_pairs;
+        self.selected_unique_pairs += selected_unique_pairs;
+        self.on_probe += on_probe;
+        self.near_probe += near_probe;
+        self.off_probe += off_probe;
+        self.duplicates += duplicates;
+        self.adapters += adapters;
+        self.low_mapq += low_mapq;
+        self.overlaps += overlaps;
+        self.low_quals += low_quals;
+        self.off_target += off_target;
+        self.on_target += on_target;
+        self.on_target_from_pairs += on_target_from_pairs;
+    }
+}
+
+impl TargetPiece {
+    /// Leaves reads out that cannot overlap a read of an earlier piece, if no read spans more than `span` bases.
+    pub fn trim(&mut self, span: u32, rules: &[TargetRules]) {
+        let Some([(contig, start), _]) = self.ends else { return };
+        for (rules, units) in rules.iter().zip(&mut self.by_rules) {
+            let border = rules.targets.position(contig, start.saturating_add(span));
+            for part in units.iter_mut().flat_map(|unit| &mut unit.parts) {
+                let mut kept = part.reads.first(0);
+                let near = part.reads.views().filter(|view| view.read.start < border);
+                near.for_each(|view| kept.push_copy(view));
+                part.reads = kept;
+            }
+        }
+    }
+
+    /// Bytes of memory in use.
+    pub fn heap_bytes(&self) -> u64 {
+        let units = self.by_rules.iter().flatten();
+        let bytes = |unit: &UnitPiece| {
+            let parts = unit.parts.iter().map(|it| it.reads.heap_bytes() + it.depths.heap_bytes() + 256);
+            size_of::<UnitPiece>()
+                + 8 * (unit.quals.len() + unit.reads.capacity())
+                + parts.sum::<usize>()
+        };
+        units.map(|unit| bytes(unit) as u64).sum()
+    }
+}

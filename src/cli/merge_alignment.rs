@@ -1,0 +1,298 @@
+//! `readmill merge-alignment`: alignments put onto the reads that they are of.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use readmill::console::Console;
+use readmill::plan::{AlignedFile, Command, End, Merging, Resources, Steps};
+use readmill::{Plan, memory};
+use readmill_filters::merge_alignment::{
+    ContaminantAlignments, MergeRules, Orientation, OverlapClip, PrimaryChoice,
+};
+use readmill_record::header::HeaderLine;
+use readmill_record::tag::Tag;
+use readmill_record::{Error, Result};
+
+use super::common::OutputFlags;
+use super::filter_flags::FilterFlags;
+use super::front_source;
+use super::sort::OutputOrder;
+
+/// Flags of merging alignments.
+#[derive(Args)]
+#[command(
+    after_help = "The rules are those of Picard MergeBamAlignment 3.4.0. All files have their templates in the order of the \
+reads, as an aligner leaves them; where they do not, sort all of them by --sort queryname."
+)]
+pub struct MergeAlignmentArgs {
+    /// Reads that are not aligned: SAM, BAM or CRAM
+    #[arg(value_name = "UNALIGNED")]
+    unaligned: PathBuf,
+    /// Their alignments: SAM, BAM or CRAM; - for standard input
+    #[arg(value_name = "ALIGNED")]
+    aligned: Vec<PathBuf>,
+    /// Alignments of the first read of each pair alone, whatever their flags say; names may end in /1
+    #[arg(long, value_name = "FILE", conflicts_with = "aligned", requires = "last_aligned")]
+    first_aligned: Vec<PathBuf>,
+    /// The same of the last read; names may end in /2
+    #[arg(long, value_name = "FILE", requires = "first_aligned")]
+    last_aligned: Vec<PathBuf>,
+    #[command(flatten)]
+    fields: FieldFlags,
+    #[command(flatten)]
+    alignments: AlignmentFlags,
+    #[command(flatten)]
+    program: ProgramFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    sort: OutputOrder,
+    #[command(flatten)]
+    filters: FilterFlags,
+}
+
+/// Optional fields.
+#[derive(Args)]
+#[command(next_help_heading = "Fields")]
+struct FieldFlags {
+    /// Fields of the aligner to keep although their names begin with X, Y, Z or a small letter
+    #[arg(long, value_name = "TAGS", value_parser = tags)]
+    keep_fields: Option<Tags>,
+    /// Fields of the aligner to leave out
+    #[arg(long, value_name = "TAGS", value_parser = tags)]
+    drop_fields: Option<Tags>,
+    /// Fields that are turned with reads on the reverse strand [default: OQ,U2]
+    #[arg(long, value_name = "TAGS", value_parser = tags)]
+    reverse_fields: Option<Tags>,
+    /// The same, of fields that have bases, which become their complements [default: E2,SQ]
+    #[arg(long, value_name = "TAGS", value_parser = tags)]
+    complement_fields: Option<Tags>,
+    /// Fields of @SQ that must not differ between the alignments and the dictionary beside the reference, besides LN [default: M5,LN]
+    #[arg(long, value_name = "TAGS", value_parser = tags)]
+    match_dictionary: Option<Tags>,
+}
+
+/// What becomes of alignments.
+#[derive(Args)]
+#[command(next_help_heading = "Alignments")]
+struct AlignmentFlags {
+    /// Orientations of proper pairs on one sequence: FR, RF, TANDEM
+    #[arg(long, value_name = "LIST", default_value = "FR", value_delimiter = ',')]
+    orientations: Vec<Orientation>,
+    /// Leave the flag of proper pairs as the aligner has it
+    #[arg(long, conflicts_with = "orientations")]
+    aligner_proper_pairs: bool,
+    /// Leave bases from XT on aligned
+    #[arg(long)]
+    no_clip_adapters: bool,
+    /// Clip mates that overlap, where one goes beyond the start of the other: none, soft, or hard, which keeps bases in XB and qualities in XQ
+    #[arg(long, value_name = "HOW", default_value = "soft")]
+    clip_overlaps: OverlapClip,
+    /// Leave out templates without an alignment
+    #[arg(long)]
+    aligned_only: bool,
+    /// Leave out alignments with more insertions and deletions than this
+    #[arg(long, value_name = "N")]
+    max_gaps: Option<usize>,
+    /// How the primary alignment is chosen among several: best-mapq (ends belong together by HI), earliest-base (single reads), best-end-mapq, most-distant
+    #[arg(long, value_name = "HOW", default_value = "best-mapq")]
+    primary: PrimaryChoice,
+    /// Leave out secondary alignments
+    #[arg(long)]
+    no_secondary: bool,
+    /// Write no MC
+    #[arg(long)]
+    no_mate_cigar: bool,
+    /// Make templates unmapped whose primary alignment has fewer than N bases between two clips: they are of another species
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "32")]
+    unmap_contaminants: Option<u32>,
+    /// What becomes of their alignments: leave (the position), leave-all, copy (to OA) or move (to OA)
+    #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
+    contaminant_alignments: ContaminantAlignments,
+    /// Bases that were cut off the start of the first and the last read before they were aligned
+    #[arg(long, value_name = "N,N", num_args = 1, value_parser = trimmed)]
+    trimmed: Option<Trimmed>,
+}
+
+/// The aligner.
+#[derive(Args)]
+#[command(next_help_heading = "Aligner")]
+struct ProgramFlags {
+    /// ID of the aligner in @PG [default: the line @PG of ALIGNED, if it has one alone]
+    #[arg(long, value_name = "ID")]
+    program_id: Option<String>,
+    /// Its name, PN
+    #[arg(long, value_name = "NAME", requires = "program_id")]
+    program_name: Option<String>,
+    /// Its version, VN
+    #[arg(long, value_name = "VERSION", requires = "program_id")]
+    program_version: Option<String>,
+    /// Its command line, CL
+    #[arg(long, value_name = "COMMAND", requires = "program_id")]
+    program_command: Option<String>,
+    /// Records do not name the aligner in PG
+    #[arg(long)]
+    no_program_field: bool,
+}
+
+/// A list of tags, separated by commas; there may be none.
+#[derive(Clone)]
+struct Tags(Vec<Tag>);
+
+fn tags(text: &str) -> Result<Tags, String> {
+    let tag = |word: &str| {
+        Tag::try_from(word.as_bytes())
+            .map_err(|_| format!("{word:?} is not the name of an optional field"))
+    };
+    text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(Tags)
+}
+
+/// Bases cut off the first and the last read.
+#[derive(Clone, Copy)]
+struct Trimmed([u32; 2]);
+
+fn trimmed(text: &str) -> Result<Trimmed, String> {
+    let wrong = || format!("{text:?} is not two numbers, such as 5,0");
+    let (first, last) = text.split_once(',').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    Ok(Trimmed([number(first)?, number(last)?]))
+}
+
+impl ProgramFlags {
+    fn line(&self) -> Result<Option<HeaderLine>> {
+        let Some(id) = &self.program_id else { return Ok(None) };
+        let mut text = format!("@PG\tID:{id}");
+        let fields =
+            [("PN", &self.program_name), ("VN", &self.program_version), ("CL", &self.program_command)];
+        for (tag, value) in fields.iter().filter_map(|(tag, value)| Some((tag, value.as_ref()?))) {
+            text += &format!("\t{tag}:{value}");
+        }
+        let given = [Some(id), self.program_name.as_ref(), self.program_version.as_ref()];
+        let breaks = given.into_iter().flatten().chain(&self.program_command);
+        if let Some(value) = { breaks }.find(|value| value.contains(['\t', '\n', '\r'])) {
+            return Err(Error::usage(format!(
+                "{value:?} has a tab, or more than one line, and @PG cannot"
+            ))
+            .hint("write tabs as \\t"));
+        }
+        Ok(Some(HeaderLine::new(text)))
+    }
+}
+
+impl MergeAlignmentArgs {
+    fn rules(&self) -> MergeRules {
+        let (fields, alignments) = (&self.fields, &self.alignments);
+        let list =
+            |given: &Option<Tags>, usual: Vec<Tag>| given.as_ref().map_or(usual, |tags| tags.0.clone());
+        let usual = MergeRules::default();
+        let orientations = alignments.orientations.clone();
+        MergeRules {
+            kept: list(&fields.keep_fields, usual.kept),
+            dropped: list(&fields.drop_fields, usual.dropped),
+            reversed: list(&fields.reverse_fields, usual.reversed),
+            complemented: list(&fields.complement_fields, usual.complemented),
+            orientations: Some(orientations).filter(|_| !alignments.aligner_proper_pairs),
+            clip_adapters: !alignments.no_clip_adapters,
+            overlap: alignments.clip_overlaps,
+            aligned_only: alignments.aligned_only,
+            most_gaps: alignments.max_gaps,
+            primary: alignments.primary,
+            secondary: !alignments.no_secondary,
+            mate_cigar: !alignments.no_mate_cigar,
+            least_unclipped: alignments.unmap_contaminants,
+            contaminants: alignments.contaminant_alignments,
+            trimmed: alignments.trimmed.map_or([0; 2], |trimmed| trimmed.0),
+            program: None,
+        }
+    }
+
+    /// Carries it out. Where the one file of alignments is in another order than the reads, it is sorted by name first, by
+    /// another run of this program, each with half of the memory.
+    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
+        let mut plan = self.plan()?;
+        let done = process(&plan);
+        let [aligned] = &self.aligned[..] else { return done };
+        // What is found in the header is found before anything is written.
+        let in_header = |error: &Error| error.place.record.is_none();
+        let output = self.output.output_path();
+        let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());
+        let is_clean = is_file || plan.holds_everything() || done.as_ref().is_err_and(in_header);
+        if !is_clean || !aligned.is_file() || !done.as_ref().is_err_and(readmill::says_other_order) {
+            return done;
+        }
+        let console = Console::new(plan.resources.verbosity);
+        console.say(&format!(
+            "readmill: {} is in another order: it is sorted by name first",
+            aligned.display()
+        ));
+        plan.resources.memory /= 2;
+        let (path, mut source) = front_source::run(&sorting(aligned, &plan.resources))?;
+        if let Some(merging) = &mut plan.merging {
+            merging.aligned = vec![AlignedFile { path, end: None }];
+            plan.inputs = merging.files().cloned().collect();
+        }
+        let done = process(&plan);
+        source.failure().map_or(done, Ok) // it has said what is wrong
+    }
+
+    fn plan(&self) -> Result<Plan> {
+        let file = |end: Option<End>| move |path: &PathBuf| AlignedFile { path: path.clone(), end };
+        let aligned = self.aligned.iter().map(file(None));
+        let first = self.first_aligned.iter().map(file(Some(End::First)));
+        let last = self.last_aligned.iter().map(file(Some(End::Last)));
+        let aligned: Vec<AlignedFile> = aligned.chain(first).chain(last).collect();
+        if aligned.is_empty() {
+            return Err(Error::usage("there are no alignments")
+                .hint("readmill merge-alignment UNALIGNED ALIGNED -o OUT; - for those from a pipe"));
+        }
+        let matching =
+            self.fields.match_dictionary.as_ref().map_or(Merging::MATCHING.to_vec(), |it| it.0.clone());
+        let merging = Merging {
+            unaligned: self.unaligned.clone(),
+            aligned,
+            rules: self.rules(),
+            program: self.program.line()?,
+            names_program: !self.program.no_program_field,
+            matching,
+        };
+        let steps =
+            Steps { filters: self.filters.filters()?, sort: self.sort.order(), ..Steps::default() };
+        let files = merging.files().cloned().collect();
+        let mut plan = self.output.plan(Command::MergeAlignment, files, steps)?;
+        if self.output.memory().is_none() {
+            let more = memory::of_merging(&merging, plan.resources.threads);
+            plan.resources.memory = plan.resources.memory.saturating_add(more);
+        }
+        plan.merging = Some(merging);
+        Ok(plan)
+    }
+}
+
+/// The words of a run that sorts a file by name, onto standard output.
+fn sorting(file: &Path, resources: &Resources) -> Vec<OsString> {
+    let numbers = [format!("{}M", resources.memory >> 20), resources.threads.to_string()];
+    let [memory, threads] = &numbers;
+    let words = [
+        "sort",
+        "--sort",
+        "queryname",
+        "--quiet",
+        "--no-PG",
+        "--no-index",
+        "-O",
+        "bam",
+        "-u",
+        "-m",
+        memory,
+        "-@",
+        threads,
+    ];
+    let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    for directory in &resources.temp_dirs {
+        words.extend(["--temp-dir".into(), directory.into()]);
+    }
+    words.extend(["-o".into(), "-".into(), "--".into(), file.into()]);
+    words
+}

@@ -1,0 +1,490 @@
+//! The link of a merge, which brings templates and their alignments together in order, and a thread's work on them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use readmill_filters::merge_alignment::{Candidates, Hit, Merger, TieBreaker, arrange, candidates};
+use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_input::{Claim, Opener};
+use readmill_record::{Batch, Error, Flags, Limit, RecordRef, Result};
+
+use super::OTHER_ORDER;
+use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merging};
+
+/// Most bytes of a record.
+const RECORD: Limit = Limit::of(8 << 20);
+
+/// About how many bytes of records come of a group, but for one template.
+const GROUP_BYTES: usize = 192 << 10;
+
+const RESET: &str =
+    "take alignments away first: readmill prep --revert --sort queryname IN -o unaligned.bam";
+
+/// Joins the pieces of all files.
+pub struct MergeLink {
+    merging: Arc<Merging>,
+    files: Vec<LinkedFile>,
+    ties: TieBreaker,
+    /// The group that is being filled.
+    group: Box<Group>,
+    /// The name before, where reads claim to be sorted by name.
+    last_name: Vec<u8>,
+    /// Whether the names of the reads are sorted so far.
+    are_sorted: bool,
+    has_ended: bool,
+}
+
+/// What is linked of a file, and not in a group yet.
+struct LinkedFile {
+    chain: ChunkLinker,
+    batches: VecDeque<(Arc<Batch>, u64)>,
+    /// The next record of the first batch.
+    at: usize,
+    /// Whether nothing follows.
+    has_ended: bool,
+    fault: Option<Error>,
+}
+
+/// The name of a record that has not been checked.
+fn name(batch: &Batch, at: usize) -> &[u8] {
+    let raw = batch.record(batch.spans[at]).raw();
+    let length = usize::from(raw.get(12).copied().unwrap_or(1)).saturating_sub(1);
+    raw.get(36..36 + length).unwrap_or_default()
+}
+
+impl LinkedFile {
+    /// Forgets batches all of whose records are in groups.
+    fn pass(&mut self) {
+        while self.batches.front().is_some_and(|(batch, _)| self.at >= batch.len()) {
+            self.batches.pop_front();
+            self.at = 0;
+        }
+    }
+
+    /// The records from `from` on, of the first batch, whose template is called `wanted`.
+    fn run(&self, file: &MergeFile, wanted: &[u8], most: usize) -> usize {
+        let Some((batch, _)) = self.batches.front() else { return 0 };
+        let rest = self.at..batch.len();
+        rest.take(most).take_while(|&at| file.name(name(batch, at)) == wanted).count()
+    }
+}
+
+impl MergeLink {
+    /// Creates an empty link.
+    pub fn new(merging: &Arc<Merging>) -> Self {
+        let file = || LinkedFile {
+            chain: ChunkLinker::new(RECORD),
+            batches: VecDeque::new(),
+            at: 0,
+            has_ended: false,
+            fault: None,
+        };
+        MergeLink {
+            merging: Arc::clone(merging),
+            files: merging.files.iter().map(|_| file()).collect(),
+            ties: TieBreaker::default(),
+            group: Box::default(),
+            last_name: Vec::new(),
+            are_sorted: merging.are_sorted,
+            has_ended: false,
+        }
+    }
+
+    /// Takes the result of a task, in the order of tickets.
+    pub fn link(&mut self, done: MergeTaskResult) -> Result<()> {
+        match done {
+            MergeTaskResult::Waited => return Ok(()),
+            MergeTaskResult::Opened(file, opened) => {
+                self.add(file, opened);
+                let merging = Arc::clone(&self.merging);
+                if !self.has_ended
+                    && let Err(error) = self.group_all(&merging)
+                {
+                    self.end(Some(error));
+                }
+                let mut queue = merging.queue();
+                queue.files[file].opening -= 1;
+                for (state, linked) in queue.files.iter_mut().zip(&self.files) {
+                    state.waiting = linked.batches.len();
+                }
+            }
+            MergeTaskResult::Merged(opened) => self.merging.queue().records.push_back(opened),
+        }
+        self.merging.queue().in_flight -= 1;
+        Ok(())
+    }
+
+    /// Adds a piece to its file.
+    fn add(&mut self, file: usize, opened: Option<Opened>) {
+        let path = self.merging.files[file].records.path();
+        let side = &mut self.files[file];
+        if side.fault.is_some() {
+            return;
+        }
+        let was_cut = side.chain.was_cut();
+        let linked = match opened {
+            Some(opened) => side.chain.link(opened),
+            None => {
+                side.has_ended = true;
+                side.chain.finish(Batch::default())
+            }
+        };
+        side.fault = linked.fault.map(|fault| fault.file(path));
+        if side.chain.was_cut() && !was_cut && side.fault.is_none() {
+            let what = "the records of one template take more than 1 MiB";
+            let hint = "have the aligner write fewer alignments of each read";
+            side.fault = Some(Error::input(what).hint(hint).file(path));
+        }
+        if !linked.batch.is_empty() {
+            side.batches.push_back((Arc::new(linked.batch), linked.number));
+        }
+        side.pass();
+    }
+
+    /// Brings templates together with their alignments, as long as it is known which these are.
+    fn group_all(&mut self, merging: &Merging) -> Result<()> {
+        merging.queue().wanted = None;
+        loop {
+            for (at, file) in self.files.iter().enumerate() {
+                if !file.batches.is_empty() {
+                    continue;
+                }
+                if let Some(fault) = &file.fault {
+                    return Err(fault.clone());
+                }
+                if !file.has_ended {
+                    merging.queue().wanted = Some(at);
+                    return Ok(());
+                }
+            }
+            if self.files[0].batches.is_empty() {
+                self.check_rest(merging)?;
+                self.end(None);
+                return Ok(());
+            }
+            self.add_template(merging)?;
+        }
+    }
+
+    /// Fails if there are alignments that are of no template.
+    fn check_rest(&self, merging: &Merging) -> Result<()> {
+        let (linked, files) = (&self.files[1..], &merging.files[1..]);
+        for (linked, file) in linked.iter().zip(files) {
+            let Some((batch, number)) = linked.batches.front() else { continue };
+            let what = "the read that was not aligned is missing, or the files have their reads in different orders";
+            return Err(Error::input(what)
+                .hint(OTHER_ORDER)
+                .file(file.records.path())
+                .record(number + linked.at as u64)
+                .qname(name(batch, linked.at)));
+        }
+        Ok(())
+    }
+
+    /// Adds the next template, and its alignments, to the group.
+    fn add_template(&mut self, merging: &Merging) -> Result<()> {
+        let Some((batch, _)) = self.files[0].batches.front() else { return Ok(()) };
+        let (batch, at) = (Arc::clone(batch), self.files[0].at);
+        let template = name(&batch, at);
+        let raw = batch.record(batch.spans[at]).raw();
+        let is_paired = raw.get(18).is_some_and(|flags| flags & 1 != 0);
+        let reads = if is_paired { self.files[0].run(&merging.files[0], template, 2) } else { 1 };
+        self.check_order(merging, template)?;
+        let mut hits = Candidates::default();
+        let mut counts = vec![reads];
+        let mut alignments = 0;
+        for (linked, file) in self.files.iter().zip(&merging.files).skip(1) {
+            let records = linked.run(file, template, usize::MAX);
+            alignments += records;
+            counts.push(records);
+        }
+        let mut arranged = None;
+        if alignments > 1 && self.may_be_several(merging, &counts) {
+            let files = self.files.iter().zip(&merging.files).zip(&counts).skip(1);
+            for ((linked, file), &records) in files {
+                let Some((batch, number)) = linked.batches.front().filter(|_| records > 0) else {
+                    continue;
+                };
+                add_hits(&mut hits, merging, file, batch, linked.at..linked.at + records, *number)?;
+            }
+            if hits.are_several() {
+                let (first, last) = (candidates(&hits.first), candidates(&hits.last));
+                let blame = |error: Error| error.file(merging.files[1].records.path()).qname(template);
+                let choice = merging.rules.primary;
+                let rows = arrange(choice, &first, &last, hits.are_paired(), &mut self.ties);
+                arranged = Some(rows.map_err(blame)?);
+            }
+        }
+        let group = &mut self.group;
+        group.parts.resize_with(self.files.len(), Vec::new);
+        group.arranged.extend(arranged.map(|rows| (group.templates, rows)));
+        group.templates += 1;
+        let bytes = batch.spans[at..at + reads].iter().map(|span| span.len as usize).sum::<usize>();
+        group.bytes += bytes * (alignments / reads).max(1);
+        for ((linked, parts), records) in self.files.iter_mut().zip(&mut group.parts).zip(counts) {
+            let Some((batch, number)) = linked.batches.front().filter(|_| records > 0) else { continue };
+            match parts.last_mut() {
+                Some(part) if Arc::ptr_eq(&part.batch, batch) => part.range.end += records,
+                _ => parts.push(GroupPart {
+                    batch: Arc::clone(batch),
+                    range: linked.at..linked.at + records,
+                    number: *number,
+                }),
+            }
+            linked.at += records;
+            linked.pass();
+        }
+        if group.bytes >= GROUP_BYTES {
+            self.release();
+        }
+        Ok(())
+    }
+
+    /// Whether an end of the template may have several alignments that are not supplementary; `records` are those of it in
+    /// each file. Records are not checked yet.
+    fn may_be_several(&self, merging: &Merging, records: &[usize]) -> bool {
+        let mut ends = [0; 2];
+        let files = self.files.iter().zip(&merging.files).zip(records).skip(1);
+        for ((linked, file), &records) in files {
+            let Some((batch, _)) = linked.batches.front() else { continue };
+            for span in &batch.spans[linked.at..linked.at + records] {
+                let raw = batch.record(*span).raw();
+                let Some(&[low, high]) = raw.get(18..20) else { continue };
+                let flags = file.flags(Flags(u16::from_le_bytes([low, high])));
+                if !flags.is_unmapped() && !flags.is_supplementary() {
+                    ends[usize::from(flags.is_paired() && !flags.is_first())] += 1;
+                }
+            }
+        }
+        ends.iter().any(|&alignments| alignments > 1)
+    }
+
+    /// Fails where reads are sorted by name, and alignments of an earlier one stand next.
+    fn check_order(&mut self, merging: &Merging, template: &[u8]) -> Result<()> {
+        if !self.are_sorted {
+            return Ok(());
+        }
+        self.are_sorted = self.last_name[..] <= *template;
+        self.last_name.clear();
+        self.last_name.extend_from_slice(template);
+        for (linked, file) in self.files.iter().zip(&merging.files).skip(1).filter(|_| self.are_sorted) {
+            let Some((batch, number)) = linked.batches.front() else { continue };
+            let next = name(batch, linked.at);
+            if file.name(next) < template {
+                let template = String::from_utf8_lossy(template);
+                let what = format!(
+                    "its alignment comes behind those of {template}, and its read before, or there is no such read"
+                );
+                return Err(Error::input(what)
+                    .hint(OTHER_ORDER)
+                    .file(file.records.path())
+                    .record(number + linked.at as u64)
+                    .qname(next));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the merge.
+    fn end(&mut self, fault: Option<Error>) {
+        self.has_ended = true;
+        self.group.fault = fault;
+        let is_needed = self.group.templates > 0 || self.group.fault.is_some();
+        self.merging.queue().has_failed |= self.group.fault.is_some();
+        if is_needed {
+            self.release();
+        }
+    }
+
+    fn release(&mut self) {
+        let group = std::mem::take(&mut self.group);
+        self.merging.queue().ready.push_back(group);
+    }
+}
+
+/// Adds checked alignments of a template.
+fn add_hits<'a>(
+    hits: &mut Candidates<'a>,
+    merging: &Merging,
+    file: &MergeFile,
+    batch: &'a Batch,
+    range: std::ops::Range<usize>,
+    number: u64,
+) -> Result<()> {
+    let n_ref = merging.header.n_ref();
+    for at in range {
+        let record = batch.record(batch.spans[at]);
+        let added = RecordRef::check(record.raw(), n_ref)
+            .map_err(Error::input)
+            .and_then(|()| hits.add(&merging.rules, Hit { record, flags: file.flags(record.flags()) }));
+        let blame = |error: Error| {
+            error.file(file.records.path()).record(number + at as u64).qname(name(batch, at))
+        };
+        added.map_err(blame)?;
+    }
+    Ok(())
+}
+
+/// A thread's work on a merge.
+pub struct MergeWorker {
+    merging: Arc<Merging>,
+    /// Opens pieces of the file of that number.
+    openers: Vec<Option<Opener>>,
+    merger: Merger,
+}
+
+impl MergeWorker {
+    /// Creates a worker for the calling thread.
+    pub fn new(merging: &Arc<Merging>) -> Self {
+        MergeWorker {
+            merging: Arc::clone(merging),
+            openers: merging.files.iter().map(|_| None).collect(),
+            merger: Merger::new(&merging.rules, &merging.header),
+        }
+    }
+
+    /// Carries out a task; records are written in the memory of `spare`.
+    pub fn perform(
+        &mut self,
+        task: MergeTask,
+        spare: impl FnOnce() -> Batch,
+    ) -> Result<MergeTaskResult> {
+        match task {
+            MergeTask::Open(file, claim) => self.open(file, claim),
+            MergeTask::Merge(group) => self.merge(*group, spare()).map(MergeTaskResult::Merged),
+            MergeTask::Records(opened) => Ok(MergeTaskResult::Merged(opened)),
+            MergeTask::Wait => Ok(MergeTaskResult::Waited),
+        }
+    }
+
+    fn open(&mut self, file: usize, claim: Option<Claim>) -> Result<MergeTaskResult> {
+        let Some(claim) = claim else { return Ok(MergeTaskResult::Opened(file, None)) };
+        let records = &self.merging.files[file].records;
+        let opener = self.openers[file].get_or_insert_with(|| records.opener());
+        let mut opened = Opened::reuse(self.merging.batches.take().unwrap_or_default());
+        let spare = records.open_piece(opener, claim, &mut opened)?;
+        self.merging.chunks.put(spare);
+        Ok(MergeTaskResult::Opened(file, Some(opened)))
+    }
+
+    fn merge(&mut self, group: Group, spare: Batch) -> Result<Opened> {
+        let merging = Arc::clone(&self.merging);
+        let mut opened = Opened::reuse(spare);
+        let mut cursors: Vec<Cursor<'_>> = group.parts.iter().map(|parts| Cursor::new(parts)).collect();
+        let mut arranged = group.arranged.iter().peekable();
+        for number in 0..group.templates {
+            let Some((reads, others)) = cursors.split_first_mut() else { break };
+            let template = Template::next(reads, &merging)?;
+            let mut hits = Candidates::default();
+            for (cursor, file) in others.iter_mut().zip(&merging.files[1..]) {
+                while let Some((batch, at, number)) = cursor.peek()
+                    && file.name(name(batch, at)) == template.name
+                {
+                    add_hits(&mut hits, &merging, file, batch, at..at + 1, number)?;
+                    cursor.at += 1;
+                }
+            }
+            let rows = arranged.next_if(|(of, _)| *of == number).map(|(_, rows)| rows);
+            if rows.is_none() && hits.are_several() {
+                return Err(Error::bug("alignments are not arranged"));
+            }
+            let (bytes, mut starts) = (opened.bytes_mut(), Vec::new());
+            let reads = &template.reads[..template.count];
+            let merged = self.merger.merge(reads, &hits, rows, bytes, |_, start| starts.push(start));
+            merged.map_err(|error| template.blame(error, &merging))?;
+            let end = bytes.len();
+            let ends = starts.iter().skip(1).copied().chain([end]);
+            starts.iter().zip(ends).for_each(|(&start, end)| opened.push_sized(start, end - start));
+        }
+        let batches = group.parts.into_iter().flatten().filter_map(|part| Arc::into_inner(part.batch));
+        batches.for_each(|batch| merging.batches.put(batch));
+        group.fault.map_or(Ok(opened), Err)
+    }
+}
+
+/// Where records of a group are read.
+struct Cursor<'a> {
+    parts: &'a [GroupPart],
+    part: usize,
+    /// The record within the part.
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(parts: &'a [GroupPart]) -> Self {
+        Cursor { parts, part: 0, at: 0 }
+    }
+
+    /// The batch of the next record, its place there, and the number of the first record of the batch.
+    fn peek(&mut self) -> Option<(&'a Batch, usize, u64)> {
+        loop {
+            let part = self.parts.get(self.part)?;
+            if self.at < part.range.len() {
+                return Some((&part.batch, part.range.start + self.at, part.number));
+            }
+            (self.part, self.at) = (self.part + 1, 0);
+        }
+    }
+}
+
+/// The reads of a template.
+struct Template<'a> {
+    name: &'a [u8],
+    reads: [RecordRef<'a>; 2],
+    count: usize,
+    /// The number of the first of them.
+    number: u64,
+}
+
+impl<'a> Template<'a> {
+    fn next(cursor: &mut Cursor<'a>, merging: &Merging) -> Result<Self> {
+        let Some(first) = cursor.peek() else { return Err(Error::bug("a group lacks a template")) };
+        let take = |cursor: &mut Cursor<'a>, (batch, at, number): (&'a Batch, usize, u64)| {
+            cursor.at += 1;
+            check_read(batch, at, number, merging)
+        };
+        let one = take(cursor, first)?;
+        let number = first.2 + first.1 as u64;
+        let (name, mut template) =
+            (one.qname(), Template { name: one.qname(), reads: [one; 2], count: 1, number });
+        if !one.flags().is_paired() {
+            return Ok(template);
+        }
+        let mate = cursor.peek().filter(|(batch, at, _)| self::name(batch, *at) == name);
+        let other = mate.map(|mate| take(cursor, mate)).transpose()?;
+        let is_first = |record: RecordRef<'_>| record.flags().is_first() && !record.flags().is_last();
+        let is_last = |record: RecordRef<'_>| record.flags().is_last() && !record.flags().is_first();
+        let pair = match other {
+            Some(other) if is_first(one) && is_last(other) => [one, other],
+            Some(other) if is_first(other) && is_last(one) => [other, one],
+            _ => {
+                let what = "the first and the last read of its template do not stand side by side, or it lacks one";
+                let hint = "bring mates together: readmill sort --sort queryname IN -o unaligned.bam";
+                return Err(template.blame(Error::input(what).hint(hint), merging));
+            }
+        };
+        (template.reads, template.count) = (pair, 2);
+        Ok(template)
+    }
+
+    fn blame(&self, error: Error, merging: &Merging) -> Error {
+        error.file(merging.files[0].records.path()).record(self.number).qname(self.name)
+    }
+}
+
+/// A record of the reads, checked.
+fn check_read<'a>(batch: &'a Batch, at: usize, number: u64, merging: &Merging) -> Result<RecordRef<'a>> {
+    let record = batch.record(batch.spans[at]);
+    let file = &merging.files[0].records;
+    let blame = |error: Error| error.file(file.path()).record(number + at as u64).qname(name(batch, at));
+    RecordRef::check(record.raw(), file.header().n_ref()).map_err(|what| blame(Error::input(what)))?;
+    let flags = record.flags();
+    if !flags.is_primary() {
+        let what = "it is a secondary or supplementary alignment, not a read";
+        return Err(blame(Error::input(what).hint(RESET)));
+    }
+    if !flags.is_unmapped() {
+        return Err(blame(Error::input("the read has been aligned").hint(RESET)));
+    }
+    Ok(record)
+}

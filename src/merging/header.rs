@@ -1,0 +1,150 @@
+//! The header of a merge.
+
+use std::path::Path;
+
+use readmill_record::header::HeaderLine;
+use readmill_record::{Error, Header, Result};
+
+use super::OTHER_ORDER;
+use crate::aligning::Unaligned;
+use crate::plan;
+
+/// The aligner in the header.
+pub enum Program {
+    /// Its ID.
+    Named(Vec<u8>),
+    /// No file names one alone.
+    Unknown,
+}
+
+/// Whether a header says that reads are sorted by name, byte by byte, as Picard sorts.
+pub fn is_lexicographic(header: &Header) -> bool {
+    let line = header.lines_of(b"HD").next();
+    line.is_some_and(|line| {
+        let natural = line.get(b"SS").is_some_and(|ss| ss.ends_with(b":natural"));
+        line.get(b"SO") == Some(b"queryname") && !natural
+    })
+}
+
+/// The header of the output: the sequences of the alignments, with what the dictionary of the reference says of them, the
+/// read groups of the reads, and the aligner.
+///
+/// # Errors
+/// The files are of other sequences, or in an order that is none of names.
+pub fn merged(
+    wanted: &plan::Merging,
+    files: &[Unaligned],
+    reference: Option<&Path>,
+) -> Result<(Header, Program)> {
+    let [reads, aligned @ ..] = files else { return Err(Error::bug("a merge has no files")) };
+    let Some(first) = aligned.first() else { return Err(Error::usage("there are no alignments")) };
+    let by_coordinate = |file: &&Unaligned| file.header().claims_coordinate_order();
+    let sorted = "it is sorted by coordinate, and a merge needs the order of names";
+    if by_coordinate(&reads) {
+        return Err(Error::input(sorted)
+            .hint("sort the reads by name: readmill sort --sort queryname UNALIGNED -o sorted.bam")
+            .file(reads.path()));
+    }
+    if let Some(file) = aligned.iter().find(by_coordinate) {
+        return Err(Error::input(sorted).hint(OTHER_ORDER).file(file.path()));
+    }
+    let same = |one: &Header, other: &Header| one.references() == other.references();
+    if let Some(other) = aligned.iter().find(|file| !same(file.header(), first.header())) {
+        return Err(Error::input("it is aligned to other sequences than the first file of alignments")
+            .file(other.path()));
+    }
+    let mut lines = vec![HeaderLine::new(&b"@HD\tVN:1.6\tSO:unsorted\tGO:query"[..])];
+    let dictionary = reference.map(dictionary_of).transpose()?.flatten();
+    let own = first.header().lines_of(b"SQ").cloned().collect();
+    lines.extend(match &dictionary {
+        Some((dictionary, path)) => {
+            with_dictionary(own, dictionary, &wanted.matching).map_err(|error| error.file(path))?
+        }
+        None => own,
+    });
+    lines.extend(reads.header().lines_of(b"RG").cloned());
+    let program = wanted.program.clone().or_else(|| program_of(wanted, aligned));
+    let id = program.as_ref().and_then(|line| line.get(b"ID")).map(<[u8]>::to_vec);
+    if let Some(id) = &id
+        && reads.header().lines_of(b"PG").any(|line| line.get(b"ID") == Some(id))
+    {
+        let id = String::from_utf8_lossy(id);
+        return Err(Error::usage(format!(
+            "the reads have a program {id} already, as the aligner is called"
+        ))
+        .hint("give the aligner another ID by --program-id")
+        .file(reads.path()));
+    }
+    lines.extend(program);
+    let text: Vec<u8> = lines.iter().flat_map(|line| [line.text(), b"\n"].concat()).collect();
+    Ok((Header::parse(&text)?, id.map_or(Program::Unknown, Program::Named)))
+}
+
+/// The program of the first file that has one alone. Where each file has one end of the templates, all of them together must
+/// have one alone.
+fn program_of(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLine> {
+    let alone = |mut lines: Vec<&HeaderLine>| {
+        lines.dedup();
+        if let [line] = lines[..] { Some(line.clone()) } else { None }
+    };
+    let of_file = |file: &Unaligned| alone(file.header().lines_of(b"PG").collect());
+    if wanted.aligned.iter().all(|file| file.end.is_none()) {
+        return aligned.iter().find_map(of_file);
+    }
+    alone(aligned.iter().flat_map(|file| file.header().lines_of(b"PG")).collect())
+}
+
+/// The dictionary beside a reference, and its path; `None` if there is none.
+fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)>> {
+    let plain = if reference.extension().is_some_and(|it| it == "gz") {
+        reference.with_extension("")
+    } else {
+        reference.to_path_buf()
+    };
+    let path = plain.with_extension("dict");
+    let text = match std::fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(format!("{} cannot be read", path.display()), &error)),
+    };
+    let header = Header::parse(&text).map_err(|error| error.file(&path))?;
+    Ok(Some((header, path)))
+}
+
+/// Adds what a dictionary says of sequences.
+fn with_dictionary(
+    mut own: Vec<HeaderLine>,
+    dictionary: &Header,
+    matching: &[[u8; 2]],
+) -> Result<Vec<HeaderLine>> {
+    let theirs = || dictionary.lines_of(b"SQ");
+    let is_same = own.len() == theirs().count()
+        && own.iter().zip(theirs()).all(|(own, its)| own.get(b"SN") == its.get(b"SN"));
+    if !is_same {
+        return Err(Error::input(
+            "the dictionary of the reference has other sequences than the alignments, or another order",
+        )
+        .hint("give the reference that the reads were aligned to"));
+    }
+    for (own, its) in own.iter_mut().zip(theirs()) {
+        for field in its.text().split(|&byte| byte == b'\t').skip(1) {
+            let Some((tag, [b':', value @ ..])) = field.split_first_chunk::<2>() else { continue };
+            match own.get(tag) {
+                None => own.set(tag, value),
+                Some(ours) if ours != value && (matching.contains(tag) || tag == b"LN") => {
+                    let [name, tag, ours, value] =
+                        [own.get(b"SN").unwrap_or_default(), tag, ours, value]
+                            .map(String::from_utf8_lossy);
+                    let what = format!(
+                        "{tag} of {name} is {ours} in the alignments, and {value} in the dictionary"
+                    );
+                    return Err(
+                        Error::input(what).hint("give the reference that the reads were aligned to")
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(own)
+}

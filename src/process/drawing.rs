@@ -1,0 +1,113 @@
+//! Text drawn for people: colours on a terminal, bars, and lines of small columns.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use anstyle::{AnsiColor, Style};
+
+/// Whether messages on standard error are coloured.
+static COLOURED: AtomicBool = AtomicBool::new(false);
+
+/// Has messages coloured from now on, or not.
+pub fn colour(wanted: bool) {
+    COLOURED.store(wanted, Relaxed);
+}
+
+/// Words that stand out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// What ends a run.
+    Error,
+    /// What may be wrong.
+    Warning,
+    /// A heading.
+    Strong,
+    /// A remark.
+    Faint,
+}
+
+/// The text in its colour, or as it is.
+pub fn painted(tone: Tone, text: &str) -> String {
+    if !COLOURED.load(Relaxed) {
+        return text.to_string();
+    }
+    let style = match tone {
+        Tone::Error => Style::new().bold().fg_color(Some(AnsiColor::Red.into())),
+        Tone::Warning => Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())),
+        Tone::Strong => Style::new().bold(),
+        Tone::Faint => Style::new().dimmed(),
+    };
+    format!("{style}{text}{style:#}")
+}
+
+/// Eighths of a character, from the left.
+const LEFT: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// Eighths of a character, from below.
+const LOWER: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// A bar of `width` characters, filled up to `share` (0 to 1). What is there at all shows.
+pub fn bar(share: f64, width: usize) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    let filled = "█".repeat(eighths / 8) + LEFT[eighths % 8];
+    let spaces = width.saturating_sub(filled.chars().count());
+    filled + &" ".repeat(spaces)
+}
+
+/// A column for each value, of eight heights; `most` is the highest.
+pub fn columns(values: &[u64], most: u64) -> String {
+    let height = |value: u64| (value.min(most) as f64 / most.max(1) as f64 * 7.0).round() as usize;
+    values.iter().map(|&value| LOWER[height(value)]).collect()
+}
+
+/// Lines of a table: labels to the left, values to the right, remarks behind them.
+pub fn aligned(rows: &[[String; 3]]) -> Vec<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (labels, values) = (width(0), width(1));
+    let line = |[label, value, remark]: &[String; 3]| {
+        let line = format!("  {label:labels$}  {value:>values$}");
+        let remark = if remark.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", painted(Tone::Faint, remark))
+        };
+        line + &remark
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A number with a comma after each three digits.
+pub fn with_commas(n: u64) -> String {
+    let digits = n.to_string();
+    let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
+    let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
+    triples.fold(head.to_string(), |text, triple| text + "," + &triple)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        assert_eq!(bar(0.0, 4), "    ");
+        assert_eq!(bar(0.001, 4), "▏   ");
+        assert_eq!(bar(0.5, 4), "██  ");
+        assert_eq!(bar(0.59375, 4), "██▍ ");
+        assert_eq!(bar(2.0, 4), "████");
+    }
+
+    #[test]
+    fn columns_are_as_high_as_their_value() {
+        assert_eq!(columns(&[0, 50, 100, 200], 100), "▁▅██");
+        assert_eq!(columns(&[0, 0], 0), "▁▁");
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        let row = |words: [&str; 3]| words.map(str::to_string);
+        let lines = aligned(&[row(["read", "1,000", ""]), row(["longer", "2", "of 3"])]);
+        assert_eq!(lines, ["  read    1,000", "  longer      2  of 3"]);
+        assert_eq!([999, 1000, 12_345_678].map(with_commas), ["999", "1,000", "12,345,678"]);
+    }
+}

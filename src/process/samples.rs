@@ -1,0 +1,124 @@
+//! What a run used over its time: a series of a fixed number of samples at most, whose distance grows with the run.
+
+use std::time::Duration;
+
+use readmill_format::spill;
+
+use super::used;
+
+/// The most samples that are kept.
+const MOST: usize = 240;
+
+/// The distance of samples at first.
+const FIRST_DISTANCE: Duration = Duration::from_millis(25);
+
+/// What was used up to a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Since the start of the program.
+    pub seconds: f64,
+    /// Resident memory of the process at this moment, in bytes.
+    pub resident: u64,
+    /// Seconds of CPU of all threads.
+    pub cpu_seconds: f64,
+    /// Bytes that were spilled.
+    pub spilled: u64,
+}
+
+/// The samples of a run.
+#[derive(Debug)]
+pub struct Samples {
+    list: Vec<Sample>,
+    distance: Duration,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Samples { list: Vec::new(), distance: FIRST_DISTANCE }
+    }
+}
+
+impl Samples {
+    /// Takes a sample at the time `now` since the start, unless the last one is too near, or the system does not tell.
+    pub fn take(&mut self, now: Duration) {
+        if self.is_due(now)
+            && let Some(resident) = used::resident()
+        {
+            let (cpu_seconds, spilled) = (used::cpu_seconds(), spill::written_by_process());
+            self.add(Sample { seconds: now.as_secs_f64(), resident, cpu_seconds, spilled });
+        }
+    }
+
+    fn is_due(&self, now: Duration) -> bool {
+        let next = self.list.last().map_or(0.0, |last| last.seconds) + self.distance.as_secs_f64();
+        self.list.is_empty() || now.as_secs_f64() >= next
+    }
+
+    /// Adds a sample; where there are too many, every other one goes, and the next ones lie twice as far apart.
+    fn add(&mut self, sample: Sample) {
+        if self.list.len() == MOST {
+            let mut number = 0;
+            self.list.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            self.distance *= 2;
+        }
+        self.list.push(sample);
+    }
+
+    /// The samples so far.
+    pub fn list(&self) -> &[Sample] {
+        &self.list
+    }
+}
+
+/// The most memory in each of `n` parts of equal time, up to the last sample. A part without a sample has that of the part
+/// before.
+pub fn resident_by_time(samples: &[Sample], n: usize) -> Vec<u64> {
+    let Some(last) = samples.last() else { return Vec::new() };
+    let mut parts: Vec<Option<u64>> = vec![None; n];
+    for sample in samples {
+        let part = (sample.seconds / last.seconds.max(1e-9) * n as f64) as usize;
+        let part = &mut parts[part.min(n - 1)];
+        *part = Some(part.unwrap_or(0).max(sample.resident));
+    }
+    let mut before = 0;
+    parts
+        .into_iter()
+        .map(|part| {
+            before = part.unwrap_or(before);
+            before
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(seconds: f64) -> Sample {
+        Sample { seconds, resident: (seconds * 100.0) as u64, cpu_seconds: 0.0, spilled: 0 }
+    }
+
+    #[test]
+    fn however_long_a_run_takes_its_samples_are_few_and_cover_it() {
+        let mut samples = Samples::default();
+        for step in 0..100_000u64 {
+            let now = Duration::from_millis(10 * step);
+            if samples.is_due(now) {
+                samples.add(sample(now.as_secs_f64()));
+            }
+        }
+        let times: Vec<f64> = samples.list().iter().map(|it| it.seconds).collect();
+        assert!(times.len() <= MOST && times.len() > MOST / 2 - 2, "{}", times.len());
+        assert!(times.is_sorted() && times[0] == 0.0 && times[times.len() - 1] > 985.0, "{times:?}");
+    }
+
+    #[test]
+    fn memory_by_time_has_a_value_for_each_part() {
+        let samples = [0.0, 0.1, 0.2, 0.9, 1.0].map(sample);
+        assert_eq!(resident_by_time(&samples, 4), [20, 20, 20, 100]);
+        assert!(resident_by_time(&[], 4).is_empty());
+    }
+}
