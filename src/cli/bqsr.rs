@@ -17,7 +17,7 @@ pub enum Bqsr {
     /// Count errors and write a recalibration table, as GATK BaseRecalibrator
     Table(TableArgs),
     /// Give reads new qualities by a table, as GATK ApplyBQSR
-    Apply(ApplyArgs),
+    Apply(Box<ApplyArgs>),
     /// Add up tables of parts of the reads, as GATK GatherBQSRReports
     Gather(GatherArgs),
     /// Write the data that plots compare, as the CSV of GATK AnalyzeCovariates

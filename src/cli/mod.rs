@@ -22,6 +22,7 @@ mod help;
 mod hints;
 mod import;
 mod index;
+mod limit_flags;
 mod markdup;
 mod merge_alignment;
 mod page;

@@ -9,7 +9,7 @@ use readmill_record::{Error, Result};
 
 use super::coverage_flags::SamePassCoverage;
 use super::hints::named_format;
-use super::page::LimitFlags;
+use super::limit_flags::LimitFlags;
 use super::qc_flags::SamePassQc;
 
 /// Flags for the description of a run.

@@ -45,7 +45,8 @@ fn the_page_of_a_run_is_that_of_its_json() {
     assert!(!text.contains("src=") && is_own, "nothing is loaded");
     assert!(text.len() < 1 << 20, "{}", text.len());
     let described = fs::read_to_string(dir.path("x.json")).expect("JSON");
-    assert!(!described.contains("x.html\""), "the page is made of it: {page}");
+    let outputs = described.lines().find(|line| line.starts_with("\"outputs\"")).expect("outputs");
+    assert!(outputs.contains("x.bam") && !outputs.contains(&page), "the page is made of it: {outputs}");
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use crate::lanes::{lanes, median};
 use crate::limits::Grade;
 use crate::metrics::{METRICS, Metric};
-use crate::page::{Options, grade, outcomes, summary};
+use crate::options::Options;
 use crate::plot::{Axes, COLORS, Figure, dots};
 use crate::run::{Run, Source};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, escape, listed};
+use crate::verdict::{Outcome, grade, outcomes, summary};
 
 /// A key number of all samples; `None` of those that did not count it.
 struct Column {
@@ -36,8 +37,7 @@ const NOT_COMPARED: [&str; 1] = ["oxidation"];
 pub fn html(runs: &[Run<'_>], options: &Options) -> String {
     let columns: Vec<Column> = METRICS.iter().filter_map(|metric| column(metric, runs)).collect();
     let colors = Colors::of(runs, options);
-    let of_runs: Vec<Vec<crate::page::Outcome>> =
-        runs.iter().map(|run| outcomes(run, &options.limits)).collect();
+    let of_runs: Vec<Vec<Outcome>> = runs.iter().map(|run| outcomes(run, &options.limits)).collect();
     let with = |wanted: Grade| {
         of_runs.iter().filter(|list| list.iter().map(|it| it.grade).max() == Some(wanted)).count()
     };
@@ -86,7 +86,7 @@ fn outliers(values: &[Option<Source>], known: &[f64], middle: f64, near: f64) ->
 fn table(
     runs: &[Run<'_>],
     columns: &[Column],
-    outcomes: &[Vec<crate::page::Outcome>],
+    outcomes: &[Vec<Outcome>],
     colors: &Colors,
     options: &Options,
 ) -> String {
@@ -141,7 +141,7 @@ fn table(
 }
 
 /// A number of a sample, with its grade, and a mark where it stands out.
-fn cell(column: &Column, run: usize, outcomes: &[crate::page::Outcome]) -> String {
+fn cell(column: &Column, run: usize, outcomes: &[Outcome]) -> String {
     let Some(Some(source)) = column.values.get(run) else { return "<td data-sort=\"\">–</td>".into() };
     let grade = outcomes.iter().find(|it| it.metric.key == column.metric.key).map(|it| it.grade);
     let class = match grade {

@@ -7,8 +7,8 @@
 //! | file | what |
 //! |---|---|
 //! | `run` | the description of a run, and numbers with their origin |
-//! | `metrics`, `limits`, `lanes` | key numbers, their limits, and lanes that differ |
-//! | `sections` | the sections about a sample |
+//! | `metrics`, `limits`, `lanes`, `verdict` | key numbers, their limits, lanes that differ, and how all that is said |
+//! | `section`, `sections` | the sections about a sample |
 //! | `cohort`, `sheet` | several samples side by side, and fields of a sample sheet |
 //! | `plot`, `table`, `text` | plots, tables, and numbers as text |
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -18,15 +18,19 @@ mod cohort;
 mod lanes;
 mod limits;
 mod metrics;
+mod options;
 mod page;
 mod plot;
 mod run;
+mod section;
 mod sections;
 mod sheet;
 mod table;
 mod text;
+mod verdict;
 
 pub use limits::{Assay, Limits};
-pub use page::{Options, check, page};
+pub use options::Options;
+pub use page::{check, page};
 pub use run::trim;
 pub use sheet::Sheet;

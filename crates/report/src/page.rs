@@ -3,23 +3,14 @@
 use serde_json::Value;
 
 use crate::cohort;
-use crate::limits::{Bad, Grade, Limit, Limits};
-use crate::metrics::{METRICS, Metric, metric, name_of};
-use crate::run::{Run, Source};
-use crate::sections::{Sample, sections};
-use crate::sheet::Sheet;
-use crate::text::{Form, date, escape, plain};
-
-/// What the page is made with, beside the runs.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Limits of key numbers.
-    pub limits: Limits,
-    /// Fields of the samples.
-    pub sheet: Option<Sheet>,
-    /// The field that colours the samples; else the first that can.
-    pub color_by: Option<String>,
-}
+use crate::limits::{Grade, Limits};
+use crate::metrics::{metric, name_of};
+use crate::options::Options;
+use crate::run::Run;
+use crate::section::{Sample, facts};
+use crate::sections::sections;
+use crate::text::{date, escape};
+use crate::verdict::{Outcome, grade, limit_text, outcomes, summary};
 
 /// The version of descriptions that pages are made of.
 const VERSION: u64 = 1;
@@ -36,27 +27,6 @@ pub fn check(value: &Value) -> Result<(), String> {
             wrote it"
         )),
     }
-}
-
-/// A key number, its limit, and how it stands to it.
-pub struct Outcome {
-    pub metric: &'static Metric,
-    /// Its name, in this run.
-    pub name: String,
-    pub source: Source,
-    pub limit: Limit,
-    pub grade: Grade,
-}
-
-/// The outcomes of a run, in the order of the page.
-pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
-    let outcome = |metric: &'static Metric| {
-        let limit = *limits.limit(metric.key)?;
-        let source = (metric.find)(run)?;
-        let grade = limit.grade(source.value);
-        Some(Outcome { metric, name: name_of(metric, run), source, limit, grade })
-    };
-    METRICS.iter().filter_map(outcome).collect()
 }
 
 /// Returns the page of these descriptions.
@@ -137,7 +107,7 @@ fn fields(run: &Run<'_>, options: &Options) -> String {
     let all: Vec<(String, String)> = numbers.chain(fields).collect();
     let all: Vec<(&str, String)> =
         all.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    if all.is_empty() { String::new() } else { crate::sections::facts(&all) }
+    if all.is_empty() { String::new() } else { facts(&all) }
 }
 
 /// The limits of numbers, how they are met, and what it may mean where they are not.
@@ -192,47 +162,6 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
             ", changed by a file of limits"
         }
     )
-}
-
-/// How many numbers are good, in words.
-pub fn summary(outcomes: &[Outcome]) -> String {
-    let count = |grade: Grade| outcomes.iter().filter(|it| it.grade == grade).count();
-    let all = outcomes.len();
-    let is = |n: usize| if n == 1 { "is" } else { "are" };
-    match (count(Grade::Bad), count(Grade::Look)) {
-        (0, 0) if all == 1 => "The one number with a limit is good.".into(),
-        (0, 0) => format!("All {all} numbers with limits are good."),
-        (0, look) => format!("{look} of {all} numbers {} worth a look; none is bad.", is(look)),
-        (bad, 0) => format!("{bad} of {all} numbers {} bad.", is(bad)),
-        (bad, look) => {
-            format!("{bad} of {all} numbers {} bad, and {look} {} worth a look.", is(bad), is(look))
-        }
-    }
-}
-
-/// The class and the words of a grade; the sign differs in its shape, too.
-pub fn grade(grade: Grade) -> (&'static str, &'static str) {
-    match grade {
-        Grade::Good => ("good", "<i aria-hidden=\"true\">✓</i> good"),
-        Grade::Look => ("look", "<i aria-hidden=\"true\">▲</i> look"),
-        Grade::Bad => ("bad", "<i aria-hidden=\"true\">✕</i> bad"),
-    }
-}
-
-/// The limit in words.
-pub fn limit_text(limit: &Limit, form: Form) -> String {
-    let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
-    let border = match form {
-        // As it was given: limits are round numbers.
-        Form::Share => format!("{}\u{a0}%", plain((1e6 * border).round() / 1e4)),
-        Form::Points => plain((1e6 * border).round() / 1e4),
-        Form::Decimal(_, unit) => format!("{}{}", plain(border), unit.trim_end_matches("\u{a0}bases")),
-        _ => form.text(border),
-    };
-    match limit.side {
-        Bad::Below => format!("at least {border}"),
-        Bad::Above => format!("at most {border}"),
-    }
 }
 
 /// The warnings of the run.

@@ -31,11 +31,11 @@ impl Browser {
         std::fs::create_dir_all(&home)?;
         let home = home.canonicalize()?;
         std::fs::write(home.join("check.mjs"), CHECK)?;
-        let is_here = |package: &&str| {
+        let is_here = |package: &str| {
             let name = package.split('@').next().unwrap_or_default();
             home.join("node_modules").join(name).is_dir()
         };
-        if !PACKAGES.iter().all(|package| is_here(&package)) {
+        if !PACKAGES.iter().all(|package| is_here(package)) {
             let mut command = Command::new("npm");
             command.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(&home).args(PACKAGES);
             let done = command.output().context("npm does not start")?;

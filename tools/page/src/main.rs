@@ -164,7 +164,7 @@ fn make(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
 /// Makes the page of all samples, with a sample sheet.
 fn cohort(readmill: &Path, root: &Path) -> Result<PathBuf> {
     let sheet = root.join("samples.tsv");
-    let batch = |i: usize| if i % 2 == 0 { "spring" } else { "autumn" };
+    let batch = |i: usize| if i.is_multiple_of(2) { "spring" } else { "autumn" };
     let lines = GALLERY.iter().enumerate().map(|(i, it)| format!("{}\t{}\n", it.name, batch(i)));
     std::fs::write(&sheet, format!("sample\tbatch\n{}", lines.collect::<String>()))?;
     let page = root.join("cohort.html");

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, figures};
 use crate::metrics::alignment_row;
 use crate::plot::{Axes, Figure, bars};
 use crate::run::{Level, level};
+use crate::section::{Sample, Section, figures};
 use crate::table::{of_cells, transposed};
 use crate::text::{Form, plain};
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, figures};
 use crate::plot::{Axes, Figure, grouped_bars};
+use crate::section::{Sample, Section, figures};
 use crate::table::{listed, of_rows};
 use crate::text::Form;
 

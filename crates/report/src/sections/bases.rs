@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, figures};
 use crate::metrics::{CYCLE, CYCLE_QUALITY, QUALITY, QUALITY_COUNTS, gc_row};
 use crate::plot::{Axes, Figure, bars, lines};
 use crate::run::{Level, level};
+use crate::section::{Sample, Section, figures};
 use crate::table::{of_columns, of_rows, transposed};
 use crate::text::{Form, plain};
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, figures};
 use crate::plot::{Axes, Figure, bars, lines};
+use crate::section::{Sample, Section, figures};
 use crate::table::{of_columns, of_rows, transposed};
 use crate::text::Form;
 

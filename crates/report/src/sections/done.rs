@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, facts};
+use crate::section::{Sample, Section, facts};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, date, escape};
 

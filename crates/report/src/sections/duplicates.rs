@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, figures};
 use crate::metrics::{SETS, counts_sets, libraries, set_key};
 use crate::plot::{Axes, Figure, bars, lines};
+use crate::section::{Sample, Section, figures};
 use crate::table::{listed, of_columns};
 use crate::text::{Form, plain};
 

@@ -1,8 +1,8 @@
 //! Reads through the steps.
 
-use super::{Sample, Section, facts, figures};
 use crate::plot::{Figure, flow};
 use crate::run::Source;
+use crate::section::{Sample, Section, facts, figures};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, escape};
 

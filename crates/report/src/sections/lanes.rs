@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Sample, Section, figures};
 use crate::lanes::{gc_apart, inserts_apart, lanes};
 use crate::plot::{Axes, COLORS, Figure, lines};
 use crate::run::{Level, level};
+use crate::section::{Sample, Section, figures};
 use crate::table::{listed, of_cells, wide};
 use crate::text::{Form, escape};
 

@@ -1,7 +1,7 @@
 //! Time, memory and spill of the run.
 
-use super::{Sample, Section, facts, figures};
 use crate::plot::{Axes, Figure, grouped_bars};
+use crate::section::{Sample, Section, facts, figures};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, escape};
 

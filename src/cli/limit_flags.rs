@@ -1,0 +1,68 @@
+//! Flags of the limits of a page, and short texts that a page is made with.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use readmill_record::{Error, Result};
+use readmill_report::{Assay, Limits};
+
+/// Limits of the numbers of a page.
+#[derive(Args)]
+pub struct LimitFlags {
+    /// What was sequenced, which decides the limits of numbers on the page [default: wgs]
+    #[arg(long, value_name = "ASSAY", value_parser = assays())]
+    assay: Option<String>,
+    /// Limits of numbers on the page that replace the defaults: JSON, as docs/report.md has it
+    #[arg(long, value_name = "FILE")]
+    qc_thresholds: Option<PathBuf>,
+}
+
+/// A parser of assays.
+fn assays() -> PossibleValuesParser {
+    PossibleValuesParser::new(Assay::ALL.map(|(name, _)| name))
+}
+
+/// The most bytes of a file of limits or of a sample sheet.
+pub const MOST_BYTES: u64 = 16 << 20;
+
+impl LimitFlags {
+    /// Whether none is given.
+    pub fn is_empty(&self) -> bool {
+        self.assay.is_none() && self.qc_thresholds.is_none()
+    }
+
+    /// The file of limits.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.qc_thresholds.clone()
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> Result<Limits> {
+        let assay = self.assay.as_deref().unwrap_or("wgs").parse().map_err(Error::usage)?;
+        let Some(path) = &self.qc_thresholds else { return Ok(Limits::of(assay)) };
+        let limits = Limits::of(assay).with_text(&text_of(path, MOST_BYTES)?);
+        limits.map_err(|what| wrong(path, &what))
+    }
+}
+
+/// The text of a file that has so many bytes at most.
+pub fn text_of(path: &Path, most: u64) -> Result<String> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > most {
+        return Err(wrong(path, &format!("it has more than {most} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| wrong(path, "it is no text"))
+}
+
+pub fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    Error::io(format!("{} cannot be read", path.display()), error)
+}
+
+pub fn wrong(path: &Path, what: &str) -> Error {
+    Error::input(format!("{}: {what}", path.display()))
+}
