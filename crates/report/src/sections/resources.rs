@@ -108,7 +108,6 @@ fn over_time(sample: &Sample<'_>) -> Option<Figure> {
         let point = |sample| Some((number(sample, "at")?, number(sample, field)? / f64::from(1 << 20)));
         samples.iter().filter_map(point).collect()
     };
-    let limit = run.number("/resources/memory_limit_bytes")?.value / f64::from(1 << 20);
     let rows: Vec<(String, &Value)> =
         samples.iter().enumerate().map(|(i, row)| (format!("/samples/{i}"), row)).collect();
     let columns = [
@@ -121,13 +120,11 @@ fn over_time(sample: &Sample<'_>) -> Option<Figure> {
         has_lines: true,
         id: sample.id("memory-over-time-plot"),
         title: "Memory over the run".into(),
-        reading:
-            "Resident memory, and what was spilled to disk so far; the line is what memory may take."
-                .into(),
+        reading: "Resident memory, and what was spilled to disk so far.".into(),
         alt: "Lines of resident memory and of spilled bytes by seconds since the start.".into(),
         legend: vec!["memory".into(), "spilled".into()],
         svg: lines(
-            &Axes { x: "Seconds", y: "MiB", levels: vec![(limit, "allowed".into())], ..Axes::default() },
+            &Axes { x: "Seconds", y: "MiB", ..Axes::default() },
             vec![line("resident_bytes"), line("spilled_bytes")],
         ),
         table: of_rows(&rows, "Memory over the run", &columns),
