@@ -1,8 +1,10 @@
 //! Time, memory and spill of the run.
 
-use crate::plot::{Axes, Figure, grouped_bars};
+use serde_json::Value;
+
+use crate::plot::{Axes, Figure, grouped_bars, lines};
 use crate::section::{Sample, Section, facts, figures};
-use crate::table::{of_cells, wide};
+use crate::table::{of_cells, of_rows, wide};
 use crate::text::{Form, escape};
 
 /// The section.
@@ -87,6 +89,44 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             ),
         },
     ];
-    let list: Vec<String> = list.iter().map(Figure::html).collect();
+    let list: Vec<String> = list.iter().chain(&over_time(sample)).map(Figure::html).collect();
     Some(Section { id: "resources", title: "Time and memory", body: about + &figures(&list) })
+}
+
+/// Samples that a line needs.
+const LEAST_SAMPLES: usize = 3;
+
+/// Memory over the run, and what was spilled, where the run was long enough to be sampled.
+fn over_time(sample: &Sample<'_>) -> Option<Figure> {
+    let run = &sample.run;
+    let samples = run.list("/samples");
+    if samples.len() < LEAST_SAMPLES {
+        return None;
+    }
+    let line = |field: &str| -> Vec<(f64, f64)> {
+        let number = |sample: &Value, name: &str| sample.get(name).and_then(Value::as_f64);
+        let point = |sample| Some((number(sample, "at")?, number(sample, field)? / f64::from(1 << 20)));
+        samples.iter().filter_map(point).collect()
+    };
+    let rows: Vec<(String, &Value)> =
+        samples.iter().enumerate().map(|(i, row)| (format!("/samples/{i}"), row)).collect();
+    let columns = [
+        ("at", "Seconds"),
+        ("resident_bytes", "Memory (bytes)"),
+        ("spilled_bytes", "Spilled (bytes)"),
+        ("cpu_seconds", "CPU seconds"),
+    ];
+    Some(Figure {
+        has_lines: true,
+        id: sample.id("memory-over-time-plot"),
+        title: "Memory over the run".into(),
+        reading: "Resident memory, and what was spilled to disk so far.".into(),
+        alt: "Lines of resident memory and of spilled bytes by seconds since the start.".into(),
+        legend: vec!["memory".into(), "spilled".into()],
+        svg: lines(
+            &Axes { x: "Seconds", y: "MiB", ..Axes::default() },
+            vec![line("resident_bytes"), line("spilled_bytes")],
+        ),
+        table: of_rows(&rows, "Memory over the run", &columns),
+    })
 }
