@@ -209,7 +209,8 @@ impl IndexArgs {
             #[cfg(feature = "minibwa")]
             KernelName::Minibwa => "l2b and .mbw",
         };
-        self.say(&format!("wrote the index of readmill align: {}.{ends}", prefix.display()));
+        let file = prefix.display();
+        self.say(&format!("wrote the index of readmill align, which bwa does not read: {file}.{ends}"));
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
@@ -43,6 +44,9 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
         }
         if first.is_none() {
             first = Some(path);
+            if !given {
+                add_read_groups(common, &options.inputs[1..], ledger)?;
+            }
             write_header(&with_program(common, options.program.as_deref())?, &mut out, ledger)?;
         }
         input.copy(&mut out, |bytes| console.advance(bytes))?;
@@ -50,6 +54,21 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
     write_end(&mut out)?;
     console.done();
     out.finish_reads(console)
+}
+
+/// Adds the read groups of the other files that the first one lacks, as samtools cat 1.24 does: their reads name them. Pipes
+/// cannot be read twice; theirs are left out.
+fn add_read_groups(header: &mut Header, others: &[PathBuf], ledger: &Ledger) -> Result<()> {
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"RG").cloned().collect();
+    let before = lines.len();
+    for path in others.iter().filter(|path| path.is_file()) {
+        for line in head::header(path, ledger)?.lines_of(b"RG") {
+            if !lines.iter().any(|known| known.get(b"ID") == line.get(b"ID")) {
+                lines.push(line.clone());
+            }
+        }
+    }
+    if lines.len() == before { Ok(()) } else { header.replace(b"RG", lines, &[b"PG", b"CO"]) }
 }
 
 /// The error for a file that is not BAM.

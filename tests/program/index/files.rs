@@ -79,6 +79,16 @@ fn cat_joins_files_block_by_block() {
         assert_eq!(records(&text(&arg(&twice))).len(), 6_000);
     }
     let [one, two] = ["a.bam", "b.bam"].map(|name| arg(&dir.path(name)));
+    let grouped = |name: &str, ids: &[&str]| {
+        let groups: String = ids.iter().map(|id| format!("@RG\tID:{id}\tSM:s\n")).collect();
+        let (header, records) = split_header(&b);
+        arg(&dir.file(name, bam(&format!("{header}{groups}{records}"))))
+    };
+    let (x, y) = (grouped("x.bam", &["one"]), grouped("y.bam", &["two", "one", "three"]));
+    let done = readmill(["cat", "--no-PG", &x, &y, &x, "-q"]);
+    let joined = text(&arg(&dir.file("grouped.bam", done.stdout)));
+    let groups: Vec<&str> = joined.lines().filter(|line| line.starts_with("@RG")).collect();
+    assert_eq!(groups, ["one", "two", "three"].map(|id| format!("@RG\tID:{id}\tSM:s")));
     let list = arg(&dir.file("list", format!("{one}\n{two}\n")));
     let done = readmill(["cat", "-b", &list, "-q"]);
     assert_eq!(records(&text(&arg(&dir.file("listed.bam", done.stdout)))).len(), 3_053);

@@ -71,7 +71,7 @@ const SPARK: &[Opt] = &[
 fn mark_duplicates_spark(given: &Given) -> Result<Line> {
     let output = given.needed("--output")?;
     given.needed("--input")?;
-    let mut line = Line::new("prep --sort coordinate --mark-duplicates");
+    let mut line = Line::new("prep --sort coordinate --mark-duplicates --duplicate-mode template");
     line.add(given.native_words());
     let master = given.value("--spark-master").and_then(|master| master.strip_prefix("local["));
     let threads = master.and_then(|rest| rest.strip_suffix(']')).filter(|&number| number != "*");

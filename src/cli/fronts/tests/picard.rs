@@ -206,7 +206,7 @@ fn lines_of_gatk_become_native_ones() {
         ("gatk GatherBQSRReports -I a -I b -O c", "readmill bqsr gather -o c a b"),
         (
             "gatk MarkDuplicatesSpark -I a.bam -O o.bam -M m -- --spark-master local[8]",
-            "readmill prep --sort coordinate --mark-duplicates --metrics m -@ 8 -o o.bam -l 2 a.bam",
+            "readmill prep --sort coordinate --mark-duplicates --duplicate-mode template --metrics m -@ 8 -o o.bam -l 2 a.bam",
         ),
     ]);
 }
