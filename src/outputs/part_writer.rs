@@ -213,6 +213,10 @@ enum RecordEncoder {
     Cram(Box<cram::Encoder>),
 }
 
+/// Bytes of records beyond which the text of a batch gets its memory at once: containers of CRAM, and long reads. The text of
+/// others may take less, and its share of the memory is that of what it takes.
+const LARGE_BATCH: u64 = 2 << 20;
+
 /// About how many bytes the lines of these records take: bases take twice the bytes, most else about as many.
 fn likely_text(batch: &Batch) -> usize {
     batch.record_bytes() as usize / 8 * 11
@@ -232,7 +236,9 @@ impl TextEncoder {
     fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<()> {
         self.text.clear();
         let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
-        text.reserve(likely_text(batch));
+        if batch.record_bytes() > LARGE_BATCH {
+            text.reserve(likely_text(batch));
+        }
         for (stamp, record) in batch.records() {
             match &self.style {
                 Some(style) => fastq::write_record(style, record, text),
