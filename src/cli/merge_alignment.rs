@@ -74,7 +74,7 @@ struct FieldFlags {
     match_dictionary: Option<Tags>,
 }
 
-/// What becomes of alignments.
+/// How alignments change.
 #[derive(Args)]
 #[command(next_help_heading = "Alignments")]
 struct AlignmentFlags {
@@ -108,7 +108,7 @@ struct AlignmentFlags {
     /// Make templates unmapped whose primary alignment has fewer than N bases between two clips: they are of another species
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "32")]
     unmap_contaminants: Option<u32>,
-    /// What becomes of their alignments: leave (the position), leave-all, copy (to OA) or move (to OA)
+    /// How their alignments change: leave (the position), leave-all, copy (to OA) or move (to OA)
     #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
     contaminant_alignments: ContaminantAlignments,
     /// Bases that were cut off the start of the first and the last read before they were aligned

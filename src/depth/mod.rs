@@ -73,7 +73,7 @@ pub enum DepthForm {
     Bed {
         /// The BED file.
         regions: PathBuf,
-        /// What columns there are.
+        /// The columns of the text.
         options: BedOptions,
     },
 }

@@ -16,7 +16,7 @@ pub struct CountSettings {
     pub coverage: Option<PieceSettings>,
     /// Depths of quality metrics.
     pub depths: Option<Arc<OrderedCounting>>,
-    /// What statistics tell by the order of reads.
+    /// Statistics that depend on the order of reads.
     pub stats: Option<Arc<StatsOrder>>,
     /// The ledger that pays for large parts.
     pub ledger: Ledger,
@@ -36,7 +36,7 @@ pub struct PartCounts {
     pub stats: Option<PartStats>,
 }
 
-/// What a part adds to what statistics tell by the order of reads.
+/// The counts of a part for statistics that depend on the order of reads.
 pub struct PartStats {
     piece: StatsPiece,
     /// Charge of what it takes beyond what is usual.
@@ -66,7 +66,7 @@ pub struct DepthOutput {
     charge: Charge,
 }
 
-/// What statistics of the whole output tell by the order of reads, as far as it is written.
+/// Statistics that depend on the order of reads, of the output so far.
 pub struct StatsOutput {
     order: Arc<StatsOrder>,
     /// Charge of the counts.

@@ -46,7 +46,7 @@ pub struct Sink {
     cram: Option<CramOutput>,
     coverage: Option<CoverageOutput>,
     depths: Option<DepthOutput>,
-    /// What statistics tell by the order of reads.
+    /// Statistics that depend on the order of reads.
     stats: Option<StatsOutput>,
     ledger: Ledger,
     /// Whether the reads are only counted.

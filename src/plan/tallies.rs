@@ -15,7 +15,7 @@ use super::CoverageRequest;
 pub struct Tallies {
     /// Tallies, and the file of each.
     pub files: Vec<(&'static TallySpec, PathBuf)>,
-    /// What is asked of statistics, if they are among these.
+    /// Options of the statistics, if they are among these.
     pub stats: StatsOptions,
     /// Picard's quality metrics.
     pub qc: Option<QcRequest>,

@@ -45,7 +45,7 @@ const LEFT: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Eighths of a character, from below.
 const LOWER: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A bar of `width` characters, filled up to `share` (0 to 1). What is there at all shows.
+/// A bar of `width` characters, filled up to `share` (0 to 1). A share above 0 always shows.
 pub fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };

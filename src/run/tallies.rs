@@ -46,7 +46,7 @@ pub struct RunTallies {
     /// The count of depths, for quality metrics.
     depths: Option<Arc<OrderedCounting>>,
     /// The reach of the longest read, where stages need it for that.
-    /// What statistics tell by the order of reads.
+    /// Statistics that depend on the order of reads.
     stats: Option<Arc<StatsOrder>>,
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
@@ -136,7 +136,7 @@ impl RunTallies {
         self.depths.clone()
     }
 
-    /// What statistics of the main output tell by the order of reads, if they are wanted.
+    /// Statistics of the main output that depend on the order of reads, if they are wanted.
     pub fn stats(&self) -> Option<Arc<StatsOrder>> {
         self.stats.clone()
     }
@@ -241,7 +241,7 @@ fn quality(
     Ok(Some((report, depths)))
 }
 
-/// Returns the count of what statistics tell by the order of reads.
+/// Returns the count of statistics that depend on the order of reads.
 fn statistics(plan: &Plan, header: &Header, memory: &Memory) -> Result<Arc<StatsOrder>> {
     let options = &plan.tallies.stats;
     let regions = plan.regions.as_ref().filter(|_| options.within_regions);

@@ -244,7 +244,7 @@ pub struct Options {
     pub ribosomal_intervals: Option<PathBuf>,
     /// Which reads of a pair are of the strand of the transcript.
     pub strand_specificity: Option<StrandSpecificity>,
-    /// Bases of a transcript of which the evenness is told.
+    /// The least bases of a transcript whose evenness counts.
     pub minimum_length: u32,
     /// Contigs of which reads are not looked at.
     pub ignore_sequence: Vec<String>,

@@ -28,7 +28,7 @@ pub struct Figure {
     pub title: String,
     /// How to read it, in a sentence.
     pub reading: String,
-    /// What it shows, for who does not see it.
+    /// The alternative text.
     pub alt: String,
     /// The names of its series; none where there is one alone.
     pub legend: Vec<String>,

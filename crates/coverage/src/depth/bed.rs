@@ -20,7 +20,7 @@ const NAME: &str = "regions";
 /// Bytes of text that are passed on together.
 const PAGE: usize = 1 << 16;
 
-/// What columns there are.
+/// The columns that the text has beside those of the BED file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BedOptions {
     /// Positions that are at least so deep have a column.
@@ -105,7 +105,7 @@ pub struct BedCoverage<W> {
     lines: BedLines,
     write: W,
     files: Vec<FileSums>,
-    /// What columns of each region have, as far as it is known: those of all files side by side.
+    /// Sums of each region so far: those of its first file, then those of its second, and so on.
     sums: Vec<u64>,
     /// The first border that was not passed.
     next: usize,

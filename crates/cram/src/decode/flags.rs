@@ -8,7 +8,7 @@ use crate::num::damaged;
 use crate::reader::too_much;
 use crate::scheme::{DETACHED, DOWNSTREAM, Encodings, MATE_REVERSE, MATE_UNMAPPED, Series};
 
-/// What is known of a record before its mate is.
+/// A record before its mate is decoded.
 #[derive(Clone, Copy)]
 struct Known {
     /// FLAG, without what it says of a mate in the same slice.
@@ -96,14 +96,14 @@ const RECORD: [u8; 38] = {
     record
 };
 
-/// What FLAG says of a mate with this FLAG.
+/// The bits of FLAG about a mate that has these flags.
 fn of_mate(flags: u16) -> u16 {
     let unmapped = if flags & Flags::UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };
     let reverse = if flags & Flags::REVERSE != 0 { Flags::MATE_REVERSE } else { 0 };
     Flags::PAIRED | unmapped | reverse
 }
 
-/// What FLAG says of a mate, by the stored number of its own.
+/// The bits of FLAG about a mate, of the flags that CRAM stores for it (MF).
 fn mate_bits(stored: i32) -> u16 {
     let reverse = if stored & MATE_REVERSE != 0 { Flags::PAIRED | Flags::MATE_REVERSE } else { 0 };
     let unmapped = if stored & MATE_UNMAPPED != 0 { Flags::MATE_UNMAPPED } else { 0 };

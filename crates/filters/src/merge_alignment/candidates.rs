@@ -16,7 +16,7 @@ pub const HI: Tag = *b"HI";
 pub struct Hit<'a> {
     /// Its record.
     pub record: RecordRef<'a>,
-    /// Its flags, where the end that a file has is told by the user.
+    /// Its flags; where the user says which end a file has, with that end.
     pub flags: Flags,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// What is known of these alignments for the choice of the primary one.
+/// Returns the alignments as the choice of the primary one compares them.
 pub fn candidates(hits: &[Hit<'_>]) -> Vec<Candidate> {
     let mut ops = Vec::new();
     hits.iter()

@@ -61,7 +61,7 @@ impl TieBreaker {
     }
 }
 
-/// What is known of an alignment that may become the primary one.
+/// An alignment that may become the primary one.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// The reference sequence.

@@ -19,7 +19,7 @@ const OA: Tag = *b"OA";
 const CO: Tag = *b"CO";
 const PG: Tag = *b"PG";
 
-/// What CO says of contaminants.
+/// The text of the field CO in contaminants.
 const CONTAMINATION: &[u8] = b"Cross-species contamination";
 
 /// An alignment as it is carried over.
@@ -28,7 +28,7 @@ struct Alignment<'a> {
     hit: Hit<'a>,
     /// Whether it is secondary.
     is_secondary: bool,
-    /// What becomes of HI.
+    /// How the field HI changes.
     hit_index: HitIndex,
     is_contaminant: bool,
 }
@@ -72,7 +72,7 @@ impl Merger {
         }
     }
 
-    /// Appends the records of a template: its reads, one or two, with these alignments. `push` is told where each starts.
+    /// Appends the records of a template: its reads, one or two, with these alignments. `push` gets the start of each.
     ///
     /// # Errors
     /// An alignment does not fit its read.

@@ -3,7 +3,7 @@
 //!
 //! 1. [`candidates`] says which alignments of a template count; where an end has several, [`arrange`] puts them into rows,
 //!    and chooses the primary one.
-//! 2. [`Merger`] writes the records of a template: alignments are carried over, clipped, and mates told of each other.
+//! 2. [`Merger`] writes the records of a template: alignments are carried over, clipped, and mates get the fields about each other.
 
 mod candidates;
 mod choice;

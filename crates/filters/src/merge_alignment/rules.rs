@@ -34,7 +34,7 @@ pub struct MergeRules {
     pub mate_cigar: bool,
     /// Fewer aligned bases than this between two clips make a read a contaminant; `None` if none is looked for.
     pub least_unclipped: Option<u32>,
-    /// What becomes of the alignments of contaminants.
+    /// How alignments of contaminants change.
     pub contaminants: ContaminantAlignments,
     /// Bases that were cut off the start of the first and the last read before they were aligned.
     pub trimmed: [u32; 2],

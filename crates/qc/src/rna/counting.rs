@@ -45,7 +45,7 @@ struct UnitJoin {
     totals: RnaTotals,
 }
 
-/// What is known of all reads of a row.
+/// Totals of the reads of a row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RnaTotals {
     pub counts: RnaCounts,

@@ -10,7 +10,7 @@ const BEST: usize = 1001;
 /// The least mean depth of a transcript.
 const LEAST_MEAN: f64 = 1.0;
 
-/// Shares of a transcript's length, in percent, of which the depth is told.
+/// Places in a transcript at which the histogram has a depth, in percent of its length.
 const PERCENTS: usize = 101;
 
 /// How evenly transcripts are covered.

@@ -22,7 +22,7 @@ const MOST_VALUES: usize = 1 << 28;
 const VALUE: u8 = NOISE + 1;
 const EACH: CountedBases = CountedBases { least_qual: VALUE, cap: u32::MAX };
 
-/// What bases are of, as in Picard: a larger number is taken where transcripts disagree.
+/// The part of a gene that a base lies in, as in Picard: the larger number counts where transcripts disagree.
 const INTRON: u8 = 1;
 const UNTRANSLATED: u8 = 2;
 const CODING: u8 = 3;

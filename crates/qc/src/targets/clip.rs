@@ -11,7 +11,7 @@ const LEFT_ALONE: [u32; 4] = [3, 4, 5, 6];
 /// `S`.
 const SOFT_CLIP: u32 = 4;
 
-/// What is left out of a mapped read.
+/// Bases of a mapped read that do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clip {
     /// How many bases are left out.
@@ -24,7 +24,7 @@ impl Clip {
     /// Nothing is left out.
     pub const NONE: Clip = Clip { bases: 0, kept: None };
 
-    /// What is left out of a mapped read.
+    /// Bases of a mapped read that do not count.
     pub fn of(record: RecordRef<'_>) -> Self {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {

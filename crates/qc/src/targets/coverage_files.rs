@@ -63,7 +63,7 @@ pub(crate) fn per_base_text(
 pub struct PerBaseText {
     runs: DepthRuns,
     cursor: RunCursor,
-    /// What is left of the present run.
+    /// The rest of the present run.
     run: (u32, u32),
     targets: NamedIntervals,
     contigs: Vec<(Vec<u8>, u32)>,

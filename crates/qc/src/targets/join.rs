@@ -25,7 +25,7 @@ struct UnitJoin {
     totals: TargetTotals,
 }
 
-/// What is known of all reads of a row.
+/// Totals of the reads of a row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TargetTotals {
     pub counts: TargetCounts,

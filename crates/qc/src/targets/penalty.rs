@@ -8,7 +8,7 @@ const MOST_STEPS: u32 = 10_000;
 /// How near the expected yield must be.
 const NEAR: f64 = 0.001;
 
-/// What is known of a library.
+/// The numbers of a library that its penalty depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Library {
     /// Its molecules, if they could be estimated.

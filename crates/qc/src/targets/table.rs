@@ -95,7 +95,7 @@ const LAST_COLUMNS: [&str; 7] =
 /// Bases of the reference that are read at once.
 const AT_ONCE: u32 = 1 << 16;
 
-/// Depths of which HS_PENALTY is told.
+/// Depths that have a column HS_PENALTY.
 const PENALTIES: [u32; 6] = [10, 20, 30, 40, 50, 100];
 
 /// The reference of the targets, of which G and C are counted.

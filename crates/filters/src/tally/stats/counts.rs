@@ -12,6 +12,6 @@ pub struct StatsCounts {
     pub(super) counted: StatsPartial,
     pub(super) sorted: bool,
     pub(super) settings: Arc<StatsSettings>,
-    /// What the order of reads tells, if it was looked at.
+    /// Statistics that depend on the order of reads, if they were counted.
     pub(super) order: Option<OrderTotals>,
 }

@@ -6,7 +6,7 @@ use readmill_coverage::changes::{Event, merge};
 
 use super::piece::{ContigRun, MateRead, StatsPiece};
 
-/// What the order of reads tells.
+/// Statistics that depend on the order of reads.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OrderTotals {
     /// Whether reads of a contig that follow each other are in order.

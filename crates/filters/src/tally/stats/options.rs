@@ -36,7 +36,7 @@ pub struct StatsOptions {
     pub targets: Option<PathBuf>,
     /// Where no such file is given: count bases in the regions that are read.
     pub within_regions: bool,
-    /// The share of the regions is told that is deeper than this.
+    /// A position of the regions counts as covered if it is deeper than this.
     pub coverage_threshold: u32,
 }
 
