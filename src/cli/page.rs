@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::files::{FileOutput, Memory};
 use readmill_record::{Error, Result};
-use readmill_report::{Options, Sheet, check, page, trim};
+use readmill_report::{PageOptions, Sheet, check, page, trim};
 use serde_json::Value;
 
 use super::common::MemoryFlag;
@@ -73,7 +73,7 @@ impl ReportArgs {
             charges.push(charge);
             values.push(value);
         }
-        let options = Options { limits, sheet, color_by: self.color_by.clone() };
+        let options = PageOptions { limits, sheet, color_by: self.color_by.clone() };
         let runs: Vec<&Value> = values.iter().collect();
         output.put(page(&runs, &options).as_bytes())?;
         output.finish()

@@ -13,7 +13,7 @@ use readmill_engine::Progress;
 use readmill_format::spill;
 
 use super::drawing::{Tone, bar, painted};
-use super::samples::{Sample, Samples};
+use super::samples::{Samples, UsageSample};
 use super::used;
 use crate::plan::Verbosity;
 
@@ -190,7 +190,7 @@ impl Console {
     }
 
     /// What was used over the time so far.
-    pub fn samples(&self) -> Vec<Sample> {
+    pub fn samples(&self) -> Vec<UsageSample> {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.take(self.began.elapsed());
         samples.list().to_vec()

@@ -14,7 +14,7 @@ const FIRST_DISTANCE: Duration = Duration::from_millis(25);
 
 /// What was used up to a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct UsageSample {
     /// Since the start of the program.
     pub seconds: f64,
     /// Resident memory of the process at this moment, in bytes.
@@ -28,7 +28,7 @@ pub struct Sample {
 /// The samples of a run.
 #[derive(Debug)]
 pub struct Samples {
-    list: Vec<Sample>,
+    list: Vec<UsageSample>,
     distance: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Samples {
             && let Some(resident) = used::resident()
         {
             let (cpu_seconds, spilled) = (used::cpu_seconds(), spill::written_by_process());
-            self.add(Sample { seconds: now.as_secs_f64(), resident, cpu_seconds, spilled });
+            self.add(UsageSample { seconds: now.as_secs_f64(), resident, cpu_seconds, spilled });
         }
     }
 
@@ -55,7 +55,7 @@ impl Samples {
     }
 
     /// Adds a sample; where there are too many, every other one goes, and the next ones lie twice as far apart.
-    fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: UsageSample) {
         if self.list.len() == MOST {
             let mut number = 0;
             self.list.retain(|_| {
@@ -68,14 +68,14 @@ impl Samples {
     }
 
     /// The samples so far.
-    pub fn list(&self) -> &[Sample] {
+    pub fn list(&self) -> &[UsageSample] {
         &self.list
     }
 }
 
 /// The most memory in each of `n` parts of equal time, up to the last sample. A part without a sample has that of the part
 /// before.
-pub fn resident_by_time(samples: &[Sample], n: usize) -> Vec<u64> {
+pub fn resident_by_time(samples: &[UsageSample], n: usize) -> Vec<u64> {
     let Some(last) = samples.last() else { return Vec::new() };
     let mut parts: Vec<Option<u64>> = vec![None; n];
     for sample in samples {
@@ -97,8 +97,8 @@ pub fn resident_by_time(samples: &[Sample], n: usize) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn sample(seconds: f64) -> Sample {
-        Sample { seconds, resident: (seconds * 100.0) as u64, cpu_seconds: 0.0, spilled: 0 }
+    fn sample(seconds: f64) -> UsageSample {
+        UsageSample { seconds, resident: (seconds * 100.0) as u64, cpu_seconds: 0.0, spilled: 0 }
     }
 
     #[test]

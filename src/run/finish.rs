@@ -1,7 +1,7 @@
 //! The end of a run: all outputs are completed, then they get their names.
 
 use readmill_record::Result;
-use readmill_report::{Options, page};
+use readmill_report::{PageOptions, page};
 
 use super::RunState;
 use super::run_json;
@@ -35,7 +35,7 @@ impl RunState<'_> {
             let value = self.described(summary, main.as_ref(), &extra, &mut files);
             files.write(ReportFile::Run, run_json::lines(&value).as_bytes())?;
             if let Some(request) = &self.plan.tallies.page {
-                let options = Options { limits: request.limits.clone(), ..Options::default() };
+                let options = PageOptions { limits: request.limits.clone(), ..PageOptions::default() };
                 files.write(ReportFile::Page, page(&[&value], &options).as_bytes())?;
             }
         }

@@ -16,7 +16,7 @@ use crate::outputs::CompleteOutput;
 use crate::outputs::report_files::ReportFiles;
 use crate::plan::{Destination, Plan};
 use crate::process::console::{self, StageTime};
-use crate::process::samples::Sample;
+use crate::process::samples::UsageSample;
 use crate::process::used;
 
 /// The version of the form. It rises when a field goes or changes its meaning; new fields may come at any time.
@@ -116,7 +116,7 @@ fn stage(stage: &StageTime) -> Value {
     })
 }
 
-fn sample(sample: &Sample) -> Value {
+fn sample(sample: &UsageSample) -> Value {
     json!({
         "at": sample.seconds,
         "resident_bytes": sample.resident,

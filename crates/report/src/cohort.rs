@@ -3,9 +3,9 @@
 use crate::lanes::{lanes, median};
 use crate::limits::Grade;
 use crate::metrics::{METRICS, Metric};
-use crate::options::Options;
+use crate::options::PageOptions;
 use crate::plot::{Axes, COLORS, Figure, dots};
-use crate::run::{Run, Source};
+use crate::run::{Quantity, Run};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, escape, listed};
 use crate::verdict::{Outcome, grade, outcomes, summary};
@@ -13,7 +13,7 @@ use crate::verdict::{Outcome, grade, outcomes, summary};
 /// A key number of all samples; `None` of those that did not count it.
 struct Column {
     metric: &'static Metric,
-    values: Vec<Option<Source>>,
+    values: Vec<Option<Quantity>>,
     /// The median, and samples that stand out from it.
     median: f64,
     outliers: Vec<usize>,
@@ -34,7 +34,7 @@ const NEAR_OF_SHARE: f64 = 0.25;
 const NOT_COMPARED: [&str; 1] = ["oxidation"];
 
 /// The part of the page about all samples.
-pub fn html(runs: &[Run<'_>], options: &Options) -> String {
+pub fn html(runs: &[Run<'_>], options: &PageOptions) -> String {
     let columns: Vec<Column> = METRICS.iter().filter_map(|metric| column(metric, runs)).collect();
     let colors = Colors::of(runs, options);
     let of_runs: Vec<Vec<Outcome>> = runs.iter().map(|run| outcomes(run, &options.limits)).collect();
@@ -58,7 +58,7 @@ pub fn html(runs: &[Run<'_>], options: &Options) -> String {
 
 /// The numbers of all samples, where at least one has it.
 fn column(metric: &'static Metric, runs: &[Run<'_>]) -> Option<Column> {
-    let values: Vec<Option<Source>> = runs.iter().map(|run| (metric.find)(run)).collect();
+    let values: Vec<Option<Quantity>> = runs.iter().map(|run| (metric.find)(run)).collect();
     let known: Vec<f64> = values.iter().flatten().map(|it| it.value).collect();
     let middle = median(known.clone())?;
     let near = match metric.form {
@@ -71,7 +71,7 @@ fn column(metric: &'static Metric, runs: &[Run<'_>]) -> Option<Column> {
 }
 
 /// The samples that stand out: further from the median than others, and not near it.
-fn outliers(values: &[Option<Source>], known: &[f64], middle: f64, near: f64) -> Vec<usize> {
+fn outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: f64) -> Vec<usize> {
     let distances = known.iter().map(|value| (value - middle).abs()).collect();
     let deviation = 1.4826 * median(distances).unwrap_or(0.0);
     let stands_out = |value: f64| {
@@ -88,7 +88,7 @@ fn table(
     columns: &[Column],
     outcomes: &[Vec<Outcome>],
     colors: &Colors,
-    options: &Options,
+    options: &PageOptions,
 ) -> String {
     let names: &[String] = options.sheet.as_ref().map_or(&[], |sheet| sheet.names());
     let header = |title: &str| {
@@ -197,7 +197,7 @@ struct Colors {
 }
 
 impl Colors {
-    fn of(runs: &[Run<'_>], options: &Options) -> Self {
+    fn of(runs: &[Run<'_>], options: &PageOptions) -> Self {
         let none = || Colors { field: None, values: Vec::new(), of: vec![0; runs.len()] };
         let Some(sheet) = &options.sheet else { return none() };
         let by = |name: &String| {
@@ -396,8 +396,8 @@ mod tests {
     #[test]
     fn samples_that_stand_out_are_those_far_from_the_median() {
         let values = [1.0, 1.1, 0.9, 1.0, 1.05, 3.0];
-        let sources: Vec<Option<Source>> =
-            values.iter().map(|it| Some(Source::new(*it, String::new()))).collect();
+        let sources: Vec<Option<Quantity>> =
+            values.iter().map(|it| Some(Quantity::new(*it, String::new()))).collect();
         assert_eq!(outliers(&sources, &values, 1.025, 0.1), [5]);
         assert!(outliers(&sources, &values, 1.025, 2.0).is_empty(), "all are near");
     }

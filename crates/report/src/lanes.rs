@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::run::{Level, Run, Source, lane_name, level};
+use crate::run::{Level, Quantity, Run, lane_name, level};
 use crate::text::escape;
 
 /// A lane, by what Picard's metrics of its read group say.
@@ -10,9 +10,9 @@ pub struct Lane {
     /// PU of the read group, or else its ID.
     pub name: String,
     /// The median insert size.
-    pub insert: Option<Source>,
+    pub insert: Option<Quantity>,
     /// The mean GC of reads, of 1.
-    pub gc: Option<Source>,
+    pub gc: Option<Quantity>,
 }
 
 /// The lanes of a run. There are some where metrics are counted by read group.
@@ -43,7 +43,7 @@ pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
 }
 
 /// The mean GC of the windows at which a lane's reads start.
-fn mean_gc(run: &Run<'_>, lane: &str) -> Option<Source> {
+fn mean_gc(run: &Run<'_>, lane: &str) -> Option<Quantity> {
     let rows =
         run.rows("gc_bias.detail_metrics", |row| level(row) == Level::Lane && lane_name(row) == lane);
     let (mut reads, mut sum) = (0.0, 0.0);
@@ -57,7 +57,7 @@ fn mean_gc(run: &Run<'_>, lane: &str) -> Option<Source> {
         "data-json=\"/reports/gc_bias.detail_metrics/rows\" data-is=\"gc\" data-lane=\"{}\"",
         escape(lane)
     );
-    (reads > 0.0).then(|| Source::new(sum / reads / 100.0, attributes))
+    (reads > 0.0).then(|| Quantity::new(sum / reads / 100.0, attributes))
 }
 
 /// How far lanes are apart.
@@ -65,7 +65,7 @@ pub struct Apart {
     /// The number of the lane that is furthest from the others.
     pub lane: usize,
     /// The distance.
-    pub source: Source,
+    pub source: Quantity,
 }
 
 /// The lane whose insert size is furthest from the median of the other lanes, as a share of it.
@@ -85,7 +85,7 @@ pub fn gc_apart(lanes: &[Lane]) -> Option<Apart> {
 
 fn furthest(
     lanes: &[Lane],
-    value: impl Fn(&Lane) -> Option<&Source>,
+    value: impl Fn(&Lane) -> Option<&Quantity>,
     distance: impl Fn(f64, f64) -> f64,
     name: &str,
 ) -> Option<Apart> {
@@ -100,7 +100,7 @@ fn furthest(
     });
     let (lane, most) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let attributes = format!("data-is=\"{name}\" data-json=\"/reports\"");
-    most.is_finite().then(|| Apart { lane, source: Source::new(most, attributes) })
+    most.is_finite().then(|| Apart { lane, source: Quantity::new(most, attributes) })
 }
 
 /// The median.

@@ -30,7 +30,7 @@ mod text;
 mod verdict;
 
 pub use limits::{Assay, Limits};
-pub use options::Options;
+pub use options::PageOptions;
 pub use page::{check, page};
 pub use run::trim;
 pub use sheet::Sheet;

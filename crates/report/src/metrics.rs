@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::lanes::{gc_apart, inserts_apart, lanes};
-use crate::run::{Run, Source};
+use crate::run::{Quantity, Run};
 use crate::text::{Form, escape};
 
 /// A key number.
@@ -19,7 +19,7 @@ pub struct Metric {
     /// What it may mean if the number is bad.
     pub hint: &'static str,
     /// Finds it.
-    pub find: fn(&Run<'_>) -> Option<Source>,
+    pub find: fn(&Run<'_>) -> Option<Quantity>,
 }
 
 /// All of them, in the order of the page.
@@ -235,11 +235,11 @@ fn passed_and_failed(name: &str) -> Vec<String> {
     ["passed", "failed"].map(|which| format!("/reports/flagstat/{name}/{which}")).to_vec()
 }
 
-fn reads(run: &Run<'_>) -> Option<Source> {
+fn reads(run: &Run<'_>) -> Option<Quantity> {
     run.sum(&passed_and_failed("primary")).or_else(|| run.number("/reads/read"))
 }
 
-fn mapped(run: &Run<'_>) -> Option<Source> {
+fn mapped(run: &Run<'_>) -> Option<Quantity> {
     let of_flagstat = run.share(&passed_and_failed("primary mapped"), &passed_and_failed("primary"));
     of_flagstat.or_else(|| run.number(&format!("{}/PCT_PF_READS_ALIGNED", alignment_row(run)?)))
 }
@@ -254,7 +254,7 @@ fn each(rows: &[(String, &Value)], fields: &[&str]) -> Vec<String> {
     rows.iter().flat_map(|(row, _)| fields.iter().map(move |field| format!("{row}/{field}"))).collect()
 }
 
-fn duplicates(run: &Run<'_>) -> Option<Source> {
+fn duplicates(run: &Run<'_>) -> Option<Quantity> {
     let rows = libraries(run);
     // A pair is two reads.
     let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
@@ -284,7 +284,7 @@ pub fn counts_sets(run: &Run<'_>) -> bool {
     is_larger || duplicates.is_some_and(|it| it.value == 0.0) && !sets.is_empty()
 }
 
-fn optical(run: &Run<'_>) -> Option<Source> {
+fn optical(run: &Run<'_>) -> Option<Quantity> {
     if !counts_sets(run) {
         return None;
     }
@@ -292,7 +292,7 @@ fn optical(run: &Run<'_>) -> Option<Source> {
     run.share(&each(&rows, &["READ_PAIR_OPTICAL_DUPLICATES"]), &each(&rows, &["READ_PAIRS_EXAMINED"]))
 }
 
-fn library_size(run: &Run<'_>) -> Option<Source> {
+fn library_size(run: &Run<'_>) -> Option<Quantity> {
     let rows: Vec<(String, &Value)> = libraries(run)
         .into_iter()
         .filter(|(_, row)| row.get("ESTIMATED_LIBRARY_SIZE").is_some_and(Value::is_number))
@@ -307,7 +307,7 @@ pub fn insert_column(run: &Run<'_>) -> Option<String> {
     Some(format!("/reports/insert_size_metrics/histograms/0/All_Reads.{orientation}_count"))
 }
 
-fn short_inserts(run: &Run<'_>) -> Option<Source> {
+fn short_inserts(run: &Run<'_>) -> Option<Quantity> {
     let length = run.number(&format!("{}/MEDIAN_READ_LENGTH", alignment_row(run)?))?.value;
     let (column, keys) = (insert_column(run)?, "/reports/insert_size_metrics/histograms/0/insert_size");
     let counts = run.column(&column);
@@ -318,10 +318,10 @@ fn short_inserts(run: &Run<'_>) -> Option<Source> {
         "data-is=\"below\" data-json=\"{}\" data-keys=\"{keys}\" data-below=\"{length}\"",
         escape(&column)
     );
-    (all > 0.0).then(|| Source::new(short / all, attributes))
+    (all > 0.0).then(|| Quantity::new(short / all, attributes))
 }
 
-fn q30(run: &Run<'_>) -> Option<Source> {
+fn q30(run: &Run<'_>) -> Option<Quantity> {
     let at = |name: &str| format!("/reports/quality_yield_metrics/rows/0/{name}");
     run.share(&[at("Q30_BASES")], &[at("TOTAL_BASES")]).or_else(|| {
         let (keys, column) = (QUALITY, QUALITY_COUNTS);
@@ -330,7 +330,7 @@ fn q30(run: &Run<'_>) -> Option<Source> {
         let low: f64 = qualities.iter().zip(&counts).filter(|(q, _)| **q < 30.0).map(|(_, n)| n).sum();
         let attributes =
             format!("data-is=\"from\" data-json=\"{column}\" data-keys=\"{keys}\" data-below=\"30\"");
-        (all > 0.0).then(|| Source::new((all - low) / all, attributes))
+        (all > 0.0).then(|| Quantity::new((all - low) / all, attributes))
     })
 }
 
@@ -341,17 +341,17 @@ pub const QUALITY_COUNTS: &str = "/reports/quality_distribution_metrics/histogra
 pub const CYCLE: &str = "/reports/quality_by_cycle_metrics/histograms/0/CYCLE";
 pub const CYCLE_QUALITY: &str = "/reports/quality_by_cycle_metrics/histograms/0/MEAN_QUALITY";
 
-fn worst_cycle(run: &Run<'_>) -> Option<Source> {
+fn worst_cycle(run: &Run<'_>) -> Option<Quantity> {
     let least = run.column(CYCLE_QUALITY).into_iter().min_by(f64::total_cmp)?;
-    Some(Source::new(least, format!("data-is=\"min\" data-json=\"{CYCLE_QUALITY}\"")))
+    Some(Quantity::new(least, format!("data-is=\"min\" data-json=\"{CYCLE_QUALITY}\"")))
 }
 
-fn n_of_cycle(run: &Run<'_>) -> Option<Source> {
+fn n_of_cycle(run: &Run<'_>) -> Option<Quantity> {
     let rows = run.rows("base_distribution_by_cycle_metrics", |_| true);
     let shares = rows.iter().filter_map(|(_, row)| row.get("PCT_N")?.as_f64());
     let most = shares.max_by(f64::total_cmp)?;
     let rows = "/reports/base_distribution_by_cycle_metrics/rows";
-    Some(Source::new(most, format!("data-is=\"max\" data-json=\"{rows}\" data-key=\"PCT_N\"")))
+    Some(Quantity::new(most, format!("data-is=\"max\" data-json=\"{rows}\" data-key=\"PCT_N\"")))
 }
 
 /// The line of mosdepth's summary with this name.
@@ -365,7 +365,7 @@ pub fn mosdepth_row(run: &Run<'_>, name: &str) -> Option<String> {
 const TARGETS: &str = "/reports/hs_metrics/rows/0";
 const GENOME: &str = "/reports/wgs_metrics/rows/0";
 
-fn mean_coverage(run: &Run<'_>) -> Option<Source> {
+fn mean_coverage(run: &Run<'_>) -> Option<Quantity> {
     let of_mosdepth = |name: &str| run.number(&format!("{}/mean", mosdepth_row(run, name)?));
     run.number(&format!("{TARGETS}/MEAN_TARGET_COVERAGE"))
         .or_else(|| of_mosdepth("total_region"))
@@ -374,14 +374,14 @@ fn mean_coverage(run: &Run<'_>) -> Option<Source> {
 }
 
 /// The share of bases, of targets if there are some, that are at least so deep.
-fn at_least(run: &Run<'_>, depth: u32) -> Option<Source> {
+fn at_least(run: &Run<'_>, depth: u32) -> Option<Quantity> {
     let of_mosdepth = |report: &str| {
         let depths = run.column(&format!("/reports/{report}/depth"));
         let deepest = depths.iter().copied().max_by(f64::total_cmp)?;
         match depths.iter().position(|it| *it == f64::from(depth)) {
             Some(at) => run.number(&format!("/reports/{report}/share/{at}")),
             // Depths that no base has are not listed.
-            None if f64::from(depth) > deepest => Some(Source::new(
+            None if f64::from(depth) > deepest => Some(Quantity::new(
                 0.0,
                 format!(
                     "data-is=\"none-above\" data-json=\"/reports/{report}/depth\" \
@@ -398,7 +398,7 @@ fn at_least(run: &Run<'_>, depth: u32) -> Option<Source> {
 }
 
 /// The share of bases, of targets if there are some, that are a fifth as deep as their mean, or deeper.
-fn even_coverage(run: &Run<'_>) -> Option<Source> {
+fn even_coverage(run: &Run<'_>) -> Option<Quantity> {
     let of = |report: &str, total: &str| {
         let mean = run.number(&format!("{}/mean", mosdepth_row(run, total)?))?.value;
         let least = (mean / 5.0).ceil();
@@ -425,12 +425,12 @@ pub fn name_of(metric: &Metric, run: &Run<'_>) -> String {
     }
 }
 
-fn fold_80(run: &Run<'_>) -> Option<Source> {
+fn fold_80(run: &Run<'_>) -> Option<Quantity> {
     let of = |row: &str| run.number(&format!("{row}/FOLD_80_BASE_PENALTY"));
     of(TARGETS).or_else(|| of(GENOME))
 }
 
-fn oxidation(run: &Run<'_>) -> Option<Source> {
+fn oxidation(run: &Run<'_>) -> Option<Quantity> {
     let is = |row: &Value, name: &str, base: &str| row.get(name).is_some_and(|it| it == base);
     let rows = run
         .rows("pre_adapter_summary_metrics", |row| is(row, "REF_BASE", "G") && is(row, "ALT_BASE", "T"));

@@ -5,7 +5,7 @@ use crate::sheet::Sheet;
 
 /// What the page is made with, beside the runs.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct PageOptions {
     /// Limits of key numbers.
     pub limits: Limits,
     /// Fields of the samples.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::cohort;
 use crate::limits::{Grade, Limits};
 use crate::metrics::{metric, name_of};
-use crate::options::Options;
+use crate::options::PageOptions;
 use crate::run::Run;
 use crate::section::{Sample, facts};
 use crate::sections::sections;
@@ -30,7 +30,7 @@ pub fn check(value: &Value) -> Result<(), String> {
 }
 
 /// Returns the page of these descriptions.
-pub fn page(runs: &[&Value], options: &Options) -> String {
+pub fn page(runs: &[&Value], options: &PageOptions) -> String {
     let runs: Vec<Run<'_>> = runs.iter().map(|value| Run::new(value)).collect();
     let (title, body) = match &runs[..] {
         [run] => (run.sample().to_string(), format!("<main>{}</main>", article(run, 0, options, true))),
@@ -56,7 +56,7 @@ pub fn page(runs: &[&Value], options: &Options) -> String {
 }
 
 /// All about a sample.
-fn article(run: &Run<'_>, number: usize, options: &Options, is_alone: bool) -> String {
+fn article(run: &Run<'_>, number: usize, options: &PageOptions, is_alone: bool) -> String {
     let sample = Sample { run: *run, prefix: format!("s{number}-"), limits: &options.limits };
     let (made, missing) = sections(&sample);
     let heading = if is_alone { "h1" } else { "h2" };
@@ -94,7 +94,7 @@ fn article(run: &Run<'_>, number: usize, options: &Options, is_alone: bool) -> S
 }
 
 /// Numbers without limits and fields of the sample sheet, under the name.
-fn fields(run: &Run<'_>, options: &Options) -> String {
+fn fields(run: &Run<'_>, options: &PageOptions) -> String {
     let numbers =
         ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
             let metric = metric(key)?;
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_run_without_reports_has_a_page_that_says_how_to_get_more() {
         let value = bare("<i>x</i>");
-        let page = page(&[&value], &Options::default());
+        let page = page(&[&value], &PageOptions::default());
         assert!(
             page.contains("<h1>&lt;i&gt;x&lt;/i&gt;</h1>") && page.contains("&lt;b&gt;odd"),
             "{page}"
@@ -231,11 +231,11 @@ mod tests {
         let both = |n: u32| json!({"passed": n, "failed": 0});
         value["reports"]["flagstat"] =
             json!({"primary": both(100), "primary mapped": both(70), "primary duplicates": both(10)});
-        let text = page(&[&value], &Options::default());
+        let text = page(&[&value], &PageOptions::default());
         assert!(text.contains("1 of 2 numbers is bad."), "{text}");
         assert!(text.contains("<strong>Mapped reads</strong> is <data value=\"0.7\""), "{text}");
         let limits = Limits::default().with_text(r#"{"mapped": {"look_below": 0.5}}"#).unwrap();
-        let options = Options { limits, ..Options::default() };
+        let options = PageOptions { limits, ..PageOptions::default() };
         let text = page(&[&value], &options);
         assert!(
             text.contains("All 2 numbers with limits are good.") && text.contains("changed by a file"),
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn samples_are_side_by_side() {
         let (one, two) = (bare("one"), bare("two"));
-        let text = page(&[&one, &two], &Options::default());
+        let text = page(&[&one, &two], &PageOptions::default());
         assert!(text.contains("<h1>2 samples</h1>") && text.contains("data-run=\"1\""), "{text}");
         assert_eq!(check(&one), Ok(()));
         assert!(check(&json!({"format": "readmill run", "version": 2})).is_err());

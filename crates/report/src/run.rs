@@ -12,16 +12,16 @@ pub struct Run<'a> {
 
 /// A number, and the attributes that say where in the description it comes from: a test reads both.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct Quantity {
     /// The number.
     pub value: f64,
     attributes: String,
 }
 
-impl Source {
+impl Quantity {
     /// A number of these attributes.
     pub fn new(value: f64, attributes: String) -> Self {
-        Source { value, attributes }
+        Quantity { value, attributes }
     }
 
     /// Returns the element of the number.
@@ -62,30 +62,30 @@ impl<'a> Run<'a> {
     }
 
     /// A number.
-    pub fn number(&self, pointer: &str) -> Option<Source> {
+    pub fn number(&self, pointer: &str) -> Option<Quantity> {
         let value = self.at(pointer)?.as_f64()?;
-        Some(Source::new(value, format!("data-json=\"{}\"", escape(pointer))))
+        Some(Quantity::new(value, format!("data-json=\"{}\"", escape(pointer))))
     }
 
     /// The sum of some numbers.
-    pub fn sum(&self, pointers: &[String]) -> Option<Source> {
+    pub fn sum(&self, pointers: &[String]) -> Option<Quantity> {
         let values: Vec<f64> = pointers.iter().map(|it| self.at(it)?.as_f64()).collect::<Option<_>>()?;
         if values.is_empty() {
             return None;
         }
         let attributes = format!("data-json=\"{}\"", escape(&pointers.join(" + ")));
-        Some(Source::new(values.iter().sum(), attributes))
+        Some(Quantity::new(values.iter().sum(), attributes))
     }
 
     /// The share that one sum has of another.
-    pub fn share(&self, part: &[String], whole: &[String]) -> Option<Source> {
+    pub fn share(&self, part: &[String], whole: &[String]) -> Option<Quantity> {
         let (up, down) = (self.sum(part)?.value, self.sum(whole)?.value);
         let attributes = format!(
             "data-json=\"{}\" data-of=\"{}\"",
             escape(&part.join(" + ")),
             escape(&whole.join(" + "))
         );
-        (down > 0.0).then(|| Source::new(up / down, attributes))
+        (down > 0.0).then(|| Quantity::new(up / down, attributes))
     }
 
     /// The element of a number, or a dash.

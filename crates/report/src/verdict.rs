@@ -2,7 +2,7 @@
 
 use crate::limits::{Bad, Grade, Limit, Limits};
 use crate::metrics::{METRICS, Metric, name_of};
-use crate::run::{Run, Source};
+use crate::run::{Quantity, Run};
 use crate::text::{Form, plain};
 
 /// A key number, its limit, and how it stands to it.
@@ -10,7 +10,7 @@ pub struct Outcome {
     pub metric: &'static Metric,
     /// Its name, in this run.
     pub name: String,
-    pub source: Source,
+    pub source: Quantity,
     pub limit: Limit,
     pub grade: Grade,
 }

@@ -1,7 +1,7 @@
 //! Reads through the steps.
 
 use crate::plot::{Figure, flow};
-use crate::run::Source;
+use crate::run::Quantity;
 use crate::section::{Sample, Section, facts, figures};
 use crate::table::{of_cells, wide};
 use crate::text::{Form, escape};
@@ -13,7 +13,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
         let both = ["passed", "failed"].map(|which| format!("/reports/flagstat/{name}/{which}"));
         run.sum(&both)
     };
-    let named: Vec<(&str, Source)> = [
+    let named: Vec<(&str, Quantity)> = [
         ("primary reads", "primary"),
         ("mapped", "primary mapped"),
         ("properly paired", "properly paired"),
