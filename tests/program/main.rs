@@ -46,6 +46,7 @@ mod shard;
 mod sort;
 mod steps;
 mod support;
+mod terminal;
 mod umi;
 mod verify;
 mod view;

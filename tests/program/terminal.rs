@@ -1,0 +1,48 @@
+//! What is drawn on a terminal alone: the table at the end, and colours.
+
+use std::process::{Command, Stdio};
+
+use crate::support::resources::sample;
+use crate::support::{TestDir, arg, bgzip};
+
+/// Runs a line on a terminal that `script` of util-linux makes, and returns what is written to it; `None` where there is no
+/// such program.
+fn on_a_terminal(line: &str, no_color: &str) -> Option<String> {
+    let mut command = Command::new("script");
+    command.args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_readmill")), "/dev/null"]);
+    command.env("SHELL", "/bin/sh").env("TERM", "xterm").env("NO_COLOR", no_color);
+    let done = command.stdin(Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// The text without what moves the cursor, in lines.
+fn lines(text: &str) -> Vec<&str> {
+    text.split(['\r', '\n']).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_summary_is_a_table_and_errors_are_coloured_unless_colours_are_refused() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bgzip(&sample(1_000))));
+    let output = arg(&dir.path("out.bam"));
+    let sort = format!("sort {input} -o {output} -m 1G -@ 1");
+    let Some(text) = on_a_terminal(&sort, "").filter(|text| text.contains("readmill")) else {
+        println!("script makes no terminal here");
+        return;
+    };
+    assert!(text.contains("\x1b[1mreadmill sort: done\x1b[0m"), "{text:?}");
+    assert!(lines(&text).iter().any(|line| line.starts_with("  peak memory")), "{text:?}");
+    assert!(!text.contains("records read,"), "{text:?}");
+    let wrong = format!("sort {input}.none -o {output}");
+    let error = "readmill: error:";
+    assert!(
+        on_a_terminal(&wrong, "").is_some_and(|text| text.contains(&format!("\x1b[31m{error}\x1b[0m")))
+    );
+    for (flag, no_color) in [("--no-color", ""), ("", "1")] {
+        let text = on_a_terminal(&format!("{sort} {flag}"), no_color).unwrap_or_default();
+        let found = lines(&text).into_iter().find(|line| line.contains("readmill sort: done"));
+        assert!(found.is_some_and(|line| line.ends_with("readmill sort: done")), "{text:?}");
+        let text = on_a_terminal(&format!("{wrong} {flag}"), no_color).unwrap_or_default();
+        assert!(text.contains(error) && !text.contains("\x1b[31m"), "{text:?}");
+    }
+}
