@@ -36,7 +36,7 @@ pub struct MergeAlignmentArgs {
     /// Alignments of the first read of each pair alone, whatever their flags say; names may end in /1
     #[arg(long, value_name = "FILE", conflicts_with = "aligned", requires = "last_aligned")]
     first_aligned: Vec<PathBuf>,
-    /// The same of the last read; names may end in /2
+    /// Alignments of the last read of each pair alone, whatever their flags say; names may end in /2
     #[arg(long, value_name = "FILE", requires = "first_aligned")]
     last_aligned: Vec<PathBuf>,
     #[command(flatten)]
@@ -219,7 +219,8 @@ impl MergeAlignmentArgs {
         let output = self.output.output_path();
         let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());
         let is_clean = is_file || plan.holds_everything() || done.as_ref().is_err_and(in_header);
-        if !is_clean || !aligned.is_file() || !done.as_ref().is_err_and(readmill::says_other_order) {
+        let are_files = aligned.is_file() && self.unaligned.is_file(); // what is read again
+        if !is_clean || !are_files || !done.as_ref().is_err_and(readmill::says_other_order) {
             return done;
         }
         let console = Console::new(plan.resources.verbosity);

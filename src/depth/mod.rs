@@ -79,17 +79,20 @@ pub enum DepthForm {
 }
 
 impl DepthRequest {
-    /// The regions of a file that are read: all of it where that is asked for, or where a BED file tells regions and the file has
-    /// no index.
+    /// The regions of a file that are read: all of it where that is asked for, or where a BED file has the regions and the file has
+    /// no index. A BED file from a pipe can be read once only, for its lines.
     fn regions(&self, path: &Path, index: Option<PathBuf>, console: &Console) -> Option<RegionRequest> {
         let of_index = RegionRequest { index, ..RegionRequest::default() };
         match (&self.region, &self.form) {
             (Some(text), _) => Some(RegionRequest { texts: vec![text.clone()], ..of_index }),
             (None, DepthForm::Bed { regions, .. }) => {
-                let is_indexed =
-                    of_index.index.is_some() || region_input::index(path, None, console).is_ok();
+                let has_index =
+                    || of_index.index.is_some() || region_input::index(path, None, console).is_ok();
                 let file = Some(regions.clone());
-                is_indexed.then_some(RegionRequest { file, each_once: true, ..of_index })
+                if !regions.is_file() || !has_index() {
+                    return None;
+                }
+                Some(RegionRequest { file, each_once: true, ..of_index })
             }
             _ => None,
         }

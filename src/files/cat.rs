@@ -45,7 +45,7 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
         if first.is_none() {
             first = Some(path);
             if !given {
-                add_read_groups(common, &options.inputs[1..], ledger)?;
+                add_read_groups(common, &options.inputs[1..], console, ledger)?;
             }
             write_header(&with_program(common, options.program.as_deref())?, &mut out, ledger)?;
         }
@@ -58,10 +58,22 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
 
 /// Adds the read groups of the other files that the first one lacks, as samtools cat 1.24 does: their reads name them. Pipes
 /// cannot be read twice; theirs are left out.
-fn add_read_groups(header: &mut Header, others: &[PathBuf], ledger: &Ledger) -> Result<()> {
+fn add_read_groups(
+    header: &mut Header,
+    others: &[PathBuf],
+    console: &Console,
+    ledger: &Ledger,
+) -> Result<()> {
     let mut lines: Vec<HeaderLine> = header.lines_of(b"RG").cloned().collect();
     let before = lines.len();
-    for path in others.iter().filter(|path| path.is_file()) {
+    for path in others {
+        if !path.is_file() {
+            console.warn(&format!(
+                "{} is a pipe: the header has none of its read groups that the first file lacks",
+                path.display()
+            ));
+            continue;
+        }
         for line in head::header(path, ledger)?.lines_of(b"RG") {
             if !lines.iter().any(|known| known.get(b"ID") == line.get(b"ID")) {
                 lines.push(line.clone());

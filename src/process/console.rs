@@ -258,9 +258,14 @@ impl Console {
         self.say(&format!("readmill: note: {line}"));
     }
 
-    /// Writes a warning, even when quiet.
+    /// Writes a warning, even when quiet; the same one is written once.
     pub fn warn(&self, line: &str) {
-        self.history().warnings.push(line.to_string());
+        let mut history = self.history();
+        if history.warnings.iter().any(|said| said == line) {
+            return;
+        }
+        history.warnings.push(line.to_string());
+        drop(history);
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::support::resources::{sample, words};
-use crate::support::{TestDir, arg, bgzip, readmill};
+use crate::support::{TestDir, arg, bgzip, finish, readmill};
 
 /// Reads with deletions, skipped regions and insertions; one has no qualities, one reaches beyond its contig, one aligns no base.
 const READS: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:40\n@SQ\tSN:c2\tLN:20\n@SQ\tSN:c3\tLN:15
@@ -202,5 +202,24 @@ fn what_cannot_be_counted_is_refused_with_the_way_out() {
         assert_eq!(done.code, Some(code), "{line}: {}", done.stderr);
         assert!(done.stderr.contains(message), "{line}: {}", done.stderr);
         assert!(!output.exists(), "{line}");
+    }
+}
+
+/// samtools bedcov 1.24 gives these numbers; the file of regions is read once, so it may be a pipe, with an index or without.
+#[test]
+fn bases_of_regions_are_summed_and_regions_may_come_from_a_pipe() {
+    let dir = TestDir::new();
+    let reads = arg(&dir.file("in.sam", READS));
+    let sorted = arg(&dir.path("sorted.bam"));
+    assert_eq!(readmill(words(&format!("sort {reads} -o {sorted} -q"))).code, Some(0));
+    let bed = arg(&dir.file("regions.bed", "c1\t4\t14\tone\nc2\t0\t20\tnone\n"));
+    let wanted = "c1\t4\t14\tone\t19\nc2\t0\t20\tnone\t0\n";
+    assert_eq!(printed(&format!("bedcov {bed} {sorted}")), wanted);
+    let program = env!("CARGO_BIN_EXE_readmill");
+    for input in [&reads, &sorted] {
+        let line = format!("cat {bed} | {program} bedcov /dev/stdin {input} {input} --allow-same-input");
+        let done = finish(Command::new("sh").args(["-c", &line]));
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert_eq!(text, "c1\t4\t14\tone\t19\t19\nc2\t0\t20\tnone\t0\t0\n", "{}", done.stderr);
     }
 }

@@ -161,3 +161,23 @@ fn neither_threads_nor_memory_change_the_output() {
     let sorted = output("s1.bam", &["-@", "1", "--sort", "coordinate"]);
     assert!(sorted == output("s4.bam", &["-@", "4", "--sort", "coordinate"]), "sorted");
 }
+
+/// Guards against a former defect: reads from a pipe were read on by a second run.
+#[test]
+fn alignments_in_another_order_are_not_sorted_where_reads_come_from_a_pipe() {
+    let dir = TestDir::new();
+    let reads = arg(&dir.file("u.sam", READS));
+    let header = format!("@HD\tVN:1.6\tSO:coordinate\n{HEADER}");
+    let aligned = arg(&dir.file("a.sam", [&header, A, C].concat()));
+    let line = format!(
+        "cat {reads} | {} merge-alignment - {aligned} -O sam -o -",
+        env!("CARGO_BIN_EXE_readmill")
+    );
+    let pipe = finish(Command::new("sh").args(["-c", &line]));
+    assert_eq!(pipe.code, Some(2), "{}", pipe.stderr);
+    assert!(
+        !pipe.stderr.contains("sorted by name first") && pipe.stderr.contains("readmill sort"),
+        "{}",
+        pipe.stderr
+    );
+}

@@ -32,14 +32,6 @@ pub struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        [&mut self.first, &mut self.last]
-            .into_iter()
-            .chain(&mut self.supplementary)
-            .for_each(Vec::clear);
-    }
-
     /// Whether an end has several.
     pub fn are_several(&self) -> bool {
         self.first.len().max(self.last.len()) > 1

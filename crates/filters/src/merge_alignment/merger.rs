@@ -205,7 +205,6 @@ impl Merger {
     fn carry(&mut self, draft: &mut Draft, alignment: Alignment<'_>) -> Result<()> {
         let Alignment { hit: Hit { record, flags }, .. } = alignment;
         self.carry_fields(draft, &alignment);
-        let rules = Arc::clone(&self.rules);
         draft.set_flag(Flags::UNMAPPED, false);
         draft.set_flag(Flags::SECONDARY, alignment.is_secondary);
         draft.set_flag(Flags::SUPPLEMENTARY, flags.is_supplementary());
@@ -216,7 +215,7 @@ impl Merger {
         (draft.ref_id, draft.pos, draft.mapq) = (record.ref_id(), record.pos(), record.mapq());
         softened(record.cigar(), &mut draft.cigar);
         if flags.is_reverse() {
-            draft.turn(&rules.complemented, &rules.reversed);
+            draft.turn(&self.rules.complemented, &self.rules.reversed);
         }
         self.fit(draft, record, flags)?;
         let length = self.contigs.get(record.ref_id() as usize).map_or(i64::MAX, |it| it.1);
@@ -383,7 +382,8 @@ impl Merger {
     }
 }
 
-/// Makes a read unmapped, as it was sequenced.
+/// Makes a read unmapped, as it was sequenced. Of its fields, those that Picard turns by itself are turned back, whatever the
+/// rules say of others: so does htsjdk, whose default lists Picard uses here.
 fn unmap(draft: &mut Draft) {
     if draft.is_reverse() {
         draft.turn(&MergeRules::COMPLEMENTED, &MergeRules::REVERSED);

@@ -29,7 +29,7 @@ fn counted(tally: Stats, size: usize) -> String {
     }
     let [from, mut into] = partials;
     tally.merge(&mut into, from);
-    tally.finish(into).unwrap().to_text()
+    tally.finish(into).unwrap().into_text()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn order_is_the_argument_unless_a_batch_is_out_of_order() {
         }
         let (tally, mut partial) = (Stats::new(true), Default::default());
         tally.observe(&mut partial, &batch).unwrap();
-        let text = tally.finish(partial).unwrap().to_text();
+        let text = tally.finish(partial).unwrap().into_text();
         assert_eq!(text.contains("is sorted:\t1"), sorted);
     }
 }
@@ -76,7 +76,7 @@ fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
     batch.push(&raw, Stamp::default()).unwrap();
     let (tally, mut partial) = (Stats::new(true), Default::default());
     tally.observe(&mut partial, &batch).unwrap();
-    let text = tally.finish(partial).unwrap().to_text();
+    let text = tally.finish(partial).unwrap().into_text();
     for line in [
         "SN\tmaximum length:\t100000",
         "SN\taverage quality:\t20.0",
@@ -109,7 +109,7 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
         tally.observe(&mut partial, &batch).unwrap();
         order.take(maker.make(&batch));
     }
-    let text = tally.finish(partial).unwrap().to_text();
+    let text = tally.finish(partial).unwrap().into_text();
     let is_wanted = |line: &&str| sections.iter().any(|section| line.starts_with(section));
     text.lines().filter(is_wanted).map(str::to_string).collect()
 }

@@ -5,7 +5,7 @@
 //! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand and name between tabs
 //!   (htsjdk 4.2, `IntervalListCodec`).
 //! - elPrep's sites: a line that names the format, then contig, start (1-based) and end (inclusive) between tabs, as elPrep 5 makes
-//!   them of VCF. It takes those that it makes of BED for the same.
+//!   them of VCF. elPrep reads the sites that it made of BED in the same way, 1-based, and so does this.
 
 use std::sync::LazyLock;
 

@@ -102,7 +102,7 @@ pub(super) struct Insertion {
 }
 
 impl InsertSizes {
-    /// Bytes of the largest tables, where larger insert sizes do not count.
+    /// Bytes of the largest tables, where insert sizes above `largest` count as that.
     pub fn bytes(largest: u32) -> usize {
         3 * (largest as usize + 1).next_power_of_two() * 8
     }

@@ -53,7 +53,7 @@ pub const SPEC: TallySpec = TallySpec {
     ..TallySpec::new("stats", |context| {
         let stats = Stats::new(context.sorted);
         let stats = context.stats.map_or(stats, |order| Stats::in_order(context.sorted, order));
-        Report::new(stats, |counts, _| counts.to_text().into_bytes())
+        Report::new(stats, |counts, _| counts.into_text().into_bytes())
     })
 };
 
@@ -86,7 +86,7 @@ impl Stats {
 
 impl StatsCounts {
     /// Returns the text of `samtools stats`; its first line names the program.
-    pub fn to_text(&self) -> String {
+    pub fn into_text(self) -> String {
         text::of(self)
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Targets {
 
 impl Targets {
     /// Reads regions: lines of a contig, its first and its last base, 1-based. Those on contigs that the header lacks are left
-    /// out, and so are lines that begin with `#`.
+    /// out, and so are empty lines and those that begin with `#`.
     ///
     /// # Errors
     /// The file cannot be read, a line is no region, or regions of a contig that follow each other are not in order; there is
@@ -38,8 +38,8 @@ impl Targets {
         let (mut unknown, mut before) = (None, None);
         let mut lines = LineReader::open(path, ledger)?;
         while lines.advance()? {
-            let line = lines.line();
-            if line.starts_with(b"#") {
+            let line = lines.line().trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());

@@ -12,8 +12,9 @@ use super::partial::{GC_BINS, LONGEST_READ, StatsPartial};
 use super::settings::StatsSettings;
 
 /// Returns the whole text.
-pub(super) fn of(counts: &StatsCounts) -> String {
-    let StatsCounts { counted, settings, order, .. } = counts;
+pub(super) fn of(mut counts: StatsCounts) -> String {
+    let order = counts.order.take();
+    let StatsCounts { counted, settings, .. } = &counts;
     let options = &settings.options;
     let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");
@@ -33,7 +34,7 @@ pub(super) fn of(counts: &StatsCounts) -> String {
     line(&mut out, format_args!("CHK\t{names:08x}\t{seqs:08x}\t{quals:08x}"));
     section(&mut out, "Summary Numbers", "SN", "");
     let insertion = counted.insert_sizes.summary(options.insert_size, options.most_inserts);
-    write_summary(counts, &insertion, &mut out);
+    write_summary(&counts, order.as_ref(), &insertion, &mut out);
     qualities(counted, &mut out);
     gc_contents(counted, &mut out);
     contents(counted, &mut out);
@@ -59,9 +60,9 @@ pub(super) fn of(counts: &StatsCounts) -> String {
     for (cycle, [i1, i2, d1, d2]) in counted.indels.cycles() {
         line(&mut out, format_args!("IC\t{}\t{i1}\t{i2}\t{d1}\t{d2}", cycle + 1));
     }
-    if let Some(order) = order.as_ref().filter(|order| order.is_sorted) {
-        coverage(order, options, &mut out);
-        gc_depth(order.bins.clone(), options.gc_bin, average_length(counted), &mut out);
+    if let Some(order) = order.filter(|order| order.is_sorted) {
+        coverage(&order, options, &mut out);
+        gc_depth(order.bins, options.gc_bin, average_length(counted), &mut out);
     }
     out
 }
@@ -264,13 +265,18 @@ fn lengths(counted: &StatsPartial, out: &mut String) {
 
 /// Writes the rows of summary numbers, in samtools' order and arithmetic (in single precision where samtools
 /// uses it).
-fn write_summary(counts: &StatsCounts, insertion: &Insertion, out: &mut String) {
-    let StatsCounts { counted, sorted, settings, order } = counts;
+fn write_summary(
+    counts: &StatsCounts,
+    order: Option<&OrderTotals>,
+    insertion: &Insertion,
+    out: &mut String,
+) {
+    let StatsCounts { counted, sorted, settings, .. } = counts;
     let StatsSettings { options, targets, .. } = &**settings;
     let n = |count: C| counted.counts.of(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);
     let ratio = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f32 / b as f32 };
-    let overlap = order.as_ref().map_or(0, |order| order.overlap);
+    let overlap = order.map_or(0, |order| order.overlap);
     let cigar_bases = n(C::CigarBases).wrapping_sub(overlap);
     let quality: u64 = counted.qualities.iter().map(|table| table.sum_and_highest().0).sum();
     let quality = if n(C::Bases) == 0 { 0.0 } else { quality as f64 / n(C::Bases) as f64 };
@@ -309,7 +315,7 @@ fn write_summary(counts: &StatsCounts, insertion: &Insertion, out: &mut String) 
     row("total first fragment length", text(n(C::FirstBases)), "ignores clipping");
     row("total last fragment length", text(n(C::LastBases)), "ignores clipping");
     row("bases mapped", text(n(C::MappedBases)), "ignores clipping");
-    row("bases mapped (cigar)", text(cigar_bases), "more accurate");
+    row("bases mapped (cigar)", cigar_bases.cast_signed().to_string(), "more accurate");
     row("bases trimmed", text(n(C::TrimmedBases)), "");
     row("bases duplicated", text(n(C::DuplicateBases)), "");
     row("mismatches", counted.mismatches.cast_signed().to_string(), "from NM fields");
