@@ -26,7 +26,7 @@ pub use bases::{Cache, References, md5};
 pub use codec::Profile;
 pub use container::{ContainerHeader, EOF, ends_well, header_container};
 pub use crai::{CraiBuilder, CraiEntry, CraiIndex};
-pub use decode::{DECODER_BYTES, Decoder, Setup};
+pub use decode::{DECODER_BYTES, DecodeOptions, Decoder, Setup, Stop};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes, partition_bytes};
 pub use places::SliceScanner;
 pub use reader::{Container, Reader};

@@ -96,7 +96,7 @@ fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>
 fn try_decode(
     file: &[u8],
     desk: Option<&Desk>,
-    detail: Detail,
+    wanted: impl Into<DecodeOptions>,
     lines: &mut Vec<String>,
 ) -> Result<(), Error> {
     let mut reader = Reader::open(
@@ -111,14 +111,14 @@ fn try_decode(
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
     let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(Limit::of(1 << 28)));
-    let mut ended = false;
+    let (mut ended, wanted) = (false, wanted.into());
     while !ended {
         let container = reader.claim(Vec::new())?;
         ended = container.is_none();
         let linked = match container {
             Some(container) => {
                 let mut opened = Opened::reuse(Batch::default());
-                decoder.open(&container, detail, &mut opened);
+                decoder.open(&container, wanted, &mut opened);
                 link.link(opened)
             }
             None => link.finish(Batch::default()),
@@ -223,6 +223,30 @@ fn places_are_the_same_without_the_rest_and_need_no_reference() {
         format!("*\t{}\t*\t*", columns[1..9].join("\t"))
     };
     assert_eq!(lines, zoo().iter().map(place).collect::<Vec<_>>());
+}
+
+#[test]
+fn reads_before_a_stop_are_the_same_and_few_behind_it_are_decoded() {
+    let desk = desk();
+    let place = |line: &String| {
+        let columns: Vec<_> = line.split('\t').collect();
+        let contig = sequences().iter().position(|(name, _)| *name == columns[2]);
+        (contig.unwrap_or(usize::MAX) as u32, columns[3].parse::<i64>().unwrap() - 1)
+    };
+    let mut sorted = zoo();
+    sorted.sort_by_key(place);
+    let file = encode(&batch(&sorted), Some(references(&desk))).unwrap();
+    let mut most = 0;
+    for line in &sorted {
+        let (contig, pos) = place(line);
+        let before = sorted.iter().take_while(|&it| place(it) < (contig, pos)).count();
+        let wanted = DecodeOptions { detail: Detail::Whole, stop: Some(Stop { contig, pos }) };
+        let mut lines = Vec::new();
+        try_decode(&file, Some(&desk), wanted, &mut lines).unwrap();
+        assert_eq!(lines[..before], sorted[..before], "{contig}:{pos}");
+        most = most.max(sorted.len() - lines.len());
+    }
+    assert!(most > sorted.len() / 2, "{most} of {}", sorted.len());
 }
 
 #[test]

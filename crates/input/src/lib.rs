@@ -378,7 +378,9 @@ impl Opener {
                 let decoder = self.cram.as_mut();
                 let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
                 let least = if wanted.is_some() { Detail::Places } else { Detail::Flags };
-                decoder.open(&container, self.detail.max(least), opened);
+                let stop = wanted.as_ref().and_then(|wanted| wanted.stop());
+                let options = cram::DecodeOptions { detail: self.detail.max(least), stop };
+                decoder.open(&container, options, opened);
                 if let Some(wanted) = wanted {
                     opened.retain(|record| wanted.holds(record));
                 }

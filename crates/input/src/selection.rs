@@ -1,5 +1,6 @@
 //! Which reads of a container of CRAM are wanted.
 
+use readmill_cram::Stop;
 use readmill_format::region::Part;
 use readmill_record::RecordRef;
 
@@ -15,6 +16,12 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The place behind the last read that is wanted; `None` if reads without a contig are.
+    pub(crate) fn stop(&self) -> Option<Stop> {
+        let last = self.parts.last().filter(|_| !self.unplaced)?;
+        Some(Stop { contig: last.contig, pos: last.end })
+    }
+
     /// Whether a record is wanted. One that is damaged is, so that whoever checks it finds that.
     pub fn holds(&self, record: &[u8]) -> bool {
         if RecordRef::check_without_fields(record, self.n_ref).is_err() {

@@ -12,6 +12,8 @@ mod general;
 mod names;
 mod names_encode;
 mod nx16;
+#[cfg(target_arch = "x86_64")]
+mod nx16_avx2;
 mod nx16_encode;
 mod pack;
 pub(super) mod rans;

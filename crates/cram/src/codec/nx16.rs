@@ -3,12 +3,14 @@
 
 use readmill_record::Result;
 
+#[cfg(target_arch = "x86_64")]
+use super::nx16_avx2 as avx2;
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::rans::{Slot, slot, symbols};
 use crate::num::{ByteCursor, damaged};
 
 /// A state below this takes two bytes.
-const LOW: u32 = 1 << 15;
+pub const LOW: u32 = 1 << 15;
 
 /// Memory of the tables of all contexts, and of their frequencies.
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
@@ -72,12 +74,21 @@ fn entropy(
     }
     let start = out.len();
     out.resize(start + size, 0);
+    let out = &mut out[start..];
     match (flags & ORDER != 0, n) {
-        (false, 4) => order_0::<4>(cursor, &mut out[start..]),
-        (false, _) => order_0::<32>(cursor, &mut out[start..]),
-        (true, 4) => order_1::<4>(cursor, &mut out[start..]),
-        (true, _) => order_1::<32>(cursor, &mut out[start..]),
+        (false, 4) => order_0::<4>(cursor, out, false),
+        (false, _) => order_0::<32>(cursor, out, has_vectors()),
+        (true, 4) => order_1::<4>(cursor, out, false),
+        (true, _) => order_1::<32>(cursor, out, has_vectors()),
     }
+}
+
+/// Whether this processor can decode several states at once.
+pub fn has_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return avx2::is_available();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// Runs shorter than this are written as so many bytes, of which the rest is written over: a length known to the compiler
@@ -210,7 +221,12 @@ fn states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
     Ok(states)
 }
 
-fn order_0<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+/// Fills `out` with bytes of one context; with `vectors`, 32 states are decoded several at once.
+pub fn order_0<const N: usize>(
+    cursor: &mut ByteCursor<'_>,
+    out: &mut [u8],
+    vectors: bool,
+) -> Result<()> {
     let mut frequencies = Vec::new();
     symbols(cursor, |symbol, _| {
         frequencies.push((symbol, 0));
@@ -223,8 +239,15 @@ fn order_0<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Resul
     fill(&frequencies, 12, &mut table)?;
     let mut states = states::<N>(cursor)?;
     let mut coded = Coded { bytes: cursor.0, at: 0 };
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(states) = states[..].as_mut_array()
+        && vectors
+    {
+        done = avx2::order_0((coded.bytes, &mut coded.at), &table, states, out);
+    }
     let entry = |state: u32| table[(state & 0xfff) as usize];
-    for chunk in out.chunks_mut(N) {
+    for chunk in out[done..].chunks_mut(N) {
         if chunk.len() == N && coded.suffices(N) {
             for (state, byte) in states.iter_mut().zip(chunk) {
                 *byte = coded.advance(state, entry(*state), 12);
@@ -240,10 +263,10 @@ fn order_0<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Resul
 }
 
 /// The tables of all contexts that occur.
-struct Contexts {
-    bits: u32,
+pub struct Contexts {
+    pub bits: u32,
     of: [u16; 256],
-    tables: Vec<Slot>,
+    pub tables: Vec<Slot>,
 }
 
 impl Contexts {
@@ -261,7 +284,7 @@ impl Contexts {
             return Err(damaged("a table of frequencies is too large"));
         }
         let (mut coded, mut bytes) = (ByteCursor(cursor.take(stored)?), vec![0; size]);
-        order_0::<4>(&mut coded, &mut bytes)?;
+        order_0::<4>(&mut coded, &mut bytes, false)?;
         Self::read_tables(&mut ByteCursor(&bytes), bits)
     }
 
@@ -294,6 +317,11 @@ impl Contexts {
         Ok(Contexts { bits, of, tables })
     }
 
+    /// Where the table of each context starts.
+    pub fn starts(&self) -> [u32; 256] {
+        self.of.map(|table| u32::from(table) << self.bits)
+    }
+
     /// The entry of a state in its context.
     #[inline(always)]
     fn entry(&self, context: u8, state: u32) -> Slot {
@@ -302,12 +330,25 @@ impl Contexts {
     }
 }
 
-fn order_1<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+/// Fills `out` with bytes whose context is the byte before; with `vectors`, 32 states are decoded several at once.
+pub fn order_1<const N: usize>(
+    cursor: &mut ByteCursor<'_>,
+    out: &mut [u8],
+    vectors: bool,
+) -> Result<()> {
     let contexts = Contexts::read(cursor)?;
     let mut states = states::<N>(cursor)?;
     let mut coded = Coded { bytes: cursor.0, at: 0 };
     let (mut last, part) = ([0u8; N], out.len() / N);
-    for i in 0..part {
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(states), Some(last)) = (states[..].as_mut_array(), last[..].as_mut_array())
+        && vectors
+    {
+        let coded = (coded.bytes, &mut coded.at);
+        done = avx2::order_1(coded, &contexts, states, last, &mut out[..part * N]);
+    }
+    for i in done..part {
         let is_within = coded.suffices(N);
         for j in 0..N {
             let entry = contexts.entry(last[j], states[j]);

@@ -6,6 +6,7 @@ use super::fqzcomp_encode::{FqzcompEncoder, QualityRead};
 use super::names_encode::{NameEncoder, StreamCodec};
 use super::nx16_encode::Nx16Encoder;
 use super::*;
+use crate::num::ByteCursor;
 
 /// Numbers that look random, the same in each run.
 struct Random(u64);
@@ -108,6 +109,43 @@ fn rans_nx16_comes_back() {
     for bit in [pack::ORDER, pack::N32_OR_EXT, pack::STRIPE, pack::CAT, pack::RLE, pack::PACK] {
         assert!(seen.iter().any(|&flags| flags as u8 & bit != 0), "{bit:#x} in {seen:x?}");
     }
+}
+
+/// Data that is damaged gives the same bytes on each processor.
+#[test]
+fn several_states_at_once_decode_the_same() {
+    let (mut encoder, mut out, mut random) = (Nx16Encoder::default(), Vec::new(), Random(3));
+    let mut seen = [0; 2];
+    for raw in inputs() {
+        out.clear();
+        encoder.encode(&raw, 1, &mut out);
+        let order = match out[0] {
+            pack::N32_OR_EXT => 0,
+            flags if flags == pack::N32_OR_EXT | pack::ORDER => 1,
+            _ => continue,
+        };
+        for round in 0..20 {
+            let mut coded = out.clone();
+            if round > 0 {
+                let at = coded.len() / 2 + random.below(coded.len() / 2);
+                coded[at] ^= 1 << random.below(8);
+                coded.truncate(coded.len() - random.below(3 * round));
+            }
+            let decoded = [true, false].map(|vectors| {
+                let mut cursor = ByteCursor(&coded[1..]);
+                let mut back = vec![0; cursor.uint7().unwrap() as usize];
+                let result = match order {
+                    0 => nx16::order_0::<32>(&mut cursor, &mut back, vectors && nx16::has_vectors()),
+                    _ => nx16::order_1::<32>(&mut cursor, &mut back, vectors && nx16::has_vectors()),
+                };
+                (result.is_ok(), back, cursor.0.len())
+            });
+            assert!(decoded[0] == decoded[1], "{} bytes, order {order}", raw.len());
+            assert!(round > 0 || decoded[0].1 == raw);
+            seen[order] += 1;
+        }
+    }
+    assert!(seen[0] > 100 && seen[1] > 100, "{seen:?}");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Restores the data of records about their mates in a slice: their positions, and TLEN.
 
+use std::collections::BTreeSet;
+
 use readmill_record::{Flags, Result, edit};
 
+use super::Stop;
 use super::parts::Fixed;
 use crate::num::damaged;
 use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
@@ -30,6 +33,31 @@ pub struct Noted {
     pub tlen: i64,
     /// Whether TLEN is known.
     pub settled: bool,
+}
+
+/// The mates that follow, while records behind the last wanted place are decoded for them.
+#[derive(Default)]
+pub struct Ahead {
+    /// Indices in the slice.
+    mates: BTreeSet<usize>,
+}
+
+impl Ahead {
+    /// Whether a record after the last one of `notes` is needed: because that one does not lie behind `stop`, or for a mate.
+    /// The mate of a record that itself is not needed is forgotten.
+    pub fn is_needed(&mut self, stop: Stop, notes: &mut [Noted]) -> bool {
+        let number = notes.len().saturating_sub(1);
+        let Some(note) = notes.last_mut() else { return true };
+        let is_mate = self.mates.first() == Some(&number) && self.mates.pop_first().is_some();
+        let is_behind = stop.is_before(&note.fixed);
+        if let Link::Attached { mate, .. } = &mut note.link {
+            match *mate {
+                Some(line) if is_mate || !is_behind => _ = self.mates.insert(line),
+                _ => *mate = None,
+            }
+        }
+        !is_behind || !self.mates.is_empty()
+    }
 }
 
 /// Writes the data of a slice's records about their mates into `bytes`, which hold the records. The rules are

@@ -46,6 +46,38 @@ struct Most {
     sizes: Sizes,
 }
 
+/// Which records of a container to decode, and how much of each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DecodeOptions {
+    /// How much of each record.
+    pub detail: Detail,
+    /// The last place that is wanted. Records behind it are left out, from the first on that is no mate of one before it: the
+    /// records are in coordinate order.
+    pub stop: Option<Stop>,
+}
+
+impl From<Detail> for DecodeOptions {
+    fn from(detail: Detail) -> Self {
+        DecodeOptions { detail, stop: None }
+    }
+}
+
+/// A place behind all reads that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Number of the contig.
+    pub contig: u32,
+    /// The first position that is not wanted (0-based).
+    pub pos: i64,
+}
+
+impl Stop {
+    /// Whether a read lies behind, such as one without a contig.
+    fn is_before(self, fixed: &parts::Fixed) -> bool {
+        (fixed.contig as u32, fixed.pos - 1) >= (self.contig, self.pos)
+    }
+}
+
 /// One thread's decoder.
 pub struct Decoder {
     setup: Arc<Setup>,
@@ -80,8 +112,13 @@ impl Decoder {
     /// With [`Detail::Places`], records have no name, no bases and no optional fields; with [`Detail::Flags`] they may have no
     /// place, either. Then no reference is needed. Blocks of other data are not uncompressed where they have nothing else;
     /// their checksums are checked.
-    pub fn open(&mut self, container: &Container, detail: Detail, opened: &mut Opened) {
-        if let Err(error) = self.try_open(container, detail, opened) {
+    pub fn open(
+        &mut self,
+        container: &Container,
+        wanted: impl Into<DecodeOptions>,
+        opened: &mut Opened,
+    ) {
+        if let Err(error) = self.try_open(container, wanted.into(), opened) {
             opened.fail(error);
         }
         self.keep_little();
@@ -114,7 +151,12 @@ impl Decoder {
         }
     }
 
-    fn try_open(&mut self, container: &Container, detail: Detail, opened: &mut Opened) -> Result<()> {
+    fn try_open(
+        &mut self,
+        container: &Container,
+        wanted: DecodeOptions,
+        opened: &mut Opened,
+    ) -> Result<()> {
         let (bytes, version) = (container.blocks(), self.setup.version);
         let mut cursor = ByteCursor(bytes);
         let first = CramBlock::read(&mut cursor, version)?;
@@ -125,7 +167,7 @@ impl Decoder {
         sizes.take(&first)?;
         first.inflate(&mut self.codecs, &mut self.embedded)?;
         let mut scheme = Scheme::read(&self.embedded)?;
-        let blocks = scheme.blocks(detail);
+        let blocks = scheme.blocks(wanted.detail);
         if let Blocks::Beside(_) = blocks {
             scheme.leave_places();
         }
@@ -139,7 +181,7 @@ impl Decoder {
                 ByteCursor(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
             let records_left = container.header.records - records;
             let most = Most { bound, parts, records: records_left, sizes };
-            records += self.slice(&mut slice, (&scheme, &blocks), detail, most, opened)?;
+            records += self.slice(&mut slice, (&scheme, &blocks), wanted, most, opened)?;
         }
         Ok(())
     }
@@ -148,7 +190,7 @@ impl Decoder {
         &mut self,
         cursor: &mut ByteCursor<'_>,
         (scheme, blocks): (&Scheme, &Blocks),
-        detail: Detail,
+        wanted: DecodeOptions,
         most: Most,
         opened: &mut Opened,
     ) -> Result<usize> {
@@ -170,7 +212,7 @@ impl Decoder {
             flags::read(&series, &mut self.streams, slice.records, most.bound, opened)?;
             return Ok(slice.records);
         }
-        let places_only = detail <= Detail::Places;
+        let places_only = wanted.detail <= Detail::Places;
         self.notes.reserve_exact(slice.records);
         let mut check = None;
         if !places_only {
@@ -202,7 +244,7 @@ impl Decoder {
             extra: &mut self.extra,
             heads: HashMap::new(),
         };
-        let mut wrong = None;
+        let (mut wrong, mut ahead) = (None, mates::Ahead::default());
         for _ in 0..slice.records {
             let bytes = opened.bytes_mut();
             let at = bytes.len();
@@ -213,6 +255,11 @@ impl Decoder {
                 bytes.truncate(at);
                 self.notes.truncate(self.notes.iter().take_while(|note| note.at < at).count());
                 wrong = Some(error);
+                break;
+            }
+            if let Some(stop) = wanted.stop
+                && !ahead.is_needed(stop, &mut self.notes)
+            {
                 break;
             }
         }

@@ -1,0 +1,210 @@
+//! Decodes rANS Nx16 of 32 states by AVX2, eight states at once: as the scalar code, as long as the coded bytes suffice for
+//! all states.
+
+#![allow(unsafe_code, reason = "AVX2 reads tables and bytes through pointers")]
+
+use std::arch::x86_64::*;
+
+use super::nx16::{Contexts, LOW};
+use super::rans::Slot;
+
+/// Number of states, and of their coded bytes at most.
+const STATES: usize = 32;
+const MOST_CODED: usize = 2 * STATES;
+
+/// Whether this processor has AVX2.
+pub fn is_available() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// For each set of lanes, which of the next 16-bit words each of them takes.
+static WORDS: [[u8; 8]; 256] = {
+    let mut words = [[0; 8]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let (mut lane, mut taken) = (0, 0);
+        while lane < 8 {
+            words[set][lane] = taken;
+            taken += (set >> lane & 1) as u8;
+            lane += 1;
+        }
+        set += 1;
+    }
+    words
+};
+
+/// The states and coded bytes of a block.
+struct States<'a> {
+    lanes: [__m256i; 4],
+    coded: &'a [u8],
+    at: usize,
+    /// The number of bits of a table, as a shift, and a mask of them.
+    bits: __m128i,
+    mask: __m256i,
+}
+
+impl<'a> States<'a> {
+    #[target_feature(enable = "avx2")]
+    fn new(states: &[u32; STATES], coded: &'a [u8], at: usize, bits: u32) -> Self {
+        let mut lanes = [_mm256_setzero_si256(); 4];
+        for (lane, eight) in lanes.iter_mut().zip(states.chunks_exact(8)) {
+            // SAFETY: `eight` has 32 bytes.
+            *lane = unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) };
+        }
+        let mask = _mm256_set1_epi32((1 << bits) - 1);
+        States { lanes, coded, at, bits: _mm_cvtsi32_si128(bits as i32), mask }
+    }
+
+    /// Whether the coded bytes suffice for one more symbol of each state.
+    #[inline(always)]
+    fn suffice(&self) -> bool {
+        self.coded.len() - self.at >= MOST_CODED
+    }
+
+    /// The indices of the entries of eight states.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn index(&self, lane: usize) -> __m256i {
+        _mm256_and_si256(self.lanes[lane], self.mask)
+    }
+
+    /// Moves eight states on by their entries. At least 16 coded bytes must be left.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn advance(&mut self, lane: usize, entries: __m256i) {
+        let frequency = _mm256_and_si256(_mm256_srli_epi32::<8>(entries), _mm256_set1_epi32(0xfff));
+        let frequency = _mm256_add_epi32(frequency, _mm256_set1_epi32(1));
+        let high = _mm256_srl_epi32(self.lanes[lane], self.bits);
+        let next =
+            _mm256_add_epi32(_mm256_mullo_epi32(frequency, high), _mm256_srli_epi32::<20>(entries));
+        let low = _mm256_min_epu32(next, _mm256_set1_epi32(LOW as i32 - 1));
+        let takes = _mm256_cmpeq_epi32(low, next);
+        let set = _mm256_movemask_ps(_mm256_castsi256_ps(takes)) as u32;
+        let words = &self.coded[self.at..self.at + 16];
+        // SAFETY: `words` has 16 bytes, each row of WORDS has 8.
+        let (words, order) = unsafe {
+            let row = &WORDS[set as usize & 0xff];
+            (_mm_loadu_si128(words.as_ptr().cast()), _mm_loadl_epi64(row.as_ptr().cast()))
+        };
+        let words =
+            _mm256_permutevar8x32_epi32(_mm256_cvtepu16_epi32(words), _mm256_cvtepu8_epi32(order));
+        let renewed = _mm256_or_si256(_mm256_slli_epi32::<16>(next), words);
+        self.lanes[lane] = _mm256_blendv_epi8(next, renewed, takes);
+        self.at += 2 * set.count_ones() as usize;
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn store(&self, states: &mut [u32; STATES]) {
+        for (lane, eight) in self.lanes.iter().zip(states.chunks_exact_mut(8)) {
+            // SAFETY: `eight` has 32 bytes.
+            unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), *lane) };
+        }
+    }
+}
+
+/// The lowest bytes of 32 entries, in order.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn symbols(entries: [__m256i; 4]) -> [u8; STATES] {
+    let [a, b, c, d] = entries.map(|it| _mm256_and_si256(it, _mm256_set1_epi32(0xff)));
+    let pairs = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
+    let bytes = _mm256_permutevar8x32_epi32(pairs, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    let mut out = [0; STATES];
+    // SAFETY: `out` has 32 bytes.
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), bytes) };
+    out
+}
+
+/// Decodes rows of 32 symbols of one table into `out`; returns how many bytes it has written.
+///
+/// The processor has AVX2.
+pub fn order_0(
+    (coded, at): (&[u8], &mut usize),
+    table: &[Slot; 1 << 12],
+    states: &mut [u32; STATES],
+    out: &mut [u8],
+) -> usize {
+    #[target_feature(enable = "avx2")]
+    fn decode(states: &mut States<'_>, table: &[Slot; 1 << 12], out: &mut [u8]) -> usize {
+        let mut written = 0;
+        for row in out.chunks_exact_mut(STATES) {
+            if !states.suffice() {
+                break;
+            }
+            let mut entries = [_mm256_setzero_si256(); 4];
+            for (lane, entries) in entries.iter_mut().enumerate() {
+                // SAFETY: 12 bits are less than the entries of the table.
+                *entries =
+                    unsafe { _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), states.index(lane)) };
+                states.advance(lane, *entries);
+            }
+            row.copy_from_slice(&symbols(entries));
+            written += STATES;
+        }
+        written
+    }
+    debug_assert!(is_available());
+    // SAFETY: the processor has AVX2.
+    unsafe {
+        let mut now = States::new(states, coded, *at, 12);
+        let written = decode(&mut now, table, out);
+        now.store(states);
+        *at = now.at;
+        written
+    }
+}
+
+/// Decodes symbols of each of the 32 equal parts of `out`, whose tables follow from the symbols before; returns how many of
+/// each part.
+///
+/// The processor has AVX2.
+pub fn order_1(
+    (coded, at): (&[u8], &mut usize),
+    contexts: &Contexts,
+    states: &mut [u32; STATES],
+    last: &mut [u8; STATES],
+    out: &mut [u8],
+) -> usize {
+    #[target_feature(enable = "avx2")]
+    fn decode(
+        states: &mut States<'_>,
+        (starts, tables): (&[u32; 256], &[Slot]),
+        last: &mut [u8; STATES],
+        out: &mut [u8],
+    ) -> usize {
+        let part = out.len() / STATES;
+        let mut before = [_mm256_setzero_si256(); 4];
+        for i in 0..part {
+            if !states.suffice() {
+                return i;
+            }
+            for (lane, entries) in before.iter_mut().enumerate() {
+                let symbols = _mm256_and_si256(*entries, _mm256_set1_epi32(0xff));
+                // SAFETY: there are 256 starts; behind each one are as many entries as a state's bits can tell.
+                *entries = unsafe {
+                    let start = _mm256_i32gather_epi32::<4>(starts.as_ptr().cast(), symbols);
+                    let place = _mm256_add_epi32(start, states.index(lane));
+                    _mm256_i32gather_epi32::<4>(tables.as_ptr().cast(), place)
+                };
+                states.advance(lane, *entries);
+            }
+            *last = symbols(before);
+            for (part, &symbol) in out.chunks_exact_mut(part).zip(&*last) {
+                part[i] = symbol;
+            }
+        }
+        part
+    }
+    debug_assert!(is_available());
+    let starts = contexts.starts();
+    let enough = 1 << contexts.bits;
+    assert!(starts.iter().all(|&start| start as usize + enough <= contexts.tables.len()));
+    // SAFETY: the processor has AVX2, and the assertion holds.
+    unsafe {
+        let mut now = States::new(states, coded, *at, contexts.bits);
+        let done = decode(&mut now, (&starts, &contexts.tables), last, out);
+        now.store(states);
+        *at = now.at;
+        done
+    }
+}
