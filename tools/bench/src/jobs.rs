@@ -129,7 +129,7 @@ pub fn duplicates(work: &Work) -> Result<()> {
             Peer::Bamsormadup => Some(marking.bamsormadup(&program)),
             Peer::Elprep => marking.elprep(&program),
             Peer::Picard => marking.picard(&program),
-            Peer::Fgumi | Peer::Gatk | Peer::BwaMem2 | Peer::Bwa | Peer::Minibwa => None,
+            _ => None,
         });
     }
     measure(&title("Sort and mark duplicates", work), work, &contenders)

@@ -18,6 +18,7 @@ mod kernel;
 mod machine;
 mod memory;
 mod options;
+mod qc;
 mod recalibration;
 mod same_position;
 mod serial;
@@ -75,6 +76,8 @@ enum Bench {
     Serial(Options),
     /// readmill's sort of the same reads as samtools and as Picard write them
     Input(Options),
+    /// Quality metrics and coverage while reads are sorted and marked, and alone: readmill, Picard, riker, mosdepth
+    Qc(recalibration::Args),
     /// Regions and whole files of BAM, CRAM and compressed SAM: the CPU time of readmill's and samtools' view
     View(view::Args),
     /// All codecs and levels on blocks of BAM files, without any peer
@@ -117,6 +120,7 @@ fn main() -> Result<()> {
         Bench::Memory(options) => memory::run(&mut Work::prepare(options)?),
         Bench::Serial(options) => serial::run(&mut Work::prepare(options)?),
         Bench::Input(options) => jobs::input(&Work::prepare(options)?),
+        Bench::Qc(args) => qc::run(Work::prepare(args.options)?, &args.truth),
         Bench::View(args) => view::run(args),
         Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
         Bench::Threads(args) => run_threads(&args),

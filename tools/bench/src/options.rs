@@ -24,7 +24,7 @@ pub struct Options {
         long,
         value_name = "PEERS",
         value_delimiter = ',',
-        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk,bwa-mem2,bwa"
+        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk,bwa-mem2,bwa,riker,mosdepth"
     )]
     pub peers: Vec<Peer>,
     /// The order of the output, where the sort alone is measured
@@ -71,6 +71,8 @@ pub enum Peer {
     Bwa,
     /// Needs samtools, too, and a readmill with the feature minibwa
     Minibwa,
+    Riker,
+    Mosdepth,
 }
 
 /// An order that peers also have.

@@ -83,8 +83,7 @@ impl<'a> Sorting<'a> {
             Peer::Elprep => self.elprep(program),
             Peer::Picard => self.picard(program),
             // These programs do not only sort, or sort as Picard does, or do not sort.
-            Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup | Peer::Gatk => None,
-            Peer::BwaMem2 | Peer::Bwa | Peer::Minibwa => None,
+            _ => None,
         }
     }
 

@@ -108,6 +108,8 @@ impl Work {
             Peer::Elprep => self.peers.elprep(),
             Peer::Picard => self.peers.picard(),
             Peer::Gatk => self.peers.gatk(),
+            Peer::Riker => self.peers.riker(),
+            Peer::Mosdepth => self.peers.mosdepth(),
         };
         tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
     }

@@ -13,25 +13,30 @@ use super::install::{
 
 /// A program on crates.io, and the release that is measured against.
 pub struct Crate {
-    /// Name of the crate, of its program, and of what it calls itself.
+    /// Name of the crate.
     pub name: &'static str,
+    /// Name of its program, and of what it calls itself.
+    pub program: &'static str,
     /// The release.
     pub version: &'static str,
 }
 
 /// Sorts BAM files. It needs a newer compiler than readmill, 1.93; if that is missing, Cargo reports it.
-pub const FGUMI: Crate = Crate { name: "fgumi", version: "0.9.0" };
+pub const FGUMI: Crate = Crate { name: "fgumi", program: "fgumi", version: "0.9.0" };
 
 /// Marks duplicates in the pipe behind an aligner.
-pub const DUPBLASTER: Crate = Crate { name: "dupblaster", version: "0.3.0" };
+pub const DUPBLASTER: Crate = Crate { name: "dupblaster", program: "dupblaster", version: "0.3.0" };
+
+/// Counts Picard's quality metrics in one pass.
+pub const RIKER: Crate = Crate { name: "riker-ngs", program: "riker", version: "0.2.0" };
 
 impl Crate {
     /// The program, with the dependencies its authors locked and its default features, below `cache`.
     pub fn install(&self, cache: &Path) -> Result<Tool> {
-        let Crate { name, version } = self;
+        let Crate { name, program: binary, version } = self;
         let home = cache.join(format!("{name}-{version}"));
         // Cargo moves the program here when it is complete.
-        let program = home.join("bin").join(name);
+        let program = home.join("bin").join(binary);
         if !program.exists() {
             on_path_or_apt("cc", "gcc")?;
             let build = home.join("build");
@@ -45,8 +50,8 @@ impl Crate {
             fs::remove_dir_all(&build)?;
         }
         let text = output_of(Command::new(&program).arg("--version"))?;
-        let stated = word_after(&text, name).with_context(|| format!("{name} states no version"))?;
-        Ok(Tool::plain(name, program, stated))
+        let stated = word_after(&text, binary).with_context(|| format!("{name} states no version"))?;
+        Ok(Tool::plain(binary, program, stated))
     }
 }
 

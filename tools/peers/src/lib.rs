@@ -119,6 +119,12 @@ impl Peers {
         compiled::DUPBLASTER.install(&self.cache)
     }
 
+    /// riker at the release of `compiled::RIKER`, built by Cargo.
+    pub fn riker(&self) -> Result<Tool> {
+        let _installing = self.installing("riker")?;
+        compiled::RIKER.install(&self.cache)
+    }
+
     /// umi_tools at `pip::UMI_TOOLS`, by pip.
     pub fn umi_tools(&self) -> Result<Tool> {
         let _installing = self.installing("umi_tools")?;
