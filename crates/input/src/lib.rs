@@ -352,9 +352,10 @@ impl Opener {
         Opener { inflater, lines, n_ref: header.n_ref(), cram, detail: Detail::Whole }
     }
 
-    /// Decodes this much of each record of CRAM from here on ([`cram::Decoder::open`]).
+    /// Decodes this much of each record of CRAM and SAM from here on ([`cram::Decoder::open`], [`LineParser::decode`]).
     pub fn decode(&mut self, detail: Detail) {
         self.detail = detail;
+        self.lines.decode(detail);
     }
 
     /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.

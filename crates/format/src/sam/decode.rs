@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memchr;
 use readmill_record::cigar::{consumes_query, consumes_reference};
 use readmill_record::view::FIXED;
-use readmill_record::{Cigar, Error, Flags, Header, Result, bases, edit};
+use readmill_record::{Cigar, Detail, Error, Flags, Header, Result, bases, edit};
 
 use super::fields::{append_fields, flag, integer, refuse, shown};
 use super::long_cigar;
@@ -32,6 +32,7 @@ pub struct LineParser {
     header: Header,
     /// The last reference sequence looked up: neighbouring records usually have the same.
     last: (Vec<u8>, i32),
+    detail: Detail,
 }
 
 /// The fixed fields that do not depend on the lengths of the others.
@@ -49,7 +50,13 @@ impl LineParser {
     /// A parser of the records that follow `header`. A reference sequence is also found by its alternative names
     /// (`AN`), if no other has that name.
     pub fn new(header: &Header) -> Self {
-        LineParser { header: header.clone(), last: (Vec::new(), -1) }
+        LineParser { header: header.clone(), last: (Vec::new(), -1), detail: Detail::Whole }
+    }
+
+    /// Decodes this much of each record from here on: with [`Detail::Flags`], records have no bases, no qualities and no
+    /// optional fields, of which only the lengths are checked. What says where a read lies may be in an optional field.
+    pub fn decode(&mut self, detail: Detail) {
+        self.detail = detail;
     }
 
     /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size` included). On error
@@ -84,9 +91,16 @@ impl LineParser {
         if cigar.is_empty() {
             place.flag |= Flags::UNMAPPED;
         }
-        let l_seq = append_seq(columns[9], out)?;
-        let seq_length = (columns[9] != b"*").then_some(l_seq);
+        let seq_length = (columns[9] != b"*").then_some(columns[9].len());
         covered.check(&cigar, seq_length)?;
+        check_qual_length(columns[10], seq_length.unwrap_or_default())?;
+        if self.detail == Detail::Flags {
+            let cigar = cigar.start - start..cigar.start - start;
+            out.truncate(start + cigar.end);
+            place.write(&mut out[start..], place.bin(covered.reference), cigar, 0);
+            return Ok(());
+        }
+        let l_seq = append_seq(columns[9], out);
         append_qual(columns[10], l_seq, out)?;
         let (fields_at, stored) = (out.len(), cigar.len());
         append_fields(fields, out)?;
@@ -304,9 +318,9 @@ static PAIRS: [u8; 1 << 16] = {
 };
 
 /// Appends SEQ, two bases in each byte; returns the number of bases.
-fn append_seq(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+fn append_seq(text: &[u8], out: &mut Vec<u8>) -> usize {
     if text == b"*" {
-        return Ok(0);
+        return 0;
     }
     let at = out.len();
     out.resize(at + text.len().div_ceil(2), 0);
@@ -317,7 +331,14 @@ fn append_seq(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     for (byte, pair) in out[at..].iter_mut().zip(pairs) {
         *byte = PAIRS[usize::from(u16::from_le_bytes([pair[0], pair[1]]))];
     }
-    Ok(text.len())
+    text.len()
+}
+
+fn check_qual_length(text: &[u8], l_seq: usize) -> Result<()> {
+    if text == b"*" || text.len() == l_seq {
+        return Ok(());
+    }
+    Err(Error::input(format!("SEQ has {l_seq} bases, but QUAL has {}", text.len())))
 }
 
 /// Appends QUAL, 255 for each base if there is none.
@@ -325,9 +346,6 @@ fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Result<()> {
     if text == b"*" {
         out.resize(out.len() + l_seq, 0xff);
         return Ok(());
-    }
-    if text.len() != l_seq {
-        return Err(Error::input(format!("SEQ has {l_seq} bases, but QUAL has {}", text.len())));
     }
     let at = out.len();
     out.extend(text.iter().map(|b| b.wrapping_sub(33)));
