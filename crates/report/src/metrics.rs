@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::lanes::{gc_apart, inserts_apart, lanes};
+use crate::lanes::{Apart, gc_apart, inserts_apart, lanes};
 use crate::run::{Quantity, Run};
 use crate::text::{Form, escape};
 
@@ -151,7 +151,8 @@ pub const METRICS: &[Metric] = &[
         name: "Mean coverage",
         form: Form::Decimal(1, "×"),
         section: "coverage",
-        hint: "too little was sequenced, or targets were not captured",
+        hint: "too little was sequenced, much of it was lost as duplicates or overlaps of mates, or targets \
+            were not captured",
         find: mean_coverage,
     },
     Metric {
@@ -159,7 +160,7 @@ pub const METRICS: &[Metric] = &[
         name: "Bases covered 20×",
         form: Form::Share,
         section: "coverage",
-        hint: "too little was sequenced, or regions were lost; variants will be missed there",
+        hint: "low mean coverage, or regions that were lost; variants will be missed there",
         find: |run| at_least(run, 20),
     },
     Metric {
@@ -422,6 +423,28 @@ pub fn name_of(metric: &Metric, run: &Run<'_>) -> String {
             format!("Target b{}", metric.name.trim_start_matches('B'))
         }
         _ => metric.name.into(),
+    }
+}
+
+/// The place that a key number of a run comes from: the cycle, or the lane that is furthest from the others.
+pub fn place_of(metric: &Metric, run: &Run<'_>) -> Option<String> {
+    let lane = |apart: Option<Apart>| Some(format!("lane {}", lanes(run).get(apart?.lane)?.name));
+    match metric.key {
+        "worst_cycle" => {
+            let (cycles, means) = (run.column(CYCLE), run.column(CYCLE_QUALITY));
+            let (cycle, _) = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1))?;
+            Some(format!("cycle {cycle}, where those of second reads follow those of first ones"))
+        }
+        "n_of_cycle" => {
+            let rows = run.rows("base_distribution_by_cycle_metrics", |_| true);
+            let share = |row: &Value| row.get("PCT_N").and_then(Value::as_f64);
+            let with_share = rows.iter().filter_map(|(_, row)| Some((row, share(row)?)));
+            let (row, _) = with_share.max_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some(format!("read {}, cycle {}", row.get("READ_END")?, row.get("CYCLE")?))
+        }
+        "lanes_insert" => lane(inserts_apart(&lanes(run))),
+        "lanes_gc" => lane(gc_apart(&lanes(run))),
+        _ => None,
     }
 }
 

@@ -138,10 +138,11 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     let finding = |it: &&Outcome| {
         let (class, word) = grade(it.grade);
         format!(
-            "<li><span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}; {} is \
+            "<li><span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}{}; {} is \
                 expected. Usual causes: {}.</li>",
             escape(&it.name),
             it.source.html(it.metric.form),
+            it.place.as_ref().map(|place| format!(" ({})", escape(place))).unwrap_or_default(),
             limit_text(&it.limit, it.metric.form),
             escape(it.metric.hint)
         )

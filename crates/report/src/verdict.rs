@@ -1,7 +1,7 @@
 //! The verdict about a sample: key numbers beside their limits, and how that is said.
 
 use crate::limits::{Bad, Grade, Limit, Limits};
-use crate::metrics::{METRICS, Metric, name_of};
+use crate::metrics::{METRICS, Metric, name_of, place_of};
 use crate::run::{Quantity, Run};
 use crate::text::{Form, plain};
 
@@ -10,6 +10,8 @@ pub struct Outcome {
     pub metric: &'static Metric,
     /// Its name, in this run.
     pub name: String,
+    /// Where it was seen, if that is one place.
+    pub place: Option<String>,
     pub source: Quantity,
     pub limit: Limit,
     pub grade: Grade,
@@ -21,7 +23,8 @@ pub fn outcomes(run: &Run<'_>, limits: &Limits) -> Vec<Outcome> {
         let limit = *limits.limit(metric.key)?;
         let source = (metric.find)(run)?;
         let grade = limit.grade(source.value);
-        Some(Outcome { metric, name: name_of(metric, run), source, limit, grade })
+        let (name, place) = (name_of(metric, run), place_of(metric, run));
+        Some(Outcome { metric, name, place, source, limit, grade })
     };
     METRICS.iter().filter_map(outcome).collect()
 }

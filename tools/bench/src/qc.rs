@@ -34,7 +34,7 @@ pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     let rows = [
         ("readmill: sort, duplicates", String::new()),
         ("with metrics", job.metrics(&together)),
-        ("with metrics, coverage", format!("{} --coverage", job.metrics(&together))),
+        ("with metrics, coverage", format!("{} --coverage metrics", job.metrics(&together))),
         ("with metrics, CollectWgsMetrics", job.metrics(&format!("{together},CollectWgsMetrics"))),
         ("with metrics, CollectHsMetrics", job.metrics(&format!("{together},CollectHsMetrics"))),
     ];
