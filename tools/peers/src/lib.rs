@@ -119,8 +119,9 @@ impl Peers {
         compiled::DUPBLASTER.install(&self.cache)
     }
 
-    /// riker at the release of `compiled::RIKER`, built by Cargo.
+    /// riker at the release of `compiled::RIKER`, built by Cargo. Its build needs libclang.
     pub fn riker(&self) -> Result<Tool> {
+        on_path_or_apt("clang", "clang")?;
         let _installing = self.installing("riker")?;
         compiled::RIKER.install(&self.cache)
     }
