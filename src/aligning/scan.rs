@@ -6,14 +6,14 @@ use std::sync::Arc;
 use readmill_align::Cohorts;
 use readmill_engine::{Crew, map_ordered};
 use readmill_fastq::{BatchLinker, TakenBatch, TextPlace};
-use readmill_filters::adapter::{AdapterCounts, FoundIn};
+use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::ChunkLinker;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::flow::AlignWorker;
 use super::lane::LaneSource;
 use super::lanes::Lanes;
-use super::queue::AlignTaskResult;
+use super::queue::{AlignTaskResult, Prepared};
 use super::slice::{LanePlace, ReadingStart, SliceStart};
 use super::unaligned::RECORD;
 use crate::process::console::Console;
@@ -153,10 +153,10 @@ impl ScanLink<'_> {
                 self.lanes.queue().taking -= 1;
                 self.lanes.link_opened(lane, opened, &mut self.chain)?;
             }
-            AlignTaskResult::Converted(_, mut reads, found_in, _) => {
+            AlignTaskResult::Converted(_, mut reads, prepared, _) => {
                 self.lanes.queue().taking -= 1;
                 let adapters = &mut self.scan.adapters;
-                self.lanes.keep_adapters(0, adapters, &found_in, &mut reads);
+                self.lanes.keep_findings(0, adapters, &prepared, &mut reads);
                 self.records(reads)?;
             }
             AlignTaskResult::Seeded(..) | AlignTaskResult::Emitted(_) => {
@@ -171,7 +171,7 @@ impl ScanLink<'_> {
         &mut self,
         taken: TakenBatch,
         mut reads: ReadBatch,
-        prepared: Option<Result<FoundIn>>,
+        prepared: Option<Result<Prepared>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
         let (places, adapters) = (order.places()?, self.scan.adapters.clone());

@@ -9,6 +9,8 @@ use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Header, Result};
 
+use super::trimming::Trimming;
+
 /// Reads that are not aligned yet, and their aligner.
 #[derive(Clone, Debug)]
 pub struct Aligning {
@@ -18,6 +20,8 @@ pub struct Aligning {
     pub lanes: Vec<Lane>,
     /// How barcodes and comments become tags.
     pub read_tags: ReadTags,
+    /// How reads are trimmed, if they are.
+    pub trimming: Option<Trimming>,
     /// The aligner.
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
@@ -42,6 +46,7 @@ impl Aligning {
             }
         }
         words.extend(self.read_tags.words());
+        words.extend(self.trimming.iter().flat_map(|it| it.words.iter().cloned()));
         words
     }
 }
@@ -209,6 +214,7 @@ impl Aligning {
             readmill_align::check_processor(flag == "--bwa")?;
         }
         self.read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        self.trimming.as_ref().map_or(Ok(()), |it| it.check(&self.lanes))?;
         let structures = self.read_tags.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)
