@@ -3,9 +3,7 @@
 use clap::Args;
 use readmill::plan::Trimming;
 use readmill_trim::TrimOptions;
-use readmill_trim::options::{
-    Ends, LengthFilter, OverlapRules, PolyG, QualityFilter, Window, Windows,
-};
+use readmill_trim::options::{Ends, LengthFilter, OverlapRules, PolyG, QualityFilter, Window, Windows};
 
 /// What is cut off reads, and which are dropped, before they are aligned.
 #[derive(Args)]
@@ -53,13 +51,7 @@ struct AdapterTrimFlags {
     )]
     overlap_len_require: u32,
     /// Most bases in which they differ
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 5,
-        requires = "trim",
-        alias = "overlap_diff_limit"
-    )]
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "trim", alias = "overlap_diff_limit")]
     overlap_diff_limit: u32,
     /// Most bases in which they differ, of a hundred
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "overlap_diff_percent_limit")]
@@ -93,20 +85,10 @@ struct EndFlags {
 #[derive(Args)]
 struct TailFlags {
     /// Cut off tails of G, whatever the instrument
-    #[arg(
-        long,
-        requires = "trim",
-        alias = "trim_poly_g",
-        conflicts_with = "disable_trim_poly_g"
-    )]
+    #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
     trim_poly_g: bool,
     /// Leave tails of G, whatever the instrument
-    #[arg(
-        long,
-        requires = "trim",
-        alias = "disable_trim_poly_g",
-        conflicts_with = "poly_g_min_len"
-    )]
+    #[arg(long, requires = "trim", alias = "disable_trim_poly_g", conflicts_with = "poly_g_min_len")]
     disable_trim_poly_g: bool,
     /// Fewest bases of a tail of G
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim", alias = "poly_g_min_len")]
@@ -121,18 +103,13 @@ struct TailFlags {
 
 /// Windows of qualities.
 #[derive(Args)]
+#[command(group = clap::ArgGroup::new("window").multiple(true))]
 struct WindowFlags {
     /// Slide a window from the front, and cut off bases as long as their mean quality is low
     #[arg(long, requires = "trim", alias = "cut_front", group = "window")]
     cut_front: bool,
     /// Slide a window from the tail, and cut off bases as long as their mean quality is low
-    #[arg(
-        long,
-        requires = "trim",
-        alias = "cut_tail",
-        group = "window",
-        conflicts_with = "cut_right"
-    )]
+    #[arg(long, requires = "trim", alias = "cut_tail", group = "window", conflicts_with = "cut_right")]
     cut_tail: bool,
     /// Slide a window from the front, and cut off all from the first on whose mean quality is low
     #[arg(long, requires = "trim", alias = "cut_right", group = "window")]
@@ -185,13 +162,7 @@ struct TrimFilterFlags {
     #[arg(long, requires = "trim", alias = "disable_length_filtering", conflicts_with_all = ["length_required", "length_limit"])]
     disable_length_filtering: bool,
     /// Drop shorter reads
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 15,
-        requires = "trim",
-        alias = "length_required"
-    )]
+    #[arg(long, value_name = "N", default_value_t = 15, requires = "trim", alias = "length_required")]
     length_required: u32,
     /// Drop longer reads; 0: none
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "length_limit")]
@@ -247,10 +218,7 @@ impl TrimFlags {
                 least: length(self.filters.length_required),
                 most: length(self.filters.length_limit),
             }),
-            complexity: self
-                .filters
-                .low_complexity_filter
-                .then_some(self.filters.complexity_threshold),
+            complexity: self.filters.low_complexity_filter.then_some(self.filters.complexity_threshold),
         };
         self.trim.then(|| Trimming { words: words(&options), options })
     }
@@ -374,7 +342,10 @@ mod tests {
     fn flags_are_those_of_fastp_and_its_defaults() {
         assert!(trimming("").is_none());
         let usual = trimming("--trim").expect("trimming");
-        assert_eq!((&usual.options, &usual.words[..]), (&TrimOptions::default(), &["--trim".into()][..]));
+        assert_eq!(
+            (&usual.options, &usual.words[..]),
+            (&TrimOptions::default(), &["--trim".into()][..])
+        );
         let ends = trimming("--trim --trim_front1 3 --trim-tail2 2 --max-len1 50").expect("trimming");
         let end = Ends { front: 3, tail: 0, longest: 50 };
         assert_eq!(ends.options.ends, [end, Ends { tail: 2, ..end }]);

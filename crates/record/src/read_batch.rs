@@ -340,7 +340,10 @@ mod tests {
         assert_eq!((reads.read(2).bases, reads.read(2).qualities), (&b"CA"[..], Some(&b"I5"[..])));
         reads.retain_templates(|template| template != 0);
         reads.set_first(9);
-        assert_eq!((reads.len(), reads.first(), reads.adapter(0), reads.adapter(1)), (2, 9, Some(4), None));
+        assert_eq!(
+            (reads.len(), reads.first(), reads.adapter(0), reads.adapter(1)),
+            (2, 9, Some(4), None)
+        );
         assert_eq!([reads.fields(0), reads.fields(1)], [&b""[..], b"RXZC\0"]);
         reads.reset(1, 0);
         reads.push(read("d"));

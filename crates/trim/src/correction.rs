@@ -60,9 +60,12 @@ mod tests {
         let overlap = Overlap { offset: -1, length: 7, differing: 2 };
         let mut all = Vec::new();
         corrections([first, last], overlap, |one| all.push(one));
-        assert_eq!(all, [
-            Correction { is_last: true, at: 6, base: b'C', quality: b'I' },
-            Correction { is_last: false, at: 3, base: b'T', quality: b'I' },
-        ]);
+        assert_eq!(
+            all,
+            [
+                Correction { is_last: true, at: 6, base: b'C', quality: b'I' },
+                Correction { is_last: false, at: 3, base: b'T', quality: b'I' },
+            ]
+        );
     }
 }

@@ -65,7 +65,10 @@ mod tests {
         let mut all = ReadCounts::of(b"ACGTNgc", b"5?4>!II");
         assert_eq!(all, ReadCounts { reads: 1, bases: 7, q20: 5, q30: 3, gc: 4, longest: 7 });
         all += ReadCounts::of(&[b'G'; 1000], &[b'I'; 1000]);
-        assert_eq!(all, ReadCounts { reads: 2, bases: 1007, q20: 1005, q30: 1003, gc: 1004, longest: 1000 });
+        assert_eq!(
+            all,
+            ReadCounts { reads: 2, bases: 1007, q20: 1005, q30: 1003, gc: 1004, longest: 1000 }
+        );
         assert_eq!((all.mean_length(), ReadCounts::default().mean_length()), (503, 0));
     }
 }

@@ -147,8 +147,7 @@ mod tests {
 
     #[test]
     fn instruments_are_known_by_the_names_of_their_reads() {
-        let names: [&[u8]; 7] =
-            [b"NS500:1", b"NB551", b"NDX550", b"A00123:4", b"A1", b"M0123", b""];
+        let names: [&[u8]; 7] = [b"NS500:1", b"NB551", b"NDX550", b"A00123:4", b"A1", b"M0123", b""];
         assert_eq!(names.map(has_two_colours), [true, true, true, true, false, false, false]);
     }
 }

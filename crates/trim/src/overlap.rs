@@ -82,8 +82,10 @@ mod tests {
     #[test]
     fn mates_overlap_where_their_templates_are_short() {
         // The example of fastp's own test.
-        let first = "CAGCGCCTACGGGCCCCTTTTTCTGCGCGACCGCGTGGCTGTGGGCGCGGATGCCTTTGAGCGCGGTGACTTCTCACTGCGTATCGAGC";
-        let last = "ACCTCCAGCGGCTCGATACGCAGTGAGAAGTCACCGCGCTCAAAGGCATCCGCGCCCACAGCCACGCGGTCGCGCAGAAAAAGGGGTCC";
+        let first =
+            "CAGCGCCTACGGGCCCCTTTTTCTGCGCGACCGCGTGGCTGTGGGCGCGGATGCCTTTGAGCGCGGTGACTTCTCACTGCGTATCGAGC";
+        let last =
+            "ACCTCCAGCGGCTCGATACGCAGTGAGAAGTCACCGCGCTCAAAGGCATCCGCGCCCACAGCCACGCGGTCGCGCAGAAAAAGGGGTCC";
         let rules = OverlapRules { most_different: 2, ..RULES };
         assert_eq!(find(first, last, &rules), Some((10, 79, 1)));
         assert_eq!(find(first, last, &OverlapRules { most_different: 0, ..RULES }), None);

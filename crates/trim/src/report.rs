@@ -148,12 +148,17 @@ mod tests {
 
     #[test]
     fn shares_have_six_digits() {
-        assert_eq!([rate(2, 3), rate(1, 30_000), rate(0, 0), rate(5, 5)], [0.666667, 3.33333e-5, 0.0, 1.0]);
+        assert_eq!(
+            [rate(2, 3), rate(1, 30_000), rate(0, 0), rate(5, 5)],
+            [0.666667, 3.33333e-5, 0.0, 1.0]
+        );
     }
 
     #[test]
     fn fields_are_those_of_what_was_asked_for() {
-        let has = |options: &TrimOptions, name: &str| report(options, &TrimTally::default()).get(name).is_some();
+        let has = |options: &TrimOptions, name: &str| {
+            report(options, &TrimTally::default()).get(name).is_some()
+        };
         let options = TrimOptions::default();
         assert!(!has(&options, "polyx_trimming") && !has(&options, "adapter_cutting"));
         assert!(has(&TrimOptions { least_poly_x: Some(10), ..options.clone() }, "polyx_trimming"));

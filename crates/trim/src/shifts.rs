@@ -126,7 +126,8 @@ mod tests {
     fn shifts_are_those_that_a_slow_search_finds() {
         let mut state = 7u64;
         let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state =
+                state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
         for case in 0..2000 {

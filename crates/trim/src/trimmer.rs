@@ -114,7 +114,8 @@ impl<'a> Trimmer<'a> {
         tally.judged(verdict, 2);
         if verdict == Verdict::Passed {
             for (segment, (left, before)) in left.into_iter().zip(before).enumerate() {
-                left.into_iter().for_each(|left| keep(reads, at + segment, segment, left, before, tally));
+                left.into_iter()
+                    .for_each(|left| keep(reads, at + segment, segment, left, before, tally));
             }
         }
         verdict
@@ -275,11 +276,7 @@ mod tests {
     const TEMPLATE: &str = "GATTACACCTGAAGCTTGGCATCCTAGGTTACGCAAGTC";
     const REVERSE: &str = "GACTTGCGTAACCTAGGATGCCAAGCTTCAGGTGTAATC";
 
-    fn trimmed(
-        reads: &[&str],
-        segments: usize,
-        options: &TrimOptions,
-    ) -> (Vec<String>, TrimTally) {
+    fn trimmed(reads: &[&str], segments: usize, options: &TrimOptions) -> (Vec<String>, TrimTally) {
         let mut batch = ReadBatch::new(segments, 0);
         for (at, bases) in reads.iter().enumerate() {
             let name = format!("r{}", at / segments);
@@ -305,7 +302,8 @@ mod tests {
 
     #[test]
     fn a_pair_goes_if_either_read_fails() {
-        let (left, tally) = trimmed(&[TEMPLATE, "ACGTACGT", TEMPLATE, REVERSE], 2, &TrimOptions::default());
+        let (left, tally) =
+            trimmed(&[TEMPLATE, "ACGTACGT", TEMPLATE, REVERSE], 2, &TrimOptions::default());
         assert_eq!(left, [TEMPLATE, REVERSE]);
         assert_eq!(tally.reads(Verdict::TooShort), 2);
         assert_eq!((tally.before[0].reads, tally.after[0].reads, tally.dropped()), (2, 1, 2));
@@ -328,7 +326,9 @@ mod tests {
         batch.push(Read { name: b"r", comment: b"", bases: b"ACGT", qualities: None });
         let options = TrimOptions::default();
         let error = Trimmer::new(&options, false)
-            .trim(&mut batch, &mut TrimTally::default(), |error, reads, at| error.qname(reads.read(at).name))
+            .trim(&mut batch, &mut TrimTally::default(), |error, reads, at| {
+                error.qname(reads.read(at).name)
+            })
             .unwrap_err();
         assert!(error.to_string().contains("no qualities"), "{error}");
     }

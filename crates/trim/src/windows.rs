@@ -126,14 +126,24 @@ mod tests {
     const NONE: Windows = Windows { front: None, tail: None, right: None };
     const W: Option<Window> = Some(Window { size: 4, quality: 20 });
 
-    fn cut(bases: &str, qualities: &str, front: usize, tail: usize, windows: Windows) -> Option<Range<usize>> {
+    fn cut(
+        bases: &str,
+        qualities: &str,
+        front: usize,
+        tail: usize,
+        windows: Windows,
+    ) -> Option<Range<usize>> {
         kept(bases.as_bytes(), qualities.as_bytes(), Ends { front, tail, longest: 0 }, &windows)
     }
 
     #[test]
     fn ends_go_first() {
         assert_eq!(cut("ACGTAC", "IIIIII", 1, 2, NONE), Some(1..4));
-        assert_eq!(cut("ACGTAC", "IIIIII", 4, 2, NONE), Some(4..4), "nothing is left, and that is no failure yet");
+        assert_eq!(
+            cut("ACGTAC", "IIIIII", 4, 2, NONE),
+            Some(4..4),
+            "nothing is left, and that is no failure yet"
+        );
         assert_eq!(cut("ACGTAC", "IIIIII", 4, 3, NONE), None);
         assert_eq!(cut("", "", 0, 0, NONE), Some(0..0));
     }
@@ -154,7 +164,11 @@ mod tests {
         let windows = Windows { front: W, ..NONE };
         assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
         assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 1, 0, windows), Some(4..10));
-        assert_eq!(cut("NACGTACGTA", "IIIIIIIIII", 0, 0, windows), Some(1..10), "N at the new start goes");
+        assert_eq!(
+            cut("NACGTACGTA", "IIIIIIIIII", 0, 0, windows),
+            Some(1..10),
+            "N at the new start goes"
+        );
         assert_eq!(cut("ACGT", "IIII", 0, 0, windows), None, "no base beside the window");
     }
 
