@@ -207,6 +207,14 @@ impl Aligning {
         self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
     }
 
+    fn check_trimming(&self) -> Result<()> {
+        let Some(trimming) = &self.trimming else { return Ok(()) };
+        let is_single = |lane: &Lane| !lane.records && lane.segments() == 1;
+        let singles = self.lanes.iter().find(|lane| is_single(lane));
+        let may_have_pairs = !self.lanes.iter().all(is_single);
+        trimming.check(singles.map(|lane| &*lane.files[0]), may_have_pairs)
+    }
+
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -214,7 +222,7 @@ impl Aligning {
             readmill_align::check_processor(flag == "--bwa")?;
         }
         self.read_tags.adapters.as_ref().map(Marker::new).transpose()?;
-        self.trimming.as_ref().map_or(Ok(()), |it| it.check(&self.lanes))?;
+        self.check_trimming()?;
         let structures = self.read_tags.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)

@@ -1,9 +1,9 @@
 //! Reads that are trimmed before they are aligned.
 
+use std::path::Path;
+
 use readmill_record::{Error, Result};
 use readmill_trim::TrimOptions;
-
-use super::aligning::Lane;
 
 /// How reads are trimmed.
 #[derive(Clone, Debug)]
@@ -15,15 +15,13 @@ pub struct Trimming {
 }
 
 impl Trimming {
-    /// Refuses options that these lanes cannot follow.
-    pub fn check(&self, lanes: &[Lane]) -> Result<()> {
-        let of_fastq = || lanes.iter().filter(|lane| !lane.records);
-        let single = of_fastq().find(|lane| lane.segments() == 1);
-        if let (Some(lane), Some([None, _])) = (single, &self.options.adapters) {
-            return Err(without_adapter().file(&lane.files[0]));
+    /// Refuses options that reads cannot follow: of a FASTQ file of single reads, if there is one, and of pairs, if there may
+    /// be any.
+    pub fn check(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
+        if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
+            return Err(without_adapter().file(file));
         }
-        let all_single = lanes.iter().all(|lane| !lane.records && lane.segments() == 1);
-        if all_single && self.options.correction {
+        if !may_have_pairs && self.options.correction {
             return Err(Error::usage("--correction is for pairs: reads are corrected by their mates")
                 .hint("leave it out"));
         }
