@@ -168,7 +168,7 @@ impl AlignLink {
     fn begin_lane(&mut self) {
         (self.order, self.cutter, self.adapters, self.left) = Default::default();
         let Some(lane) = self.lanes.lanes.get(self.lane) else { return };
-        self.adapters = lane.adapters.clone();
+        (self.adapters, self.left) = (lane.adapters.clone(), lane.left);
         if let LaneSource::Fastq(claims) = &lane.origin {
             self.order = Some(BatchLinker::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);

@@ -26,6 +26,8 @@ pub struct Lane {
     pub wanted: WantedTemplates,
     /// Adapters found before the first one that is read.
     pub adapters: AdapterCounts,
+    /// Templates before the first one that is read that trimming has left.
+    pub left: u64,
     /// Whether its reads are trimmed.
     pub is_trimmed: bool,
     /// Whether tails of G are cut off.

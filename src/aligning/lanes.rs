@@ -18,7 +18,7 @@ use super::qualities;
 use super::queue::{AlignQueue, AlignTask, Prepared, RawRecords};
 use super::read_names;
 use super::read_tags::{self, Comments};
-use super::slice::{SliceStart, WantedTemplates};
+use super::slice::{LanePlace, SliceStart, WantedTemplates};
 use super::trimming::Trimming;
 use super::unaligned::Unaligned;
 use crate::plan;
@@ -118,9 +118,12 @@ impl Lanes {
             let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
             marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
             let wanted = WantedTemplates { from: start.template, until };
-            let cuts_poly_g = trimming.as_ref().is_some_and(|it| it.cuts_poly_g(&origin));
-            let (files, is_trimmed) = (lane.files.clone(), trimming.is_some());
-            Ok(Lane { origin, group, kept, files, wanted, adapters, is_trimmed, cuts_poly_g })
+            let cuts_poly_g = match start.reading.place {
+                LanePlace::Start => trimming.as_ref().is_some_and(|it| it.cuts_poly_g(&origin)),
+                _ => start.reading.cuts_poly_g,
+            };
+            let (files, left, is_trimmed) = (lane.files.clone(), start.reading.left, trimming.is_some());
+            Ok(Lane { origin, group, kept, files, wanted, adapters, left, is_trimmed, cuts_poly_g })
         };
         let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
         let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
@@ -228,7 +231,7 @@ impl Lanes {
     }
 
     /// Links a batch of FASTQ to those before it, updates the adapters that the next batches look for, and counts what was
-    /// trimmed.
+    /// trimmed. Returns what was found in it.
     ///
     /// # Errors
     /// The first fault in the files, or in the batch.
@@ -239,7 +242,7 @@ impl Lanes {
         adapters: &mut AdapterCounts,
         batch: (TakenBatch, Option<Result<Prepared>>),
         reads: &mut ReadBatch,
-    ) -> Result<()> {
+    ) -> Result<Prepared> {
         let (taken, prepared) = batch;
         let prepared = if order.link(taken, reads)? {
             prepared.unwrap_or(Ok(Prepared::default()))?
@@ -247,7 +250,7 @@ impl Lanes {
             self.prepare(lane, reads)?
         };
         self.keep_findings(lane, adapters, &prepared, reads);
-        Ok(())
+        Ok(prepared)
     }
 
     /// Links a piece of the file of a lane to those before it, or ends the file, and hands out its records.

@@ -86,6 +86,13 @@ pub struct Prepared {
     pub trimmed: Option<Box<TrimTally>>,
 }
 
+impl Prepared {
+    /// Templates that were dropped, of which each has so many reads.
+    pub fn dropped(&self, segments: usize) -> u64 {
+        self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped() / segments.max(1) as u64)
+    }
+}
+
 /// The place of a batch in a cohort.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchSlot {

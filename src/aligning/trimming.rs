@@ -70,6 +70,11 @@ impl Trimming {
         *self.tally() += more;
     }
 
+    /// The counts so far.
+    pub fn counts(&self) -> TrimTally {
+        self.tally().clone()
+    }
+
     fn tally(&self) -> MutexGuard<'_, TrimTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }

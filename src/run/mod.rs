@@ -276,6 +276,11 @@ impl RunState<'_> {
         &self.memory.ledger
     }
 
+    /// Adds what a stage has trimmed.
+    pub(crate) fn add_trimmed(&self, more: &readmill_trim::TrimTally) {
+        self.trimming.iter().for_each(|trimming| trimming.add(more));
+    }
+
     /// Bytes of memory for reads that wait.
     pub(crate) fn room(&self) -> u64 {
         self.memory.room

@@ -26,9 +26,6 @@ pub fn check(plan: &Plan) -> Result<()> {
     if plan.steps.duplicates.as_ref().is_some_and(|it| it.rules.samtools.is_some()) {
         return refuse("duplicates are marked by samtools' rules", without);
     }
-    if plan.aligning.as_ref().is_some_and(|it| it.trimming.is_some()) {
-        return refuse("reads are trimmed (--trim)", without);
-    }
     if plan.steps.group_by_file {
         return refuse("reads are put into read groups by their files (--group-by-file)", without);
     }

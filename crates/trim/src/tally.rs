@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use crate::counts::ReadCounts;
 use crate::filter::{VERDICTS, Verdict};
 use crate::overlap::Overlap;
@@ -11,7 +13,7 @@ use crate::poly::Tail;
 pub(crate) const LONGEST_INSERT: usize = 512;
 
 /// Counts of trimming. They are sums, whatever the order of reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimTally {
     /// First and last reads as they came. Single reads are first ones.
     pub before: [ReadCounts; 2],

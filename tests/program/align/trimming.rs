@@ -168,8 +168,6 @@ fn what_makes_no_sense_is_refused() {
     let dir = TestDir::new();
     let [[raw1, raw2], _] = files(&dir);
     let fasta = arg(&dir.file("reads.fa", ">a\nACGTACGTACGT\n"));
-    let (work, output) = (arg(&dir.path("work")), arg(&dir.path("out.bam")));
-    let staged = ["--trim", "--resume", &work, "-o", &output, "--sort", "coordinate", &raw1, &raw2];
     for (wrong, code, says) in [
         (&["--cut-front", &raw1, &raw2][..], 1, "--trim"),
         (&["--trim", "--trim-front1", "31", &raw1, &raw2], 1, "31"),
@@ -180,7 +178,6 @@ fn what_makes_no_sense_is_refused() {
         (&["--trim", &raw1], 1, "--trim-adapter-sequence"),
         (&["--trim", "--correction", "--disable-adapter-trimming", &raw1], 1, "pairs"),
         (&["--trim", "--disable-adapter-trimming", &fasta], 2, "no qualities"),
-        (&staged, 1, "a job in stages cannot do"),
     ] {
         let done = align(wrong);
         assert_eq!(done.code, Some(code), "{wrong:?}: {}", done.stderr);
