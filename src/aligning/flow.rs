@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use readmill_align::{Aligner, Cohorts, Seeded};
 use readmill_fastq::{BatchLinker, TakenBatch};
-use readmill_filters::adapter::{AdapterCounts, FoundIn};
+use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, edit, tag};
@@ -14,7 +14,7 @@ use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, edit, tag};
 use super::kernel::end_of_piece;
 use super::lane::LaneSource;
 use super::lanes::Lanes;
-use super::queue::{AlignTask, AlignTaskResult, BatchSlot, ReadyBatch};
+use super::queue::{AlignTask, AlignTaskResult, BatchSlot, Prepared, ReadyBatch};
 use super::unaligned::RECORD;
 
 /// Joins the batches of all lanes, in order.
@@ -25,6 +25,8 @@ pub struct AlignLink {
     order: Option<BatchLinker>,
     /// Adapters found in the lane so far.
     adapters: AdapterCounts,
+    /// Templates of the lane so far that trimming has left.
+    left: u64,
     /// Joins pieces of files of records.
     chain: ChunkLinker,
     /// Decides where cohorts end; `None` where each batch stands alone.
@@ -61,6 +63,7 @@ impl AlignLink {
             lane: 0,
             order: None,
             adapters: AdapterCounts::default(),
+            left: 0,
             chain: ChunkLinker::new(RECORD),
             cutter: None,
             cohorts: VecDeque::new(),
@@ -89,10 +92,10 @@ impl AlignLink {
                     self.lanes.link_opened(lane, opened, &mut self.chain)?;
                 } // else the lane has ended before its file
             }
-            AlignTaskResult::Converted(lane, mut reads, found_in, last) => {
+            AlignTaskResult::Converted(lane, mut reads, prepared, last) => {
                 self.lanes.queue().taking -= 1;
                 if lane == self.lane {
-                    self.lanes.keep_adapters(lane, &mut self.adapters, &found_in, &mut reads);
+                    self.lanes.keep_findings(lane, &mut self.adapters, &prepared, &mut reads);
                     self.converted(reads, last)?;
                 }
             }
@@ -108,7 +111,7 @@ impl AlignLink {
         &mut self,
         taken: TakenBatch,
         mut reads: ReadBatch,
-        prepared: Option<Result<FoundIn>>,
+        prepared: Option<Result<Prepared>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
         let batch = (taken, prepared);
@@ -118,7 +121,11 @@ impl AlignLink {
     }
 
     /// Adds the reads that are wanted of a batch, which may be the last one of its lane.
-    fn add_wanted(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
+    fn add_wanted(&mut self, mut reads: ReadBatch, last: bool) -> Result<()> {
+        if self.lanes.trimming.is_some() {
+            reads.set_first(self.left); // as if those that were dropped had never been there
+            self.left += reads.templates() as u64;
+        }
         let wanted = &self.lanes.lanes[self.lane].wanted;
         let (range, are_all) = wanted.among(reads.first(), reads.templates());
         if range.len() == reads.templates() && !range.is_empty() {
@@ -159,9 +166,9 @@ impl AlignLink {
     }
 
     fn begin_lane(&mut self) {
-        (self.order, self.cutter, self.adapters) = Default::default();
+        (self.order, self.cutter, self.adapters, self.left) = Default::default();
         let Some(lane) = self.lanes.lanes.get(self.lane) else { return };
-        self.adapters = lane.adapters.clone();
+        (self.adapters, self.left) = (lane.adapters.clone(), lane.left);
         if let LaneSource::Fastq(claims) = &lane.origin {
             self.order = Some(BatchLinker::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
@@ -327,9 +334,9 @@ impl AlignWorker {
             AlignTask::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
-                let found_in = self.lanes.prepare(raw.lane, &mut reads)?;
+                let prepared = self.lanes.prepare(raw.lane, &mut reads)?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
-                Ok(AlignTaskResult::Converted(raw.lane, reads, found_in, raw.last))
+                Ok(AlignTaskResult::Converted(raw.lane, reads, prepared, raw.last))
             }
             AlignTask::Seed(slot, reads) => {
                 let seeded = self.aligner()?.seed(&reads)?;

@@ -26,6 +26,12 @@ pub struct Lane {
     pub wanted: WantedTemplates,
     /// Adapters found before the first one that is read.
     pub adapters: AdapterCounts,
+    /// Templates before the first one that is read that trimming has left.
+    pub left: u64,
+    /// Whether its reads are trimmed.
+    pub is_trimmed: bool,
+    /// Whether tails of G are cut off.
+    pub cuts_poly_g: bool,
 }
 
 /// Where reads are.
@@ -99,7 +105,12 @@ impl Lane {
             room.long >> 20
         );
         let least = room.memory_for(bytes).div_ceil(1 << 20);
-        self.blame(Error::usage(what).hint(format!("raise -m to {least}M")), reads, longest)
+        let error = Error::usage(what).hint(format!("raise -m to {least}M"));
+        if self.is_trimmed {
+            // Templates were dropped before it, so that its number in the file is not known.
+            return error.qname(template_name(reads.read(longest).name)).file(&self.files[0]);
+        }
+        self.blame(error, reads, longest)
     }
 
     /// Bytes of its files that have been read, and all, if all of them have a size.

@@ -15,10 +15,11 @@ use readmill_record::{Batch, Error, ReadBatch, Result};
 use super::kernel::{AlignRoom, ahead};
 use super::lane::{ChosenLanes, Lane, LaneSource, encoding, layout};
 use super::qualities;
-use super::queue::{AlignQueue, AlignTask, RawRecords};
+use super::queue::{AlignQueue, AlignTask, Prepared, RawRecords};
 use super::read_names;
 use super::read_tags::{self, Comments};
-use super::slice::{SliceStart, WantedTemplates};
+use super::slice::{LanePlace, SliceStart, WantedTemplates};
+use super::trimming::Trimming;
 use super::unaligned::Unaligned;
 use crate::plan;
 use crate::process::console::Console;
@@ -43,6 +44,8 @@ pub struct Lanes {
     read_tags: plan::ReadTags,
     /// How reads become records, if they are not aligned, and how FASTQ writes their qualities.
     import: Option<(plan::Import, Encoding)>,
+    /// Trims reads.
+    pub trimming: Option<Arc<Trimming>>,
     /// Finds adapters.
     marker: Option<Marker>,
     /// Bytes that reads and candidates may take.
@@ -97,6 +100,7 @@ impl Lanes {
         let until = if let ChosenLanes::Slice(slice) = chosen { slice.until } else { None };
         let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
         let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        let trimming = wanted.trimming.as_ref().map(|it| Arc::new(Trimming::new(it)));
         let mut unaligned = unaligned.drain(..);
         let import = match wanted.aligner.import() {
             Some(import) => Some((import.clone(), encoding(import, wanted.lanes.first(), options)?)),
@@ -114,7 +118,12 @@ impl Lanes {
             let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
             marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
             let wanted = WantedTemplates { from: start.template, until };
-            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters })
+            let cuts_poly_g = match start.reading.place {
+                LanePlace::Start => trimming.as_ref().is_some_and(|it| it.cuts_poly_g(&origin)),
+                _ => start.reading.cuts_poly_g,
+            };
+            let (files, left, is_trimmed) = (lane.files.clone(), start.reading.left, trimming.is_some());
+            Ok(Lane { origin, group, kept, files, wanted, adapters, left, is_trimmed, cuts_poly_g })
         };
         let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
         let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
@@ -126,6 +135,7 @@ impl Lanes {
             lanes,
             read_tags,
             import,
+            trimming,
             marker,
             room,
             threads,
@@ -162,9 +172,10 @@ impl Lanes {
         Ok(())
     }
 
-    /// Prepares reads of a lane: cuts barcodes off, and finds the fields of their records, and adapters. Returns the
-    /// templates with adapters, as long as adapters may still be dropped from the list.
-    pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<FoundIn> {
+    /// Prepares reads of a lane: cuts barcodes off, and finds the fields of their records; trims them, and drops some; then
+    /// finds adapters. Returns what was trimmed, and the templates with adapters, as long as adapters may still be dropped
+    /// from the list.
+    pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
         let lane = &self.lanes[lane];
         let comments = match (&lane.origin, self.read_tags.comments) {
             (LaneSource::Records(_), _) => Comments::Stored,
@@ -182,9 +193,16 @@ impl Lanes {
         }
         let of_aligner = if self.import.is_some() { &[] } else { &read_tags::OF_ALIGNERS[..] };
         read_tags::apply(&self.read_tags, comments, of_aligner, reads, blame)?;
-        let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
-        let found_in = kept.unwrap_or(marker).mark(reads);
-        Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
+        let trim = |it: &Arc<Trimming>| it.trim(lane.cuts_poly_g, reads, blame);
+        let trimmed = self.trimming.as_ref().map(trim).transpose()?;
+        let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else {
+            return Ok(Prepared { trimmed, ..Prepared::default() });
+        };
+        let mut found_in = kept.unwrap_or(marker).mark(reads);
+        if kept.is_some() || !marker.prunes() {
+            found_in = FoundIn::new();
+        }
+        Ok(Prepared { found_in, trimmed })
     }
 
     /// The error of files that have no read at all, unless there need not be any.
@@ -195,20 +213,25 @@ impl Lanes {
             .then(|| Error::input(what).hint("if there need not be any, say --allow-empty"))
     }
 
-    /// Updates the adapters that the next batches of a lane look for.
-    pub fn keep_adapters(
+    /// Updates the adapters that the next batches of a lane look for, and counts what was trimmed.
+    pub fn keep_findings(
         &self,
         lane: usize,
         tally: &mut AdapterCounts,
-        found_in: &[(usize, usize)],
+        prepared: &Prepared,
         reads: &mut ReadBatch,
     ) {
+        let Prepared { found_in, trimmed } = prepared;
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
         }
+        if let (Some(trimming), Some(trimmed)) = (&self.trimming, trimmed) {
+            trimming.add(trimmed);
+        }
     }
 
-    /// Links a batch of FASTQ to those before it, and updates the adapters that the next batches look for.
+    /// Links a batch of FASTQ to those before it, updates the adapters that the next batches look for, and counts what was
+    /// trimmed. Returns what was found in it.
     ///
     /// # Errors
     /// The first fault in the files, or in the batch.
@@ -217,17 +240,17 @@ impl Lanes {
         lane: usize,
         order: &mut BatchLinker,
         adapters: &mut AdapterCounts,
-        batch: (TakenBatch, Option<Result<FoundIn>>),
+        batch: (TakenBatch, Option<Result<Prepared>>),
         reads: &mut ReadBatch,
-    ) -> Result<()> {
+    ) -> Result<Prepared> {
         let (taken, prepared) = batch;
-        let found_in = if order.link(taken, reads)? {
-            prepared.unwrap_or(Ok(FoundIn::default()))?
+        let prepared = if order.link(taken, reads)? {
+            prepared.unwrap_or(Ok(Prepared::default()))?
         } else {
             self.prepare(lane, reads)?
         };
-        self.keep_adapters(lane, adapters, &found_in, reads);
-        Ok(())
+        self.keep_findings(lane, adapters, &prepared, reads);
+        Ok(prepared)
     }
 
     /// Links a piece of the file of a lane to those before it, or ends the file, and hands out its records.

@@ -5,7 +5,7 @@
 //!
 //! | task | in parallel | then, in order |
 //! |---|---|---|
-//! | take | text claimed and parsed | FASTQ judged; the batch joins its cohort, or parts of it theirs |
+//! | take | text claimed and parsed, reads trimmed | FASTQ judged; the batch joins its cohort, or parts of it theirs |
 //! | seed | candidates found | nothing, or the cohort is complete: insert sizes are inferred |
 //! | emit, once its cohort is complete | records written | their number of bytes is known |
 //! | records | | they go on as those of any other input |
@@ -24,6 +24,7 @@ mod read_names;
 mod read_tags;
 mod scan;
 mod slice;
+mod trimming;
 mod unaligned;
 
 pub use flow::{AlignLink, AlignWorker};
@@ -33,4 +34,5 @@ pub use lanes::Lanes;
 pub use queue::{AlignTask, AlignTaskResult};
 pub use scan::{LaneScan, ScannedLane};
 pub use slice::{LanePlace, LaneSlice, SliceStart};
+pub use trimming::Trimming;
 pub use unaligned::Unaligned;

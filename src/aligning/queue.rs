@@ -10,6 +10,7 @@ use readmill_filters::adapter::FoundIn;
 use readmill_format::chain::Opened;
 use readmill_input::Claim;
 use readmill_record::{Batch, Error, ReadBatch, Result};
+use readmill_trim::TrimTally;
 
 /// Records of a file that are to become reads.
 pub struct RawRecords {
@@ -62,18 +63,34 @@ impl AlignTask {
 
 /// The result of a task.
 pub enum AlignTaskResult {
-    /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
-    Taken(usize, TakenBatch, ReadBatch, Option<Result<FoundIn>>),
+    /// A batch, and, if it looks as it should and could be made ready, what was found.
+    Taken(usize, TakenBatch, ReadBatch, Option<Result<Prepared>>),
     /// A piece of the file of a lane; `None` at its end.
     Opened(usize, Option<Opened>),
-    /// Reads of a lane, where adapters were found, and whether they are the last of their file.
-    Converted(usize, ReadBatch, FoundIn, bool),
+    /// Reads of a lane, what was found when they were made ready, and whether they are the last of their file.
+    Converted(usize, ReadBatch, Prepared, bool),
     /// Candidates.
     Seeded(BatchSlot, ReadBatch, Seeded),
     /// Records.
     Emitted(Opened),
     /// Nothing.
     Waited,
+}
+
+/// What is found when a batch is made ready.
+#[derive(Default)]
+pub struct Prepared {
+    /// Where adapters are that are marked.
+    pub found_in: FoundIn,
+    /// What was trimmed, if anything is to be.
+    pub trimmed: Option<Box<TrimTally>>,
+}
+
+impl Prepared {
+    /// Templates that were dropped, of which each has so many reads.
+    pub fn dropped(&self, segments: usize) -> u64 {
+        self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped() / segments.max(1) as u64)
+    }
 }
 
 /// The place of a batch in a cohort.

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use readmill_align::Cohorts;
 use readmill_engine::{Crew, map_ordered};
 use readmill_fastq::{BatchLinker, TakenBatch, TextPlace};
-use readmill_filters::adapter::{AdapterCounts, FoundIn};
+use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::ChunkLinker;
 use readmill_record::{Batch, Error, ReadBatch, Result};
+use readmill_trim::TrimTally;
 
 use super::flow::AlignWorker;
 use super::lane::LaneSource;
 use super::lanes::Lanes;
-use super::queue::AlignTaskResult;
+use super::queue::{AlignTaskResult, Prepared};
 use super::slice::{LanePlace, ReadingStart, SliceStart};
 use super::unaligned::RECORD;
 use crate::process::console::Console;
@@ -29,20 +30,28 @@ pub struct LaneScan {
     /// Decides where cohorts end; `None` where each template stands alone, or before the first read.
     cutter: Option<Cohorts>,
     adapters: AdapterCounts,
+    /// Templates so far, and those of them that trimming has left.
     templates: u64,
+    left: u64,
     segments: usize,
+    /// Whether tails of G are cut off, as the first read says; `None` before it.
+    cuts_poly_g: Option<bool>,
+    /// What was trimmed, if reads are.
+    trimmed: Option<TrimTally>,
     starts: Vec<SliceStart>,
 }
 
 /// What a scan has found.
 pub struct ScannedLane {
-    /// Templates of the lane.
+    /// Templates of the lane that trimming leaves.
     pub templates: u64,
     /// Reads of each template.
     pub segments: usize,
     /// The starts of all slices but the first. They may be fewer than were wanted: then the lane has not so many cohorts,
     /// or its files can be read from their start alone.
     pub starts: Vec<SliceStart>,
+    /// What was trimmed, if reads are.
+    pub trimmed: Option<TrimTally>,
 }
 
 impl LaneScan {
@@ -57,16 +66,23 @@ impl LaneScan {
             template: self.templates,
             place: LanePlace::Piece(number),
             adapters: self.adapters.clone(),
+            left: self.left,
+            cuts_poly_g: self.cuts_poly_g.unwrap_or_default(),
         };
         match self.cutter {
             Some(_) => self.waiting.push(reading),
-            None => self.starts.push(SliceStart { template: self.templates, reading }),
+            None => self.starts.push(SliceStart { template: self.left, reading }),
         }
     }
 
     /// Reads per template so far; `None` before the first.
     pub fn segments(&self) -> Option<usize> {
         Some(self.segments).filter(|&segments| segments > 0)
+    }
+
+    /// Whether tails of G are cut off, as the first read says; `None` before it.
+    pub fn cuts_poly_g(&self) -> Option<bool> {
+        self.cuts_poly_g
     }
 
     /// Templates so far.
@@ -79,6 +95,7 @@ impl LaneScan {
     /// # Errors
     /// The first error of its reads.
     pub fn read(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
+        self.cuts_poly_g = lanes.lanes.first().map(|lane| lane.cuts_poly_g);
         let order = match lanes.lanes.first().map(|lane| &lane.origin) {
             Some(LaneSource::Fastq(claims)) => {
                 self.cutter = lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
@@ -102,22 +119,30 @@ impl LaneScan {
             |worker, task| worker.perform(task, Batch::default),
             |done| link.take(done),
         )?;
+        if let Some(trimming) = &lanes.trimming {
+            *self.trimmed.get_or_insert_default() += &trimming.counts();
+        }
         Ok(())
     }
 
     /// The result.
     pub fn finish(self) -> ScannedLane {
-        let LaneScan { templates, segments, starts, .. } = self;
-        ScannedLane { templates, segments: segments.max(1), starts }
+        let LaneScan { left, segments, starts, trimmed, .. } = self;
+        ScannedLane { templates: left, segments: segments.max(1), starts, trimmed }
     }
 
-    /// Counts templates, and calls `border` with the number of each template that starts a cohort.
+    /// Counts templates, of which so many were dropped and the others get their numbers, and calls `border` with the number of
+    /// each template that starts a cohort.
     fn count(
         &mut self,
-        reads: &ReadBatch,
+        reads: &mut ReadBatch,
+        dropped: u64,
         mut border: impl FnMut(&mut Self, u64) -> Result<()>,
     ) -> Result<()> {
-        (self.segments, self.templates) = (reads.segments(), reads.first() + reads.templates() as u64);
+        let templates = reads.templates() as u64;
+        (self.segments, self.templates) = (reads.segments(), reads.first() + templates + dropped);
+        reads.set_first(self.left);
+        self.left += templates;
         let Some(mut cutter) = self.cutter.take() else { return border(self, reads.first()) };
         let mut from = 0;
         while from < reads.templates() {
@@ -153,11 +178,11 @@ impl ScanLink<'_> {
                 self.lanes.queue().taking -= 1;
                 self.lanes.link_opened(lane, opened, &mut self.chain)?;
             }
-            AlignTaskResult::Converted(_, mut reads, found_in, _) => {
+            AlignTaskResult::Converted(_, mut reads, prepared, _) => {
                 self.lanes.queue().taking -= 1;
                 let adapters = &mut self.scan.adapters;
-                self.lanes.keep_adapters(0, adapters, &found_in, &mut reads);
-                self.records(reads)?;
+                self.lanes.keep_findings(0, adapters, &prepared, &mut reads);
+                self.records(reads, &prepared)?;
             }
             AlignTaskResult::Seeded(..) | AlignTaskResult::Emitted(_) => {
                 return Err(Error::bug("a scan does not align"));
@@ -171,15 +196,21 @@ impl ScanLink<'_> {
         &mut self,
         taken: TakenBatch,
         mut reads: ReadBatch,
-        prepared: Option<Result<FoundIn>>,
+        prepared: Option<Result<Prepared>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
         let (places, adapters) = (order.places()?, self.scan.adapters.clone());
-        self.lanes.link_taken(0, order, &mut self.scan.adapters, (taken, prepared), &mut reads)?;
-        let first = reads.first();
-        let reading = |place| ReadingStart { template: first, place, adapters: adapters.clone() };
+        let batch = (taken, prepared);
+        let found = self.lanes.link_taken(0, order, &mut self.scan.adapters, batch, &mut reads)?;
+        let (template, left) = (reads.first(), self.scan.left);
+        let cuts_poly_g = self.scan.cuts_poly_g.unwrap_or_default();
+        let reading = |place| {
+            let adapters = adapters.clone();
+            ReadingStart { template, place, adapters, left, cuts_poly_g }
+        };
         let lanes = Arc::clone(&self.lanes);
-        self.scan.count(&reads, |scan, template| {
+        let dropped = found.dropped(reads.segments());
+        self.scan.count(&mut reads, dropped, |scan, template| {
             let Some(places) = &places else { return Ok(()) };
             while let Some(place) = scan.next_start(&lanes, places)? {
                 scan.starts.push(SliceStart { template, reading: reading(place) });
@@ -193,15 +224,16 @@ impl ScanLink<'_> {
         Ok(())
     }
 
-    fn records(&mut self, reads: ReadBatch) -> Result<()> {
-        if reads.is_empty() {
+    fn records(&mut self, mut reads: ReadBatch, found: &Prepared) -> Result<()> {
+        let dropped = found.dropped(reads.segments());
+        if reads.is_empty() && dropped == 0 {
             return Ok(());
         }
         if self.scan.segments == 0 {
             self.scan.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
         let has_cohorts = self.scan.cutter.is_some();
-        self.scan.count(&reads, |scan, template| {
+        self.scan.count(&mut reads, dropped, |scan, template| {
             if has_cohorts {
                 let waiting = std::mem::take(&mut scan.waiting);
                 scan.starts.extend(waiting.into_iter().map(|reading| SliceStart { template, reading }));

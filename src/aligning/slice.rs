@@ -3,6 +3,8 @@
 //! Insert sizes are inferred by cohort, so a slice starts where one starts. Reading may have to start before: where a
 //! batch starts, or a piece of a file of records. bwa breaks ties by the number of a template in the lane, so a slice knows
 //! the number of its first one. Which adapters are looked for depends on those found before, so it knows these, too.
+//!
+//! Where reads are trimmed, templates are dropped, and those that are left have numbers as if the others had never been there.
 
 use std::io::Read;
 use std::ops::Range;
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Where a slice of a lane starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SliceStart {
-    /// The number of its first template in the lane, 0-based.
+    /// The number of its first template in the lane, 0-based, of those that trimming leaves.
     pub template: u64,
     /// Where it is read from.
     pub reading: ReadingStart,
@@ -23,12 +25,16 @@ pub struct SliceStart {
 /// A place in the files of a lane from which reads can be read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ReadingStart {
-    /// The number of the first template there, 0-based.
+    /// The number of the first template there, 0-based, as in the files.
     pub template: u64,
     /// Where it is.
     pub place: LanePlace,
     /// Adapters that were found in the templates before it.
     pub adapters: AdapterCounts,
+    /// Templates before it that trimming has left.
+    pub left: u64,
+    /// Whether tails of G are cut off, as the first read of the lane says.
+    pub cuts_poly_g: bool,
 }
 
 /// A place in the files of a lane.

@@ -177,6 +177,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
         reference: Some(fasta),
         lanes: vec![lane],
         read_tags,
+        trimming: None,
         aligner,
         words: Vec::new(),
         as_given: false,

@@ -55,10 +55,20 @@ pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
+/// What is said of the adapters that fastp guesses.
+const NO_DETECTION: &str =
+    "adapters are not guessed: mates tell them by their overlap, and --trim-adapter-sequence names one";
+
 /// What users of other tools type, and what it is called here.
 const NAMES: &[(&str, &str)] = &[
     ("mem", "readmill align REF R1.fq R2.fq does what bwa mem does"),
     ("aln", "readmill align REF READS.fq aligns, with the algorithm of bwa mem"),
+    ("fastp", "readmill align REF R1.fq R2.fq --trim trims as fastp does, with its flags"),
+    ("--detect_adapter_for_pe", NO_DETECTION),
+    ("--detect-adapter-for-pe", NO_DETECTION),
+    ("--adapter_fasta", "--trim-adapter-sequence and --trim-adapter-sequence-r2 name one adapter each"),
+    ("--adapter-fasta", "--trim-adapter-sequence and --trim-adapter-sequence-r2 name one adapter each"),
+    ("--umi_loc", "--read-structures 8M+T,+T takes UMIs off reads, before they are trimmed"),
     ("fixmate", "readmill prep in.bam -o out.bam --fix-mates"),
     ("FixMateInformation", "readmill prep in.bam -o out.bam --fix-mates"),
     ("FastqToSam", "readmill import R1.fq R2.fq -R '@RG\\tID:lane1\\tSM:sample' -o unaligned.bam"),

@@ -133,6 +133,7 @@ impl ImportArgs {
             reference: None,
             lanes,
             read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
+            trimming: None,
             aligner: Aligner::None(import),
             words,
             as_given: self.reads.as_given() || self.ends_by_name,

@@ -38,6 +38,7 @@ mod sort;
 mod split;
 mod stats;
 mod tally;
+mod trim_flags;
 mod version;
 mod view;
 

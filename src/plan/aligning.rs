@@ -9,6 +9,8 @@ use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Header, Result};
 
+use super::trimming::Trimming;
+
 /// Reads that are not aligned yet, and their aligner.
 #[derive(Clone, Debug)]
 pub struct Aligning {
@@ -18,6 +20,8 @@ pub struct Aligning {
     pub lanes: Vec<Lane>,
     /// How barcodes and comments become tags.
     pub read_tags: ReadTags,
+    /// How reads are trimmed, if they are.
+    pub trimming: Option<Trimming>,
     /// The aligner.
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
@@ -42,6 +46,7 @@ impl Aligning {
             }
         }
         words.extend(self.read_tags.words());
+        words.extend(self.trimming.iter().flat_map(|it| it.words.iter().cloned()));
         words
     }
 }
@@ -202,6 +207,14 @@ impl Aligning {
         self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
     }
 
+    fn check_trimming(&self) -> Result<()> {
+        let Some(trimming) = &self.trimming else { return Ok(()) };
+        let is_single = |lane: &Lane| !lane.records && lane.segments() == 1;
+        let singles = self.lanes.iter().find(|lane| is_single(lane));
+        let may_have_pairs = !self.lanes.iter().all(is_single);
+        trimming.check(singles.map(|lane| &*lane.files[0]), may_have_pairs)
+    }
+
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -209,6 +222,7 @@ impl Aligning {
             readmill_align::check_processor(flag == "--bwa")?;
         }
         self.read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        self.check_trimming()?;
         let structures = self.read_tags.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)

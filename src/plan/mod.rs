@@ -15,6 +15,7 @@ mod parts;
 mod recalibration;
 mod regions;
 mod tallies;
+mod trimming;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -48,6 +49,7 @@ pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, no_index_of_a_pipe};
 pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
+pub use trimming::{Trimming, without_adapter};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.

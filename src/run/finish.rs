@@ -21,6 +21,8 @@ impl RunState<'_> {
         extra: Option<ExtraWriter<'_>>,
         mut files: ReportFiles,
     ) -> Result<()> {
+        let dropped = self.trimming.iter().flat_map(|trimming| trimming.dropped());
+        summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
         let mut sink = sink;
         if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {

@@ -35,7 +35,7 @@ use readmill_record::{Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit,
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, ChosenLanes, Lanes, Unaligned};
+use crate::aligning::{self, ChosenLanes, Lanes, Trimming, Unaligned};
 use crate::merging::Merging;
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
@@ -165,6 +165,7 @@ pub(crate) fn with_state<T>(
         lone,
         discarded,
         tallies,
+        trimming: inputs.lanes().and_then(|lanes| lanes.trimming.clone()),
         sums: sums.unwrap_or_default(),
     };
     let result = execute(state, inputs);
@@ -263,6 +264,8 @@ pub(crate) struct RunState<'a> {
     /// Reads that are dropped, where only so many may be.
     discarded: Option<Arc<Discarded>>,
     tallies: RunTallies,
+    /// What is trimmed, if reads are.
+    trimming: Option<Arc<Trimming>>,
     /// Checksums of the inputs, where the run is described.
     sums: InputSums,
 }
@@ -271,6 +274,11 @@ impl RunState<'_> {
     /// The ledger of the run's memory.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.memory.ledger
+    }
+
+    /// Adds what a stage has trimmed.
+    pub(crate) fn add_trimmed(&self, more: &readmill_trim::TrimTally) {
+        self.trimming.iter().for_each(|trimming| trimming.add(more));
     }
 
     /// Bytes of memory for reads that wait.

@@ -60,6 +60,7 @@ impl RunState<'_> {
                 "written_elsewhere": summary.extra(),
                 "counts": summary.counts.iter().map(|(name, n)| json!({ "name": name, "reads": n })).collect::<Vec<_>>(),
             },
+            "trimming": self.trimming.as_ref().map(|trimming| trimming.report()),
             "reports": reports,
             "resources": {
                 "threads": self.memory.crew.threads,

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use readmill_record::{Error, Ledger, Result};
+use readmill_trim::TrimTally;
 use serde::{Deserialize, Serialize};
 
 use super::job::{Bounds, MOST, Part, Slice};
@@ -14,7 +15,7 @@ use super::slice;
 use super::stage::JobStage;
 use super::stage_file::StageFile;
 use super::work::Work;
-use crate::aligning::{LanePlace, LaneSlice, SliceStart};
+use crate::aligning::{LanePlace, LaneSlice, ScannedLane, SliceStart};
 use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::plan::{Aligning, Lane};
 use crate::run::stages::ScanInput;
@@ -30,7 +31,7 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The file of a scan.
 #[derive(Serialize, Deserialize)]
 pub struct ScanFile {
-    /// Templates of the lane.
+    /// Templates of the lane that trimming leaves.
     templates: u64,
     /// Reads of each.
     segments: usize,
@@ -38,6 +39,8 @@ pub struct ScanFile {
     starts: Vec<SliceStart>,
     /// The pieces of a file of records; none if it was read as a whole, and of FASTQ.
     pieces: Vec<Bounds>,
+    /// What was trimmed, if reads are.
+    trimmed: Option<TrimTally>,
 }
 
 fn size(lane: &Lane) -> u64 {
@@ -105,7 +108,7 @@ impl Work {
             return Err(Error::bug("a slice of reads to be aligned is not one of a lane"));
         };
         let scan: StageFile<ScanFile> = self.need(JobStage::Scan(lane), &Ledger::unlimited())?;
-        let ScanFile { templates, segments, mut starts, pieces } = scan.footer;
+        let ScanFile { templates, segments, mut starts, pieces, .. } = scan.footer;
         let until = starts.get(part).map(|next| next.template);
         let start = match part.checked_sub(1) {
             None => SliceStart::default(),
@@ -136,6 +139,16 @@ impl Work {
         }
     }
 
+    /// Adds up what was trimmed of all lanes: their scans have read all of them.
+    pub(super) fn add_trimmed(&self, state: &RunState<'_>, ledger: &Ledger) -> Result<()> {
+        let aligning = self.plan.aligning.iter().filter(|aligning| aligning.trimming.is_some());
+        for lane in aligning.flat_map(|aligning| 0..aligning.lanes.len()) {
+            let scan: StageFile<ScanFile> = self.need(JobStage::Scan(lane), ledger)?;
+            scan.footer.trimmed.iter().for_each(|trimmed| state.add_trimmed(trimmed));
+        }
+        Ok(())
+    }
+
     /// Scans a lane.
     pub(super) fn scan(&self, number: usize, state: &RunState<'_>) -> Result<()> {
         let aligning = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
@@ -158,7 +171,7 @@ impl Work {
         };
         let said = format!("readmill: {} templates in lane {}", scanned.templates, number + 1);
         state.console().say(&said);
-        let (templates, segments, starts) = (scanned.templates, scanned.segments, scanned.starts);
-        self.finish(into, &ScanFile { templates, segments, starts, pieces })
+        let ScannedLane { templates, segments, starts, trimmed } = scanned;
+        self.finish(into, &ScanFile { templates, segments, starts, pieces, trimmed })
     }
 }

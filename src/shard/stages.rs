@@ -276,6 +276,7 @@ impl Work {
         let CutFile { records, record_bytes, any_placed, counts, tallies, .. } = cut.footer;
         let verdict = judge.map(|file| file.footer.value.verdict);
         let joined = JoinedSlices { records, record_bytes, any_placed, counts, verdict, table, tallies };
+        self.add_trimmed(&state, &ledger)?;
         let range = |number: usize| {
             let file: StageFile<WrittenRange> = self.need(JobStage::Write(number), &ledger)?;
             let StageFile { path, file, id, footer: range, charge, .. } = file;

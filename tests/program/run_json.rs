@@ -20,7 +20,7 @@ fn succeeds(line: &str) {
 
 /// Reads a description, and checks its form.
 #[track_caller]
-fn described(dir: &TestDir, name: &str) -> Value {
+pub fn described(dir: &TestDir, name: &str) -> Value {
     let text = fs::read_to_string(dir.path(name)).expect("the description");
     let value: Value = serde_json::from_str(&text).expect("JSON");
     let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());

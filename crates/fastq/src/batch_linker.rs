@@ -56,7 +56,7 @@ impl BatchLinker {
             .collect()
     }
 
-    /// Corrects `reads`, which [`Claims::take`] filled for batch `taken`. It must be called for every ticket, in
+    /// Corrects `reads`, which [`Claims::take`] filled for batch `taken`; templates may have been dropped since. It must be called for every ticket, in
     /// order. Batches after the last one, for which [`Claims::ended`] is true, are empty. Returns whether the reads
     /// are those that were taken.
     ///
@@ -87,7 +87,7 @@ impl BatchLinker {
                 return Ok(false);
             }
         }
-        self.templates += reads.templates() as u64;
+        self.templates += taken.templates;
         Ok(true)
     }
 

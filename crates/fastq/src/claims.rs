@@ -86,6 +86,8 @@ pub struct Claims {
 #[derive(Debug)]
 pub struct TakenBatch {
     pub(crate) ticket: u64,
+    /// Templates of it, of which some may be dropped before it is linked.
+    pub(crate) templates: u64,
     pub(crate) found: BatchFinding,
 }
 
@@ -137,7 +139,13 @@ impl Claims {
     /// for linking. The reads are valid only after [`crate::BatchLinker::link`] has checked them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, self.options.first + ticket * self.options.templates as u64);
-        TakenBatch { ticket, found: self.find(ticket, reads) }
+        let found = self.find(ticket, reads);
+        TakenBatch { ticket, templates: reads.templates() as u64, found }
+    }
+
+    /// The name of the first template; `None` if there is none, or its record is unusual.
+    pub fn first_name(&self) -> Option<&[u8]> {
+        self.files.first()?.first().first().map(layout::FirstRead::name)
     }
 
     /// The doubt that the first records cast on the layout of the files.

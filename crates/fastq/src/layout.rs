@@ -31,6 +31,13 @@ pub(crate) struct FirstRead {
     bases: Vec<u8>,
 }
 
+impl FirstRead {
+    /// The name of the template.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.name
+    }
+}
+
 /// A probable mistake in the layout of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {

@@ -136,6 +136,42 @@ impl ReadBatch {
         (span.qualities != ReadSpan::NONE).then(|| &mut self.text[place])
     }
 
+    /// Changes a base of read `index`, and its quality, if it has any.
+    pub fn set_base(&mut self, index: usize, at: usize, base: u8, quality: u8) {
+        let span = &self.spans[index];
+        if at >= span.len as usize {
+            return;
+        }
+        self.text[span.bases as usize + at] = base;
+        if span.qualities != ReadSpan::NONE {
+            self.text[span.qualities as usize + at] = quality;
+        }
+    }
+
+    /// Keeps those templates, given by their numbers in this batch, of which `stays` says so.
+    pub fn retain_templates(&mut self, stays: impl Fn(usize) -> bool) {
+        fn retain<T>(list: &mut Vec<T>, segments: usize, stays: &impl Fn(usize) -> bool) {
+            let mut index = 0;
+            list.retain(|_| {
+                index += 1;
+                stays((index - 1) / segments)
+            });
+        }
+        let segments = self.segments.max(1);
+        if (0..self.templates()).all(&stays) {
+            return;
+        }
+        retain(&mut self.spans, segments, &stays);
+        retain(&mut self.fields, segments, &stays);
+        retain(&mut self.flags, segments, &stays);
+        retain(&mut self.adapters, segments, &stays);
+    }
+
+    /// Sets the number of the first template, of which there are fewer in front since some were taken out.
+    pub fn set_first(&mut self, first: u64) {
+        self.first = first;
+    }
+
     /// Sets the optional fields of the next read that has none set: this part of the text, as BAM stores them. All
     /// records of the read get them.
     pub fn push_fields(&mut self, place: Range<u32>) {
@@ -299,6 +335,16 @@ mod tests {
         assert_eq!(reads.read(0).name, b"");
         reads.trim(0, 4..9);
         assert_eq!((reads.read(0).bases, reads.read(0).qualities), (&b""[..], Some(&b""[..])));
+        reads.set_base(2, 1, b'A', b'5');
+        reads.set_base(2, 2, b'T', b'5');
+        assert_eq!((reads.read(2).bases, reads.read(2).qualities), (&b"CA"[..], Some(&b"I5"[..])));
+        reads.retain_templates(|template| template != 0);
+        reads.set_first(9);
+        assert_eq!(
+            (reads.len(), reads.first(), reads.adapter(0), reads.adapter(1)),
+            (2, 9, Some(4), None)
+        );
+        assert_eq!([reads.fields(0), reads.fields(1)], [&b""[..], b"RXZC\0"]);
         reads.reset(1, 0);
         reads.push(read("d"));
         assert_eq!((reads.fields(0), reads.adapter(0)), (&b""[..], None));

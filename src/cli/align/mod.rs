@@ -23,6 +23,7 @@ use super::prep::StepFlags;
 use super::read_tags;
 use super::reads::ReadsFlags;
 use super::shard::ResumeFlag;
+use super::trim_flags::TrimFlags;
 use shared::SharedFlags;
 
 #[cfg(feature = "bwa")]
@@ -56,6 +57,8 @@ pub struct AlignArgs {
     read_tags: read_tags::ReadTagFlags,
     #[command(flatten)]
     adapters: read_tags::AdapterFlags,
+    #[command(flatten)]
+    trim: TrimFlags,
     #[command(flatten)]
     kernel: KernelFlags,
 }
@@ -107,6 +110,7 @@ impl AlignArgs {
             reference: Some(self.fasta.clone()),
             lanes: self.reads.lanes(self.read_tags.says_comments())?,
             read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
+            trimming: self.trim.trimming(),
             aligner,
             words,
             as_given: self.reads.as_given(),

@@ -31,14 +31,19 @@ impl RunState<'_> {
         let kernel = aligning::without_index(wanted)?;
         let (crew, room) = (self.memory.crew, self.memory.aligning.unwrap_or_default());
         let allow_missing_eof = self.plan.resources.allow_missing_eof;
-        let open = |unaligned| {
+        let open = |unaligned, scan: &LaneScan| {
             let (chosen, kernel) = (ChosenLanes::Scan(number), Arc::clone(&kernel));
-            Lanes::open(wanted, chosen, unaligned, kernel, crew, room, allow_missing_eof).map(Arc::new)
+            let mut lanes =
+                Lanes::open(wanted, chosen, unaligned, kernel, crew, room, allow_missing_eof)?;
+            if let Some((cuts, lane)) = scan.cuts_poly_g().zip(lanes.lanes.first_mut()) {
+                lane.cuts_poly_g = cuts; // as the first piece has it
+            }
+            Ok::<_, Error>(Arc::new(lanes))
         };
         match input {
             ScanInput::Fastq(marks) => {
-                let lanes = open(Vec::new())?;
                 let mut scan = LaneScan::new(marks);
+                let lanes = open(Vec::new(), &scan)?;
                 self.console.stage("scanning", lanes.size(), true);
                 scan.read(&lanes, crew, self.console)?;
                 Ok(scan.finish())
@@ -55,7 +60,8 @@ impl RunState<'_> {
                     if piece > 0 {
                         scan.begin_piece(piece);
                     }
-                    scan.read(&open(vec![records])?, crew, self.console)?;
+                    let lanes = open(vec![records], &scan)?;
+                    scan.read(&lanes, crew, self.console)?;
                 }
                 Ok(scan.finish())
             }

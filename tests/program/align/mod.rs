@@ -7,6 +7,7 @@ mod mistakes;
 mod read_tags;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod rescue;
+mod trimming;
 pub mod unaligned;
 
 use std::collections::HashSet;

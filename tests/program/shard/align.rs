@@ -124,6 +124,35 @@ fn adapters_umis_and_comments_are_those_of_one_run() {
 }
 
 #[test]
+fn trimmed_reads_are_aligned_as_in_one_run() {
+    // Many are dropped, so that numbers of templates are others than in the files.
+    let trim = "--trim --trim-poly-x --length-required 60 --trim-adapter-sequence AGATCGGAAGAGC";
+    let files = || {
+        let [one, two] = adapters::short();
+        [("1.fq", one), ("2.fq", two)]
+    };
+    let full = same(&files(), &format!("-K 20000 {trim} {SORT}"), &["--shards 6 --ranges 2"]);
+    assert_eq!(full, 3);
+    let text = unaligned::sam();
+    let bam = [("u.bam", samples::in_blocks(&text, 9000))];
+    let full = same(&bam, &format!("-K 30000 {trim} {SORT}"), &["--shards 5 --ranges 2"]);
+    assert!(full > 2, "{full}");
+    for inputs in [&files()[..], &bam[..]] {
+        let scene = scene(inputs, &format!("-K 20000 {trim} {SORT} --json out/run.json"));
+        let run = |outputs: &crate::shard::Files| -> serde_json::Value {
+            serde_json::from_slice(&outputs["run.json"]).unwrap()
+        };
+        let one = run(&scene.plain());
+        scene.plan("--shards 5").succeeds();
+        scene.run().succeeds();
+        let staged = run(&scene.outputs());
+        let reads = |when: &str| one["trimming"]["summary"][when]["total_reads"].as_u64().unwrap();
+        assert!(reads("before_filtering") > reads("after_filtering"));
+        assert_eq!([&one["trimming"], &one["reads"]], [&staged["trimming"], &staged["reads"]]);
+    }
+}
+
+#[test]
 fn recalibration_and_reports_are_those_of_one_run() {
     let flags = "-K 100000 -R @RG\\tID:a\\tSM:s\\tPL:ILLUMINA --bqsr --bqsr-bootstrap --flagstat out/f \
                  --qc out/q --verify";

@@ -38,6 +38,7 @@ mod samtools_duplicates;
 mod several_inputs;
 mod sort;
 mod stats;
+mod trim;
 mod umi;
 mod view;
 
@@ -136,6 +137,8 @@ enum ParityPart {
     Cram,
     /// Aligned reads, beside bwa mem and minibwa, and the indexes, beside bwa-mem2 and minibwa
     Align,
+    /// Reads that are trimmed before they are aligned, beside fastp
+    Trim,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -290,6 +293,10 @@ fn small(
     if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });
         align::compare(&dir("align")?, peers, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Trim) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 600 } else { 5_000 });
+        trim::compare(&dir("trim")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Fronts) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 6_000 });

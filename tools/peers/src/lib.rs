@@ -1,7 +1,7 @@
 //! The programs readmill is compared with: found on this machine, or installed by their ordinary
 //! package clients (apt, Maven, Go, Cargo, pip), by name. They are run as processes, never linked.
 //!
-//! samtools, sambamba, samblaster, bwa, mosdepth and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when
+//! samtools, sambamba, samblaster, bwa, fastp, mosdepth and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when
 //! this process is root. The others come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR`
 //! where that is set), so that they are fetched once and go with `cargo clean`. Nothing is fetched before a tool is
 //! asked for. An install that is cut short starts again from its beginning; one that is under way in another process
@@ -93,6 +93,11 @@ impl Peers {
         let text = output_of(&mut Command::new(&program))?;
         let version = word_after(&text, "Version:").context("bwa states no version")?;
         Ok(Tool::plain("bwa", program, version))
+    }
+
+    /// fastp, whatever version the PATH or the system's packages have.
+    pub fn fastp(&self) -> Result<Tool> {
+        on_system("fastp", "fastp", "fastp")
     }
 
     /// minibwa, built from the sources of readmill's kernel of that name.

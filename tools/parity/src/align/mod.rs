@@ -2,7 +2,7 @@
 //! those of bwa-mem2 and minibwa.
 
 mod adapters;
-mod reads;
+pub mod reads;
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};

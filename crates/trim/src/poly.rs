@@ -1,0 +1,91 @@
+//! Tails of one base.
+
+/// So many bases of a tail may have one other base among them.
+const FOR_EACH_OTHER: usize = 8;
+
+/// Most other bases in a tail.
+const MOST_OTHERS: usize = 5;
+
+/// The bases in the order in which they are counted.
+pub const BASES: [u8; 4] = *b"ATCG";
+
+/// Returns the length of a read without its tail of G, which has `least` bases at least.
+pub fn g_tail(bases: &[u8], least: usize) -> usize {
+    let length = bases.len();
+    let (mut others, mut first, mut looked_at) = (0, length.saturating_sub(1), 0);
+    for (at, &base) in bases.iter().enumerate().rev() {
+        if base == b'G' {
+            first = at;
+        } else {
+            others += 1;
+        }
+        let too_many = others > (looked_at + 1) / FOR_EACH_OTHER && looked_at + 1 >= least;
+        if others > MOST_OTHERS || too_many {
+            break;
+        }
+        looked_at += 1;
+    }
+    if looked_at >= least { first } else { length }
+}
+
+/// A tail of one base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// The number of the base in [`BASES`].
+    pub base: usize,
+    /// Bases of the tail.
+    pub length: usize,
+}
+
+/// Returns the tail of one base, which has `least` bases at least. It may be empty, as fastp counts such, too.
+pub fn x_tail(bases: &[u8], least: usize) -> Option<Tail> {
+    let length = bases.len();
+    let (mut counts, mut looked_at) = ([0; 4], 0);
+    for &base in bases.iter().rev() {
+        for (count, letter) in counts.iter_mut().zip(BASES) {
+            *count += usize::from(base == letter || base == b'N');
+        }
+        let now = looked_at + 1;
+        let allowed = MOST_OTHERS.min(now / FOR_EACH_OTHER);
+        let is_none = counts.iter().all(|count| now - count > allowed);
+        if is_none && (looked_at >= FOR_EACH_OTHER || now + 1 >= least) {
+            break;
+        }
+        looked_at = now;
+    }
+    if looked_at + 1 < least {
+        return None;
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let base = counts.iter().position(|&count| count == most).unwrap_or(0);
+    // The tail ends with the last base of its kind among those that were looked at.
+    let from = length.saturating_sub(looked_at + 1);
+    let first = bases[from..].iter().position(|&it| it == BASES[base]);
+    Some(Tail { base, length: first.map_or(0, |first| length - from - first) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_of_g_may_have_others_in_it() {
+        assert_eq!(g_tail(b"ACGTACGTACGGGGGGGGGG", 10), 10);
+        assert_eq!(g_tail(b"ACGTACGTACTGGGGGGGGG", 10), 11, "nine, and one other");
+        assert_eq!(g_tail(b"ACGTACGTACCTGGGGGGGG", 10), 20, "eight are too few");
+        assert_eq!(g_tail(b"ACTACTTTGGGGGGGGGGAGGGGGGGGGG", 10), 8);
+        assert_eq!(g_tail(b"GGGGGGGGGGGG", 10), 0);
+        assert_eq!(g_tail(b"", 10), 0);
+    }
+
+    #[test]
+    fn a_tail_of_any_base_is_the_longest_that_ends_with_it() {
+        // The example of fastp's own test.
+        let bases = b"ATTTTAAAAAAAAAATAAAAAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAT";
+        assert_eq!(x_tail(bases, 10), Some(Tail { base: 0, length: 51 }));
+        assert_eq!(x_tail(b"CCGATCAAAAAAAAAA", 10), Some(Tail { base: 0, length: 10 }));
+        assert_eq!(x_tail(b"CCGATCGTAAAAAA", 10), None);
+        assert_eq!(x_tail(b"TTTTTTTTTTTTT", 10), Some(Tail { base: 1, length: 13 }));
+        assert_eq!(x_tail(b"", 10), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! The counts as JSON, in the fields of fastp.
+
+use serde_json::{Map, Value, json};
+
+use crate::counts::ReadCounts;
+use crate::filter::Verdict;
+use crate::options::TrimOptions;
+use crate::poly::BASES;
+use crate::tally::{LONGEST_INSERT, TrimTally};
+
+/// Returns the report of fastp, as far as it counts what trimming does.
+pub fn report(options: &TrimOptions, tally: &TrimTally) -> Value {
+    let pairs = tally.has_pairs();
+    let cycles = |of: usize| tally.before[of].longest;
+    let sequencing = match pairs {
+        true => format!("paired end ({} cycles + {} cycles)", cycles(0), cycles(1)),
+        false => format!("single end ({} cycles)", cycles(0)),
+    };
+    let mut all = Map::new();
+    let mut put = |name: &str, value: Value| {
+        all.insert(name.into(), value);
+    };
+    put(
+        "summary",
+        json!({
+            "sequencing": sequencing,
+            "before_filtering": summary(&tally.before, pairs),
+            "after_filtering": summary(&tally.after, pairs),
+        }),
+    );
+    put("filtering_result", filtering(options, tally));
+    if pairs {
+        put("insert_size", inserts(&tally.inserts));
+    }
+    if let Some(adapters) = options.adapters.as_ref().filter(|both| pairs || both[0].is_some()) {
+        put("adapter_cutting", cutting(adapters, pairs, tally));
+    }
+    if options.least_poly_x.is_some() {
+        put("polyx_trimming", tails(tally));
+    }
+    put("read1_before_filtering", counts(&tally.before[0]));
+    if pairs {
+        put("read2_before_filtering", counts(&tally.before[1]));
+    }
+    put("read1_after_filtering", counts(&tally.after[0]));
+    if pairs {
+        put("read2_after_filtering", counts(&tally.after[1]));
+    }
+    Value::Object(all)
+}
+
+fn summary(reads: &[ReadCounts; 2], pairs: bool) -> Value {
+    let mut all = reads[0];
+    all += reads[1];
+    let mut fields = json!({
+        "total_reads": all.reads,
+        "total_bases": all.bases,
+        "q20_bases": all.q20,
+        "q30_bases": all.q30,
+        "q20_rate": rate(all.q20, all.bases),
+        "q30_rate": rate(all.q30, all.bases),
+        "read1_mean_length": reads[0].mean_length(),
+        "gc_content": rate(all.gc, all.bases),
+    });
+    if pairs {
+        fields["read2_mean_length"] = reads[1].mean_length().into();
+    }
+    fields
+}
+
+/// A share, in the six digits that fastp writes.
+fn rate(part: u64, of: u64) -> f64 {
+    let exact = if of == 0 { 0.0 } else { part as f64 / of as f64 };
+    format!("{exact:.5e}").parse().unwrap_or(exact)
+}
+
+fn filtering(options: &TrimOptions, tally: &TrimTally) -> Value {
+    let mut fields = json!({
+        "passed_filter_reads": tally.reads(Verdict::Passed),
+        "low_quality_reads": tally.reads(Verdict::LowQuality),
+        "too_many_N_reads": tally.reads(Verdict::TooManyN),
+        "too_short_reads": tally.reads(Verdict::TooShort),
+        "too_long_reads": tally.reads(Verdict::TooLong),
+    });
+    if options.correction && tally.has_pairs() {
+        fields["corrected_reads"] = tally.corrected[0].into();
+        fields["corrected_bases"] = tally.corrected[1].into();
+    }
+    if options.complexity.is_some() {
+        fields["low_complexity_reads"] = tally.reads(Verdict::LowComplexity).into();
+    }
+    fields
+}
+
+fn inserts(sizes: &[u64]) -> Value {
+    let (known, unknown) = sizes.split_at(LONGEST_INSERT);
+    let most = known.iter().copied().max().unwrap_or(0);
+    json!({
+        "peak": known.iter().position(|&pairs| pairs == most),
+        "unknown": unknown[0],
+        "histogram": known,
+    })
+}
+
+fn cutting(adapters: &[Option<Vec<u8>>; 2], pairs: bool, tally: &TrimTally) -> Value {
+    let name = |of: &Option<Vec<u8>>| match of {
+        Some(bases) => String::from_utf8_lossy(bases).into_owned(),
+        None => "unspecified".to_owned(),
+    };
+    let mut fields = json!({
+        "adapter_trimmed_reads": tally.adapters[0],
+        "adapter_trimmed_bases": tally.adapters[1],
+        "read1_adapter_sequence": name(&adapters[0]),
+    });
+    if pairs {
+        fields["read2_adapter_sequence"] = name(&adapters[1]).into();
+    }
+    fields
+}
+
+fn tails(tally: &TrimTally) -> Value {
+    let by_base = |counts: &[u64; 4]| -> Map<String, Value> {
+        let named = BASES.iter().zip(counts);
+        named.map(|(&base, &count)| (char::from(base).to_string(), count.into())).collect()
+    };
+    let [reads, bases] = &tally.tails;
+    json!({
+        "total_polyx_trimmed_reads": reads.iter().sum::<u64>(),
+        "polyx_trimmed_reads": by_base(reads),
+        "total_polyx_trimmed_bases": bases.iter().sum::<u64>(),
+        "polyx_trimmed_bases": by_base(bases),
+    })
+}
+
+fn counts(reads: &ReadCounts) -> Value {
+    json!({
+        "total_reads": reads.reads,
+        "total_bases": reads.bases,
+        "q20_bases": reads.q20,
+        "q30_bases": reads.q30,
+        "total_cycles": reads.longest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_six_digits() {
+        assert_eq!(
+            [rate(2, 3), rate(1, 30_000), rate(0, 0), rate(5, 5)],
+            [0.666667, 3.33333e-5, 0.0, 1.0]
+        );
+    }
+
+    #[test]
+    fn fields_are_those_of_what_was_asked_for() {
+        let has = |options: &TrimOptions, name: &str| {
+            report(options, &TrimTally::default()).get(name).is_some()
+        };
+        let options = TrimOptions::default();
+        assert!(!has(&options, "polyx_trimming") && !has(&options, "adapter_cutting"));
+        assert!(has(&TrimOptions { least_poly_x: Some(10), ..options.clone() }, "polyx_trimming"));
+        let named = Some([Some(b"ACGT".to_vec()), None]);
+        assert!(has(&TrimOptions { adapters: named, ..options }, "adapter_cutting"));
+    }
+}

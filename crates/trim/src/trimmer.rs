@@ -1,0 +1,335 @@
+//! Trims batches of reads, and drops those that fail the filters.
+
+use std::ops::Range;
+
+use readmill_record::{Error, Read, ReadBatch, Result};
+
+use crate::adapter::{self, AdapterStart};
+use crate::correction::corrections;
+use crate::counts::ReadCounts;
+use crate::filter::{Verdict, judge};
+use crate::options::TrimOptions;
+use crate::overlap::{Overlap, OverlapSearch};
+use crate::poly;
+use crate::shifts::Shifts;
+use crate::tally::TrimTally;
+use crate::windows;
+
+/// Trims reads of one lane.
+pub struct Trimmer<'a> {
+    options: &'a TrimOptions,
+    /// Whether tails of G are cut off.
+    cuts_poly_g: bool,
+    overlaps: OverlapSearch,
+    shifts: Shifts,
+}
+
+/// What is left of a read, of which `front` bases are cut off.
+struct Left {
+    range: Range<usize>,
+    front: usize,
+    /// Whether a base of it was corrected.
+    is_corrected: bool,
+}
+
+impl Left {
+    fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    fn shorten(&mut self, length: usize) {
+        self.range.end = self.range.end.min(self.range.start + length);
+    }
+
+    fn of<'a>(&self, read: Read<'a>) -> (&'a [u8], &'a [u8]) {
+        let qualities = read.qualities.unwrap_or_default();
+        (&read.bases[self.range.clone()], &qualities[self.range.clone()])
+    }
+}
+
+impl<'a> Trimmer<'a> {
+    /// A trimmer that cuts tails of G off, or does not, as it is known of the lane.
+    pub fn new(options: &'a TrimOptions, cuts_poly_g: bool) -> Self {
+        Trimmer { options, cuts_poly_g, overlaps: OverlapSearch::default(), shifts: Shifts::default() }
+    }
+
+    /// Trims all reads of a batch, and takes out the templates that fail.
+    ///
+    /// # Errors
+    /// A read has no qualities; `blame` says which.
+    pub fn trim(
+        &mut self,
+        reads: &mut ReadBatch,
+        tally: &mut TrimTally,
+        blame: impl Fn(Error, &ReadBatch, usize) -> Error,
+    ) -> Result<()> {
+        if let Some(at) = (0..reads.len()).find(|&at| reads.read(at).qualities.is_none()) {
+            let error = Error::input("the read has no qualities, by which reads are trimmed")
+                .hint("leave --trim out");
+            return Err(blame(error, reads, at));
+        }
+        let segments = reads.segments().max(1);
+        let stay: Vec<bool> = (0..reads.len() / segments)
+            .map(|template| {
+                let at = template * segments;
+                match segments {
+                    1 => self.single(reads, at, tally),
+                    _ => self.pair(reads, at, tally),
+                }
+            })
+            .map(|verdict| verdict == Verdict::Passed)
+            .collect();
+        reads.retain_templates(|template| stay[template]);
+        Ok(())
+    }
+
+    fn single(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> Verdict {
+        let before = self.count_before(reads, at, 0, tally);
+        let left = self.first_cut(reads, at, 0).map(|mut left| {
+            self.cut_poly_g(reads, at, &mut left);
+            self.cut_by_sequence(reads, at, 0, &mut left, tally);
+            self.cut_end(reads, at, 0, &mut left, tally);
+            left
+        });
+        let verdict = self.judge(reads, at, left.as_ref());
+        tally.judged(verdict, 1);
+        if let Some(left) = left.filter(|_| verdict == Verdict::Passed) {
+            keep(reads, at, 0, left, before, tally);
+        }
+        verdict
+    }
+
+    fn pair(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> Verdict {
+        let before = [0, 1].map(|segment| self.count_before(reads, at + segment, segment, tally));
+        let mut left = [0, 1].map(|segment| self.first_cut(reads, at + segment, segment));
+        if let [Some(first), Some(last)] = &mut left {
+            self.cut_poly_g(reads, at, first);
+            self.cut_poly_g(reads, at + 1, last);
+            self.cut_by_overlap(reads, at, [first, last], tally);
+            self.cut_end(reads, at, 0, first, tally);
+            self.cut_end(reads, at + 1, 1, last, tally);
+        }
+        let [one, other] = [0, 1].map(|segment| self.judge(reads, at + segment, left[segment].as_ref()));
+        let verdict = one.max(other);
+        tally.judged(verdict, 2);
+        if verdict == Verdict::Passed {
+            for (segment, (left, before)) in left.into_iter().zip(before).enumerate() {
+                left.into_iter()
+                    .for_each(|left| keep(reads, at + segment, segment, left, before, tally));
+            }
+        }
+        verdict
+    }
+
+    fn count_before(
+        &self,
+        reads: &ReadBatch,
+        at: usize,
+        segment: usize,
+        tally: &mut TrimTally,
+    ) -> ReadCounts {
+        let read = reads.read(at);
+        let counts = ReadCounts::of(read.bases, read.qualities.unwrap_or_default());
+        tally.before[segment] += counts;
+        counts
+    }
+
+    fn first_cut(&self, reads: &ReadBatch, at: usize, segment: usize) -> Option<Left> {
+        let read = reads.read(at);
+        let (ends, windows) = (self.options.ends[segment], &self.options.windows);
+        let range = windows::kept(read.bases, read.qualities.unwrap_or_default(), ends, windows)?;
+        Some(Left { front: range.start, range, is_corrected: false })
+    }
+
+    fn cut_poly_g(&self, reads: &ReadBatch, at: usize, left: &mut Left) {
+        if self.cuts_poly_g {
+            let length = poly::g_tail(left.of(reads.read(at)).0, self.options.least_poly_g);
+            left.shorten(length);
+        }
+    }
+
+    fn cut_by_overlap(
+        &mut self,
+        reads: &mut ReadBatch,
+        at: usize,
+        [first, last]: [&mut Left; 2],
+        tally: &mut TrimTally,
+    ) {
+        let both = [first.of(reads.read(at)), last.of(reads.read(at + 1))];
+        let overlap = self.overlaps.find(both[0].0, both[1].0, &self.options.overlap);
+        tally.insert(overlap, first.len() + last.len(), first.front + last.front);
+        if let Some(overlap) = overlap.filter(|it| self.options.correction && it.differing > 0) {
+            correct(reads, at, [&mut *first, &mut *last], overlap, tally);
+        }
+        if self.options.adapters.is_none() {
+            return;
+        }
+        if let Some(overlap) = overlap.filter(|overlap| overlap.offset < 0) {
+            let lengths = [overlap.length + last.front, overlap.length + first.front];
+            for (left, length) in [first, last].into_iter().zip(lengths) {
+                tally.adapters[0] += 1;
+                tally.adapters[1] += left.len().saturating_sub(length) as u64;
+                left.shorten(length);
+            }
+        } else {
+            self.cut_by_sequence(reads, at, 0, first, tally);
+            self.cut_by_sequence(reads, at + 1, 1, last, tally);
+        }
+    }
+
+    fn cut_by_sequence(
+        &mut self,
+        reads: &ReadBatch,
+        at: usize,
+        segment: usize,
+        left: &mut Left,
+        tally: &mut TrimTally,
+    ) {
+        let adapters = self.options.adapters.as_ref();
+        let Some(adapter) = adapters.and_then(|both| both[segment].as_ref()) else { return };
+        match adapter::find(left.of(reads.read(at)).0, adapter, &mut self.shifts) {
+            Some(AdapterStart::Inside(start)) => {
+                tally.adapter(left.len() - start);
+                left.shorten(start);
+            }
+            Some(AdapterStart::Before(lacking)) => {
+                // The bases of the adapter count, but for as many as the read lacks.
+                tally.adapter(adapter.len() - lacking);
+                left.shorten(0);
+            }
+            None => {}
+        }
+    }
+
+    /// Cuts off a tail of one base, and what is too long.
+    fn cut_end(
+        &self,
+        reads: &ReadBatch,
+        at: usize,
+        segment: usize,
+        left: &mut Left,
+        tally: &mut TrimTally,
+    ) {
+        if let Some(least) = self.options.least_poly_x
+            && let Some(tail) = poly::x_tail(left.of(reads.read(at)).0, least)
+        {
+            tally.tail(tail);
+            left.shorten(left.len() - tail.length);
+        }
+        let longest = self.options.ends[segment].longest;
+        if longest > 0 {
+            left.shorten(longest);
+        }
+    }
+
+    fn judge(&self, reads: &ReadBatch, at: usize, left: Option<&Left>) -> Verdict {
+        let Some(left) = left else { return Verdict::TooShort };
+        let (bases, qualities) = left.of(reads.read(at));
+        judge(bases, qualities, self.options)
+    }
+}
+
+/// Corrects bases of a pair.
+fn correct(
+    reads: &mut ReadBatch,
+    at: usize,
+    mut left: [&mut Left; 2],
+    overlap: Overlap,
+    tally: &mut TrimTally,
+) {
+    let both = [0, 1].map(|segment| left[segment].of(reads.read(at + segment)));
+    let mut all = Vec::new();
+    corrections(both, overlap, |one| all.push(one));
+    for one in &all {
+        let segment = usize::from(one.is_last);
+        let left = &mut left[segment];
+        left.is_corrected = true;
+        reads.set_base(at + segment, left.range.start + one.at, one.base, one.quality);
+    }
+    tally.corrected[0] += left.iter().filter(|left| left.is_corrected).count() as u64;
+    tally.corrected[1] += all.len() as u64;
+}
+
+/// Leaves of a read, which had these counts, what is left of it.
+fn keep(
+    reads: &mut ReadBatch,
+    at: usize,
+    segment: usize,
+    left: Left,
+    before: ReadCounts,
+    tally: &mut TrimTally,
+) {
+    let is_whole = left.len() as u64 == before.bases && !left.is_corrected;
+    tally.after[segment] += if is_whole {
+        before
+    } else {
+        let (bases, qualities) = left.of(reads.read(at));
+        ReadCounts::of(bases, qualities)
+    };
+    reads.trim(at, left.range);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEMPLATE: &str = "GATTACACCTGAAGCTTGGCATCCTAGGTTACGCAAGTC";
+    const REVERSE: &str = "GACTTGCGTAACCTAGGATGCCAAGCTTCAGGTGTAATC";
+
+    fn trimmed(reads: &[&str], segments: usize, options: &TrimOptions) -> (Vec<String>, TrimTally) {
+        let mut batch = ReadBatch::new(segments, 0);
+        for (at, bases) in reads.iter().enumerate() {
+            let name = format!("r{}", at / segments);
+            let qualities = vec![b'I'; bases.len()];
+            let (name, bases, comment) = (name.as_bytes(), bases.as_bytes(), &b""[..]);
+            batch.push(Read { name, comment, bases, qualities: Some(&qualities) });
+        }
+        let mut tally = TrimTally::default();
+        Trimmer::new(options, false).trim(&mut batch, &mut tally, |error, _, _| error).unwrap();
+        let text = |bases: &[u8]| String::from_utf8_lossy(bases).into_owned();
+        (batch.iter().map(|read| text(read.bases)).collect(), tally)
+    }
+
+    #[test]
+    fn pairs_lose_what_is_behind_their_template() {
+        let (first, last) = (format!("{TEMPLATE}AGATCGG"), format!("{REVERSE}AGATCG"));
+        let (left, tally) = trimmed(&[&first, &last], 2, &TrimOptions::default());
+        assert_eq!(left, [TEMPLATE, REVERSE]);
+        assert_eq!(tally.adapters, [2, 13]);
+        assert_eq!(tally.inserts[39], 1);
+        assert_eq!((tally.before[0].bases, tally.after[1].bases, tally.dropped()), (46, 39, 0));
+    }
+
+    #[test]
+    fn a_pair_goes_if_either_read_fails() {
+        let (left, tally) =
+            trimmed(&[TEMPLATE, "ACGTACGT", TEMPLATE, REVERSE], 2, &TrimOptions::default());
+        assert_eq!(left, [TEMPLATE, REVERSE]);
+        assert_eq!(tally.reads(Verdict::TooShort), 2);
+        assert_eq!((tally.before[0].reads, tally.after[0].reads, tally.dropped()), (2, 1, 2));
+    }
+
+    #[test]
+    fn single_reads_lose_the_adapter_that_is_named() {
+        let adapters = Some([Some(b"AGATCGGAAGAGC".to_vec()), None]);
+        let options = TrimOptions { adapters, ..TrimOptions::default() };
+        let read = format!("{TEMPLATE}AGATCGGAAG");
+        let (left, tally) = trimmed(&[&read, "GATCGGAAGAGC", TEMPLATE], 1, &options);
+        assert_eq!(left, [TEMPLATE, TEMPLATE], "and a dimer goes as a whole");
+        assert_eq!((tally.adapters, tally.reads(Verdict::TooShort)), ([2, 22], 1));
+        assert!(!tally.has_pairs());
+    }
+
+    #[test]
+    fn reads_without_qualities_are_refused() {
+        let mut batch = ReadBatch::new(1, 0);
+        batch.push(Read { name: b"r", comment: b"", bases: b"ACGT", qualities: None });
+        let options = TrimOptions::default();
+        let error = Trimmer::new(&options, false)
+            .trim(&mut batch, &mut TrimTally::default(), |error, reads, at| {
+                error.qname(reads.read(at).name)
+            })
+            .unwrap_err();
+        assert!(error.to_string().contains("no qualities"), "{error}");
+    }
+}

@@ -1,0 +1,191 @@
+//! The first cut: ends that always go, and windows of bad qualities.
+
+use std::ops::Range;
+
+use crate::options::{Ends, Window, Windows};
+
+/// What is added to qualities in text.
+const OFFSET: u32 = 33;
+
+/// Returns what is left of a read; `None` if too little is for a window, or nothing behind one.
+pub fn kept(bases: &[u8], qualities: &[u8], ends: Ends, windows: &Windows) -> Option<Range<usize>> {
+    let length = bases.len();
+    let end = length.checked_sub(ends.tail)?;
+    if end < ends.front {
+        return None;
+    }
+    if windows.is_nothing() {
+        return Some(ends.front..end);
+    }
+    let mut cut = WindowCut { bases, qualities, start: ends.front, stop: end, end };
+    windows.front.map_or(Some(()), |window| cut.front(window))?;
+    match (windows.right, windows.tail) {
+        (Some(window), _) => cut.right(window)?,
+        (None, Some(window)) => cut.tail(window)?,
+        (None, None) => {}
+    }
+    (cut.stop > cut.start && cut.start + 1 < length).then_some(cut.start..cut.stop)
+}
+
+/// A read as windows slide over it.
+struct WindowCut<'a> {
+    bases: &'a [u8],
+    qualities: &'a [u8],
+    /// The first base that is kept.
+    start: usize,
+    /// The first behind them that is not.
+    stop: usize,
+    /// The first of the end that always goes.
+    end: usize,
+}
+
+impl WindowCut<'_> {
+    /// Whether a window fits with a base to spare, without which the read is of no use.
+    fn has_room(&self, window: Window) -> Option<()> {
+        (self.start + window.size < self.end).then_some(())
+    }
+
+    /// The sum of qualities in text.
+    fn sum(&self, range: Range<usize>) -> u32 {
+        self.qualities[range].iter().map(|&quality| u32::from(quality)).sum()
+    }
+
+    fn front(&mut self, window: Window) -> Option<()> {
+        self.has_room(window)?;
+        let (size, least) = (window.size, needed(window));
+        let mut at = self.start;
+        let mut sum = self.sum(at..at + size);
+        while sum < least {
+            at += 1;
+            if at + size >= self.end {
+                break;
+            }
+            sum = sum + u32::from(self.qualities[at + size - 1]) - u32::from(self.qualities[at - 1]);
+        }
+        // The last base of the window is kept, and no more of it, even where nothing but the front was to go.
+        if at > 0 {
+            at += size - 1;
+        }
+        at += self.bases[at..].iter().take_while(|&&base| base == b'N').count();
+        self.start = at;
+        Some(())
+    }
+
+    fn right(&mut self, window: Window) -> Option<()> {
+        self.has_room(window)?;
+        let (size, least) = (window.size, needed(window));
+        let mut at = self.start;
+        let mut sum = self.sum(at..at + size);
+        while sum >= least {
+            at += 1;
+            if at + size >= self.end {
+                return Some(());
+            }
+            sum = sum + u32::from(self.qualities[at + size - 1]) - u32::from(self.qualities[at - 1]);
+        }
+        // Good bases at its start stay, and those behind it as long as they are good: even those that were to go.
+        let last = self.bases.len() - 1;
+        let good = OFFSET + u32::from(window.quality);
+        let stay = self.qualities[at..last].iter().take_while(|&&quality| u32::from(quality) >= good);
+        self.stop = at + stay.count();
+        Some(())
+    }
+
+    fn tail(&mut self, window: Window) -> Option<()> {
+        self.has_room(window)?;
+        let (size, least) = (window.size, needed(window));
+        // The first base behind the window.
+        let mut behind = self.end;
+        let mut sum = self.sum(behind - size..behind);
+        while sum < least {
+            behind -= 1;
+            if behind <= self.start + size {
+                break;
+            }
+            sum = sum + u32::from(self.qualities[behind - size]) - u32::from(self.qualities[behind]);
+        }
+        // The first base of the window is kept, and no more of it, even where nothing but the tail was to go.
+        if behind < self.bases.len() {
+            behind = behind + 1 - size;
+        }
+        behind -= self.bases[..behind].iter().rev().take_while(|&&base| base == b'N').count();
+        self.stop = behind;
+        Some(())
+    }
+}
+
+/// The sum of qualities in text that a window needs.
+fn needed(window: Window) -> u32 {
+    window.size as u32 * (OFFSET + u32::from(window.quality))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Windows = Windows { front: None, tail: None, right: None };
+    const W: Option<Window> = Some(Window { size: 4, quality: 20 });
+
+    fn cut(
+        bases: &str,
+        qualities: &str,
+        front: usize,
+        tail: usize,
+        windows: Windows,
+    ) -> Option<Range<usize>> {
+        kept(bases.as_bytes(), qualities.as_bytes(), Ends { front, tail, longest: 0 }, &windows)
+    }
+
+    #[test]
+    fn ends_go_first() {
+        assert_eq!(cut("ACGTAC", "IIIIII", 1, 2, NONE), Some(1..4));
+        assert_eq!(
+            cut("ACGTAC", "IIIIII", 4, 2, NONE),
+            Some(4..4),
+            "nothing is left, and that is no failure yet"
+        );
+        assert_eq!(cut("ACGTAC", "IIIIII", 4, 3, NONE), None);
+        assert_eq!(cut("", "", 0, 0, NONE), Some(0..0));
+    }
+
+    #[test]
+    fn bad_ends_are_cut_to_one_base_of_the_first_good_window() {
+        let windows = Windows { front: W, tail: W, right: None };
+        // The example of fastp's own test.
+        let bases = "TTTTAACCCCCCCCCCCCCCCCCCCCCCCCCCCCAATTTT";
+        let qualities = "/////CCCCCCCCCCCC////CCCCCCCCCCCCCC////E";
+        let kept = cut(bases, qualities, 0, 1, windows).unwrap();
+        assert_eq!(&bases[kept.clone()], "CCCCCCCCCCCCCCCCCCCCCCCCCCCC");
+        assert_eq!(&qualities[kept], "CCCCCCCCCCC////CCCCCCCCCCCCC");
+    }
+
+    #[test]
+    fn a_front_that_goes_takes_the_good_window_with_it() {
+        let windows = Windows { front: W, ..NONE };
+        assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
+        assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 1, 0, windows), Some(4..10));
+        assert_eq!(
+            cut("NACGTACGTA", "IIIIIIIIII", 0, 0, windows),
+            Some(1..10),
+            "N at the new start goes"
+        );
+        assert_eq!(cut("ACGT", "IIII", 0, 0, windows), None, "no base beside the window");
+    }
+
+    #[test]
+    fn to_the_right_all_goes_from_the_first_bad_base_of_a_bad_window() {
+        let windows = Windows { right: W, tail: W, ..NONE };
+        assert_eq!(cut("ACGTACGTAC", "IIIII#####", 0, 0, windows), Some(0..5));
+        assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
+        assert_eq!(cut("ACGTACGTAC", "##########", 0, 0, windows), None);
+    }
+
+    #[test]
+    fn tails_are_cut_from_behind() {
+        let windows = Windows { tail: W, ..NONE };
+        assert_eq!(cut("ACGTACGTAC", "IIIIII####", 0, 0, windows), Some(0..5));
+        assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 0, windows), Some(0..10));
+        assert_eq!(cut("ACGTACGTAN", "IIIIIIIIII", 0, 0, windows), Some(0..9));
+        assert_eq!(cut("ACGTACGTAC", "IIIIIIIIII", 0, 1, windows), Some(0..6));
+    }
+}

@@ -1,0 +1,386 @@
+//! Flags of trimming, by the names that they have in fastp.
+
+use clap::Args;
+use readmill::plan::Trimming;
+use readmill_trim::TrimOptions;
+use readmill_trim::options::{Ends, LengthFilter, OverlapRules, PolyG, QualityFilter, Window, Windows};
+
+/// What is cut off reads, and which are dropped, before they are aligned.
+#[derive(Args)]
+#[command(next_help_heading = "Trimming")]
+pub struct TrimFlags {
+    /// Trim reads of FASTQ before they are aligned, and drop pairs of which a read fails, as fastp does
+    ///
+    /// Trim reads of FASTQ before they are aligned, and drop pairs of which a read fails, as fastp does: adapters by the overlap of mates, tails of G where the instrument has two colours, reads with low qualities, many N or few bases. The flags below change that, by the names of fastp
+    #[arg(long)]
+    trim: bool,
+    #[command(flatten)]
+    adapters: AdapterTrimFlags,
+    #[command(flatten)]
+    ends: EndFlags,
+    #[command(flatten)]
+    tails: TailFlags,
+    #[command(flatten)]
+    windows: WindowFlags,
+    #[command(flatten)]
+    filters: TrimFilterFlags,
+}
+
+/// Adapters, and what else the overlap of mates tells.
+#[derive(Args)]
+struct AdapterTrimFlags {
+    /// Adapter of first and of single reads; of pairs, only where mates do not overlap (adapter_sequence of fastp)
+    #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", alias = "adapter_sequence", conflicts_with = "disable_adapter_trimming")]
+    trim_adapter_sequence: Option<String>,
+    /// Adapter of last reads [default: that of first reads]
+    #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", aliases = ["adapter_sequence_r2", "adapter-sequence-r2"], conflicts_with = "disable_adapter_trimming")]
+    trim_adapter_sequence_r2: Option<String>,
+    /// Leave adapters
+    #[arg(long, requires = "trim", alias = "disable_adapter_trimming")]
+    disable_adapter_trimming: bool,
+    /// Correct bases of low quality by mates that overlap
+    #[arg(long, requires = "trim")]
+    correction: bool,
+    /// Mates overlap by more bases than this
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        requires = "trim",
+        alias = "overlap_len_require"
+    )]
+    overlap_len_require: u32,
+    /// Most bases in which they differ
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "trim", alias = "overlap_diff_limit")]
+    overlap_diff_limit: u32,
+    /// Most bases in which they differ, of a hundred
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "overlap_diff_percent_limit")]
+    overlap_diff_percent_limit: u8,
+}
+
+/// What is cut off reads, whatever they are.
+#[derive(Args)]
+struct EndFlags {
+    /// Cut so many bases off the front of first reads
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front1")]
+    trim_front1: u8,
+    /// The same for last reads [default: as of first reads]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front2")]
+    trim_front2: Option<u8>,
+    /// Cut so many bases off the tail of first reads
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail1")]
+    trim_tail1: u8,
+    /// The same for last reads [default: as of first reads]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail2")]
+    trim_tail2: Option<u8>,
+    /// In the end, cut what is longer off the tail of first reads; 0: nothing
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "max_len1")]
+    max_len1: u32,
+    /// The same for last reads [default: as of first reads]
+    #[arg(long, value_name = "N", requires = "trim", alias = "max_len2")]
+    max_len2: Option<u32>,
+}
+
+/// Tails of one base.
+#[derive(Args)]
+struct TailFlags {
+    /// Cut off tails of G, whatever the instrument
+    #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
+    trim_poly_g: bool,
+    /// Leave tails of G, whatever the instrument
+    #[arg(long, requires = "trim", alias = "disable_trim_poly_g", conflicts_with = "poly_g_min_len")]
+    disable_trim_poly_g: bool,
+    /// Fewest bases of a tail of G
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim", alias = "poly_g_min_len")]
+    poly_g_min_len: u32,
+    /// Cut off tails of any one base
+    #[arg(long, requires = "trim", alias = "trim_poly_x")]
+    trim_poly_x: bool,
+    /// Fewest bases of such a tail
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim_poly_x", alias = "poly_x_min_len")]
+    poly_x_min_len: u32,
+}
+
+/// Windows of qualities.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("window").multiple(true))]
+struct WindowFlags {
+    /// Slide a window from the front, and cut off bases as long as their mean quality is low
+    #[arg(long, requires = "trim", alias = "cut_front", group = "window")]
+    cut_front: bool,
+    /// Slide a window from the tail, and cut off bases as long as their mean quality is low
+    #[arg(long, requires = "trim", alias = "cut_tail", group = "window", conflicts_with = "cut_right")]
+    cut_tail: bool,
+    /// Slide a window from the front, and cut off all from the first on whose mean quality is low
+    #[arg(long, requires = "trim", alias = "cut_right", group = "window")]
+    cut_right: bool,
+    /// Bases of a window
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "window", alias = "cut_window_size")]
+    cut_window_size: u16,
+    /// Their mean quality, at least
+    #[arg(long, value_name = "Q", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=30), requires = "window", alias = "cut_mean_quality")]
+    cut_mean_quality: u8,
+    /// Bases of the window from the front [default: --cut-window-size]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_front", alias = "cut_front_window_size")]
+    cut_front_window_size: Option<u16>,
+    /// Their mean quality [default: --cut-mean-quality]
+    #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_front", alias = "cut_front_mean_quality")]
+    cut_front_mean_quality: Option<u8>,
+    /// Bases of the window from the tail [default: --cut-window-size]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_tail", alias = "cut_tail_window_size")]
+    cut_tail_window_size: Option<u16>,
+    /// Their mean quality [default: --cut-mean-quality]
+    #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_tail", alias = "cut_tail_mean_quality")]
+    cut_tail_mean_quality: Option<u8>,
+    /// Bases of the window of --cut-right [default: --cut-window-size]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_right", alias = "cut_right_window_size")]
+    cut_right_window_size: Option<u16>,
+    /// Their mean quality [default: --cut-mean-quality]
+    #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_right", alias = "cut_right_mean_quality")]
+    cut_right_mean_quality: Option<u8>,
+}
+
+/// Reads that are dropped.
+#[derive(Args)]
+struct TrimFilterFlags {
+    /// Keep reads with low qualities and many N
+    #[arg(long, requires = "trim", alias = "disable_quality_filtering", conflicts_with_all = ["qualified_quality_phred", "unqualified_percent_limit", "n_base_limit", "average_qual"])]
+    disable_quality_filtering: bool,
+    /// Lower qualities are bad
+    #[arg(long, value_name = "Q", default_value_t = 15, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "qualified_quality_phred")]
+    qualified_quality_phred: u8,
+    /// Drop reads with more bad qualities than these, of a hundred
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "unqualified_percent_limit")]
+    unqualified_percent_limit: u8,
+    /// Drop reads with more N
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=50), requires = "trim", alias = "n_base_limit")]
+    n_base_limit: u8,
+    /// Drop reads with a lower mean quality; 0: none
+    #[arg(long, value_name = "Q", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "average_qual")]
+    average_qual: u8,
+    /// Keep reads of any length
+    #[arg(long, requires = "trim", alias = "disable_length_filtering", conflicts_with_all = ["length_required", "length_limit"])]
+    disable_length_filtering: bool,
+    /// Drop shorter reads
+    #[arg(long, value_name = "N", default_value_t = 15, requires = "trim", alias = "length_required")]
+    length_required: u32,
+    /// Drop longer reads; 0: none
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "length_limit")]
+    length_limit: u32,
+    /// Drop reads of low complexity, in which neighbours are often alike
+    #[arg(long, requires = "trim", alias = "low_complexity_filter")]
+    low_complexity_filter: bool,
+    /// How many of a hundred neighbours differ, at least
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(..=100), requires = "low_complexity_filter", alias = "complexity_threshold")]
+    complexity_threshold: u8,
+}
+
+/// Reads an adapter.
+fn parse_adapter(text: &str) -> Result<String, String> {
+    if text.len() < 4 || !text.bytes().all(|base| b"ACGT".contains(&base)) {
+        return Err("an adapter has four bases or more, which are A, C, G and T".into());
+    }
+    Ok(text.into())
+}
+
+/// Bases, as a length.
+fn length(bases: u32) -> usize {
+    bases as usize
+}
+
+impl TrimFlags {
+    /// How reads are trimmed, if they are.
+    pub fn trimming(&self) -> Option<Trimming> {
+        let options = TrimOptions {
+            ends: self.ends.ends(),
+            windows: self.windows.windows(),
+            poly_g: match (self.tails.trim_poly_g, self.tails.disable_trim_poly_g) {
+                (true, _) => PolyG::Cut,
+                (_, true) => PolyG::Keep,
+                _ => PolyG::ByName,
+            },
+            least_poly_g: length(self.tails.poly_g_min_len),
+            least_poly_x: self.tails.trim_poly_x.then_some(length(self.tails.poly_x_min_len)),
+            adapters: self.adapters.adapters(),
+            overlap: OverlapRules {
+                least: length(self.adapters.overlap_len_require),
+                most_different: length(self.adapters.overlap_diff_limit),
+                percent: self.adapters.overlap_diff_percent_limit,
+            },
+            correction: self.adapters.correction,
+            quality: (!self.filters.disable_quality_filtering).then_some(QualityFilter {
+                qualified: self.filters.qualified_quality_phred,
+                unqualified_percent: self.filters.unqualified_percent_limit,
+                average: self.filters.average_qual,
+                most_n: self.filters.n_base_limit.into(),
+            }),
+            length: (!self.filters.disable_length_filtering).then_some(LengthFilter {
+                least: length(self.filters.length_required),
+                most: length(self.filters.length_limit),
+            }),
+            complexity: self.filters.low_complexity_filter.then_some(self.filters.complexity_threshold),
+        };
+        self.trim.then(|| Trimming { words: words(&options), options })
+    }
+}
+
+impl AdapterTrimFlags {
+    fn adapters(&self) -> Option<[Option<Vec<u8>>; 2]> {
+        let bases = |of: &Option<String>| of.as_ref().map(|text| text.as_bytes().to_vec());
+        let first = bases(&self.trim_adapter_sequence);
+        let last = bases(&self.trim_adapter_sequence_r2).or_else(|| first.clone());
+        (!self.disable_adapter_trimming).then_some([first, last])
+    }
+}
+
+impl EndFlags {
+    fn ends(&self) -> [Ends; 2] {
+        let ends = |front: u8, tail: u8, longest: u32| Ends {
+            front: front.into(),
+            tail: tail.into(),
+            longest: length(longest),
+        };
+        [
+            ends(self.trim_front1, self.trim_tail1, self.max_len1),
+            ends(
+                self.trim_front2.unwrap_or(self.trim_front1),
+                self.trim_tail2.unwrap_or(self.trim_tail1),
+                self.max_len2.unwrap_or(self.max_len1),
+            ),
+        ]
+    }
+}
+
+impl WindowFlags {
+    fn windows(&self) -> Windows {
+        let window = |size: Option<u16>, quality: Option<u8>| Window {
+            size: size.unwrap_or(self.cut_window_size).into(),
+            quality: quality.unwrap_or(self.cut_mean_quality),
+        };
+        let front = window(self.cut_front_window_size, self.cut_front_mean_quality);
+        let tail = window(self.cut_tail_window_size, self.cut_tail_mean_quality);
+        let right = window(self.cut_right_window_size, self.cut_right_mean_quality);
+        Windows {
+            front: self.cut_front.then_some(front),
+            tail: self.cut_tail.then_some(tail),
+            right: self.cut_right.then_some(right),
+        }
+    }
+}
+
+/// The flags that give these options, for `@PG`: in one order, and without those that change nothing.
+fn words(options: &TrimOptions) -> Vec<String> {
+    let (usual, mut words) = (TrimOptions::default(), vec!["--trim".to_string()]);
+    let mut switch = |is_on: bool, flag: &str| words.extend(is_on.then(|| flag.to_string()));
+    switch(options.adapters.is_none(), "--disable-adapter-trimming");
+    switch(options.correction, "--correction");
+    switch(options.poly_g == PolyG::Cut, "--trim-poly-g");
+    switch(options.poly_g == PolyG::Keep, "--disable-trim-poly-g");
+    switch(options.least_poly_x.is_some(), "--trim-poly-x");
+    switch(options.quality.is_none(), "--disable-quality-filtering");
+    switch(options.length.is_none(), "--disable-length-filtering");
+    switch(options.complexity.is_some(), "--low-complexity-filter");
+    let windows = &options.windows;
+    for (name, window) in [("front", windows.front), ("tail", windows.tail), ("right", windows.right)] {
+        let Some(Window { size, quality }) = window else { continue };
+        words.push(format!("--cut-{name}"));
+        words.extend((size != 4).then(|| format!("--cut-{name}-window-size {size}")));
+        words.extend((quality != 20).then(|| format!("--cut-{name}-mean-quality {quality}")));
+    }
+    let mut number = |flag: &str, value: usize, default: usize| {
+        words.extend((value != default).then(|| format!("--{flag} {value}")));
+    };
+    let (ends, overlap) = (&options.ends, &options.overlap);
+    for (which, of, like) in [("1", ends[0], Ends::default()), ("2", ends[1], ends[0])] {
+        number(&format!("trim-front{which}"), of.front, like.front);
+        number(&format!("trim-tail{which}"), of.tail, like.tail);
+        number(&format!("max-len{which}"), of.longest, like.longest);
+    }
+    number("poly-g-min-len", options.least_poly_g, usual.least_poly_g);
+    number("poly-x-min-len", options.least_poly_x.unwrap_or(10), 10);
+    number("overlap-len-require", overlap.least, usual.overlap.least);
+    number("overlap-diff-limit", overlap.most_different, usual.overlap.most_different);
+    number("overlap-diff-percent-limit", overlap.percent.into(), usual.overlap.percent.into());
+    if let (Some(own), Some(usual)) = (&options.quality, &usual.quality) {
+        number("qualified-quality-phred", own.qualified.into(), usual.qualified.into());
+        let percent = [own, usual].map(|it| it.unqualified_percent.into());
+        number("unqualified-percent-limit", percent[0], percent[1]);
+        number("n-base-limit", own.most_n, usual.most_n);
+        number("average-qual", own.average.into(), usual.average.into());
+    }
+    if let (Some(own), Some(usual)) = (&options.length, &usual.length) {
+        number("length-required", own.least, usual.least);
+        number("length-limit", own.most, usual.most);
+    }
+    number("complexity-threshold", options.complexity.unwrap_or(30).into(), 30);
+    let adapters = options.adapters.iter().flatten();
+    for (flag, adapter) in ["", "-r2"].into_iter().zip(adapters) {
+        let bases = adapter.as_deref().map(String::from_utf8_lossy);
+        words.extend(bases.map(|bases| format!("--trim-adapter-sequence{flag} {bases}")));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: TrimFlags,
+    }
+
+    fn trimming(line: &str) -> Option<Trimming> {
+        let words = std::iter::once("readmill").chain(line.split_whitespace());
+        Line::try_parse_from(words).expect("flags").flags.trimming()
+    }
+
+    #[test]
+    fn flags_are_those_of_fastp_and_its_defaults() {
+        assert!(trimming("").is_none());
+        let usual = trimming("--trim").expect("trimming");
+        assert_eq!(
+            (&usual.options, &usual.words[..]),
+            (&TrimOptions::default(), &["--trim".into()][..])
+        );
+        let ends = trimming("--trim --trim_front1 3 --trim-tail2 2 --max-len1 50").expect("trimming");
+        let end = Ends { front: 3, tail: 0, longest: 50 };
+        assert_eq!(ends.options.ends, [end, Ends { tail: 2, ..end }]);
+        assert_eq!(ends.words.join(" "), "--trim --trim-front1 3 --max-len1 50 --trim-tail2 2");
+    }
+
+    #[test]
+    fn words_say_all_that_is_given() {
+        let line = "--trim --correction --trim-poly-g --trim-poly-x --low-complexity-filter --cut-front \
+            --cut-front-window-size 6 --cut-right --cut-right-window-size 6 --cut-right-mean-quality 25 \
+            --poly-g-min-len 8 --poly-x-min-len 9 --overlap-len-require 20 --overlap-diff-limit 4 \
+            --overlap-diff-percent-limit 10 --qualified-quality-phred 20 --unqualified-percent-limit 30 \
+            --n-base-limit 2 --average-qual 25 --length-required 30 --length-limit 140 \
+            --complexity-threshold 40 --trim-adapter-sequence AGATCGGAAG --trim-adapter-sequence-r2 CTGTCTCTTA";
+        let given = trimming(line).expect("trimming");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(given.words.join(" "), words.join(" "));
+        assert_eq!(trimming(&given.words.join(" ")).expect("trimming").options, given.options);
+    }
+
+    #[test]
+    fn flags_without_a_meaning_are_refused() {
+        for line in [
+            "--cut-front",
+            "--trim --cut-window-size 5",
+            "--trim --cut-tail --cut-right",
+            "--trim --trim-adapter-sequence ACG",
+            "--trim --trim-adapter-sequence ACGN",
+            "--trim --trim-front1 31",
+            "--trim --poly-x-min-len 8",
+            "--trim --disable-length-filtering --length-required 20",
+            "--trim --cut-front --cut-mean-quality 31",
+        ] {
+            let words = std::iter::once("readmill").chain(line.split_whitespace());
+            assert!(Line::try_parse_from(words).is_err(), "{line}");
+        }
+    }
+}
