@@ -12,6 +12,7 @@ use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::summed::StreamSum;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
+use super::fastqc::AlignFastqc;
 use super::kernel::{AlignRoom, ahead};
 use super::lane::{ChosenLanes, Lane, LaneSource, encoding, layout};
 use super::qualities;
@@ -77,6 +78,7 @@ impl Lanes {
         crew: Crew,
         room: AlignRoom,
         allow_missing_eof: bool,
+        fastqc: Option<&AlignFastqc>,
     ) -> Result<Self> {
         let ahead = ahead(crew.threads);
         let options = Options {
@@ -114,7 +116,8 @@ impl Lanes {
             let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
             marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
             let wanted = WantedTemplates { from: start.template, until };
-            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters })
+            let fastqc = fastqc.map(|fastqc| fastqc.lane(lane));
+            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters, fastqc })
         };
         let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
         let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
@@ -221,7 +224,9 @@ impl Lanes {
         reads: &mut ReadBatch,
     ) -> Result<()> {
         let (taken, prepared) = batch;
-        let found_in = if order.link(taken, reads)? {
+        let is_taken = order.link(taken, reads)?;
+        self.lanes[lane].fastqc.as_ref().map_or(Ok(()), |fastqc| fastqc.link(is_taken, reads))?;
+        let found_in = if is_taken {
             prepared.unwrap_or(Ok(FoundIn::default()))?
         } else {
             self.prepare(lane, reads)?

@@ -13,6 +13,7 @@ use readmill_record::{Error, Result};
 
 use super::common::{InputFlags, ResourceFlags};
 use super::coverage_flags::CoverageOptions;
+use super::fastqc_flags::FastqcFlags;
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
 use super::same_pass::DescriptionFlags;
@@ -167,8 +168,10 @@ pub struct QcArgs {
     /// Write the coverage, too, in files that are named as those of mosdepth: PREFIX.per-base.bed.gz and so on
     #[arg(long)]
     coverage: bool,
-    /// Write no metrics of Picard: only the coverage
-    #[arg(long, requires = "coverage", conflicts_with = "metrics")]
+    #[command(flatten)]
+    fastqc: FastqcFlags,
+    /// Write no metrics of Picard: only the coverage, or the modules of FastQC
+    #[arg(long, conflicts_with = "metrics")]
     no_metrics: bool,
     #[command(flatten)]
     coverage_options: CoverageOptions,
@@ -190,9 +193,15 @@ impl QcArgs {
             let what = "there are options of quality metrics, and --no-metrics leaves these out";
             return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
         }
+        if self.no_metrics && !self.coverage && self.fastqc.is_empty() {
+            let what = "--no-metrics leaves nothing to be counted";
+            return Err(Error::usage(what).hint("add --coverage, or --fastqc DIR"));
+        }
         let coverage = self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
-        let tallies = self.description.add_to(Tallies { qc, coverage, ..Tallies::default() })?;
-        Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
+        let inputs = self.input.inputs()?;
+        let fastqc = self.fastqc.request(&inputs)?;
+        let tallies = Tallies { qc, coverage, fastqc, ..Tallies::default() };
+        Ok(nothing_but("qc", inputs, self.description.add_to(tallies)?, resources))
     }
 }
 
