@@ -25,7 +25,7 @@ pub struct FastqcRun {
 const USUAL: u64 = 1 << 20;
 
 /// The part of the whole memory that longer reads and more tiles may take.
-const PART: u64 = 16;
+const PART: u64 = 8;
 
 const USER: RoomUser = RoomUser {
     what: "the modules of FastQC",
