@@ -427,6 +427,11 @@ impl ResourceFlags {
         self.reference.as_ref()
     }
 
+    /// The memory that is asked for.
+    pub fn memory(&self) -> Option<u64> {
+        self.memory
+    }
+
     /// Threads in all.
     pub fn threads(&self) -> usize {
         self.threads.map_or_else(plan::threads, |threads| usize::from(threads).max(1))

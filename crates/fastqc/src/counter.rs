@@ -50,7 +50,7 @@ impl FileCounter {
     /// The piece of a batch that begins with the read of this number, 0-based.
     pub fn piece(&self, first: u64) -> Piece {
         let mut piece = self.ordered().spare.pop().unwrap_or_else(Piece::new);
-        piece.restart(first, self.known.get().is_some());
+        piece.restart(first);
         piece
     }
 
@@ -60,7 +60,12 @@ impl FileCounter {
     /// Its qualities are no qualities, or it is too long for the memory.
     #[inline]
     pub fn count(&self, piece: &mut Piece, read: &SequencedRead<'_>) -> Result<()> {
-        piece.add(read, self.known.get(), &self.room)
+        piece.add(read, &self.room)
+    }
+
+    /// Ends a piece, which can be added then.
+    pub fn close(&self, piece: &mut Piece) {
+        piece.close(self.known.get());
     }
 
     /// Adds a piece once all reads before it were added.

@@ -30,8 +30,9 @@ pub(crate) fn looked_at(length: usize) -> usize {
 /// The number of G and C.
 #[inline]
 pub(crate) fn count(bases: &[u8]) -> u32 {
-    let few =
-        |bases: &[u8]| bases.iter().fold(0, |sum, &base| sum + u8::from(base == b'G' || base == b'C'));
+    let few = |bases: &[u8]| {
+        bases.iter().fold(0_u8, |sum, &base| sum.wrapping_add(u8::from(base == b'G' || base == b'C')))
+    };
     bases.chunks(usize::from(u8::MAX)).map(|bases| u32::from(few(bases))).sum()
 }
 

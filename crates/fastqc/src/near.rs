@@ -18,12 +18,13 @@ pub(crate) struct Near {
     /// How many positions have letters.
     length: usize,
     /// Qualities by position, and by their character.
-    quals: Vec<[u32; 128]>,
+    quals: Vec<[u16; 128]>,
+    reads: u16,
 }
 
 impl Near {
     /// The most bytes of memory.
-    pub const BYTES: usize = size_of::<Near>() + NEAR * size_of::<[u32; 128]>();
+    pub const BYTES: usize = size_of::<Near>() + NEAR * size_of::<[u16; 128]>();
 
     /// Without counts.
     pub fn new() -> Box<Self> {
@@ -33,6 +34,7 @@ impl Near {
             letters: [[0; NEAR]; LETTERS.len()],
             length: 0,
             quals: Vec::new(),
+            reads: 0,
         })
     }
 
@@ -42,7 +44,7 @@ impl Near {
         let bases = &bases[..bases.len().min(NEAR)];
         for (counts, &letter) in self.few.iter_mut().zip(LETTERS) {
             for (count, &base) in counts.iter_mut().zip(bases) {
-                *count += u8::from(base == letter);
+                *count = count.wrapping_add(u8::from(base == letter)); // of 255 at most
             }
         }
         self.length = self.length.max(bases.len());
@@ -52,15 +54,22 @@ impl Near {
         }
     }
 
+    /// Whether no more reads can be counted.
+    pub fn is_full(&self) -> bool {
+        self.reads == u16::MAX
+    }
+
     /// Counts the qualities of a read.
     #[inline]
     pub fn add_quals(&mut self, quals: &[u8]) {
         let quals = &quals[..quals.len().min(NEAR)];
+        self.reads = self.reads.saturating_add(1);
         if self.quals.len() < quals.len() {
             self.quals.resize(quals.len(), [0; 128]);
         }
         for (counts, &qual) in self.quals.iter_mut().zip(quals) {
-            counts[usize::from(qual & 127)] += 1;
+            let count = &mut counts[usize::from(qual & 127)];
+            *count = count.wrapping_add(1);
         }
     }
 
@@ -83,7 +92,7 @@ impl Near {
     pub fn drain(
         &mut self,
         mut letters: impl FnMut(usize, [u32; LETTERS.len()]),
-        mut quals: impl FnMut(usize, &[u32]),
+        mut quals: impl FnMut(usize, &[u16]),
     ) {
         self.flush();
         for at in 0..self.length {
@@ -93,7 +102,7 @@ impl Near {
             quals(at, &counts[usize::from(crate::LOWEST)..][..crate::QUALS]);
             counts.fill(0);
         }
-        self.length = 0;
+        (self.length, self.reads) = (0, 0);
         self.quals.clear();
     }
 }

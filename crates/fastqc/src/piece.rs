@@ -45,11 +45,26 @@ pub struct Piece {
 }
 
 /// The sequences of the reads.
-pub(crate) enum Sequences {
+#[derive(Default)]
+pub(crate) struct Sequences {
     /// What each is told apart by, one behind the other, and its length.
-    Keys(Vec<u8>, Vec<u8>),
-    /// The numbers of those that are followed: no others will be.
-    Known(Vec<u32>),
+    pub keys: Vec<u8>,
+    pub lengths: Vec<u8>,
+    /// In place of these: the numbers of those that are followed, once no others will be.
+    pub known: Vec<u32>,
+}
+
+impl Sequences {
+    /// Looks all up together, so that one waits for memory while others do.
+    fn look_up(&mut self, known: &Distinct) {
+        let mut keys = &self.keys[..];
+        for &length in &self.lengths {
+            let (key, rest) = keys.split_at(length.into());
+            keys = rest;
+            self.known.extend(known.find(key));
+        }
+        self.lengths.clear();
+    }
 }
 
 impl Piece {
@@ -67,7 +82,7 @@ impl Piece {
             lowest: u8::MAX,
             mean_quals: [0; QUALS],
             adapters: Vec::new(),
-            sequences: Sequences::Known(Vec::new()),
+            sequences: Sequences::default(),
             tiles: Vec::new(),
             tile_quals: Vec::new(),
             finder: AdapterFinder::default(),
@@ -75,9 +90,18 @@ impl Piece {
         }
     }
 
-    /// Begins with the read of this number; counts before were added. `is_known` is whether all sequences that are followed are
-    /// known.
-    pub(crate) fn restart(&mut self, first: u64, is_known: bool) {
+    /// Whether no more reads can be counted in it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.near.is_full()
+    }
+
+    /// Ends the piece. `known` are the sequences that are followed, once they are known.
+    pub(crate) fn close(&mut self, known: Option<&Distinct>) {
+        known.into_iter().for_each(|known| self.sequences.look_up(known));
+    }
+
+    /// Begins with the read of this number; counts before were added.
+    pub(crate) fn restart(&mut self, first: u64) {
         self.first = first;
         self.shapes.clear();
         self.far_lengths.clear();
@@ -88,45 +112,30 @@ impl Piece {
         self.tiles.clear();
         self.tile_quals.clear();
         self.upper.shrink_to(NEAR);
-        match (&mut self.sequences, is_known) {
-            (Sequences::Keys(keys, lengths), false) => {
-                keys.clear();
-                lengths.clear();
-            }
-            (Sequences::Known(numbers), true) => numbers.clear(),
-            (other, false) => *other = Sequences::Keys(Vec::new(), Vec::new()),
-            (other, true) => *other = Sequences::Known(Vec::new()),
-        }
+        let Sequences { keys, lengths, known } = &mut self.sequences;
+        keys.clear();
+        lengths.clear();
+        known.clear();
     }
 
-    /// Counts a read. `known` are the sequences that are followed, once they are known.
+    /// Counts a read.
     ///
     /// # Errors
     /// Its qualities are no qualities, or it is too long for the memory.
-    pub(crate) fn add(
-        &mut self,
-        read: &SequencedRead<'_>,
-        known: Option<&Distinct>,
-        room: &Room,
-    ) -> Result<()> {
+    pub(crate) fn add(&mut self, read: &SequencedRead<'_>, room: &Room) -> Result<()> {
         // Letters of the alphabet differ in this bit from small ones.
         if read.bases.iter().fold(0, |all, base| all | base) & 0x20 != 0 {
             let mut upper = std::mem::take(&mut self.upper);
             upper.clear();
             upper.extend(read.bases.iter().map(u8::to_ascii_uppercase));
-            let added = self.add_upper(&SequencedRead { bases: &upper, ..*read }, known, room);
+            let added = self.add_upper(&SequencedRead { bases: &upper, ..*read }, room);
             self.upper = upper;
             return added;
         }
-        self.add_upper(read, known, room)
+        self.add_upper(read, room)
     }
 
-    fn add_upper(
-        &mut self,
-        read: &SequencedRead<'_>,
-        known: Option<&Distinct>,
-        room: &Room,
-    ) -> Result<()> {
+    fn add_upper(&mut self, read: &SequencedRead<'_>, room: &Room) -> Result<()> {
         let &SequencedRead { number, name, bases, quals } = read;
         self.add_quals(quals)?;
         self.near.add_bases(bases);
@@ -139,13 +148,8 @@ impl Piece {
         self.finder.find(bases, |which, at| adapters.push((in_piece, which as u8, at as u32)));
         self.shapes.push((bases.len() as u32, gc::count(&bases[..gc::looked_at(bases.len())])));
         let key = distinct::key(bases);
-        match &mut self.sequences {
-            Sequences::Keys(keys, lengths) => {
-                keys.extend_from_slice(key);
-                lengths.push(key.len() as u8);
-            }
-            Sequences::Known(numbers) => numbers.extend(known.and_then(|known| known.find(key))),
-        }
+        self.sequences.keys.extend_from_slice(key);
+        self.sequences.lengths.push(key.len() as u8);
         if tiles::is_sampled(number) {
             self.tiles.push(TileSample::new(name, quals.len() as u32));
             self.tile_quals.extend_from_slice(quals);
@@ -170,7 +174,8 @@ impl Piece {
             return Err(Error::input(what).hint("without --fastqc, qualities are not looked at"));
         }
         self.lowest = self.lowest.min(low);
-        let sum: u64 = quals.iter().map(|&qual| u64::from(qual)).sum();
+        let add = |sum: u32, &qual: &u8| sum.wrapping_add(qual.into());
+        let sum: u64 = quals.chunks(1 << 16).map(|quals| u64::from(quals.iter().fold(0, add))).sum();
         let mean = sum / quals.len() as u64 - u64::from(LOWEST);
         self.mean_quals[(mean as usize).min(QUALS - 1)] += 1;
         Ok(())

@@ -1,6 +1,6 @@
 //! Batches of reads and of records, as they are counted.
 
-use readmill_record::{ReadBatch, RecordRef, Result};
+use readmill_record::{Error, ReadBatch, RecordRef, Result};
 
 use crate::counter::FileCounter;
 use crate::piece::{Piece, SequencedRead};
@@ -19,12 +19,17 @@ impl FileCounter {
     ) -> Result<()> {
         let mut piece = self.piece(first);
         for (number, record) in (first..).zip(records) {
+            if piece.is_full() {
+                self.close(&mut piece);
+                self.take(std::mem::replace(&mut piece, self.piece(number)))?;
+            }
             let name = record.qname();
             let [bases, quals] = text.of(record);
             self.count(&mut piece, &SequencedRead { number, name, bases, quals })
                 .map_err(|error| error.record(number).qname(name))?;
         }
         text.shrink();
+        self.close(&mut piece);
         self.take(piece)
     }
 
@@ -39,6 +44,9 @@ impl FileCounter {
             None => (reads.first() * segments as u64, 0, 1),
         };
         let (mut piece, text) = (self.piece(first), reads.text());
+        if reads.len() >= usize::from(u16::MAX) {
+            return Err(Error::bug("a batch has too many reads to be counted"));
+        }
         for (number, index) in (first..).zip((start..reads.len()).step_by(step)) {
             let (read, span) = (reads.read(index), &reads.spans()[index]);
             let end = if span.comment_len > 0 {
@@ -51,6 +59,7 @@ impl FileCounter {
             self.count(&mut piece, &SequencedRead { number, name, bases, quals })
                 .map_err(|error| error.record(number).qname(read.name))?;
         }
+        self.close(&mut piece);
         Ok(piece)
     }
 }

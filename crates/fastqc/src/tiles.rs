@@ -53,22 +53,20 @@ impl TileSample {
     }
 }
 
-/// Sums of qualities at a position.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    count: u64,
-    sum: u64,
-    /// Those of 64 and more, from which older qualities count.
-    high_count: u64,
-    high_sum: u64,
-}
-
-/// A tile.
+/// A tile, with sums of qualities by position. Each is a list of its own, so that several positions are added at once.
 struct Tile {
     number: i32,
     lowest: u8,
-    sums: Vec<Sum>,
+    /// Reads by their number of qualities, less 1.
+    ends: Vec<u64>,
+    sums: Vec<u64>,
+    /// Qualities of 64 and more, from which older ones count: how many, and their sums.
+    high_counts: Vec<u64>,
+    high_sums: Vec<u64>,
 }
+
+/// The bytes of a position of a tile.
+const POSITION: usize = 4 * size_of::<u64>();
 
 /// Qualities by tile.
 #[derive(Default)]
@@ -112,27 +110,11 @@ impl Tiles {
             None if self.tiles.len() == MOST => return self.leave_out(room),
             None => {
                 self.places.insert(number, self.tiles.len());
-                self.tiles.push(Tile { number, lowest: u8::MAX, sums: Vec::new() });
+                self.tiles.push(Tile::new(number));
                 self.tiles.len() - 1
             }
         };
-        let tile = &mut self.tiles[place];
-        if tile.sums.len() < quals.len() {
-            let more = quals.len() - tile.sums.len();
-            // What is there is copied.
-            room.take((quals.len() * size_of::<Sum>()) as u64)?;
-            tile.sums.reserve_exact(more);
-            tile.sums.resize(quals.len(), Sum::default());
-        }
-        for (sum, &qual) in tile.sums.iter_mut().zip(quals) {
-            let (value, is_high) = (u64::from(qual), u64::from(qual >= 64));
-            sum.count += 1;
-            sum.sum += value;
-            sum.high_count += is_high;
-            sum.high_sum += is_high * value;
-            tile.lowest = tile.lowest.min(qual);
-        }
-        Ok(())
+        self.tiles[place].add(quals, room)
     }
 
     fn leave_out(&mut self, _: &Room) -> Result<()> {
@@ -182,15 +164,48 @@ impl Tiles {
 }
 
 impl Tile {
+    fn new(number: i32) -> Self {
+        let [ends, sums, high_counts, high_sums] = std::array::from_fn(|_| Vec::new());
+        Tile { number, lowest: u8::MAX, ends, sums, high_counts, high_sums }
+    }
+
+    fn add(&mut self, quals: &[u8], room: &Room) -> Result<()> {
+        let Some(last) = quals.len().checked_sub(1) else { return Ok(()) };
+        if self.sums.len() < quals.len() {
+            // What is there is copied.
+            room.take((quals.len() * POSITION) as u64)?;
+            let lists = [&mut self.ends, &mut self.sums, &mut self.high_counts, &mut self.high_sums];
+            for list in lists {
+                list.reserve_exact(quals.len() - list.len());
+                list.resize(quals.len(), 0);
+            }
+        }
+        self.ends[last] += 1;
+        self.lowest = quals.iter().fold(self.lowest, |lowest, &qual| lowest.min(qual));
+        for (sum, &qual) in self.sums.iter_mut().zip(quals) {
+            *sum = sum.wrapping_add(qual.into());
+        }
+        for (count, &qual) in self.high_counts.iter_mut().zip(quals) {
+            *count = count.wrapping_add(u64::from(qual >= 64));
+        }
+        for (sum, &qual) in self.high_sums.iter_mut().zip(quals) {
+            *sum = sum.wrapping_add(if qual >= 64 { qual.into() } else { 0 });
+        }
+        Ok(())
+    }
+
     /// The mean of the means of these positions that have qualities; 0 without any.
     fn mean(&self, positions: std::ops::Range<usize>, offset: u8) -> f64 {
         let range = positions.start.min(self.sums.len())..positions.end.min(self.sums.len());
         let (mut sum, mut count) = (0.0, 0);
-        for at in self.sums[range].iter().filter(|at| at.count > 0) {
+        // Each position has the reads that end there or behind it.
+        let mut reads: u64 = self.ends[range.start..].iter().sum();
+        for at in range {
             let (all, of) = match offset {
-                LOWEST => (at.sum, at.count),
-                _ => (at.high_sum, at.high_count),
+                LOWEST => (self.sums[at], reads),
+                _ => (self.high_sums[at], self.high_counts[at]),
             };
+            reads -= self.ends[at];
             sum += (all - u64::from(offset) * of) as f64 / of as f64;
             count += 1;
         }

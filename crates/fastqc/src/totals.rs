@@ -155,13 +155,9 @@ impl Totals {
     }
 
     fn add_sequences(&mut self, more: &Sequences, growing: &mut Distinct, known: Option<&Distinct>) {
-        let (mut keys, lengths) = match more {
-            Sequences::Known(numbers) => {
-                numbers.iter().for_each(|&number| self.seen[number as usize] += 1);
-                return;
-            }
-            Sequences::Keys(keys, lengths) => (&keys[..], lengths),
-        };
+        let Sequences { keys, lengths, known: numbers } = more;
+        numbers.iter().for_each(|&number| self.seen[number as usize] += 1);
+        let mut keys = &keys[..];
         for (reads, &length) in (self.reads + 1..).zip(lengths) {
             let (key, rest) = keys.split_at(length.into());
             keys = rest;
