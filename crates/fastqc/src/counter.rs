@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use readmill_record::{Error, Result, Room};
 
 use crate::distinct::{self, Distinct};
+use crate::options::Options;
 use crate::piece::{Piece, SequencedRead};
 use crate::report::Report;
-use crate::run::Options;
 use crate::totals::Totals;
 
 /// The counts of a file.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use readmill_record::java;
 
-use crate::report::{Module, Status};
+use crate::module::{Module, Status};
 
 /// From 0 to 100 percent.
 const PERCENTS: usize = 101;

@@ -4,13 +4,13 @@
 //!
 //! | subject | module |
 //! |---|---|
-//! | the files of a run, and their memory | [`run`] |
+//! | the files of a run, and their memory | [`run`], [`options`] |
 //! | a batch of reads, and what is counted of it by any thread | [`piece`], [`records`], `take`, `near`, `adapters` |
 //! | the sums of a file, in its order | [`counter`], `totals`, `pages` |
 //! | different sequences | `distinct` |
 //! | qualities by tile | `tiles` |
 //! | the share of G and C | `gc` |
-//! | the report: modules with their verdicts | [`report`], `positions`, `sequences`, `groups` |
+//! | the report: modules with their verdicts | [`report`], `module`, `positions`, `sequences`, `groups` |
 //! | known contaminants | `contaminants` |
 //!
 //! Counts are integers. The sums of fractions that FastQC adds up read by read are added in the same order, so that the last digits are
@@ -24,7 +24,9 @@ pub mod counter;
 mod distinct;
 mod gc;
 mod groups;
+mod module;
 mod near;
+pub mod options;
 mod pages;
 pub mod piece;
 mod positions;
@@ -37,10 +39,11 @@ mod tiles;
 mod totals;
 
 pub use counter::FileCounter;
+pub use options::Options;
 pub use piece::Piece;
 pub use records::RecordText;
 pub use report::Report;
-pub use run::{FastqcRun, Options};
+pub use run::FastqcRun;
 
 /// The lowest character of a quality.
 pub(crate) const LOWEST: u8 = b'!';

@@ -4,8 +4,8 @@ use readmill_record::java;
 
 use crate::adapters::{self, ADAPTERS};
 use crate::groups::{Group, groups};
+use crate::module::{Encoding, Module, Status};
 use crate::pages::Position;
-use crate::report::{Encoding, Module, Status};
 use crate::totals::Totals;
 use crate::{LOWEST, QUALS};
 

@@ -5,73 +5,13 @@ use std::fmt::Write;
 use readmill_record::java;
 
 use crate::distinct::Distinct;
-use crate::run::Options;
+use crate::module::{Encoding, Module, Status};
+use crate::options::Options;
 use crate::totals::Totals;
 use crate::{LOWEST, QUALS, positions, sequences};
 
 /// The version of FastQC whose rules these are.
 pub const VERSION: &str = "0.11.9";
-
-/// The verdict of a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    Pass,
-    Warn,
-    Fail,
-}
-
-impl Status {
-    /// The verdict on a number that is better small, by the limits of a warning and of a failure. No number passes.
-    pub fn above(number: f64, [warn, fail]: [f64; 2]) -> Self {
-        Status::of(number > warn, number > fail)
-    }
-
-    /// A failure, a warning, or neither.
-    pub fn of(warns: bool, fails: bool) -> Self {
-        match (warns, fails) {
-            (_, true) => Status::Fail,
-            (true, _) => Status::Warn,
-            _ => Status::Pass,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Status::Pass => "pass",
-            Status::Warn => "warn",
-            Status::Fail => "fail",
-        }
-    }
-}
-
-/// A module.
-pub(crate) struct Module {
-    pub name: &'static str,
-    pub status: Status,
-    /// Lines before the table.
-    pub notes: Vec<String>,
-    /// Names of columns; none where there is no table.
-    pub columns: Vec<String>,
-    pub rows: Vec<Vec<String>>,
-}
-
-/// How qualities are written.
-pub(crate) struct Encoding {
-    name: &'static str,
-    /// The character of quality 0.
-    pub offset: u8,
-}
-
-impl Encoding {
-    /// The encoding whose lowest character this is.
-    pub fn of(lowest: u8) -> Self {
-        match lowest {
-            ..=63 => Encoding { name: "Sanger / Illumina 1.9", offset: LOWEST },
-            65 => Encoding { name: "Illumina 1.3", offset: 64 },
-            _ => Encoding { name: "Illumina 1.5", offset: 64 },
-        }
-    }
-}
 
 /// The report of a file.
 pub struct Report {
@@ -185,7 +125,7 @@ fn lengths(lengths: &[u64], no_group: bool) -> Module {
     let known = || lengths.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(length, _)| length);
     // There is one more on both sides, as in a plot.
     let shortest = known().next().unwrap_or(0).saturating_sub(1);
-    let longest = known().last().unwrap_or(0) + 1;
+    let longest = known().next_back().unwrap_or(0) + 1;
     let steps =
         (0..18).map(|power| 10_usize.pow(power)).flat_map(|factor| [1, 2, 5].map(|it| it * factor));
     let is_wide = |&step: &usize| (longest - shortest) / step <= MOST_LENGTHS;
@@ -231,14 +171,5 @@ mod tests {
         assert_eq!(lengths(&[], false).rows, [[""; 0]; 0]);
         assert_eq!(lengths(&[1], false).status, Status::Fail);
         assert_eq!(lengths(&[0, 1, 1], false).status, Status::Warn);
-    }
-
-    #[test]
-    fn encodings_are_told_by_the_lowest_character() {
-        let name = |lowest| Encoding::of(lowest).name;
-        assert_eq!(
-            [33, 63, 64, 65, 66, 126].map(name)[1..5],
-            ["Sanger / Illumina 1.9", "Illumina 1.5", "Illumina 1.3", "Illumina 1.5"]
-        );
     }
 }

@@ -5,15 +5,9 @@ use std::sync::Arc;
 use readmill_record::{Room, RoomUser};
 
 use crate::counter::FileCounter;
+use crate::options::Options;
 use crate::piece::Piece;
 use crate::totals::Totals;
-
-/// Options of all modules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Whether each position has a line of its own in long reads, too.
-    pub no_group: bool,
-}
 
 /// The counters of all files of a run.
 pub struct FastqcRun {

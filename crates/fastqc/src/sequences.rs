@@ -7,7 +7,7 @@ use readmill_record::java;
 
 use crate::contaminants;
 use crate::distinct::Distinct;
-use crate::report::{Module, Status};
+use crate::module::{Module, Status};
 use crate::totals::Totals;
 
 /// Limits of the percentage of reads that would be left without duplicates.

@@ -9,7 +9,7 @@ use readmill_record::{Result, Room, java};
 
 use crate::LOWEST;
 use crate::groups::groups;
-use crate::report::{Encoding, Module, Status};
+use crate::module::{Encoding, Module, Status};
 
 /// More tiles than these are no tiles.
 const MOST: usize = 1001;
