@@ -10,7 +10,7 @@ use readmill_fastqc::{FastqcRun, FileCounter, Piece, RecordText};
 use readmill_record::{Error, ReadBatch, Result};
 
 use super::queue::RawRecords;
-use crate::plan::{FastqcRequest, Lane};
+use crate::plan::FastqcRequest;
 
 /// The counters of all inputs, and which reports are of which.
 #[derive(Clone)]
@@ -38,10 +38,9 @@ struct Pending {
 }
 
 impl AlignFastqc {
-    /// The counters of a lane.
-    pub fn lane(&self, lane: &Lane) -> LaneFastqc {
-        let numbers =
-            lane.files.iter().filter_map(|file| Some((file.clone(), self.request.number(file)?)));
+    /// The counters of a lane of these files.
+    pub fn lane(&self, files: &[PathBuf]) -> LaneFastqc {
+        let numbers = files.iter().filter_map(|file| Some((file.clone(), self.request.number(file)?)));
         LaneFastqc { run: Arc::clone(&self.run), files: numbers.collect(), pending: Mutex::default() }
     }
 }

@@ -78,7 +78,6 @@ impl Lanes {
         crew: Crew,
         room: AlignRoom,
         allow_missing_eof: bool,
-        fastqc: Option<&AlignFastqc>,
     ) -> Result<Self> {
         let ahead = ahead(crew.threads);
         let options = Options {
@@ -116,8 +115,7 @@ impl Lanes {
             let (kept, adapters) = (Kept::default(), start.reading.adapters.clone());
             marker.iter().for_each(|marker| marker.resume(&adapters, &kept));
             let wanted = WantedTemplates { from: start.template, until };
-            let fastqc = fastqc.map(|fastqc| fastqc.lane(lane));
-            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters, fastqc })
+            Ok(Lane { origin, group, kept, files: lane.files.clone(), wanted, adapters, fastqc: None })
         };
         let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
         let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
@@ -138,6 +136,14 @@ impl Lanes {
             chunks,
             queue,
         })
+    }
+
+    /// Has the reads of all lanes counted for the modules of FastQC, if these are wanted.
+    pub fn counting(mut self, fastqc: Option<&AlignFastqc>) -> Self {
+        for lane in &mut self.lanes {
+            lane.fastqc = fastqc.map(|fastqc| fastqc.lane(&lane.files));
+        }
+        self
     }
 
     /// The FASTQ files, and their checksums as they are read.

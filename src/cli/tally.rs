@@ -203,16 +203,17 @@ impl QcArgs {
             return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
         }
         let aligning = fastq_alone(&inputs, resources.threads)?;
-        if aligning.is_some() && !(self.no_metrics && !self.coverage) {
+        let writes_files = !self.no_metrics || self.coverage;
+        if aligning.is_some() && writes_files {
             let what = "metrics and coverage are counted of records, and this is FASTQ";
             return Err(Error::usage(what)
                 .file(&inputs[0])
                 .hint("count the modules of FastQC alone: --no-metrics --fastqc DIR"));
         }
-        let prefix = match (self.no_metrics && !self.coverage, &self.output) {
+        let prefix = match (writes_files, &self.output) {
             (_, Some(prefix)) => prefix.as_path(),
-            (true, None) => Path::new("-"),
-            (false, None) => {
+            (false, None) => Path::new("-"),
+            (true, None) => {
                 let what = "quality metrics are several files, and need the beginning of their names";
                 return Err(Error::usage(what).hint("give a prefix: -o out/sample"));
             }

@@ -220,8 +220,8 @@ fn aligned(
     };
     let room = memory.aligning.unwrap_or_default();
     let allow_missing_eof = resources.allow_missing_eof;
-    let lanes =
-        Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof, fastqc)?;
+    let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
+    let lanes = lanes.counting(fastqc);
     if !wanted.as_given && matches!(chosen, ChosenLanes::All) {
         lanes.check_layout(console)?;
     }

@@ -33,8 +33,7 @@ impl RunState<'_> {
         let allow_missing_eof = self.plan.resources.allow_missing_eof;
         let open = |unaligned| {
             let (chosen, kernel) = (ChosenLanes::Scan(number), Arc::clone(&kernel));
-            Lanes::open(wanted, chosen, unaligned, kernel, crew, room, allow_missing_eof, None)
-                .map(Arc::new)
+            Lanes::open(wanted, chosen, unaligned, kernel, crew, room, allow_missing_eof).map(Arc::new)
         };
         match input {
             ScanInput::Fastq(marks) => {
