@@ -327,12 +327,17 @@ impl AlignWorker {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let taken = self.lanes.lanes[lane].claims()?.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
+                if let Some(fastqc) = self.lanes.lanes[lane].fastqc.as_ref().filter(|_| whole) {
+                    fastqc.count(batch, &reads);
+                }
                 let prepared = whole.then(|| self.lanes.prepare(lane, &mut reads));
                 Ok(AlignTaskResult::Taken(lane, taken, reads, prepared))
             }
             AlignTask::Open(lane, claim) => self.open(lane, claim),
             AlignTask::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
+                let fastqc = self.lanes.lanes[raw.lane].fastqc.as_ref();
+                fastqc.map_or(Ok(()), |fastqc| fastqc.take_records(&raw))?;
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
                 let prepared = self.lanes.prepare(raw.lane, &mut reads)?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));

@@ -7,6 +7,7 @@ use readmill_fastq::{Claims, Encoding, FastqInput, Layout, Options, template_nam
 use readmill_filters::adapter::{AdapterCounts, Kept};
 use readmill_record::{Error, ReadBatch, Result};
 
+use super::fastqc::LaneFastqc;
 use super::kernel::{AlignRoom, is_pipe};
 use super::slice::{LanePlace, LaneSlice, WantedTemplates};
 use super::unaligned::Unaligned;
@@ -32,6 +33,8 @@ pub struct Lane {
     pub is_trimmed: bool,
     /// Whether tails of G are cut off.
     pub cuts_poly_g: bool,
+    /// Counts its reads for the modules of FastQC.
+    pub fastqc: Option<LaneFastqc>,
 }
 
 /// Where reads are.

@@ -12,6 +12,7 @@ use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::summed::StreamSum;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
+use super::fastqc::AlignFastqc;
 use super::kernel::{AlignRoom, ahead};
 use super::lane::{ChosenLanes, Lane, LaneSource, encoding, layout};
 use super::qualities;
@@ -123,7 +124,18 @@ impl Lanes {
                 _ => start.reading.cuts_poly_g,
             };
             let (files, left, is_trimmed) = (lane.files.clone(), start.reading.left, trimming.is_some());
-            Ok(Lane { origin, group, kept, files, wanted, adapters, left, is_trimmed, cuts_poly_g })
+            Ok(Lane {
+                origin,
+                group,
+                kept,
+                files,
+                wanted,
+                adapters,
+                left,
+                is_trimmed,
+                cuts_poly_g,
+                fastqc: None,
+            })
         };
         let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.has(*number));
         let lanes = lanes.map(|(_, lane)| open(lane)).collect::<Result<_>>()?;
@@ -145,6 +157,14 @@ impl Lanes {
             chunks,
             queue,
         })
+    }
+
+    /// Has the reads of all lanes counted for the modules of FastQC, if these are wanted.
+    pub fn counting(mut self, fastqc: Option<&AlignFastqc>) -> Self {
+        for lane in &mut self.lanes {
+            lane.fastqc = fastqc.map(|fastqc| fastqc.lane(&lane.files));
+        }
+        self
     }
 
     /// The FASTQ files, and their checksums as they are read.
@@ -244,7 +264,9 @@ impl Lanes {
         reads: &mut ReadBatch,
     ) -> Result<Prepared> {
         let (taken, prepared) = batch;
-        let prepared = if order.link(taken, reads)? {
+        let is_taken = order.link(taken, reads)?;
+        self.lanes[lane].fastqc.as_ref().map_or(Ok(()), |fastqc| fastqc.link(is_taken, reads))?;
+        let prepared = if is_taken {
             prepared.unwrap_or(Ok(Prepared::default()))?
         } else {
             self.prepare(lane, reads)?

@@ -14,6 +14,7 @@
 //! batches for each thread are always taken ahead. So no more than a cohort waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
 //! and records go on in the order of the input.
 
+mod fastqc;
 mod flow;
 mod kernel;
 mod lane;
@@ -27,6 +28,7 @@ mod slice;
 mod trimming;
 mod unaligned;
 
+pub use fastqc::AlignFastqc;
 pub use flow::{AlignLink, AlignWorker};
 pub use kernel::{AlignNeeds, AlignRoom, header, index_files, load, needs, without_index};
 pub use lane::ChosenLanes;

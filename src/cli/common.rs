@@ -366,6 +366,7 @@ impl OutputFlags {
         let resources = self.resources.resources(self.path())?;
         // Reads that are aligned come with the reference of the aligner.
         let has_reference = resources.reference.is_some() || command == plan::Command::Align;
+        let tallies = self.beside.tallies(&inputs, has_reference)?;
         Ok(Plan {
             command,
             inputs,
@@ -374,7 +375,7 @@ impl OutputFlags {
             merging: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
-            tallies: self.beside.tallies(has_reference)?,
+            tallies,
             resources,
         })
     }
@@ -424,6 +425,11 @@ impl ResourceFlags {
     /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
         self.reference.as_ref()
+    }
+
+    /// The memory that is asked for.
+    pub fn memory(&self) -> Option<u64> {
+        self.memory
     }
 
     /// Threads in all.

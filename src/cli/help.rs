@@ -53,6 +53,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "readmill align ref.fa R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' -o aligned.bam",
             "readmill align ref.fa R1.fq.gz R2.fq.gz -R '@RG\\tID:lane1\\tSM:sample' --sort coordinate --mark-duplicates -o ready.cram --reference ref.fa",
             "readmill align ref.fa R1.fq.gz R2.fq.gz --trim --cut-tail --sort coordinate -o trimmed.bam",
+            "readmill align ref.fa R1.fastq.gz R2.fastq.gz -o out.bam --sort coordinate --fastqc qc",
         ],
     ),
     (

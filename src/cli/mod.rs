@@ -12,6 +12,7 @@ mod coverage_flags;
 mod demo;
 mod depth;
 mod fastq;
+mod fastqc_flags;
 mod files;
 mod filter;
 mod filter_flags;

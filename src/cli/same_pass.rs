@@ -8,6 +8,7 @@ use readmill_filters::tally::{TALLIES, TallySpec};
 use readmill_record::{Error, Result};
 
 use super::coverage_flags::SamePassCoverage;
+use super::fastqc_flags::FastqcFlags;
 use super::hints::named_format;
 use super::limit_flags::LimitFlags;
 use super::qc_flags::SamePassQc;
@@ -56,6 +57,8 @@ pub struct SamePassFlags {
     qc: Box<SamePassQc>,
     #[command(flatten)]
     coverage: Box<SamePassCoverage>,
+    #[command(flatten)]
+    fastqc: FastqcFlags,
     /// Write a fingerprint of the sample: alleles at the common sites of --fingerprint-sites, and reads on X and Y
     #[arg(long, value_name = "FILE", requires = "fingerprint_sites")]
     fingerprint: Option<PathBuf>,
@@ -119,6 +122,7 @@ impl SamePassFlags {
             tallies,
             qc,
             coverage,
+            fastqc,
             fingerprint,
             fingerprint_sites: _,
             description,
@@ -128,17 +132,21 @@ impl SamePassFlags {
         } = self;
         let no_reports =
             tallies.0.is_empty() && qc.is_empty() && coverage.is_empty() && description.is_empty();
-        no_reports && fingerprint.is_none() && copy_to.is_empty() && move_to.is_empty()
+        no_reports
+            && fastqc.is_empty()
+            && fingerprint.is_none()
+            && copy_to.is_empty()
+            && move_to.is_empty()
     }
 
-    /// The reports.
-    pub fn tallies(&self, has_reference: bool) -> Result<Tallies> {
+    /// The reports of a run with these inputs.
+    pub fn tallies(&self, inputs: &[PathBuf], has_reference: bool) -> Result<Tallies> {
         let (files, qc) = (self.tallies.0.clone(), self.qc.request(has_reference)?);
         let coverage = self.coverage.request()?;
-        let verify = self.verify;
+        let (fastqc, verify) = (self.fastqc.request(inputs)?, self.verify);
         let fingerprint = self.fingerprint.clone().zip(self.fingerprint_sites.clone());
         let fingerprint = fingerprint.map(|(file, sites)| FingerprintRequest { file, sites });
-        let tallies = Tallies { files, qc, coverage, fingerprint, verify, ..Tallies::default() };
+        let tallies = Tallies { files, qc, coverage, fastqc, fingerprint, verify, ..Tallies::default() };
         self.description.add_to(tallies)
     }
 

@@ -1,6 +1,6 @@
 //! Subcommands that only tally reads: flagstat, idxstats, stats, quality metrics, checksum.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
@@ -13,6 +13,7 @@ use readmill_record::{Error, Result};
 
 use super::common::{InputFlags, ResourceFlags};
 use super::coverage_flags::CoverageOptions;
+use super::fastqc_flags::{FastqcFlags, fastq_alone};
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
 use super::same_pass::DescriptionFlags;
@@ -146,13 +147,18 @@ The files are named as those of Picard CollectMultipleMetrics, and equal to them
 PREFIX.alignment_summary_metrics, PREFIX.insert_size_metrics and so on. No charts are made. Mismatches are counted if \
 there is a --reference:
 
-  readmill qc in.bam -o in --reference ref.fa")]
+  readmill qc in.bam -o in --reference ref.fa
+
+The modules of FastQC are counted of records, too, and alone of FASTQ files:
+
+  readmill qc in.bam --no-metrics --fastqc qc
+  readmill qc R1.fastq.gz R2.fastq.gz --no-metrics --fastqc qc")]
 pub struct QcArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Beginning of the names of the files
+    /// Beginning of the names of the files of metrics and coverage
     #[arg(short, long, value_name = "PREFIX")]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// Programs of Picard whose metrics are written, or all that need no more files and no order [default: those of
     /// CollectMultipleMetrics]
     #[arg(
@@ -167,8 +173,10 @@ pub struct QcArgs {
     /// Write the coverage, too, in files that are named as those of mosdepth: PREFIX.per-base.bed.gz and so on
     #[arg(long)]
     coverage: bool,
-    /// Write no metrics of Picard: only the coverage
-    #[arg(long, requires = "coverage", conflicts_with = "metrics")]
+    #[command(flatten)]
+    fastqc: FastqcFlags,
+    /// Write no metrics of Picard: only the coverage, or the modules of FastQC
+    #[arg(long, conflicts_with = "metrics")]
     no_metrics: bool,
     #[command(flatten)]
     coverage_options: CoverageOptions,
@@ -182,17 +190,48 @@ pub struct QcArgs {
 
 impl QcArgs {
     pub fn plan(&self) -> Result<Plan> {
-        let resources = self.resources.resources(&self.output)?;
-        let has_reference = resources.reference.is_some();
-        let metrics = || self.options.request(&self.output, &self.metrics, has_reference);
-        let qc = (!self.no_metrics).then(metrics).transpose()?;
+        let named = self.output.as_deref().or(self.fastqc.directory());
+        let mut resources = self.resources.resources(named.unwrap_or(Path::new("-")))?;
+        let inputs = self.input.inputs()?;
+        let fastqc = self.fastqc.request(&inputs)?;
+        if self.no_metrics && !self.coverage && fastqc.is_none() {
+            let what = "--no-metrics leaves nothing to be counted";
+            return Err(Error::usage(what).hint("add --coverage, or --fastqc DIR"));
+        }
         if self.no_metrics && self.options != QcOptions::default() {
             let what = "there are options of quality metrics, and --no-metrics leaves these out";
             return Err(Error::usage(what).hint("leave --no-metrics out, or the options"));
         }
-        let coverage = self.coverage_options.request(self.coverage.then_some(self.output.as_path()))?;
-        let tallies = self.description.add_to(Tallies { qc, coverage, ..Tallies::default() })?;
-        Ok(nothing_but("qc", self.input.inputs()?, tallies, resources))
+        let aligning = fastq_alone(&inputs, resources.threads)?;
+        let writes_files = !self.no_metrics || self.coverage;
+        if aligning.is_some() && writes_files {
+            let what = "metrics and coverage are counted of records, and this is FASTQ";
+            return Err(Error::usage(what)
+                .file(&inputs[0])
+                .hint("count the modules of FastQC alone: --no-metrics --fastqc DIR"));
+        }
+        let prefix = match (writes_files, &self.output) {
+            (_, Some(prefix)) => prefix.as_path(),
+            (false, None) => Path::new("-"),
+            (true, None) => {
+                let what = "quality metrics are several files, and need the beginning of their names";
+                return Err(Error::usage(what).hint("give a prefix: -o out/sample"));
+            }
+        };
+        let has_reference = resources.reference.is_some();
+        let metrics = || self.options.request(prefix, &self.metrics, has_reference);
+        let qc = (!self.no_metrics).then(metrics).transpose()?;
+        let coverage = self.coverage_options.request(self.coverage.then_some(prefix))?;
+        let tallies = Tallies { qc, coverage, fastqc, ..Tallies::default() };
+        let tallies = self.description.add_to(tallies)?;
+        let Some((aligning, memory)) = aligning else {
+            return Ok(nothing_but("qc", inputs, tallies, resources));
+        };
+        if self.resources.memory().is_none() {
+            resources.memory = resources.memory.saturating_add(memory);
+        }
+        let plan = nothing_but("qc", inputs, tallies, resources);
+        Ok(Plan { aligning: Some(aligning), ..plan })
     }
 }
 

@@ -27,6 +27,7 @@ pub mod extra;
 pub mod extra_writer;
 mod files;
 mod group_files;
+mod made_directories;
 pub mod part_counts;
 mod part_writer;
 pub mod report_files;

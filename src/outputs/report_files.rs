@@ -13,6 +13,7 @@ use readmill_record::{Error, ReportText, Result};
 use serde_json::{Map, Value};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
+use crate::outputs::made_directories::MadeDirectories;
 use crate::outputs::{index_names, texts};
 use crate::plan::{CoverageRequest, Output, Plan, QcRequest};
 
@@ -33,6 +34,10 @@ pub enum ReportFile {
     Qc(&'static str),
     /// The file of coverage, or its index, whose name ends so.
     Coverage(&'static str),
+    /// The modules of FastQC of the input of this number.
+    FastqcData(usize),
+    /// The verdicts of these.
+    FastqcSummary(usize),
     /// The fingerprint of the sample.
     Fingerprint,
     /// What the run did, as JSON.
@@ -51,6 +56,8 @@ impl ReportFile {
             ReportFile::After => "recalibration table of new qualities",
             ReportFile::Tally(name) => name,
             ReportFile::Qc(ending) | ReportFile::Coverage(ending) => ending.trim_start_matches('.'),
+            ReportFile::FastqcData(_) => FASTQC,
+            ReportFile::FastqcSummary(_) => "fastqc summary",
             ReportFile::Fingerprint => "fingerprint",
             ReportFile::Run => "run",
             ReportFile::Page => "page",
@@ -67,6 +74,7 @@ impl ReportFile {
             ReportFile::Tally("stats") => Some(texts::stats(text)),
             ReportFile::Table | ReportFile::After => Some(texts::recalibration(text)),
             ReportFile::Fingerprint => Some(texts::fingerprint(text)),
+            ReportFile::FastqcData(_) => Some(texts::fastqc(text)),
             ReportFile::Coverage(".mosdepth.summary.txt") => Some(texts::summary(text)),
             ReportFile::Coverage(ending) if ending.ends_with(".dist.txt") => {
                 Some(texts::distribution(text))
@@ -79,6 +87,9 @@ impl ReportFile {
 /// The name of the metrics of duplicates among the reports in JSON.
 const DUPLICATES: &str = "duplicates";
 
+/// The name of the list of FastQC's reports among them.
+const FASTQC: &str = "fastqc";
+
 /// The open report files; a name that cannot be written is reported before the run.
 pub struct ReportFiles {
     files: Vec<(ReportFile, AtomicFile)>,
@@ -86,15 +97,23 @@ pub struct ReportFiles {
     sample: String,
     /// The reports as JSON, by their names, where the run is described by JSON.
     values: Option<Map<String, Value>>,
+    /// Directories that were made for files; those without any go with a run that fails.
+    _made: MadeDirectories,
 }
 
 impl ReportFiles {
     /// Opens the files that the plan names.
     pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
-        let open = |(what, path)| Ok((what, AtomicFile::open(path)?));
-        let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
+        let mut made = MadeDirectories::default();
+        let mut open = |(what, path)| {
+            if let ReportFile::FastqcData(_) = what {
+                made.make_for(path)?;
+            }
+            Ok((what, AtomicFile::open(path)?))
+        };
+        let files = paths(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
         let values = plan.tallies.describe().then(Map::new);
-        Ok(ReportFiles { files, sample: sample_name(plan, header), values })
+        Ok(ReportFiles { files, sample: sample_name(plan, header), values, _made: made })
     }
 
     /// The name of the sample in reports.
@@ -105,7 +124,12 @@ impl ReportFiles {
     /// Keeps a report for the description of the run.
     fn keep(&mut self, what: ReportFile, bytes: &[u8]) {
         let Some(values) = &mut self.values else { return };
-        if let Some(value) = what.value(&String::from_utf8_lossy(bytes)) {
+        let Some(value) = what.value(&String::from_utf8_lossy(bytes)) else { return };
+        if let ReportFile::FastqcData(_) = what {
+            // One for each input.
+            let list = values.entry(FASTQC).or_insert_with(|| Value::Array(Vec::new()));
+            list.as_array_mut().into_iter().for_each(|list| list.push(value.clone()));
+        } else {
             values.insert(what.key().into(), value);
         }
     }
@@ -281,12 +305,24 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
     let coverage = plan.tallies.coverage.iter().flat_map(CoverageRequest::files);
     let coverage = coverage.map(|(ending, path)| (ReportFile::Coverage(ending), path));
+    let fastqc = plan.tallies.fastqc.iter().flat_map(|fastqc| &fastqc.reports).enumerate();
+    let fastqc = fastqc.flat_map(|(number, report)| {
+        let data = (ReportFile::FastqcData(number), report.data.as_path());
+        [data, (ReportFile::FastqcSummary(number), report.summary.as_path())]
+    });
     let fingerprint = plan.tallies.fingerprint.iter();
     let fingerprint = fingerprint.map(|it| (ReportFile::Fingerprint, it.file.as_path()));
     let run = plan.tallies.json.iter().map(|path| (ReportFile::Run, path.as_path()));
     let page = plan.tallies.page.iter().map(|page| (ReportFile::Page, page.file.as_path()));
     let last = run.chain(page);
-    named.chain(tallies).chain(metrics).chain(coverage).chain(fingerprint).chain(last).collect()
+    named
+        .chain(tallies)
+        .chain(metrics)
+        .chain(coverage)
+        .chain(fastqc)
+        .chain(fingerprint)
+        .chain(last)
+        .collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)

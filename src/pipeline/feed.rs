@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use readmill_engine::{Crew, Pool};
+use readmill_fastqc::{FastqcRun, RecordText};
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
@@ -90,6 +91,8 @@ pub struct FeedInput {
     pub inputs: Inputs,
     /// How much of each read is looked at.
     detail: Detail,
+    /// Counts records for the modules of FastQC.
+    fastqc: Option<Arc<FastqcRun>>,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -133,6 +136,7 @@ impl Feed {
         let input = FeedInput {
             inputs,
             detail: Detail::Whole,
+            fastqc: None,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let (align, merge) = match input.inputs.prepared_first() {
@@ -158,13 +162,21 @@ impl Feed {
         self
     }
 
+    /// A feed whose records are counted for the modules of FastQC, input by input. Of those that are prepared as they are read,
+    /// the reads were counted.
+    pub fn counting(mut self, fastqc: Option<&Arc<FastqcRun>>) -> Self {
+        self.input.fastqc = fastqc.filter(|_| self.input.inputs.prepared_first().is_none()).cloned();
+        self
+    }
+
     /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
-        let FeedInput { inputs, detail, buffers } = &self.input;
+        let FeedInput { inputs, detail, fastqc, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.list(),
             detail: if inputs.prepared_first().is_none() { *detail } else { Detail::Whole },
             prepared: inputs.prepared_first().cloned(),
+            fastqc: fastqc.clone(),
             buffers: Arc::clone(buffers),
         }
     }
@@ -224,6 +236,7 @@ pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
     detail: Detail,
     prepared: Option<Prepared>,
+    fastqc: Option<Arc<FastqcRun>>,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -231,7 +244,8 @@ impl FeedReaders {
     /// Returns a reader for the calling thread.
     pub fn reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
-        FeedReader { shared: self.clone(), opener: None, aligner: None, merger: None, reconcile }
+        let (shared, text) = (self.clone(), RecordText::default());
+        FeedReader { shared, opener: None, aligner: None, merger: None, reconcile, text }
     }
 
     /// Links a piece to those before it.
@@ -290,6 +304,8 @@ pub struct FeedReader {
     aligner: Option<AlignWorker>,
     merger: Option<MergeWorker>,
     reconcile: Vec<Option<Reconcile>>,
+    /// Text of records that are counted.
+    text: RecordText,
 }
 
 impl FeedReader {
@@ -363,6 +379,11 @@ impl FeedReader {
         };
         checked.map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
+        let fastqc = self.shared.fastqc.as_ref();
+        if let Some(counter) = fastqc.and_then(|fastqc| fastqc.file(linked.input)) {
+            let records = batch.records().map(|(_, record)| record);
+            counter.take_records(number, records, &mut self.text).map_err(input.named())?;
+        }
         if without_fields {
             batch.number(first);
         } else {

@@ -8,6 +8,7 @@ mod destination;
 mod duplicate_choices;
 mod duplicate_flags;
 mod duplicates;
+mod fastqc;
 pub mod group_names;
 mod merging;
 mod naming;
@@ -42,6 +43,7 @@ pub use destination::{
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
 pub use duplicates::{Duplicates, Metrics};
+pub use fastqc::{FastqcReport, FastqcRequest};
 pub use merging::{AlignedFile, End, Merging};
 pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, md5_name, part_name};
@@ -392,6 +394,10 @@ impl Plan {
         self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
         let has_reference = self.resources.reference.is_some();
         self.tallies.qc.as_ref().map_or(Ok(()), |qc| qc.check(has_reference))?;
+        if self.tallies.fastqc.is_some() && self.merging.is_some() {
+            let what = "the modules of FastQC are not counted where alignments are merged";
+            return Err(Error::usage(what).hint("count those of the reads by themselves: readmill qc"));
+        }
         let filters = &self.steps.filters;
         filters.check(PlanFacts { has_reference, marks_duplicates: self.steps.duplicates.is_some() })?;
         if let Some(recalibration) = &self.steps.recalibration {

@@ -8,7 +8,7 @@ use readmill_qc::Options;
 use readmill_record::{Error, Result};
 use readmill_report::Limits;
 
-use super::CoverageRequest;
+use super::{CoverageRequest, FastqcRequest};
 
 /// Files to write about the reads of the output, and whether to verify that none was lost.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Tallies {
     pub qc: Option<QcRequest>,
     /// Coverage, as mosdepth writes it.
     pub coverage: Option<CoverageRequest>,
+    /// The modules of FastQC, of the inputs.
+    pub fastqc: Option<FastqcRequest>,
     /// Alleles at common sites.
     pub fingerprint: Option<FingerprintRequest>,
     /// The file of what the run did, as JSON.

@@ -60,7 +60,8 @@ impl RunState<'_> {
         };
         self.check_forecast(&mut inputs, &context, duplicate_ends.as_ref(), &sink)?;
         let stated = duplicates::stated(&inputs);
-        let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
+        let feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
+        let mut feed = feed.counting(self.tallies.fastqc());
 
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
         self.check_mates()?;

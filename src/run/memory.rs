@@ -22,6 +22,7 @@ use crate::pipeline::open_input;
 use crate::plan::{self, Aligning, DEFAULT_LEVEL, Plan};
 use crate::process::used;
 use crate::run::align_scope::AlignScope;
+use crate::run::fastqc;
 use crate::run::recal_setup;
 
 const MIB: u64 = 1 << 20;
@@ -218,6 +219,9 @@ impl Memory {
         }
         if plan.tallies.coverage.is_some() {
             division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
+        }
+        if let Some(request) = &plan.tallies.fastqc {
+            division.take("modules of FastQC", fastqc::memory(request, plan, crew));
         }
         if plan.tallies.count_depths() {
             division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));

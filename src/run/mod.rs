@@ -6,6 +6,7 @@ mod already_recalibrated;
 #[cfg(debug_assertions)]
 pub mod audit;
 mod buffered;
+pub mod fastqc;
 mod filters;
 mod finish;
 mod forecast;
@@ -35,7 +36,7 @@ use readmill_record::{Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit,
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, ChosenLanes, Lanes, Trimming, Unaligned};
+use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, Trimming, Unaligned};
 use crate::merging::Merging;
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
@@ -118,8 +119,12 @@ pub(crate) fn with_state<T>(
         ledger: memory.ledger.clone(),
         sums: sums.clone(),
     };
+    let fastqc = plan.tallies.fastqc.as_ref().map(|request| AlignFastqc {
+        run: Arc::new(fastqc::counters(request, plan)),
+        request: request.clone(),
+    });
     let mut inputs = match (&plan.aligning, &plan.merging) {
-        (Some(wanted), _) => aligned(plan, wanted, scope, &memory, &rules, console)?,
+        (Some(wanted), _) => aligned(plan, wanted, scope, &memory, fastqc.as_ref(), &rules, console)?,
         (_, Some(wanted)) => merged(plan, wanted, &memory, &rules)?,
         _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
@@ -150,7 +155,8 @@ pub(crate) fn with_state<T>(
     late.extend(added_late);
     tallies::check_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
-    let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?;
+    let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?
+        .with_fastqc(fastqc.map(|fastqc| fastqc.run));
     if let Some(name) = tallies.stats().as_ref().and_then(|stats| stats.unknown_contig()) {
         console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
     }
@@ -182,6 +188,7 @@ fn aligned(
     wanted: &Aligning,
     scope: AlignScope,
     memory: &Memory,
+    fastqc: Option<&AlignFastqc>,
     rules: &OpenOptions,
     console: &Console,
 ) -> Result<Inputs> {
@@ -215,6 +222,7 @@ fn aligned(
     let room = memory.aligning.unwrap_or_default();
     let allow_missing_eof = resources.allow_missing_eof;
     let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
+    let lanes = lanes.counting(fastqc);
     if !wanted.as_given && matches!(chosen, ChosenLanes::All) {
         lanes.check_layout(console)?;
     }
@@ -471,6 +479,7 @@ impl RunState<'_> {
             _ => Detail::Whole,
         };
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).detail(detail);
+        let feed = feed.counting(self.tallies.fastqc());
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
+use readmill_fastqc::FastqcRun;
 use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
 use readmill_filters::tally::{Checksum, Columns, Report, RunNames, TallyContext};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
@@ -45,6 +46,8 @@ pub struct RunTallies {
     reports: Vec<RunReport>,
     /// The count of depths, for quality metrics.
     depths: Option<Arc<OrderedCounting>>,
+    /// The modules of FastQC.
+    fastqc: Option<Arc<FastqcRun>>,
     /// The reach of the longest read, where stages need it for that.
     /// Statistics that depend on the order of reads.
     stats: Option<Arc<StatsOrder>>,
@@ -93,11 +96,22 @@ impl RunTallies {
         Ok(RunTallies {
             reports,
             depths,
+            fastqc: None,
             stats,
             spans: None,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
         })
+    }
+
+    /// Adds the modules of FastQC.
+    pub fn with_fastqc(self, fastqc: Option<Arc<FastqcRun>>) -> Self {
+        RunTallies { fastqc, ..self }
+    }
+
+    /// The modules of FastQC, if they are wanted.
+    pub fn fastqc(&self) -> Option<&Arc<FastqcRun>> {
+        self.fastqc.as_ref()
     }
 
     /// Returns the tallies at this point.
@@ -173,7 +187,13 @@ impl RunTallies {
     /// Writes the files that the plan asks for.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         let mut reports = self.reports.iter();
-        reports.try_for_each(|it| files.write_tally(plan, &it.files, &it.report))
+        reports.try_for_each(|it| files.write_tally(plan, &it.files, &it.report))?;
+        let counters = self.fastqc.iter().flat_map(|fastqc| fastqc.files());
+        counters.enumerate().try_for_each(|(number, counter)| {
+            let report = counter.report()?;
+            files.write(ReportFile::FastqcData(number), report.data().as_bytes())?;
+            files.write(ReportFile::FastqcSummary(number), report.summary().as_bytes())
+        })
     }
 
     /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.

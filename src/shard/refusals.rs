@@ -29,6 +29,12 @@ pub fn check(plan: &Plan) -> Result<()> {
     if plan.steps.group_by_file {
         return refuse("reads are put into read groups by their files (--group-by-file)", without);
     }
+    if plan.tallies.fastqc.is_some() {
+        return refuse(
+            "the modules of FastQC are counted in the order of the inputs (--fastqc)",
+            without,
+        );
+    }
     let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
     if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {
         return refuse("the output is not a file", "give a file by -o");

@@ -20,7 +20,7 @@ const COMPILER: &str = "read -r line; case $line in *zlib.h*) [ -e zlib ] ;; esa
 const INSTALLS: &str = "case \"$*\" in *install*|*add*) cp spare/* bin/; touch zlib ;; *policy*|*repoquery*|*search*|info*) ;; esac";
 
 /// The programs that a comparison needs.
-const COMPARED: [&str; 6] = ["make", "samtools", "bwa", "java", "mvn", "pip3"];
+const COMPARED: [&str; 7] = ["make", "samtools", "bwa", "fastqc", "java", "mvn", "pip3"];
 
 /// The program of util-linux that gives a command a terminal.
 const SCRIPT: &str = "/usr/bin/script";
@@ -317,7 +317,8 @@ fn rustup_installs_a_rust_that_is_then_used() {
 
 #[test]
 fn each_command_installs_only_what_it_needs() {
-    let compared = "make samtools bwa default-jre-headless maven python3-pip libbz2-dev liblzma-dev";
+    let compared =
+        "make samtools bwa fastqc default-jre-headless maven python3-pip libbz2-dev liblzma-dev";
     let cases = [("lint", "rustfmt rust-clippy"), ("parity --quick", compared), ("bench sort", "")];
     for (words, packages) in cases {
         let machine = Machine::complete();

@@ -12,6 +12,7 @@ mod depths;
 mod dev_script;
 mod duplicates;
 mod extra_outputs;
+mod fastqc;
 mod faults;
 mod filters;
 mod fingerprint;

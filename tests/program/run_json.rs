@@ -142,6 +142,11 @@ fn commands_that_only_count_have_it_and_what_they_read_in_part_has_no_sum() {
     assert_ne!(run["inputs"][0]["xxh128"], Value::Null);
     succeeds(&format!("view {sorted} chr1:1-2000 -b -o {table}.bam --json {json}"));
     assert_eq!(described(&dir, "x.json")["inputs"][0]["xxh128"], Value::Null);
+    let reports = arg(&dir.path("reports"));
+    succeeds(&format!("qc {input} {sorted} --no-metrics --fastqc {reports} --json {json}"));
+    let run = described(&dir, "x.json");
+    assert_eq!(run["reports"]["fastqc"].as_array().map(Vec::len), Some(2));
+    assert_eq!(run["outputs"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]

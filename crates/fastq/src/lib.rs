@@ -53,5 +53,5 @@ pub use layout::Doubt;
 pub use line::template_name;
 pub use qualities::Encoding;
 pub use restart::{RestartPoint, TextPlace};
-pub use source::{Bytes, FastqInput, holds_records};
+pub use source::{Bytes, FastqInput, holds_fastq, holds_records};
 pub use structure::{Purpose, ReadStructure};

@@ -315,8 +315,34 @@ fn other_kind(start: &[u8]) -> Option<&'static str> {
 
 /// Whether this is a file, no pipe, and has SAM with a header, BAM or CRAM.
 pub fn holds_records(path: &Path) -> bool {
+    start_of(path).is_some_and(|start| other_kind(&start).is_some())
+}
+
+/// Whether this is a file, no pipe, and begins as FASTQ does, plain or compressed.
+pub fn holds_fastq(path: &Path) -> bool {
+    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // of which no other format of reads is
+    let begins_so = |start: Vec<u8>| {
+        let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+        match first {
+            Some(_) if start.starts_with(ZSTD) => true,
+            Some(first) => *first == b'@' && other_kind(&start).is_none(),
+            None => is_named_so(path),
+        }
+    };
+    start_of(path).is_some_and(begins_so)
+}
+
+/// Whether the name of a file says that it is FASTQ.
+fn is_named_so(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    [".fastq", ".fq"].iter().any(|end| name.ends_with(end))
+}
+
+/// The first bytes of a file, without its gzip; `None` of a pipe.
+fn start_of(path: &Path) -> Option<Vec<u8>> {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
-    let Some(Ok(file)) = is_file.then(|| File::open(path)) else { return false };
+    let file = is_file.then(|| File::open(path))?.ok()?;
     let mut peek = Vec::new();
     let _ = file.take(PEEK as u64).read_to_end(&mut peek); // the real reader reports errors
     let mut start = Vec::new();
@@ -324,7 +350,7 @@ pub fn holds_records(path: &Path) -> bool {
         let _ = flate2::read::GzDecoder::new(&peek[..]).take(16).read_to_end(&mut start);
         peek = start;
     }
-    other_kind(&peek).is_some()
+    Some(peek)
 }
 
 /// Whether the gzip header has BGZF's extra field (SAM specification, section 4.1).

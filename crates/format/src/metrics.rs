@@ -134,17 +134,6 @@ fn millionths(number: f64) -> u128 {
     whole + u128::from(2 * rest > 1 << halvings)
 }
 
-/// Formats an integer as Java's Double.toString writes it: `12.0`, and `1.25E7` from ten million on.
-pub fn double(value: u64) -> String {
-    if value < 10_000_000 {
-        return format!("{value}.0");
-    }
-    let digits = value.to_string();
-    let (first, rest) = digits.split_at(1);
-    let rest = rest.trim_end_matches('0');
-    format!("{first}.{}E{}", if rest.is_empty() { "0" } else { rest }, digits.len() - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,20 +207,5 @@ mod tests {
         put_histograms(&mut text, "java.lang.Integer", "KEY", &[column("none", &[])]);
         put_table(&mut text, "Class", &["A"], &[]);
         assert_eq!(text.len(), before, "what is empty is left out");
-    }
-
-    #[test]
-    fn keys_are_those_of_java() {
-        for (value, text) in [
-            (1, "1.0"),
-            (100, "100.0"),
-            (9_999_999, "9999999.0"),
-            (10_000_000, "1.0E7"),
-            (10_000_001, "1.0000001E7"),
-            (12_345_678, "1.2345678E7"),
-            (1_234_567_890, "1.23456789E9"),
-        ] {
-            assert_eq!(double(value), text);
-        }
     }
 }

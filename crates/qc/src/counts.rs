@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn far_keys_are_counted_while_there_is_room() {
-        let (mut counts, room) = (Counts::default(), Room::of(1 << 20));
+        let (mut counts, room) = (Counts::default(), crate::room::of(1 << 20));
         for key in [3, 3, 500_000, 500_000, 70_000] {
             counts.add(key, &room).unwrap();
         }

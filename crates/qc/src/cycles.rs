@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn sums_of_reads_of_any_length_and_number_are_by_cycle() {
-        let (mut sums, room) = (CycleSums::<u8>::default(), Room::of(1 << 20));
+        let (mut sums, room) = (CycleSums::<u8>::default(), crate::room::of(1 << 20));
         let add = |sum: &mut u8, value: u8| *sum += value;
         for n in 0..300 {
             sums.add(&[1, 0, 1], false, &room, add).unwrap();

@@ -11,7 +11,7 @@
 //! | MeanQualityByCycle, CollectBaseDistributionByCycle | `cycles` |
 //! | QualityScoreDistribution, CollectQualityYieldMetrics | `qualities`, `quality_yield` |
 //! | CollectGcBiasMetrics | [`gc_bias`] |
-//! | CollectSequencingArtifactMetrics | `artifacts`, `java_order` |
+//! | CollectSequencingArtifactMetrics | `artifacts` |
 //! | CollectWgsMetrics, CollectRawWgsMetrics, CollectWgsMetricsWithNonZeroCoverage | [`wgs`] |
 //! | CollectOxoGMetrics | `oxog` |
 //! | CollectHsMetrics, CollectTargetedPcrMetrics | [`targets`] |
@@ -35,7 +35,6 @@ mod cycles;
 mod depth;
 pub mod gc_bias;
 mod insert_size;
-mod java_order;
 pub mod levels;
 pub mod options;
 pub mod ordered;

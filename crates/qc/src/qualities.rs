@@ -165,7 +165,7 @@ mod tests {
 
     /// The counts of these qualities, some of which are of N.
     fn counts(quals: &[u8], offset: u8, no_calls: bool) -> Vec<(i64, f64)> {
-        let (mut counts, room) = (ByQuality::default(), Room::of(1 << 20));
+        let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
         let bases: Vec<u8> = (0..quals.len()).map(|i| if i % 5 == 0 { N } else { 1 }).collect();
         counts.add(quals, offset, &bases, no_calls, &room).unwrap();
         counts.add(&quals[..5], offset, &bases, no_calls, &room).unwrap();

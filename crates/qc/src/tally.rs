@@ -23,7 +23,7 @@ use crate::quality_yield::QualityYield;
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
 use crate::rna::{self, Genes, RnaTotals};
-use crate::room::Room;
+use crate::room::{self, Room};
 use crate::targets::{self, TargetGc, TargetRules, TargetTotals};
 use crate::wgs::{self, TerritoryScan, WgsTotals};
 
@@ -93,7 +93,7 @@ impl QcTally {
             wanted: options.programs.iter().fold(0, |all, &program| all | 1 << program as u32),
             options,
             reference,
-            room: Room::of(room),
+            room: room::of(room),
             ordered,
             bytes: room + pages + scan + in_order + libraries.bytes(),
             libraries,

@@ -1,5 +1,6 @@
 //! Reports as JSON: the texts that a run writes, read back. So a number in JSON is the number of the text.
 
+mod fastqc;
 mod fingerprint;
 mod mosdepth;
 mod picard;
@@ -8,6 +9,7 @@ mod samtools;
 
 use serde_json::{Map, Value, json};
 
+pub use fastqc::fastqc;
 pub use fingerprint::fingerprint;
 pub use mosdepth::{distribution, summary};
 pub use picard::metrics;

@@ -15,6 +15,7 @@ mod cram;
 mod depth;
 mod duplicate_marks;
 mod duplicates;
+mod fastqc;
 mod filters;
 mod fingerprint;
 mod fronts;
@@ -127,6 +128,8 @@ enum ParityPart {
     Reports,
     /// Quality metrics, beside Picard CollectMultipleMetrics
     Qc,
+    /// Modules of FastQC, beside FastQC
+    Fastqc,
     /// Depths and regions, beside mosdepth
     Coverage,
     /// Depths, coverage and statistics, beside samtools depth, coverage and stats
@@ -273,6 +276,11 @@ fn small(
         qc_depths::compare(&dir("depths")?, pairs, !args.quick, ledger)?;
         qc_targets::compare(&dir("targets")?, pairs, !args.quick, ledger)?;
         qc_rna::compare(&dir("rna")?, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Fastqc) {
+        let reads = if args.quick { 5_000 } else { 60_000 };
+        let sizes = (reads, args.pairs.unwrap_or(if args.quick { 1_000 } else { 50_000 }));
+        fastqc::compare(&dir("fastqc")?, peers, sizes, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
         ledger.left_out("coverage: beside mosdepth", FULL_RUN);

@@ -100,6 +100,14 @@ impl Peers {
         on_system("fastp", "fastp", "fastp")
     }
 
+    /// FastQC of the distribution.
+    pub fn fastqc(&self) -> Result<Tool> {
+        let program = on_path_or_apt("fastqc", "fastqc")?;
+        let text = output_of(Command::new(&program).arg("--version"))?;
+        let version = text.trim().strip_prefix("FastQC v").context("fastqc tells no version")?;
+        Ok(Tool::plain("fastqc", program, version.into()))
+    }
+
     /// minibwa, built from the sources of readmill's kernel of that name.
     pub fn minibwa(&self) -> Result<Tool> {
         let _installing = self.installing("minibwa")?;

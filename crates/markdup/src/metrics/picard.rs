@@ -9,7 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use readmill_format::metrics::{comments, decimal, double};
+use readmill_format::metrics::{comments, decimal};
+use readmill_record::java;
 
 use super::{DuplicationMetrics, LibraryCounts, expected_yield};
 
@@ -79,7 +80,7 @@ impl DuplicationMetrics {
         let keys: BTreeSet<u64> =
             columns.iter().flat_map(|(_, values)| values.keys().copied()).collect();
         for key in keys {
-            text.extend_from_slice(double(key).as_bytes());
+            text.extend_from_slice(java::double(key as f64).as_bytes());
             for (_, values) in &columns {
                 put(text, format_args!("\t{}", values.get(&key).map_or("0", |value| value)));
             }

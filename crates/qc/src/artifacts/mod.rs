@@ -4,11 +4,10 @@ mod table;
 
 use std::collections::{HashMap, HashSet};
 
-use readmill_record::{Header, Result};
+use readmill_record::{Header, Result, java};
 use serde::{Deserialize, Serialize};
 
 use crate::alignment::for_each_block;
-use crate::java_order::java_order;
 use crate::options::Options;
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
@@ -65,7 +64,7 @@ impl Libraries {
                     names.push(name);
                 }
             }
-            java_order(&mut names);
+            java::hash_order(&mut names);
             names
         };
         let mut names = each(b"LB", UNKNOWN_LIBRARY);

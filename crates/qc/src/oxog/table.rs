@@ -4,7 +4,6 @@ use readmill_format::metrics::{self, Row};
 
 use super::{CONTEXTS, LIBRARY, OxoGTotals, WAYS};
 use crate::artifacts::Libraries;
-use crate::java_order::java_order;
 
 const COLUMNS: [&str; 20] = [
     "SAMPLE_ALIAS",
@@ -39,7 +38,7 @@ impl OxoGTotals {
     pub fn put(&self, text: &mut Vec<u8>, libraries: &Libraries) {
         let name = |context: usize| vec![LETTERS[context / 4], b'C', LETTERS[context % 4]];
         let mut contexts: Vec<Vec<u8>> = (0..CONTEXTS).map(name).collect();
-        java_order(&mut contexts);
+        readmill_record::java::hash_order(&mut contexts);
         let mut rows = Vec::new();
         for context in &contexts {
             let number = (0..CONTEXTS).find(|&number| name(number) == *context).unwrap_or_default();

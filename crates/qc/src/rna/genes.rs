@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::ref_flat::{RefFlatReader, RefFlatRow};
-use readmill_record::{Charge, Header, Ledger, Result, make_room};
-
-use crate::java_order::java_order;
+use readmill_record::{Charge, Header, Ledger, Result, java, make_room};
 
 /// The files that the program reads.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +80,7 @@ impl Genes {
             }
             of_gene.push(row);
         }
-        java_order(&mut names);
+        java::hash_order(&mut names);
         let mut data = GeneData {
             genes: Vec::new(),
             transcripts: Vec::new(),
@@ -114,7 +112,7 @@ impl Genes {
             make_room(&mut all, exons, &mut charge)?;
             let transcripts = data.transcripts.len() as u32;
             let mut order: Vec<Vec<u8>> = rows.iter().map(|row| row.name.clone()).collect();
-            java_order(&mut order);
+            java::hash_order(&mut order);
             for name in &order {
                 let Some(row) = rows.iter().find(|row| row.name == *name) else { continue };
                 let from = data.exons.len() as u32;

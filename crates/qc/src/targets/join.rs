@@ -9,7 +9,6 @@ use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::reads::MOST_QUAL;
 use crate::depth::runs::DepthRuns;
-use crate::room::Room;
 use crate::unsorted::unsorted;
 
 /// Joins pieces, by the rules of each program.
@@ -148,7 +147,7 @@ impl TargetTotals {
 
     /// Adds the positions of a page. Pages come in their order.
     fn add_page(&mut self, number: u32, page: &OpenPage, rules: &TargetRules) -> Result<()> {
-        let room = Room::of(u64::MAX);
+        let room = crate::room::of(u64::MAX);
         let first = (end_of(number) - PAGE as u64) as u32;
         let mut target = rules.targets.at_offset(first);
         let depths = page.called.iter().zip(&page.good);

@@ -1,0 +1,118 @@
+//! Where adapters start in reads: the first twelve bases of each of five.
+
+/// The adapters that FastQC looks for, by their makers' names, and their first bases.
+pub(crate) const ADAPTERS: [(&str, &[u8; LENGTH]); 5] = [
+    ("Illumina Universal Adapter", b"AGATCGGAAGAG"),
+    ("Illumina Small RNA 3' Adapter", b"TGGAATTCTCGG"),
+    ("Illumina Small RNA 5' Adapter", b"GATCGTCGGACT"),
+    ("Nextera Transposase Sequence", b"CTGTCTCTTATA"),
+    ("SOLID Small RNA Adapter", b"CGCCTTGGCCGT"),
+];
+
+/// The bases that are looked for.
+pub(crate) const LENGTH: usize = 12;
+
+/// Positions that are looked at together.
+const WINDOW: usize = 512;
+
+/// Codes of the first and of the next four bases of each adapter.
+const CODES: [[u8; 2]; ADAPTERS.len()] = {
+    let (mut codes, mut n) = ([[0; 2]; ADAPTERS.len()], 0);
+    while n < ADAPTERS.len() {
+        let mut at = 0;
+        while at < 8 {
+            codes[n][at / 4] |= code(ADAPTERS[n].1[at]) << (2 * (at % 4));
+            at += 1;
+        }
+        n += 1;
+    }
+    codes
+};
+
+/// Two bits that differ for A, C, G and T.
+const fn code(letter: u8) -> u8 {
+    letter >> 1 & 3
+}
+
+/// Finds adapters; memory that is used again.
+pub(crate) struct AdapterFinder {
+    fours: [u8; WINDOW],
+    found: [u8; WINDOW],
+}
+
+impl Default for AdapterFinder {
+    fn default() -> Self {
+        AdapterFinder { fours: [0; WINDOW], found: [0; WINDOW] }
+    }
+}
+
+impl AdapterFinder {
+    /// Calls `each` with the number of each adapter in a read and where it starts first.
+    #[inline]
+    pub fn find(&mut self, bases: &[u8], mut each: impl FnMut(usize, usize)) {
+        let (mut from, mut seen) = (0, [false; ADAPTERS.len()]);
+        while from + LENGTH <= bases.len() {
+            let window = &bases[from..bases.len().min(from + WINDOW)];
+            if self.may_hold(window) {
+                let places = (self.found.iter().zip(window.windows(LENGTH))).enumerate();
+                for (at, (_, start)) in places.filter(|(_, (found, _))| **found != 0) {
+                    for (number, (_, adapter)) in ADAPTERS.iter().enumerate() {
+                        if !seen[number] && start == *adapter {
+                            seen[number] = true;
+                            each(number, from + at);
+                        }
+                    }
+                }
+            }
+            from += WINDOW - LENGTH + 1;
+        }
+    }
+
+    /// Notes where eight bases have the codes of an adapter's; returns whether any have.
+    #[inline]
+    fn may_hold(&mut self, window: &[u8]) -> bool {
+        let places = window.len() + 1 - LENGTH;
+        let (fours, found) = (&mut self.fours[..places + 4], &mut self.found[..places]);
+        let shifted = window[1..].iter().zip(&window[2..]).zip(&window[3..]);
+        for (four, (a, ((b, c), d))) in fours.iter_mut().zip(window.iter().zip(shifted)) {
+            *four = code(*a) | code(*b) << 2 | code(*c) << 4 | code(*d) << 6;
+        }
+        let mut any = 0;
+        for ((found, first), next) in found.iter_mut().zip(&*fours).zip(&fours[4..]) {
+            let mut is_one = 0;
+            for [wanted, then] in CODES {
+                is_one |= u8::from(*first == wanted) & u8::from(*next == then);
+            }
+            *found = is_one;
+            any |= is_one;
+        }
+        any != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(read: &[u8]) -> Vec<(usize, usize)> {
+        let (mut found, mut finder) = (Vec::new(), AdapterFinder::default());
+        finder.find(read, |adapter, at| found.push((adapter, at)));
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn adapters_are_found_where_they_start_first() {
+        assert_eq!(found(b""), []);
+        assert_eq!(found(b"AGATCGGAAGA"), []);
+        assert_eq!(found(b"AGATCGGAAGAG"), [(0, 0)]);
+        assert_eq!(found(b"AAGATCGGAAGAGAGATCGGAAGAG"), [(0, 1)]);
+        assert_eq!(found(b"AAGATCGGAANAGCTGTCTCTTATA"), [(3, 13)]);
+        assert_eq!(found(b"ANATCGGAAGAGAAAAAAAAAA"), [], "N has the code of G");
+        for at in [0, 490, 499, 500, 501, 502, 511, 512, 1003, 1988] {
+            let mut read = vec![b'T'; 2000];
+            read[at..at + LENGTH].copy_from_slice(ADAPTERS[2].1);
+            assert_eq!(found(&read), [(2, at)]);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Sequences of adapters and primers that Illumina publishes, by which frequent sequences are explained.
+
+use std::sync::LazyLock;
+
+/// Adapters and primers, by their makers' names.
+const PRIMERS: [(&str, &str); 5] = [
+    ("TruSeq Universal Adapter", "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT"),
+    ("Nextera Transposase Read 1", "TCGTCGGCAGCGTCAGATGTGTATAAGAGACAG"),
+    ("Nextera Transposase Read 2", "GTCTCGTGGGCTCGGAGATGTGTATAAGAGACAG"),
+    ("TruSeq Small RNA 3' Adapter", "TGGAATTCTCGGGTGCCAAGG"),
+    ("TruSeq Small RNA 5' Adapter", "GTTCAGAGTTCTACAGTCCGACGATC"),
+];
+
+/// The indexes of the first twelve TruSeq adapters, and what surrounds them.
+const INDEXES: [&str; 12] = [
+    "ATCACG", "CGATGT", "TTAGGC", "TGACCA", "ACAGTG", "GCCAAT", "CAGATC", "ACTTGA", "GATCAG", "TAGCTT",
+    "GGCTAC", "CTTGTA",
+];
+const AROUND_INDEX: [&str; 2] = ["GATCGGAAGAGCACACGTCTGAACTCCAGTCAC", "ATCTCGTATGCCGTCTTCTGCTTG"];
+
+/// All sequences with their names.
+static KNOWN: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+    let primers =
+        PRIMERS.iter().map(|(name, sequence)| (name.to_string(), sequence.as_bytes().to_vec()));
+    let [before, behind] = AROUND_INDEX;
+    let indexed = (1..).zip(INDEXES).map(|(number, index)| {
+        (format!("TruSeq Adapter, Index {number}"), format!("{before}{index}{behind}").into_bytes())
+    });
+    primers.chain(indexed).collect()
+});
+
+/// More bases than these must agree, but for one.
+const FEWEST: usize = 20;
+
+/// Bases of which all must be in a known sequence, if there are no more.
+const SHORT: std::ops::Range<usize> = 8..FEWEST;
+
+/// What agrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hit {
+    bases: usize,
+    percent: usize,
+}
+
+/// The known sequence that agrees with most bases of this one, on either strand, as text.
+pub(crate) fn source(sequence: &[u8]) -> Option<String> {
+    let mut best: Option<(&str, Hit)> = None;
+    for (name, known) in KNOWN.iter() {
+        let hit = hit_on_both(known, sequence);
+        if let Some(hit) = hit.filter(|hit| best.is_none_or(|(_, best)| hit.bases > best.bases)) {
+            best = Some((name, hit));
+        }
+    }
+    best.map(|(name, hit)| format!("{name} ({}% over {}bp)", hit.percent, hit.bases))
+}
+
+fn hit_on_both(known: &[u8], sequence: &[u8]) -> Option<Hit> {
+    let complement = |base: &u8| match base {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        _ => b'A',
+    };
+    let strands = [known.to_vec(), known.iter().rev().map(complement).collect()];
+    let holds = |strand: &Vec<u8>| strand.windows(sequence.len()).any(|part| part == sequence);
+    if SHORT.contains(&sequence.len()) && strands.iter().any(holds) {
+        return Some(Hit { bases: sequence.len(), percent: 100 });
+    }
+    let mut best: Option<Hit> = None;
+    for strand in &strands {
+        // The known sequence begins so many bases behind the start of the other, or ahead of it.
+        for start in
+            (FEWEST as isize - strand.len() as isize)..(sequence.len() as isize - FEWEST as isize)
+        {
+            let hit = hit_at(strand, sequence, start);
+            if let Some(hit) = hit.filter(|hit| best.is_none_or(|best| hit.bases > best.bases)) {
+                best = Some(hit);
+            }
+        }
+    }
+    best
+}
+
+/// The longest run of equal bases with one other at most, if `known` begins at `start` of the sequence.
+fn hit_at(known: &[u8], sequence: &[u8], start: isize) -> Option<Hit> {
+    let mut best: Option<Hit> = None;
+    // A run from its first base to its last equal one, and the others in it.
+    let (mut first, mut last, mut others) = (0, 0, 0);
+    let mut note = |first: usize, last: usize, others: usize| {
+        let bases = 1 + last - first.min(last + 1);
+        let hit = Hit { bases, percent: (bases.saturating_sub(others)) * 100 / bases.max(1) };
+        let is_better = best.is_none_or(|best| (hit.bases, hit.percent) > (best.bases, best.percent));
+        if bases > FEWEST && is_better {
+            best = Some(hit);
+        }
+    };
+    for (at, &base) in known.iter().enumerate() {
+        let Ok(place) = usize::try_from(at as isize + start) else {
+            first = at + 1;
+            continue;
+        };
+        let Some(&other) = sequence.get(place) else { break };
+        if base == other {
+            last = at;
+            continue;
+        }
+        others += 1;
+        if others > 1 {
+            note(first, last, others - 1);
+            (first, last, others) = (at + 1, at + 1, 0);
+        }
+    }
+    note(first, last, others);
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequent_sequences_are_explained() {
+        let of = |sequence: &str| source(sequence.as_bytes());
+        let first = "GATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGC";
+        assert_eq!(of(first).unwrap(), "TruSeq Adapter, Index 1 (100% over 50bp)");
+        assert_eq!(
+            of(&first.replace("ATCACG", "CGATGT")).unwrap(),
+            "TruSeq Adapter, Index 2 (100% over 50bp)"
+        );
+        assert_eq!(
+            of("AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGT").unwrap(),
+            "TruSeq Universal Adapter (100% over 33bp)"
+        );
+        assert_eq!(of("GAATTCTCGG").unwrap(), "TruSeq Small RNA 3' Adapter (100% over 10bp)");
+        assert_eq!(of(&"A".repeat(50)), None);
+        assert_eq!(of(""), None);
+        let one_other = "GATCGGAAGAGCACACGTCTGAACACCAGTCACATCACGATCTCGTATGC";
+        assert_eq!(of(one_other).unwrap(), "TruSeq Adapter, Index 1 (98% over 50bp)");
+    }
+}

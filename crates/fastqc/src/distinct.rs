@@ -1,0 +1,100 @@
+//! The first 100,000 different sequences of a file, from whose counts duplicates are inferred.
+
+use hashbrown::HashTable;
+
+/// How many different sequences are followed.
+pub(crate) const MOST: usize = 100_000;
+
+/// What sequences are told apart by: all of a read of up to 75 bases, and the first 50 of a longer one.
+#[inline]
+pub(crate) fn key(bases: &[u8]) -> &[u8] {
+    if bases.len() > LONGEST { &bases[..SHORT] } else { bases }
+}
+
+const LONGEST: usize = 75;
+const SHORT: usize = 50;
+
+/// A table of sequences, by their numbers in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Distinct {
+    numbers: HashTable<u32>,
+    /// Where each ends in `text`.
+    ends: Vec<u32>,
+    text: Vec<u8>,
+}
+
+impl Distinct {
+    /// The most bytes of memory, with counts, and the order in which they are written.
+    pub const BYTES: u64 = (MOST * (LONGEST + 4 + 4 + 24) + (1 << 17) * 2 * 5) as u64;
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The sequence of this number.
+    pub fn sequence(&self, number: usize) -> &[u8] {
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.text[start as usize..self.ends[number] as usize]
+    }
+
+    /// The number of a sequence.
+    #[inline]
+    pub fn find(&self, sequence: &[u8]) -> Option<u32> {
+        self.numbers.find(hash(sequence), |&number| self.sequence(number as usize) == sequence).copied()
+    }
+
+    /// The number of a sequence, which gets the next one if it is new.
+    pub fn find_or_insert(&mut self, sequence: &[u8]) -> u32 {
+        if let Some(number) = self.find(sequence) {
+            return number;
+        }
+        if self.ends.capacity() == 0 {
+            // At once, so that nothing is copied as it grows: its memory is charged.
+            self.ends.reserve_exact(MOST);
+            self.text.reserve_exact(MOST * LONGEST);
+            self.numbers.reserve(MOST, |_| 0);
+        }
+        let number = self.ends.len() as u32;
+        self.text.extend_from_slice(sequence);
+        self.ends.push(self.text.len() as u32);
+        let Distinct { numbers, ends, text } = self;
+        let of = |number: usize| {
+            let start = if number == 0 { 0 } else { ends[number - 1] };
+            hash(&text[start as usize..ends[number] as usize])
+        };
+        numbers.insert_unique(hash(sequence), number, |&number| of(number as usize));
+        number
+    }
+}
+
+/// A hash of a sequence: eight letters at a time, multiplied and folded.
+#[inline]
+fn hash(sequence: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+    let fold = |hash: u64, word: u64| {
+        let product = u128::from(hash ^ word) * u128::from(FACTOR);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let (words, rest) = sequence.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let start = FACTOR.rotate_left(17) ^ sequence.len() as u64;
+    let hash = words.iter().fold(start, |hash, word| fold(hash, u64::from_le_bytes(*word)));
+    fold(fold(hash, u64::from_le_bytes(last)), FACTOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_have_numbers_in_the_order_in_which_they_come() {
+        let mut distinct = Distinct::default();
+        let numbers = [&b"ACGT"[..], b"", b"ACG", b"ACGT", b"", b"ACGTACGTACGT"];
+        assert_eq!(numbers.map(|sequence| distinct.find_or_insert(sequence)), [0, 1, 2, 0, 1, 3]);
+        assert_eq!((distinct.len(), distinct.sequence(2)), (4, &b"ACG"[..]));
+        assert_eq!((distinct.find(b"ACG"), distinct.find(b"AC")), (Some(2), None));
+        assert_eq!((key(&[b'A'; 75]).len(), key(&[b'A'; 76]).len()), (75, 50));
+    }
+}

@@ -1,0 +1,196 @@
+//! The share of G and C of each read, spread over whole percents.
+//!
+//! A read of n bases with k of them G or C stands for all percents from (k - 1/2) / n to (k + 1/2) / n, rounded. Each percent
+//! counts 1 divided by the number of different k that reach it, so that reads of any length are spread evenly.
+
+use std::collections::HashMap;
+
+use readmill_record::java;
+
+use crate::module::{Module, Status};
+
+/// From 0 to 100 percent.
+const PERCENTS: usize = 101;
+
+/// Limits of the sum of deviations from a normal distribution, in percent of the reads: of a warning, and of a failure.
+const LIMITS: [f64; 2] = [15.0, 30.0];
+
+/// The longest reads whose percents are kept; those of longer ones are computed for each.
+const KEPT: usize = 1000;
+
+/// How many of the bases of a read are looked at, so that there are few different lengths.
+pub(crate) fn looked_at(length: usize) -> usize {
+    match length {
+        1001.. => length / 1000 * 1000,
+        101.. => length / 100 * 100,
+        _ => length,
+    }
+}
+
+/// The number of G and C.
+#[inline]
+pub(crate) fn count(bases: &[u8]) -> u32 {
+    let few = |bases: &[u8]| {
+        bases.iter().fold(0_u8, |sum, &base| sum.wrapping_add(u8::from(base == b'G' || base == b'C')))
+    };
+    bases.chunks(usize::from(u8::MAX)).map(|bases| u32::from(few(bases))).sum()
+}
+
+/// Reads of one length.
+struct Spread {
+    /// What each percent counts.
+    shares: [f64; PERCENTS],
+    /// The percents by the number of G and C.
+    percents: Vec<[u8; 2]>,
+}
+
+impl Spread {
+    fn new(length: usize) -> Self {
+        let mut claims = [0_u32; PERCENTS];
+        let mut percents = Vec::with_capacity(if length <= KEPT { length + 1 } else { 0 });
+        for gc in 0..=length {
+            let [low, high] = reached(gc, length);
+            claims[usize::from(low)..=usize::from(high)].iter_mut().for_each(|claims| *claims += 1);
+            if length <= KEPT {
+                percents.push([low, high]);
+            }
+        }
+        Spread { shares: claims.map(|claims| 1.0 / f64::from(claims)), percents }
+    }
+}
+
+/// The first and the last percent that a read of this length with so many G and C stands for.
+fn reached(gc: usize, length: usize) -> [u8; 2] {
+    let (gc, length) = (gc as f64, length as f64);
+    [gc - 0.5, gc + 0.5].map(|gc| round(gc.clamp(0.0, length) * 100.0 / length))
+}
+
+/// Rounds to the nearest integer, halves up.
+fn round(number: f64) -> u8 {
+    let whole = number.floor();
+    (whole + f64::from(u8::from(number - whole >= 0.5))) as u8
+}
+
+/// The reads by percent.
+pub(crate) struct GcCounts {
+    counts: [f64; PERCENTS],
+    by_length: HashMap<u32, Spread>,
+    /// The length of the read before, whose spread is at hand.
+    last: Option<(u32, Box<Spread>)>,
+}
+
+impl Default for GcCounts {
+    fn default() -> Self {
+        GcCounts { counts: [0.0; PERCENTS], by_length: HashMap::new(), last: None }
+    }
+}
+
+impl GcCounts {
+    /// The most bytes of memory: lengths up to 100, hundreds up to 1,000, and thousands of reads of a few million bases.
+    pub const BYTES: u64 = 3 << 20;
+
+    /// Adds a read, in the order of the file: sums of thirds depend on it.
+    #[inline]
+    pub fn add(&mut self, length: u32, gc: u32) {
+        let spread = match &mut self.last {
+            Some((last, spread)) if *last == length => &**spread,
+            last => {
+                if let Some((length, spread)) = last.take() {
+                    self.by_length.insert(length, *spread);
+                }
+                let spread =
+                    self.by_length.remove(&length).unwrap_or_else(|| Spread::new(length as usize));
+                &*last.insert((length, Box::new(spread))).1
+            }
+        };
+        let kept = spread.percents.get(gc as usize).copied();
+        let [low, high] = kept.unwrap_or_else(|| reached(gc as usize, length as usize)).map(usize::from);
+        for (count, share) in self.counts[low..=high].iter_mut().zip(&spread.shares[low..=high]) {
+            *count += share;
+        }
+    }
+
+    /// The module.
+    pub fn module(&self) -> Module {
+        let rows = self.counts.iter().enumerate();
+        Module {
+            name: "Per sequence GC content",
+            status: Status::above(self.deviation(), LIMITS),
+            notes: Vec::new(),
+            columns: vec!["GC Content".into(), "Count".into()],
+            rows: rows.map(|(percent, &count)| vec![percent.to_string(), java::double(count)]).collect(),
+        }
+    }
+
+    /// How far the counts are from a normal distribution around their mode, in percent of the reads.
+    fn deviation(&self) -> f64 {
+        let total: f64 = self.counts.iter().sum();
+        let mode = self.mode();
+        let squares = self.counts.iter().enumerate();
+        let squares = squares.fold(0.0, |sum, (at, count)| sum + (at as f64 - mode).powi(2) * count);
+        let deviation = (squares / (total - 1.0)).sqrt();
+        let scale = 1.0 / (2.0 * std::f64::consts::PI * deviation * deviation).sqrt();
+        let expected = |at: usize| {
+            let exponent = (at as f64 - mode).powi(2) / (2.0 * deviation * deviation);
+            scale * std::f64::consts::E.powf(-exponent) * total
+        };
+        let all = self.counts.iter().enumerate();
+        all.fold(0.0, |sum, (at, count)| sum + (expected(at) - count).abs()) / total * 100.0
+    }
+
+    /// The mean of the neighbouring percents that are at most a tenth below the highest; the highest itself if they reach an end.
+    fn mode(&self) -> f64 {
+        let counts = &self.counts;
+        let mut first = 0;
+        for (at, &count) in counts.iter().enumerate() {
+            if count > counts[first] {
+                first = at;
+            }
+        }
+        let is_high = |count: &f64| *count > counts[first] - counts[first] / 10.0;
+        let above = counts[first..].iter().take_while(|count| is_high(count)).count();
+        let below = counts[..first].iter().rev().take_while(|count| is_high(count)).count();
+        if first + above == PERCENTS || below == first {
+            return first as f64;
+        }
+        let sum: usize = (first - below..first + above).sum();
+        sum as f64 / (above + below) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_is_spread_over_the_percents_it_may_stand_for() {
+        assert_eq!(
+            [0, 100, 101, 199, 200, 1000, 1001, 2500].map(looked_at),
+            [0, 100, 100, 100, 200, 1000, 1000, 2000]
+        );
+        assert_eq!(reached(0, 1), [0, 50]);
+        assert_eq!(reached(1, 1), [50, 100]);
+        assert_eq!(reached(50, 100), [50, 51], "49.5 and 50.5 are rounded up");
+        assert_eq!(reached(100, 100), [100, 100]);
+        let mut counts = GcCounts::default();
+        counts.add(1, 0);
+        counts.add(100, 100);
+        assert_eq!((counts.counts[0], counts.counts[50], counts.counts[100]), (1.0, 0.5, 0.5));
+        counts.add(1, 1);
+        assert_eq!((counts.counts[50], counts.counts[51], counts.counts[100]), (1.0, 1.0, 1.5));
+        assert_eq!(count(&[b'G'; 1000]), 1000);
+        assert_eq!(count(b"ACGTNGC"), 4);
+    }
+
+    #[test]
+    fn the_mode_is_the_middle_of_the_top() {
+        let mut counts = GcCounts::default();
+        assert_eq!(counts.mode(), 0.0);
+        assert!(counts.deviation().is_nan());
+        (counts.counts[40], counts.counts[41], counts.counts[42], counts.counts[43]) =
+            (80.0, 95.0, 100.0, 91.0);
+        assert_eq!(counts.mode(), 42.0);
+        counts.counts[0..42].fill(99.0);
+        assert_eq!(counts.mode(), 42.0, "it reaches the end");
+    }
+}

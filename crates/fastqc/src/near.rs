@@ -1,0 +1,129 @@
+//! Letters and qualities of a batch by position, as far as reads of usual length reach.
+
+/// Positions that are counted in the batch; those behind them are added one by one to the sums of the file.
+pub(crate) const NEAR: usize = 512;
+
+/// The letters that are counted.
+pub(crate) const LETTERS: &[u8; 5] = b"ACGTN";
+
+/// Reads whose letters a byte can count.
+const MOST: u8 = u8::MAX;
+
+/// Counts by position.
+pub(crate) struct Near {
+    /// Letters of the reads since the last flush: bytes, so that many positions are counted at once.
+    few: [[u8; NEAR]; LETTERS.len()],
+    waiting: u8,
+    letters: [[u32; NEAR]; LETTERS.len()],
+    /// How many positions have letters.
+    length: usize,
+    /// Qualities by position, and by their character.
+    quals: Vec<[u16; 128]>,
+    reads: u16,
+}
+
+impl Near {
+    /// The most bytes of memory.
+    pub const BYTES: usize = size_of::<Near>() + NEAR * size_of::<[u16; 128]>();
+
+    /// Without counts.
+    pub fn new() -> Box<Self> {
+        Box::new(Near {
+            few: [[0; NEAR]; LETTERS.len()],
+            waiting: 0,
+            letters: [[0; NEAR]; LETTERS.len()],
+            length: 0,
+            quals: Vec::new(),
+            reads: 0,
+        })
+    }
+
+    /// Counts the letters of a read.
+    #[inline]
+    pub fn add_bases(&mut self, bases: &[u8]) {
+        let bases = &bases[..bases.len().min(NEAR)];
+        for (counts, &letter) in self.few.iter_mut().zip(LETTERS) {
+            for (count, &base) in counts.iter_mut().zip(bases) {
+                *count = count.wrapping_add(u8::from(base == letter)); // of 255 at most
+            }
+        }
+        self.length = self.length.max(bases.len());
+        self.waiting += 1;
+        if self.waiting == MOST {
+            self.flush();
+        }
+    }
+
+    /// Whether no more reads can be counted.
+    pub fn is_full(&self) -> bool {
+        self.reads == u16::MAX
+    }
+
+    /// Counts the qualities of a read.
+    #[inline]
+    pub fn add_quals(&mut self, quals: &[u8]) {
+        let quals = &quals[..quals.len().min(NEAR)];
+        self.reads = self.reads.saturating_add(1);
+        if self.quals.len() < quals.len() {
+            self.quals.resize(quals.len(), [0; 128]);
+        }
+        for (counts, &qual) in self.quals.iter_mut().zip(quals) {
+            let count = &mut counts[usize::from(qual & 127)];
+            *count = count.wrapping_add(1);
+        }
+    }
+
+    fn flush(&mut self) {
+        for (all, few) in self.letters.iter_mut().zip(&mut self.few) {
+            for (all, few) in all.iter_mut().zip(few).take(self.length) {
+                *all += u32::from(std::mem::take(few));
+            }
+        }
+        self.waiting = 0;
+    }
+
+    /// How many positions have letters, and qualities.
+    pub fn lengths(&self) -> (usize, usize) {
+        (self.length, self.quals.len())
+    }
+
+    /// Calls `letters` and `quals` with the counts of each position, and empties them. Counts of qualities start at the lowest
+    /// character.
+    pub fn drain(
+        &mut self,
+        mut letters: impl FnMut(usize, [u32; LETTERS.len()]),
+        mut quals: impl FnMut(usize, &[u16]),
+    ) {
+        self.flush();
+        for at in 0..self.length {
+            letters(at, std::array::from_fn(|letter| std::mem::take(&mut self.letters[letter][at])));
+        }
+        for (at, counts) in self.quals.iter_mut().enumerate() {
+            quals(at, &counts[usize::from(crate::LOWEST)..][..crate::QUALS]);
+            counts.fill(0);
+        }
+        (self.length, self.reads) = (0, 0);
+        self.quals.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_many_reads_are_counted() {
+        let mut near = Near::new();
+        for n in 0..600 {
+            near.add_bases(if n % 3 == 0 { b"ACGTN" } else { b"NR" });
+            near.add_quals(b"!~");
+        }
+        let (mut letters, mut quals) = (Vec::new(), Vec::new());
+        near.drain(|_, counts| letters.push(counts), |_, counts| quals.push([counts[0], counts[93]]));
+        let of = |at: usize| std::array::from_fn(|letter| if letter == at { 200 } else { 0 });
+        assert_eq!(letters[1..], [of(1), of(2), of(3), of(4)]);
+        assert_eq!(letters[0], [200, 0, 0, 0, 400]);
+        assert_eq!(quals, [[600, 0], [0, 600]]);
+        near.drain(|_, _| panic!("counts"), |_, _| panic!("counts"));
+    }
+}

@@ -1,0 +1,207 @@
+//! Modules of positions: qualities, letters, what was not called, and adapters.
+
+use readmill_record::java;
+
+use crate::adapters::{self, ADAPTERS};
+use crate::groups::{Group, groups};
+use crate::module::{Encoding, Module, Status};
+use crate::pages::Position;
+use crate::totals::Totals;
+use crate::{LOWEST, QUALS};
+
+/// Limits of the lower quartile and of the median of a position: of a warning, and of a failure.
+const QUARTILE_LIMITS: [f64; 2] = [10.0, 5.0];
+const MEDIAN_LIMITS: [f64; 2] = [25.0, 20.0];
+
+/// Limits of the difference between G and C, or A and T, in percent.
+const LETTER_LIMITS: [f64; 2] = [10.0, 20.0];
+
+/// Limits of N in percent.
+const N_LIMITS: [f64; 2] = [5.0, 20.0];
+
+/// Limits of reads with an adapter in percent.
+const ADAPTER_LIMITS: [f64; 2] = [5.0, 10.0];
+
+/// The fewest qualities of which there are percentiles.
+const FEWEST: u64 = 101;
+
+/// Qualities by position; `None` without any.
+pub(crate) fn qualities(totals: &Totals, no_group: bool) -> Option<Module> {
+    let length = totals.positions.lengths[1];
+    if length == 0 {
+        return None;
+    }
+    let skipped = usize::from(Encoding::of(totals.lowest).offset - LOWEST);
+    let positions = Vec::from_iter(totals.positions.iter().take(length));
+    let (mut rows, mut warns, mut fails) = (Vec::new(), false, false);
+    for group in groups(length, no_group) {
+        let of_group = &positions[group.range()];
+        let percentile =
+            |percent| mean_of(of_group.iter().filter_map(|at| percentile(&at.quals, skipped, percent)));
+        let mean = mean_of(of_group.iter().filter_map(|at| mean(&at.quals, skipped))).unwrap_or(0.0);
+        let [median, lower, upper, lowest, highest] =
+            [50, 25, 75, 10, 90].map(|percent| percentile(percent).unwrap_or(f64::NAN));
+        if !lower.is_nan() {
+            warns |= lower < QUARTILE_LIMITS[0] || median < MEDIAN_LIMITS[0];
+            fails |= lower < QUARTILE_LIMITS[1] || median < MEDIAN_LIMITS[1];
+        }
+        rows.push(row(group, [mean, median, lower, upper, lowest, highest]));
+    }
+    let columns = [
+        "Base",
+        "Mean",
+        "Median",
+        "Lower Quartile",
+        "Upper Quartile",
+        "10th Percentile",
+        "90th Percentile",
+    ];
+    Some(Module {
+        name: "Per base sequence quality",
+        status: Status::of(warns, fails),
+        notes: Vec::new(),
+        columns: columns.map(String::from).into(),
+        rows,
+    })
+}
+
+fn row<const N: usize>(group: Group, numbers: [f64; N]) -> Vec<String> {
+    std::iter::once(group.name()).chain(numbers.map(java::double)).collect()
+}
+
+/// The mean of numbers; `None` of none.
+fn mean_of(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// The mean of qualities, of which the first `skipped` characters are none; `None` without any.
+fn mean(quals: &[u64; QUALS], skipped: usize) -> Option<f64> {
+    let all = quals.iter().skip(skipped);
+    let (sum, count) =
+        (0..).zip(all).fold((0, 0), |(sum, count), (qual, n)| (sum + qual * n, count + n));
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+/// The quality that so many percent of them do not exceed; `None` of few.
+fn percentile(quals: &[u64; QUALS], skipped: usize, percent: u64) -> Option<f64> {
+    let total: u64 = quals.iter().sum();
+    if total < FEWEST {
+        return None;
+    }
+    let (wanted, mut count) = (total * percent / 100, 0);
+    let reaches = |n: &u64| {
+        count += n;
+        count >= wanted
+    };
+    quals.iter().skip(skipped).position(reaches).map(|qual| qual as f64)
+}
+
+/// A, C, G and T by position.
+pub(crate) fn letters(totals: &Totals, no_group: bool) -> Module {
+    let length = totals.positions.lengths[0];
+    let positions = Vec::from_iter(totals.positions.iter().take(length));
+    let (mut rows, mut most) = (Vec::new(), 0.0_f64);
+    for group in groups(length, no_group) {
+        let sum =
+            |letter| positions[group.range()].iter().map(|at: &&Position| at.letters[letter]).sum();
+        let counts: [u64; 4] = [0, 1, 2, 3].map(sum);
+        let total: u64 = counts.iter().sum();
+        let [a, c, g, t] = counts.map(|count| (count as f64 / total as f64) * 100.0);
+        most = most.max((c - g).abs()).max((t - a).abs());
+        rows.push(row(group, [g, a, t, c]));
+    }
+    Module {
+        name: "Per base sequence content",
+        status: Status::above(most, LETTER_LIMITS),
+        notes: Vec::new(),
+        columns: ["Base", "G", "A", "T", "C"].map(String::from).into(),
+        rows,
+    }
+}
+
+/// N by position.
+pub(crate) fn without_call(totals: &Totals, no_group: bool) -> Module {
+    let length = totals.positions.lengths[0];
+    // Reads that reach a position: those that are longer.
+    let mut reads = vec![0; length + 1];
+    for at in (0..length).rev() {
+        reads[at] = reads[at + 1] + totals.lengths.get(at + 1).copied().unwrap_or(0);
+    }
+    let n = Vec::from_iter(totals.positions.iter().take(length).map(|at| at.letters[4]));
+    let (mut rows, mut most) = (Vec::new(), 0.0_f64);
+    for group in groups(length, no_group) {
+        let [count, total]: [u64; 2] = [&n, &reads].map(|counts| counts[group.range()].iter().sum());
+        let percent = 100.0 * (count as f64 / total as f64);
+        most = most.max(percent);
+        rows.push(row(group, [percent]));
+    }
+    Module {
+        name: "Per base N content",
+        status: Status::above(most, N_LIMITS),
+        notes: Vec::new(),
+        columns: ["Base", "N-Count"].map(String::from).into(),
+        rows,
+    }
+}
+
+/// Reads in which an adapter has started by each position.
+pub(crate) fn adapters(totals: &Totals, no_group: bool) -> Module {
+    let longest = totals.adapters.longest as usize;
+    let name = "Adapter Content";
+    if longest == 0 {
+        // Reads are too short to find any.
+        return Module {
+            name,
+            status: Status::Warn,
+            notes: Vec::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+        };
+    }
+    let groups = groups(longest - adapters::LENGTH + 1, no_group);
+    let (mut rows, mut most) = (Vec::from_iter(groups.iter().map(|group| vec![group.name()])), 0.0_f64);
+    for starts in &totals.adapters.starts {
+        let mut started = 0;
+        for (group, row) in groups.iter().zip(&mut rows) {
+            let mut percent = 0.0;
+            for at in group.range() {
+                started += starts.get(at).copied().unwrap_or(0);
+                percent += (started as f64 * 100.0) / totals.reads as f64;
+            }
+            percent /= group.range().len() as f64;
+            most = most.max(percent);
+            row.push(java::double(percent));
+        }
+    }
+    let columns = std::iter::once("Position").chain(ADAPTERS.iter().map(|(name, _)| *name));
+    Module {
+        name,
+        status: Status::above(most, ADAPTER_LIMITS),
+        notes: Vec::new(),
+        columns: columns.map(String::from).collect(),
+        rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_whole_reads() {
+        let mut quals = [0; QUALS];
+        (quals[2], quals[40]) = (50, 50);
+        assert_eq!(percentile(&quals, 0, 50), None, "of too few");
+        quals[40] = 51;
+        assert_eq!(
+            [10, 49, 50, 75].map(|percent| percentile(&quals, 0, percent)),
+            [2.0, 2.0, 2.0, 40.0].map(Some)
+        );
+        quals[2] = 0;
+        quals[60] = 50;
+        assert_eq!(percentile(&quals, 31, 25), Some(9.0));
+        assert_eq!(mean(&quals, 31), Some((51.0 * 9.0 + 50.0 * 29.0) / 101.0));
+        assert_eq!(mean(&[0; QUALS], 0), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! Records as they were sequenced.
+
+use readmill_record::{Flags, RecordRef, bases};
+
+/// The text of a record's read, in memory that is used again.
+#[derive(Default)]
+pub struct RecordText {
+    bases: Vec<u8>,
+    quals: Vec<u8>,
+}
+
+impl RecordText {
+    /// The letters and qualities of a record in the direction of sequencing. What is absent is `*`, a letter or quality of its own, as
+    /// for FastQC. A quality above 93 is one that no text can have.
+    pub fn of(&mut self, record: RecordRef<'_>) -> [&[u8]; 2] {
+        let (seq, quals, length) = (record.seq(), record.qual(), record.l_seq());
+        let is_reverse = record.flags().0 & Flags::REVERSE != 0;
+        self.bases.clear();
+        self.quals.clear();
+        self.bases.extend(seq.iter().flat_map(|&pair| bases::PAIRS[usize::from(pair)]));
+        self.bases.truncate(length);
+        if is_reverse {
+            self.bases.reverse();
+            // Letters that stand for several bases stay as they are.
+            self.bases.iter_mut().for_each(|base| *base = COMPLEMENTS[usize::from(*base & 127)]);
+        }
+        let quals = if quals.first() == Some(&0xff) { &[] } else { quals };
+        let as_character = |&qual: &u8| qual.saturating_add(crate::LOWEST);
+        match is_reverse {
+            true => self.quals.extend(quals.iter().rev().map(as_character)),
+            false => self.quals.extend(quals.iter().map(as_character)),
+        }
+        for text in [&mut self.bases, &mut self.quals] {
+            if text.is_empty() {
+                text.push(b'*');
+            }
+        }
+        [&self.bases, &self.quals]
+    }
+
+    /// Keeps little memory.
+    pub fn shrink(&mut self) {
+        self.bases.shrink_to(1 << 12);
+        self.quals.shrink_to(1 << 12);
+    }
+}
+
+/// A, C, G and T become their complements, and other letters stay.
+static COMPLEMENTS: [u8; 128] = {
+    let (mut letters, mut at) = ([0; 128], 0);
+    while at < 128 {
+        letters[at] = at as u8;
+        at += 1;
+    }
+    letters[b'A' as usize] = b'T';
+    letters[b'C' as usize] = b'G';
+    letters[b'G' as usize] = b'C';
+    letters[b'T' as usize] = b'A';
+    letters
+};

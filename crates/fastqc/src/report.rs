@@ -1,0 +1,175 @@
+//! The report of a file: modules with their verdicts, as text.
+
+use std::fmt::Write;
+
+use readmill_record::java;
+
+use crate::distinct::Distinct;
+use crate::module::{Encoding, Module, Status};
+use crate::options::Options;
+use crate::totals::Totals;
+use crate::{LOWEST, QUALS, positions, sequences};
+
+/// The version of FastQC whose rules these are.
+pub const VERSION: &str = "0.11.9";
+
+/// The report of a file.
+pub struct Report {
+    file: String,
+    modules: Vec<Module>,
+}
+
+impl Report {
+    /// The report of the file that is called so.
+    pub(crate) fn new(file: &str, totals: &Totals, sequences: &Distinct, options: Options) -> Self {
+        let no_group = options.no_group;
+        let modules = [
+            Some(basic(file, totals)),
+            positions::qualities(totals, no_group),
+            totals.tiles.module(no_group),
+            mean_qualities(totals),
+            Some(positions::letters(totals, no_group)),
+            Some(totals.gc.module()),
+            Some(positions::without_call(totals, no_group)),
+            Some(lengths(&totals.lengths, no_group)),
+        ];
+        let [levels, frequent] = sequences::modules(totals, sequences);
+        let last = [levels, frequent, positions::adapters(totals, no_group)];
+        Report { file: file.into(), modules: modules.into_iter().flatten().chain(last).collect() }
+    }
+
+    /// The text of fastqc_data.txt.
+    pub fn data(&self) -> String {
+        let mut text = format!("##FastQC\t{VERSION}\n");
+        for module in &self.modules {
+            let _ = writeln!(text, ">>{}\t{}", module.name, module.status.name());
+            module.notes.iter().for_each(|note| text += &format!("#{note}\n"));
+            if !module.columns.is_empty() {
+                text += &format!("#{}\n", module.columns.join("\t"));
+            }
+            module.rows.iter().for_each(|row| text += &format!("{}\n", row.join("\t")));
+            text += ">>END_MODULE\n";
+        }
+        text
+    }
+
+    /// The text of summary.txt.
+    pub fn summary(&self) -> String {
+        let line = |module: &Module| {
+            format!("{}\t{}\t{}\n", module.status.name().to_uppercase(), module.name, self.file)
+        };
+        self.modules.iter().map(line).collect()
+    }
+}
+
+/// What the file is, and how much is in it.
+fn basic(file: &str, totals: &Totals) -> Module {
+    let letters = |letter: usize| totals.positions.iter().map(|at| at.letters[letter]).sum::<u64>();
+    let [a, c, g, t] = [0, 1, 2, 3].map(letters);
+    let percent = ((c + g) * 100).checked_div(a + c + g + t).unwrap_or(0);
+    let known =
+        totals.lengths.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(length, _)| length);
+    let (shortest, longest) = known.fold((usize::MAX, 0), |(low, high), it| (low.min(it), high.max(it)));
+    let length = match totals.reads {
+        0 => "0".into(),
+        _ if shortest == longest => shortest.to_string(),
+        _ => format!("{shortest}-{longest}"),
+    };
+    let kind = if totals.reads == 0 { "null" } else { "Conventional base calls" };
+    let encoding = Encoding::of(totals.lowest.min(LOWEST + QUALS as u8 - 1)).name;
+    let rows = [
+        ("Filename", file.to_string()),
+        ("File type", kind.into()),
+        ("Encoding", encoding.into()),
+        ("Total Sequences", totals.reads.to_string()),
+        ("Sequences flagged as poor quality", "0".into()),
+        ("Sequence length", length),
+        ("%GC", percent.to_string()),
+    ];
+    Module {
+        name: "Basic Statistics",
+        status: Status::Pass,
+        notes: Vec::new(),
+        columns: ["Measure", "Value"].map(String::from).into(),
+        rows: rows.map(|(name, value)| vec![name.into(), value]).into(),
+    }
+}
+
+/// Most frequent mean qualities that are a warning, and a failure.
+const MEAN_LIMITS: [i64; 2] = [27, 20];
+
+/// Reads by their mean quality; `None` without qualities.
+fn mean_qualities(totals: &Totals) -> Option<Module> {
+    let counts = &totals.mean_quals;
+    let first = counts.iter().position(|&reads| reads > 0)?;
+    let last = counts.iter().rposition(|&reads| reads > 0)?;
+    let offset = i64::from(Encoding::of(totals.lowest).offset) - i64::from(LOWEST);
+    let most = counts.iter().max()?;
+    let most_frequent = counts.iter().position(|reads| reads == most)? as i64 - offset;
+    let row = |at: usize| vec![(at as i64 - offset).to_string(), java::double(counts[at] as f64)];
+    let [warn, fail] = MEAN_LIMITS.map(|limit| most_frequent <= limit);
+    Some(Module {
+        name: "Per sequence quality scores",
+        status: Status::of(warn, fail),
+        notes: Vec::new(),
+        columns: ["Quality", "Count"].map(String::from).into(),
+        rows: (first..=last).map(row).collect(),
+    })
+}
+
+/// Most groups of lengths.
+const MOST_LENGTHS: usize = 50;
+
+/// Reads by length, in intervals where there are many lengths.
+fn lengths(lengths: &[u64], no_group: bool) -> Module {
+    let known = || lengths.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(length, _)| length);
+    // There is one more on both sides, as in a plot.
+    let shortest = known().next().unwrap_or(0).saturating_sub(1);
+    let longest = known().next_back().unwrap_or(0) + 1;
+    let steps =
+        (0..18).map(|power| 10_usize.pow(power)).flat_map(|factor| [1, 2, 5].map(|it| it * factor));
+    let is_wide = |&step: &usize| (longest - shortest) / step <= MOST_LENGTHS;
+    let step = if no_group { 1 } else { steps.take(54).find(is_wide).unwrap_or(1) };
+    let first = if no_group { shortest } else { shortest / step * step };
+    let starts = Vec::from_iter((first..=longest).step_by(step));
+    let mut rows = Vec::new();
+    for (at, &start) in starts.iter().enumerate() {
+        let end = (start + step - 1).min(longest);
+        let reads: u64 = (start..=end).filter_map(|length| lengths.get(length)).sum();
+        if reads == 0 && (at == 0 || at + 1 == starts.len()) {
+            continue;
+        }
+        let name = if step == 1 { start.to_string() } else { format!("{start}-{end}") };
+        rows.push(vec![name, java::double(reads as f64)]);
+    }
+    Module {
+        name: "Sequence Length Distribution",
+        status: Status::of(known().count() > 1, lengths.first().is_some_and(|&reads| reads > 0)),
+        notes: Vec::new(),
+        columns: ["Length", "Count"].map(String::from).into(),
+        rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(of: &[(usize, u64)]) -> Vec<String> {
+        let mut all = vec![0; 2000];
+        of.iter().for_each(|&(length, reads)| all[length] = reads);
+        lengths(&all, false).rows.iter().map(|row| row.join(" ")).collect()
+    }
+
+    #[test]
+    fn lengths_are_grouped_where_there_are_many() {
+        assert_eq!(rows(&[(150, 7)]), ["150 7.0"]);
+        assert_eq!(rows(&[(10, 7), (12, 1)]), ["10 7.0", "11 0.0", "12 1.0"]);
+        assert_eq!(rows(&[(10, 7), (61, 1)])[..2], ["10-11 7.0", "12-13 0.0"], "from 8 to 62");
+        let wide = rows(&[(100, 3), (1000, 1)]);
+        assert_eq!((&wide[0][..], &wide[wide.len() - 1][..]), ("100-119 3.0", "1000-1001 1.0"));
+        assert_eq!(lengths(&[], false).rows, [[""; 0]; 0]);
+        assert_eq!(lengths(&[1], false).status, Status::Fail);
+        assert_eq!(lengths(&[0, 1, 1], false).status, Status::Warn);
+    }
+}

@@ -1,0 +1,158 @@
+//! Modules of whole sequences: how often they are seen, and which are frequent.
+//!
+//! Only the first 100,000 different ones are followed. How many sequences of each frequency were missed is inferred from how unlikely
+//! it was to see none of their reads until then.
+
+use readmill_record::java;
+
+use crate::contaminants;
+use crate::distinct::Distinct;
+use crate::module::{Module, Status};
+use crate::totals::Totals;
+
+/// Limits of the percentage of reads that would be left without duplicates.
+const LEFT_LIMITS: [f64; 2] = [70.0, 50.0];
+
+/// Limits of the percentage of reads of one sequence; those above the first are listed.
+const FREQUENT_LIMITS: [f64; 2] = [0.1, 1.0];
+
+/// Names of levels, and the highest number of reads of each.
+const LEVELS: [(&str, u64); 16] = [
+    ("1", 1),
+    ("2", 2),
+    ("3", 3),
+    ("4", 4),
+    ("5", 5),
+    ("6", 6),
+    ("7", 7),
+    ("8", 8),
+    ("9", 9),
+    (">10", 50),
+    (">50", 100),
+    (">100", 500),
+    (">500", 1000),
+    (">1k", 5000),
+    (">5k", 10_000),
+    (">10k+", u64::MAX),
+];
+
+/// Both modules.
+pub(crate) fn modules(totals: &Totals, sequences: &Distinct) -> [Module; 2] {
+    let buckets = java::buckets(sequences.len());
+    let mut order = Vec::from_iter(0..sequences.len() as u32);
+    // Sums, and sequences that are seen equally often, are in the order of a HashMap.
+    let bucket = |&number: &u32| {
+        java::bucket(java::string_hash(sequences.sequence(number as usize)), buckets) as u32
+    };
+    order.sort_by_cached_key(bucket);
+    [levels(totals, &order), frequent(totals, sequences, &order)]
+}
+
+/// Sequences by how often they are seen.
+fn levels(totals: &Totals, order: &[u32]) -> Module {
+    let [mut different, mut all] = [[0.0; LEVELS.len()]; 2];
+    let [mut sum_of_different, mut sum_of_all] = [0.0; 2];
+    for (times, sequences) in frequencies(order.iter().map(|&number| totals.seen[number as usize])) {
+        let count = corrected(totals.reads_at_limit, totals.reads, times, sequences);
+        let level = LEVELS.iter().position(|(_, most)| times <= *most).unwrap_or(LEVELS.len() - 1);
+        let reads = count * times as f64;
+        sum_of_different += count;
+        sum_of_all += reads;
+        different[level] += count;
+        all[level] += reads;
+    }
+    let left = if sum_of_all == 0.0 { 100.0 } else { sum_of_different / sum_of_all * 100.0 };
+    let percent = |part: f64, sum: f64| java::double(part / sum * 100.0);
+    let row = |((name, _), (different, all)): (&(&str, _), (&f64, &f64))| {
+        vec![name.to_string(), percent(*different, sum_of_different), percent(*all, sum_of_all)]
+    };
+    let columns = ["Duplication Level", "Percentage of deduplicated", "Percentage of total"];
+    Module {
+        name: "Sequence Duplication Levels",
+        status: Status::of(left < LEFT_LIMITS[0], left < LEFT_LIMITS[1]),
+        notes: vec![format!("Total Deduplicated Percentage\t{}", java::double(left))],
+        columns: columns.map(String::from).into(),
+        rows: LEVELS.iter().zip(different.iter().zip(&all)).map(row).collect(),
+    }
+}
+
+/// How many sequences are seen how often: numbers of reads, in the order of a HashMap, each with its sequences.
+fn frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut places = std::collections::HashMap::new();
+    let mut frequencies: Vec<(u64, u64)> = Vec::new();
+    for times in seen {
+        let place = *places.entry(times).or_insert(frequencies.len());
+        if place == frequencies.len() {
+            frequencies.push((times, 0));
+        }
+        frequencies[place].1 += 1;
+    }
+    let buckets = java::buckets(frequencies.len());
+    frequencies.sort_by_key(|(times, _)| java::bucket(*times as u32, buckets));
+    frequencies
+}
+
+/// How many sequences there are that are seen so many `times`, if `found` of them are among those that came until read `limit`
+/// of `reads`.
+fn corrected(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
+    let known = found as f64;
+    if limit == reads || reads - found < limit {
+        return known;
+    }
+    // The share of those of which no read came until then. Below the last share, it would be less than 0.01 sequences.
+    let (mut missed, least) = (1.0, 1.0 - known / (known + 0.01));
+    for read in 0..limit {
+        let left = reads - read;
+        missed *= (left as f64 - times as f64) / left as f64;
+        if missed < least {
+            missed = 0.0;
+            break;
+        }
+    }
+    known / (1.0 - missed)
+}
+
+/// Sequences that are seen too often.
+fn frequent(totals: &Totals, sequences: &Distinct, order: &[u32]) -> Module {
+    let percent = |number: u32| totals.seen[number as usize] as f64 / totals.reads as f64 * 100.0;
+    let often = order.iter().copied().filter(|&number| percent(number) > FREQUENT_LIMITS[0]);
+    let mut often = Vec::from_iter(often);
+    often.sort_by_key(|&number| std::cmp::Reverse(totals.seen[number as usize]));
+    let row = |&number: &u32| {
+        let sequence = sequences.sequence(number as usize);
+        vec![
+            String::from_utf8_lossy(sequence).into_owned(),
+            totals.seen[number as usize].to_string(),
+            java::double(percent(number)),
+            contaminants::source(sequence).unwrap_or_else(|| "No Hit".into()),
+        ]
+    };
+    let most = often.first().map_or(0.0, |&number| percent(number));
+    let columns = ["Sequence", "Count", "Percentage", "Possible Source"];
+    Module {
+        name: "Overrepresented sequences",
+        status: Status::of(!often.is_empty(), most > FREQUENT_LIMITS[1]),
+        notes: Vec::new(),
+        columns: if often.is_empty() { Vec::new() } else { columns.map(String::from).into() },
+        rows: often.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_that_were_missed_are_inferred() {
+        assert_eq!(corrected(10, 10, 2, 5), 5.0, "all are known");
+        assert_eq!(corrected(8, 10, 1, 3), 3.0, "no more can be hidden");
+        assert_eq!(corrected(1, 4, 1, 1), 1.0 / (1.0 - 3.0 / 4.0));
+        assert_eq!(corrected(2, 4, 1, 1), 1.0 / (1.0 - 3.0 / 4.0 * (2.0 / 3.0)));
+        assert_eq!(corrected(100_000, 1_000_000, 1000, 7), 7.0);
+    }
+
+    #[test]
+    fn frequencies_are_in_the_order_of_java() {
+        assert_eq!(frequencies([17, 1, 2, 17, 33].into_iter()), [(17, 2), (1, 1), (33, 1), (2, 1)]);
+    }
+}

@@ -1,0 +1,65 @@
+//! Batches of reads and of records, as they are counted.
+
+use readmill_record::{Error, ReadBatch, RecordRef, Result};
+
+use crate::counter::FileCounter;
+use crate::piece::{Piece, SequencedRead};
+use crate::records::RecordText;
+
+impl FileCounter {
+    /// Counts consecutive records of the file, of which this is the number of the first, 0-based. Batches may come in any order.
+    ///
+    /// # Errors
+    /// The first record whose qualities are no qualities, or which is too long for the memory.
+    pub fn take_records<'a>(
+        &self,
+        first: u64,
+        records: impl Iterator<Item = RecordRef<'a>>,
+        text: &mut RecordText,
+    ) -> Result<()> {
+        let mut piece = self.piece(first);
+        for (number, record) in (first..).zip(records) {
+            if piece.is_full() {
+                self.close(&mut piece);
+                self.take(std::mem::replace(&mut piece, self.piece(number)))?;
+            }
+            let name = record.qname();
+            let [bases, quals] = text.of(record);
+            self.count(&mut piece, &SequencedRead { number, name, bases, quals })
+                .map_err(|error| error.record(number).qname(name))?;
+        }
+        text.shrink();
+        self.close(&mut piece);
+        self.take(piece)
+    }
+
+    /// The piece of the reads of a batch that are in this file: all, or every second one from `segment` on.
+    ///
+    /// # Errors
+    /// The first read whose qualities are no qualities, or which is too long for the memory.
+    pub fn piece_of(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<Piece> {
+        let segments = reads.segments().max(1);
+        let (first, start, step) = match segment {
+            Some(segment) => (reads.first(), segment, segments),
+            None => (reads.first() * segments as u64, 0, 1),
+        };
+        let (mut piece, text) = (self.piece(first), reads.text());
+        if reads.len() >= usize::from(u16::MAX) {
+            return Err(Error::bug("a batch has too many reads to be counted"));
+        }
+        for (number, index) in (first..).zip((start..reads.len()).step_by(step)) {
+            let (read, span) = (reads.read(index), &reads.spans()[index]);
+            let end = if span.comment_len > 0 {
+                span.comment + span.comment_len
+            } else {
+                span.name + span.name_len
+            };
+            let name = text.get(span.name as usize..end as usize).unwrap_or(read.name);
+            let (bases, quals) = (read.bases, read.qualities.unwrap_or_default());
+            self.count(&mut piece, &SequencedRead { number, name, bases, quals })
+                .map_err(|error| error.record(number).qname(read.name))?;
+        }
+        self.close(&mut piece);
+        Ok(piece)
+    }
+}

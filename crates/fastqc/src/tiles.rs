@@ -1,0 +1,250 @@
+//! Qualities by the tile of the flow cell that the names of reads tell.
+//!
+//! One read of ten is looked at. The first of them decides which field of the name is the tile; if it is no number in one of the
+//! others, there is no module.
+
+use std::collections::HashMap;
+
+use readmill_record::{Result, Room, java};
+
+use crate::LOWEST;
+use crate::groups::groups;
+use crate::module::{Encoding, Module, Status};
+
+/// More tiles than these are no tiles.
+const MOST: usize = 1001;
+
+/// Limits of the deviation of a tile from the mean of all.
+const LIMITS: [f64; 2] = [5.0, 10.0];
+
+/// Whether the read of this number, 0-based, is looked at.
+#[inline]
+pub(crate) fn is_sampled(number: u64) -> bool {
+    number % 10 == 9
+}
+
+/// What the name of a read says of its tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TileSample {
+    /// How many fields there are between colons, but for empty ones at the end.
+    fields: usize,
+    /// The numbers in the third and in the fifth field.
+    numbers: [Option<i32>; 2],
+    /// The number of qualities.
+    pub quals: u32,
+}
+
+/// The places of those fields.
+const PLACES: [usize; 2] = [2, 4];
+
+impl TileSample {
+    pub fn new(name: &[u8], quals: u32) -> Self {
+        let fields = name.split(|&byte| byte == b':');
+        let (mut count, mut numbers) = (0, [None; 2]);
+        for (at, field) in fields.enumerate() {
+            if !field.is_empty() || at == 0 && !name.contains(&b':') {
+                count = at + 1;
+            }
+            if let Some(place) = PLACES.iter().position(|&place| place == at) {
+                numbers[place] = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok());
+            }
+        }
+        TileSample { fields: count, numbers, quals }
+    }
+}
+
+/// A tile, with sums of qualities by position. Each is a list of its own, so that several positions are added at once.
+struct Tile {
+    number: i32,
+    lowest: u8,
+    /// Reads by their number of qualities, less 1.
+    ends: Vec<u64>,
+    sums: Vec<u64>,
+    /// Qualities of 64 and more, from which older ones count: how many, and their sums.
+    high_counts: Vec<u64>,
+    high_sums: Vec<u64>,
+}
+
+/// The bytes of a position of a tile.
+const POSITION: usize = 4 * size_of::<u64>();
+
+/// Qualities by tile.
+#[derive(Default)]
+pub(crate) struct Tiles {
+    /// Which of the two fields is the tile.
+    field: Option<usize>,
+    /// Whether names say no tiles.
+    is_without: bool,
+    /// In the order in which they came.
+    tiles: Vec<Tile>,
+    places: HashMap<i32, usize>,
+    /// The longest read.
+    length: usize,
+}
+
+impl Tiles {
+    /// Bytes of memory beside sums.
+    pub const BYTES: u64 = 128 << 10;
+
+    /// Adds a read, in the order of the file.
+    ///
+    /// # Errors
+    /// There is no memory for so many tiles of such long reads.
+    pub fn add(&mut self, sample: &TileSample, quals: &[u8], room: &Room) -> Result<()> {
+        if self.is_without {
+            return Ok(());
+        }
+        let field = match (self.field, sample.fields) {
+            (Some(field), _) => Some(field),
+            (None, 7..) => Some(1),
+            (None, 5..) => Some(0),
+            (None, _) => None,
+        };
+        self.field = field;
+        let Some(number) = field.and_then(|field| sample.numbers[field]) else {
+            return self.leave_out(room);
+        };
+        self.length = self.length.max(quals.len());
+        let place = match self.places.get(&number) {
+            Some(&place) => place,
+            None if self.tiles.len() == MOST => return self.leave_out(room),
+            None => {
+                self.places.insert(number, self.tiles.len());
+                self.tiles.push(Tile::new(number));
+                self.tiles.len() - 1
+            }
+        };
+        self.tiles[place].add(quals, room)
+    }
+
+    fn leave_out(&mut self, _: &Room) -> Result<()> {
+        (self.is_without, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
+        Ok(())
+    }
+
+    /// The module; `None` without tiles.
+    pub fn module(&self, no_group: bool) -> Option<Module> {
+        if self.is_without || self.length == 0 {
+            return None;
+        }
+        // The encoding of qualities is taken from the tile that a HashMap lists first.
+        let buckets = java::buckets(self.tiles.len());
+        let first = self.tiles.iter().min_by_key(|tile| java::bucket(tile.number as u32, buckets))?;
+        let offset = Encoding::of(first.lowest).offset;
+        let groups = groups(self.length, no_group);
+        let mut tiles: Vec<&Tile> = self.tiles.iter().collect();
+        tiles.sort_by_key(|tile| tile.number);
+        let of_tile =
+            |tile: &&Tile| groups.iter().map(|group| tile.mean(group.range(), offset)).collect();
+        let mut means: Vec<Vec<f64>> = tiles.iter().map(of_tile).collect();
+        let mut most = 0.0;
+        for group in 0..groups.len() {
+            let mean = means.iter().fold(0.0, |sum, means| sum + means[group]) / tiles.len() as f64;
+            for means in &mut means {
+                means[group] -= mean;
+                if means[group].abs() > most {
+                    most = means[group].abs();
+                }
+            }
+        }
+        let row = |tile: i32, group: &crate::groups::Group, mean: f64| {
+            vec![tile.to_string(), group.name(), java::double(mean)]
+        };
+        let rows = tiles.iter().zip(&means).flat_map(|(tile, means)| {
+            groups.iter().zip(means).map(move |(group, &mean)| row(tile.number, group, mean))
+        });
+        Some(Module {
+            name: "Per tile sequence quality",
+            status: Status::above(most, LIMITS),
+            notes: Vec::new(),
+            columns: ["Tile", "Base", "Mean"].map(String::from).into(),
+            rows: rows.collect(),
+        })
+    }
+}
+
+impl Tile {
+    fn new(number: i32) -> Self {
+        let [ends, sums, high_counts, high_sums] = std::array::from_fn(|_| Vec::new());
+        Tile { number, lowest: u8::MAX, ends, sums, high_counts, high_sums }
+    }
+
+    fn add(&mut self, quals: &[u8], room: &Room) -> Result<()> {
+        let Some(last) = quals.len().checked_sub(1) else { return Ok(()) };
+        if self.sums.len() < quals.len() {
+            // What is there is copied.
+            room.take((quals.len() * POSITION) as u64)?;
+            let lists = [&mut self.ends, &mut self.sums, &mut self.high_counts, &mut self.high_sums];
+            for list in lists {
+                list.reserve_exact(quals.len() - list.len());
+                list.resize(quals.len(), 0);
+            }
+        }
+        self.ends[last] += 1;
+        self.lowest = quals.iter().fold(self.lowest, |lowest, &qual| lowest.min(qual));
+        for (sum, &qual) in self.sums.iter_mut().zip(quals) {
+            *sum = sum.wrapping_add(qual.into());
+        }
+        for (count, &qual) in self.high_counts.iter_mut().zip(quals) {
+            *count = count.wrapping_add(u64::from(qual >= 64));
+        }
+        for (sum, &qual) in self.high_sums.iter_mut().zip(quals) {
+            *sum = sum.wrapping_add(if qual >= 64 { qual.into() } else { 0 });
+        }
+        Ok(())
+    }
+
+    /// The mean of the means of these positions that have qualities; 0 without any.
+    fn mean(&self, positions: std::ops::Range<usize>, offset: u8) -> f64 {
+        let range = positions.start.min(self.sums.len())..positions.end.min(self.sums.len());
+        let (mut sum, mut count) = (0.0, 0);
+        // Each position has the reads that end there or behind it.
+        let mut reads: u64 = self.ends[range.start..].iter().sum();
+        for at in range {
+            let (all, of) = match offset {
+                LOWEST => (self.sums[at], reads),
+                _ => (self.high_sums[at], self.high_counts[at]),
+            };
+            reads -= self.ends[at];
+            sum += (all - u64::from(offset) * of) as f64 / of as f64;
+            count += 1;
+        }
+        if count > 0 { sum / f64::from(count) } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_tiles() {
+        let of = |name: &str| {
+            let sample = TileSample::new(name.as_bytes(), 0);
+            (sample.fields, sample.numbers[0], sample.numbers[1])
+        };
+        assert_eq!(of("@A:2:C:4:1101:6:7 1:N:0:ACGT"), (10, None, Some(1101)));
+        assert_eq!(of("@H_1:2:17:1000:16900#0/1"), (5, Some(17), Some(16900).filter(|_| false)));
+        assert_eq!(of("read"), (1, None, None));
+        assert_eq!(of(""), (1, None, None));
+        assert_eq!(of("a:b:3::"), (3, Some(3), None));
+        assert_eq!(of("::::"), (0, None, None));
+    }
+
+    #[test]
+    fn a_name_without_a_tile_ends_the_module() {
+        const USER: readmill_record::RoomUser =
+            readmill_record::RoomUser { what: "", why: "", hint: "" };
+        let room = Room::new(1 << 20, &USER);
+        let mut tiles = Tiles::default();
+        let add = |tiles: &mut Tiles, name: &str| {
+            tiles.add(&TileSample::new(name.as_bytes(), 2), b"5I", &room).unwrap();
+        };
+        add(&mut tiles, "a:b:c:d:1:x:y");
+        add(&mut tiles, "a:b:c:d:2:x:y");
+        let module = tiles.module(false).unwrap();
+        assert_eq!(module.rows[1], ["1", "2", "0.0"]);
+        add(&mut tiles, "a:b:9:d:e");
+        assert!(tiles.module(false).is_none());
+    }
+}

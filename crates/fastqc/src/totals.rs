@@ -1,0 +1,192 @@
+//! The sums of a file, to which pieces are added in its order.
+
+use readmill_record::{Result, Room};
+
+use crate::adapters::{self, ADAPTERS};
+use crate::distinct::{self, Distinct};
+use crate::gc::{self, GcCounts};
+use crate::near::{LETTERS, NEAR};
+use crate::pages::Pages;
+use crate::piece::{Piece, Sequences};
+use crate::tiles::Tiles;
+use crate::{LOWEST, QUALS};
+
+/// The sums of the reads so far.
+pub(crate) struct Totals {
+    pub reads: u64,
+    /// The lowest character of a quality.
+    pub lowest: u8,
+    /// Reads by length.
+    pub lengths: Vec<u64>,
+    pub positions: Pages,
+    /// Reads by mean quality.
+    pub mean_quals: [u64; QUALS],
+    pub gc: GcCounts,
+    pub adapters: AdapterStarts,
+    /// How often each sequence that is followed was seen.
+    pub seen: Vec<u64>,
+    /// The reads until the last one that could have been a new sequence.
+    pub reads_at_limit: u64,
+    pub tiles: Tiles,
+}
+
+/// Reads by where each adapter starts.
+#[derive(Default)]
+pub(crate) struct AdapterStarts {
+    pub starts: [Vec<u64>; ADAPTERS.len()],
+    /// The longest read, if one is longer than what is looked for.
+    pub longest: u32,
+}
+
+impl Totals {
+    /// Bytes of memory for reads of usual length.
+    pub const BYTES: u64 = GcCounts::BYTES + Tiles::BYTES + Distinct::BYTES + (64 << 10);
+
+    /// Without reads.
+    pub fn new() -> Self {
+        Totals {
+            reads: 0,
+            lowest: u8::MAX,
+            lengths: Vec::new(),
+            positions: Pages::default(),
+            mean_quals: [0; QUALS],
+            gc: GcCounts::default(),
+            adapters: AdapterStarts::default(),
+            seen: Vec::new(),
+            reads_at_limit: 0,
+            tiles: Tiles::default(),
+        }
+    }
+
+    /// Adds the next piece, and empties it. `growing` are the sequences that are followed, until they are all known.
+    ///
+    /// # Errors
+    /// There is no memory for such long reads.
+    pub fn add(
+        &mut self,
+        piece: &mut Piece,
+        growing: &mut Distinct,
+        known: Option<&Distinct>,
+        room: &Room,
+    ) -> Result<()> {
+        self.add_shapes(piece, room)?;
+        self.add_positions(piece, room)?;
+        self.lowest = self.lowest.min(piece.lowest);
+        for (all, &more) in self.mean_quals.iter_mut().zip(&piece.mean_quals) {
+            *all += u64::from(more);
+        }
+        self.add_sequences(&piece.sequences, growing, known);
+        let mut quals = &piece.tile_quals[..];
+        for sample in &piece.tiles {
+            let (own, rest) = quals.split_at(sample.quals as usize);
+            self.tiles.add(sample, own, room)?;
+            quals = rest;
+        }
+        self.reads += piece.shapes.len() as u64;
+        Ok(())
+    }
+
+    /// Adds lengths, shares of G and C, and adapters.
+    fn add_shapes(&mut self, piece: &Piece, room: &Room) -> Result<()> {
+        let mut adapters = piece.adapters.iter().peekable();
+        for (number, &(length, gc)) in (0..).zip(&piece.shapes) {
+            if self.lengths.len() <= length as usize {
+                room.lengthen(&mut self.lengths, length as usize + 1, usize::MAX)?;
+            }
+            self.lengths[length as usize] += 1;
+            let looked_at = gc::looked_at(length as usize) as u32;
+            if looked_at > 0 {
+                self.gc.add(looked_at, gc);
+            }
+            if length as usize > adapters::LENGTH {
+                self.adapters.longest = self.adapters.longest.max(length);
+            }
+            while let Some(&(_, which, at)) = adapters.next_if(|it| it.0 == number) {
+                self.adapters.add(which, at, room)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_positions(&mut self, piece: &mut Piece, room: &Room) -> Result<()> {
+        let Piece { near, far, far_lengths, .. } = piece;
+        let mut lengths = [0; 2];
+        let (letters, quals) = near.lengths();
+        lengths[0] = letters;
+        lengths[1] = quals;
+        for rest in &*far_lengths {
+            for (length, &rest) in lengths.iter_mut().zip(rest) {
+                *length = (*length).max(if rest > 0 { NEAR + rest as usize } else { 0 });
+            }
+        }
+        self.positions.lengthen(lengths, room)?;
+        let positions = std::cell::RefCell::new(&mut self.positions);
+        near.drain(
+            |at, counts| {
+                let mut positions = positions.borrow_mut();
+                for (all, more) in positions.at_mut(at).letters.iter_mut().zip(counts) {
+                    *all += u64::from(more);
+                }
+            },
+            |at, counts| {
+                let mut positions = positions.borrow_mut();
+                for (all, &more) in positions.at_mut(at).quals.iter_mut().zip(counts) {
+                    *all += u64::from(more);
+                }
+            },
+        );
+        let mut text = &far[..];
+        for &[letters, quals] in &*far_lengths {
+            let (bases, rest) = text.split_at(letters as usize);
+            let (quals, rest) = rest.split_at(quals as usize);
+            text = rest;
+            for (at, &base) in (NEAR..).zip(bases) {
+                if let Some(letter) = LETTERS.iter().position(|&letter| letter == base) {
+                    self.positions.at_mut(at).letters[letter] += 1;
+                }
+            }
+            for (at, &qual) in (NEAR..).zip(quals) {
+                self.positions.at_mut(at).quals[usize::from(qual - LOWEST)] += 1;
+            }
+        }
+        room.give_back(far.capacity() as u64);
+        *far = Vec::new();
+        Ok(())
+    }
+
+    fn add_sequences(&mut self, more: &Sequences, growing: &mut Distinct, known: Option<&Distinct>) {
+        let Sequences { keys, lengths, known: numbers } = more;
+        numbers.iter().for_each(|&number| self.seen[number as usize] += 1);
+        let mut keys = &keys[..];
+        for (reads, &length) in (self.reads + 1..).zip(lengths) {
+            let (key, rest) = keys.split_at(length.into());
+            keys = rest;
+            let number = match known {
+                Some(known) => known.find(key),
+                None if growing.len() == distinct::MOST => growing.find(key),
+                None => {
+                    self.reads_at_limit = reads;
+                    Some(growing.find_or_insert(key))
+                }
+            };
+            let Some(number) = number else { continue };
+            if self.seen.len() == number as usize {
+                self.seen.push(0);
+            }
+            self.seen[number as usize] += 1;
+        }
+    }
+}
+
+impl AdapterStarts {
+    /// Adds a read, in the order of the file: one that is nothing but what is looked for counts once there was a longer one.
+    fn add(&mut self, which: u8, at: u32, room: &Room) -> Result<()> {
+        if self.longest == 0 {
+            return Ok(());
+        }
+        let starts = &mut self.starts[usize::from(which)];
+        room.lengthen(starts, at as usize + 1, usize::MAX)?;
+        starts[at as usize] += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Text and orders as Java makes them: numbers of Double.toString, and the order in which its hash tables list their keys.
+
+/// A number as Double.toString writes it (Java 17): `12.0`, `1.25E7` from ten million on, `5.0E-4` below a thousandth.
+pub fn double(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".into();
+    }
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if value.is_infinite() {
+        return format!("{sign}Infinity");
+    }
+    if value == 0.0 {
+        return format!("{sign}0.0");
+    }
+    let shortest = format!("{:e}", value.abs());
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let digits = mantissa.replace('.', "");
+    let exponent = exponent.parse::<i32>().unwrap_or(0);
+    let or_zero = |rest: &str| if rest.is_empty() { "0".into() } else { rest.to_string() };
+    match exponent {
+        0..7 => {
+            let whole = exponent as usize + 1;
+            let digits = format!("{digits:0<whole$}");
+            format!("{sign}{}.{}", &digits[..whole], or_zero(&digits[whole..]))
+        }
+        -3..0 => format!("{sign}0.{}{digits}", "0".repeat(-exponent as usize - 1)),
+        _ => format!("{sign}{}.{}E{exponent}", &digits[..1], or_zero(&digits[1..])),
+    }
+}
+
+/// Sorts names as a HashSet lists them to which they are added one by one. Each name is there once.
+pub fn hash_order(names: &mut [Vec<u8>]) {
+    let buckets = buckets(names.len());
+    // Names of one bucket stay in the order in which they were added.
+    names.sort_by_key(|name| bucket(string_hash(name), buckets));
+}
+
+/// The buckets of a HashMap to which so many keys were added one by one.
+pub fn buckets(keys: usize) -> usize {
+    let mut buckets = 16_usize;
+    while keys * 4 > buckets * 3 {
+        buckets *= 2;
+    }
+    buckets
+}
+
+/// The bucket of a key with this hash code. Keys of one bucket are listed in the order in which they were added.
+pub fn bucket(hash: u32, buckets: usize) -> usize {
+    (hash ^ hash >> 16) as usize & (buckets - 1)
+}
+
+/// String.hashCode.
+pub fn string_hash(name: &[u8]) -> u32 {
+    let step = |hash: u32, unit: u16| hash.wrapping_mul(31).wrapping_add(unit.into());
+    if name.is_ascii() {
+        return name.iter().fold(0, |hash, &byte| step(hash, byte.into()));
+    }
+    String::from_utf8_lossy(name).encode_utf16().fold(0, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_their_buckets() {
+        assert_eq!(string_hash(b"lib1"), 3_321_420, "'l' * 31^3 + 'i' * 31^2 + 'b' * 31 + '1'");
+        let ordered = |names: &[&str]| {
+            let mut names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+            hash_order(&mut names);
+            names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            ordered(&["q", "b", "a", "r"]),
+            ["q", "a", "b", "r"],
+            "q and a share a bucket, as b and r do"
+        );
+        assert_eq!([0, 12, 13, 24, 25].map(buckets), [16, 16, 32, 32, 64]);
+    }
+
+    #[test]
+    fn numbers_are_those_of_java() {
+        for (value, text) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (1.0, "1.0"),
+            (100.0, "100.0"),
+            (-12.5, "-12.5"),
+            (0.001, "0.001"),
+            (0.012_345, "0.012345"),
+            (0.0005, "5.0E-4"),
+            (0.000_123, "1.23E-4"),
+            (9_999_999.0, "9999999.0"),
+            (1e7, "1.0E7"),
+            (10_000_001.0, "1.0000001E7"),
+            (12_345_678.0, "1.2345678E7"),
+            (1_234_567_890.0, "1.23456789E9"),
+            (34.276_036_399_999_995, "34.276036399999995"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(double(value), text);
+        }
+    }
+}

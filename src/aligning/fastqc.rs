@@ -1,0 +1,97 @@
+//! Counts the reads of a lane for the modules of FastQC, as its files have them.
+//!
+//! Threads count batches of FASTQ before it is known whether these are where they should be, so what they count waits for the link.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use readmill_fastqc::{FastqcRun, FileCounter, Piece, RecordText};
+use readmill_record::{Error, ReadBatch, Result};
+
+use super::queue::RawRecords;
+use crate::plan::FastqcRequest;
+
+/// The counters of all inputs, and which reports are of which.
+#[derive(Clone)]
+pub struct AlignFastqc {
+    /// The counters.
+    pub run: Arc<FastqcRun>,
+    /// The reports.
+    pub request: FastqcRequest,
+}
+
+/// The counters of the files of a lane.
+pub struct LaneFastqc {
+    run: Arc<FastqcRun>,
+    /// The files, and the number of the report of each.
+    files: Vec<(PathBuf, usize)>,
+    pending: Mutex<Pending>,
+}
+
+/// What was counted of batches that are not linked.
+#[derive(Default)]
+struct Pending {
+    /// The next batch.
+    next: u64,
+    pieces: HashMap<u64, Result<Vec<Piece>>>,
+}
+
+impl AlignFastqc {
+    /// The counters of a lane of these files.
+    pub fn lane(&self, files: &[PathBuf]) -> LaneFastqc {
+        let numbers = files.iter().filter_map(|file| Some((file.clone(), self.request.number(file)?)));
+        LaneFastqc { run: Arc::clone(&self.run), files: numbers.collect(), pending: Mutex::default() }
+    }
+}
+
+impl LaneFastqc {
+    fn counter(&self, number: usize) -> Result<&FileCounter> {
+        self.run.file(number).ok_or_else(|| Error::bug("an input has no report"))
+    }
+
+    /// Counts a batch of this number that was taken.
+    pub fn count(&self, batch: u64, reads: &ReadBatch) {
+        let pieces = self.pieces(reads);
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).pieces.insert(batch, pieces);
+    }
+
+    /// Adds the next batch, which is what was taken, or was read again.
+    ///
+    /// # Errors
+    /// The first read that cannot be counted.
+    pub fn link(&self, is_taken: bool, reads: &ReadBatch) -> Result<()> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = pending.next;
+        pending.next += 1;
+        let counted = pending.pieces.remove(&next).filter(|_| is_taken);
+        drop(pending);
+        let pieces = counted.unwrap_or_else(|| self.pieces(reads))?;
+        for (piece, (_, number)) in pieces.into_iter().zip(&self.files) {
+            self.counter(*number)?.take(piece)?;
+        }
+        Ok(())
+    }
+
+    /// The pieces of all files of a batch.
+    fn pieces(&self, reads: &ReadBatch) -> Result<Vec<Piece>> {
+        let is_pair = self.files.len() > 1;
+        let piece = |(segment, (file, number)): (usize, &(PathBuf, usize))| {
+            let piece = self.counter(*number)?.piece_of(reads, is_pair.then_some(segment));
+            piece.map_err(|error| error.file(file))
+        };
+        self.files.iter().enumerate().map(piece).collect()
+    }
+
+    /// Counts records that become reads.
+    ///
+    /// # Errors
+    /// The first record that cannot be counted.
+    pub fn take_records(&self, raw: &RawRecords) -> Result<()> {
+        let Some((file, number)) = self.files.first() else { return Ok(()) };
+        let records = raw.batch.spans[raw.range.clone()].iter().map(|&span| raw.batch.record(span));
+        let counted =
+            self.counter(*number)?.take_records(raw.number, records, &mut RecordText::default());
+        counted.map_err(|error| error.file(file))
+    }
+}

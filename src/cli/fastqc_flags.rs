@@ -1,0 +1,78 @@
+//! Flags of the modules of FastQC.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use readmill::memory;
+use readmill::plan::{Aligner, Aligning, FastqcRequest, Import, Lane, ReadTags};
+use readmill_fastq::Encoding;
+use readmill_fastqc::Options;
+use readmill_record::{Error, Result};
+
+/// The modules of FastQC in the same pass.
+#[derive(Args)]
+pub struct FastqcFlags {
+    /// Write the modules of FastQC of the reads of each input, as they come, in DIR/NAME_fastqc/fastqc_data.txt and summary.txt
+    #[arg(long, value_name = "DIR")]
+    fastqc: Option<PathBuf>,
+    /// Let each position of long reads have a line of its own in the modules of FastQC
+    #[arg(long, requires = "fastqc")]
+    fastqc_nogroup: bool,
+}
+
+impl FastqcFlags {
+    /// The directory of the reports.
+    pub fn directory(&self) -> Option<&Path> {
+        self.fastqc.as_deref()
+    }
+
+    /// Whether no module is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.fastqc.is_none()
+    }
+
+    /// The reports of these inputs that are asked for.
+    pub fn request(&self, inputs: &[PathBuf]) -> Result<Option<FastqcRequest>> {
+        let options = Options { no_group: self.fastqc_nogroup };
+        self.fastqc.as_ref().map(|directory| FastqcRequest::new(directory, inputs, options)).transpose()
+    }
+}
+
+/// How FASTQ files are read of which nothing but the modules of FastQC is counted; `None` if these are files of records. With it comes the memory that this takes on so many threads.
+///
+/// # Errors
+/// Only some are FASTQ.
+pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Aligning, u64)>> {
+    let fastq = inputs.iter().filter(|path| readmill_fastq::holds_fastq(path)).count();
+    if fastq == 0 {
+        return Ok(None);
+    }
+    if fastq < inputs.len() {
+        let what = "some inputs are FASTQ, and others are not";
+        return Err(Error::usage(what).hint("count them in runs of their own"));
+    }
+    let import = Import {
+        encoding: Some(Encoding::Standard),
+        qualities: 0..=93,
+        comments: Vec::new(),
+        allow_empty: true,
+        ends_by_name: true, // so that names may be as they are
+    };
+    let lane = |path: &PathBuf| Lane {
+        files: vec![path.clone()],
+        interleaved: false,
+        records: false,
+        group: None,
+    };
+    let aligning = Aligning {
+        trimming: None,
+        reference: None,
+        lanes: inputs.iter().map(lane).collect(),
+        read_tags: ReadTags::default(),
+        aligner: Aligner::None(import),
+        words: Vec::new(),
+        as_given: true,
+    };
+    let memory = memory::of_aligning(&aligning, threads)?;
+    Ok(Some((aligning, memory)))
+}

@@ -1,0 +1,33 @@
+//! Directories that are made for report files.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+/// Directories that a run made. When it ends, those that are empty are removed again.
+#[derive(Default)]
+pub struct MadeDirectories {
+    made: Vec<PathBuf>,
+}
+
+impl MadeDirectories {
+    /// Makes the directories in which a file is to be, as far as they are missing.
+    pub fn make_for(&mut self, file: &Path) -> Result<()> {
+        let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
+        let missing = Vec::from_iter(file.ancestors().skip(1).take_while(missing));
+        for directory in missing.into_iter().rev() {
+            std::fs::create_dir(directory)
+                .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
+            self.made.push(directory.to_path_buf());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        for directory in self.made.iter().rev() {
+            let _ = std::fs::remove_dir(directory); // which fails if there are files in it
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Compares the modules of FastQC with those of FastQC itself, line by line: of FASTQ and of BAM, alone and where reads are written.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::Peers;
+use readmill_simulate::Rng;
+
+use crate::commands::SampleDir;
+use crate::ledger::{FULL_RUN, Ledger};
+use crate::outputs::Printed;
+use crate::samples;
+
+/// The version whose text is compared.
+const VERSION: &str = "0.11.9";
+
+/// The reads of a file.
+struct Reads {
+    name: &'static str,
+    text: String,
+}
+
+/// A read by its number.
+type Made<'a> = dyn FnMut(&mut Rng, u32) -> (String, String, String) + 'a;
+
+impl Reads {
+    fn new(name: &'static str, number: u32, seed: u64, make: &mut Made<'_>) -> Self {
+        let (mut text, mut rng) = (String::new(), Rng::new(seed));
+        for at in 0..number {
+            let (name, bases, quals) = make(&mut rng, at);
+            let _ = writeln!(text, "@{name}\n{bases}\n+\n{quals}");
+        }
+        Reads { name, text }
+    }
+}
+
+/// A name that tells a tile.
+fn tile(at: u32, tiles: u32) -> String {
+    format!("INS:1:FC:1:{}:{at}:{} 1:N:0:ACGT", 1101 + at / 7 % tiles, at % 977)
+}
+
+fn bases(rng: &mut Rng, length: u32) -> String {
+    (0..length).map(|_| rng.pick(&['A', 'C', 'G', 'T', 'T'])).collect()
+}
+
+/// Qualities around `mean`, which fall, from the character `offset` on.
+fn quals(rng: &mut Rng, length: u32, mean: u32, offset: u32) -> String {
+    let one = |at: u32| (mean + rng.below(9)).saturating_sub(4 + at * 8 / length.max(1)).clamp(2, 41);
+    (0..length).map(one).filter_map(|qual| char::from_u32(offset + qual)).collect()
+}
+
+/// All files of FASTQ, with about so many reads each.
+fn files(number: u32) -> Vec<Reads> {
+    let fixed = |length: u32, mean: u32, offset: u32| {
+        move |rng: &mut Rng, at: u32| {
+            (tile(at, 12), bases(rng, length), quals(rng, length, mean, offset))
+        }
+    };
+    let varied = |least: u32, most: u32| {
+        move |rng: &mut Rng, at: u32| {
+            let length = least + rng.below(most - least + 1);
+            (tile(at, 12), bases(rng, length), quals(rng, length, 34, 33))
+        }
+    };
+    const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG";
+    let mut with_adapter = |rng: &mut Rng, at: u32| {
+        let insert = rng.below(140);
+        let all = bases(rng, insert) + ADAPTER + &"A".repeat(100);
+        (tile(at, 3), all[..100].into(), quals(rng, 100, 36, 33))
+    };
+    let pool = Vec::from_iter((0..200).map(|seed| bases(&mut Rng::new(seed), 80)));
+    let mut duplicates = |rng: &mut Rng, at: u32| {
+        let most = 1 + rng.below(200);
+        let known = pool[rng.below(most) as usize].clone();
+        (tile(at, 3), if rng.once_in(3) { bases(rng, 80) } else { known }, quals(rng, 80, 30, 33))
+    };
+    let mut with_n = |rng: &mut Rng, at: u32| {
+        let letter = |(place, base): (usize, char)| {
+            if rng.once_in(if place > 90 { 4 } else { 50 }) { 'N' } else { base }
+        };
+        let all: String = bases(&mut Rng::new(at.into()), 120).char_indices().map(letter).collect();
+        (tile(at, 3), all, quals(rng, 120, 20, 33))
+    };
+    let mut small = |rng: &mut Rng, at: u32| {
+        (format!("read{at}"), bases(rng, 40).to_lowercase(), quals(rng, 40, 34, 33))
+    };
+    let mut old = |rng: &mut Rng, at: u32| {
+        (format!("HWUSI_1:2:{}:1000:{at}#0/1", at % 9), bases(rng, 51), quals(rng, 51, 34 - at % 9, 33))
+    };
+    let few = number.min(3_000);
+    vec![
+        Reads::new("fixed.fastq", number, 1, &mut fixed(100, 34, 33)),
+        Reads::new("packed.fastq.gz", number, 2, &mut fixed(151, 36, 33)),
+        Reads::new("mixed.fq", number, 3, &mut varied(20, 320)),
+        Reads::new("long.fastq", few / 20, 4, &mut varied(1, 9_000)),
+        Reads::new("short.fastq", few, 5, &mut varied(1, 14)),
+        Reads::new("adapters.fastq", number, 6, &mut with_adapter),
+        Reads::new("duplicates.fastq", number, 7, &mut duplicates),
+        Reads::new("n.fastq", few, 8, &mut with_n),
+        Reads::new("low.fastq", few, 9, &mut fixed(75, 12, 33)),
+        Reads::new("illumina.fastq", few, 10, &mut fixed(76, 34, 64)),
+        Reads::new("small.fastq", few, 11, &mut small),
+        Reads::new("old.fastq", few, 12, &mut old),
+        Reads::new("one.fastq", 1, 13, &mut fixed(100, 34, 33)),
+        Reads::new("empty.fastq", 0, 14, &mut fixed(100, 34, 33)),
+    ]
+}
+
+/// Compares on files of about so many reads, on a simulated sample as BAM, and, in a full run, with more different sequences than are
+/// followed, and with MultiQC.
+pub fn compare(
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    (reads, pairs): (u32, u64),
+    full: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let fastqc = peers.fastqc()?;
+    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.make(dir)?;
+    let mut files = files(reads);
+    if full {
+        let mut many = |rng: &mut Rng, at: u32| (tile(at, 3), bases(rng, 9), quals(rng, 9, 34, 33));
+        files.push(Reads::new("many.fastq", 400_000, 15, &mut many));
+    }
+    for Reads { name, text } in &files {
+        match name.ends_with(".gz") {
+            true => {
+                let file = fs::File::create(dir.path(name))?;
+                let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+                packed.write_all(text.as_bytes())?;
+                packed.finish()?;
+            }
+            false => fs::write(dir.path(name), text)?,
+        }
+    }
+    let sam = Printed::newest(dir, "view -h in.bam")?.text()?;
+    fs::write(dir.path("text.sam"), sam)?;
+    let fastq = Vec::from_iter(files.iter().map(|file| file.name)).join(" ");
+    for options in if full { &["", "--nogroup"][..] } else { &[""] } {
+        let (theirs, ours) = (format!("theirs{options}"), format!("ours{options}"));
+        let own = options.replace("--", "--fastqc-");
+        fs::create_dir_all(dir.path(&theirs))?;
+        ledger.check(&format!("fastqc: FASTQ and records {options}"), || {
+            ensure!(fastqc.version == VERSION, "FastQC {} is here, and not {VERSION}", fastqc.version);
+            dir.peer(&fastqc, &format!("-q --extract -o {theirs} {options} {fastq} in.bam text.sam"))?;
+            dir.readmill(&format!("qc {fastq} --no-metrics --fastqc {ours} {own}"))?;
+            for records in ["in.bam", "text.sam"] {
+                dir.readmill(&format!("qc {records} --no-metrics --fastqc {ours} {own}"))?;
+            }
+            same_reports(dir, &theirs, &ours)
+        });
+    }
+    ledger.check("fastqc: in runs that write reads", || {
+        dir.readmill(
+            "prep in.bam -o out.bam --sort coordinate --fastqc written --fastqc-nogroup -m 200M",
+        )?;
+        dir.readmill(
+            "import fixed.fastq adapters.fastq -o out.bam --as-given --fastqc single --single",
+        )?;
+        let mut compared = 0;
+        for (directory, name) in [("single", "fixed"), ("single", "adapters")] {
+            compared += same_file(dir, name, "fastqc_data.txt", ["ours", directory])?.0;
+        }
+        let reports = fs::read_to_string(dir.path("written/in_fastqc/summary.txt"))?;
+        ensure!(reports == fs::read_to_string(dir.path("theirs/in_fastqc/summary.txt"))?, "{reports}");
+        Ok(format!("{compared} lines"))
+    });
+    match full {
+        true => read_by_multiqc(dir, peers, ledger),
+        false => ledger.left_out("fastqc: MultiQC", FULL_RUN),
+    }
+    Ok(())
+}
+
+/// Compares all reports of two directories.
+fn same_reports(dir: &SampleDir<'_>, theirs: &str, ours: &str) -> Result<String> {
+    let (mut reports, mut lines, mut named) = (0, 0, 0);
+    for entry in fs::read_dir(dir.path(theirs))? {
+        let file_name = entry?.file_name().to_string_lossy().into_owned();
+        let Some(name) = file_name.strip_suffix("_fastqc") else { continue };
+        for file in ["fastqc_data.txt", "summary.txt"] {
+            let (more, otherwise) = same_file(dir, name, file, [theirs, ours])?;
+            (lines, named) = (lines + more, named + otherwise);
+        }
+        reports += 1;
+    }
+    ensure!(reports > 10, "{reports} reports");
+    Ok(format!("{reports} reports, {lines} lines, {named} sources are named otherwise (row 270)"))
+}
+
+/// Compares a file of a report below the version; returns its lines, and how many sequences are explained otherwise.
+fn same_file(
+    dir: &SampleDir<'_>,
+    name: &str,
+    file: &str,
+    directories: [&str; 2],
+) -> Result<(usize, usize)> {
+    let read =
+        |directory: &str| fs::read_to_string(dir.path(&format!("{directory}/{name}_fastqc/{file}")));
+    let [theirs, ours] = directories.map(read);
+    let (theirs, ours) = (theirs.context("a report of theirs")?, ours.context("a report of ours")?);
+    let (mut otherwise, mut in_sequences) = (0, false);
+    for (their, our) in theirs.lines().zip(ours.lines()) {
+        in_sequences = if their.starts_with(">>") { their.starts_with(">>Over") } else { in_sequences };
+        if their == our || their.starts_with("##FastQC") {
+            continue;
+        }
+        let cut = |line: &str| line.rsplit_once('\t').map(|(row, _)| row.to_string());
+        ensure!(in_sequences && cut(their) == cut(our), "{name}: theirs {their:?}, ours {our:?}");
+        otherwise += 1;
+    }
+    let [their, our] = [&theirs, &ours].map(|text| text.lines().count());
+    ensure!(their == our, "{name}: {their} lines of theirs, {our} of ours");
+    Ok((our, otherwise))
+}
+
+/// MultiQC finds the reports, and reads as many sequences as there are.
+fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
+    ledger.check("fastqc: MultiQC reads all samples", || {
+        let mut numbers = Vec::new();
+        for directory in ["theirs", "ours"] {
+            let multiqc = peers.multiqc()?;
+            let mut command = multiqc.command();
+            command.current_dir(dir.directory());
+            command.args("--quiet --force --no-report --module fastqc --outdir".split(' '));
+            let into = format!("multiqc-{directory}");
+            let output = command.args([&into, directory]).output().context("MultiQC does not start")?;
+            ensure!(
+                output.status.success(),
+                "MultiQC failed: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let table = format!("{into}/multiqc_data/multiqc_fastqc.txt");
+            numbers.push(fs::read_to_string(dir.path(&table)).context("MultiQC found no reports")?);
+        }
+        let [names, theirs] = [1, 0].map(|at| numbers[at].lines().count());
+        ensure!(numbers[0].replace("theirs", "") == numbers[1].replace("ours", ""), "{}", numbers[1]);
+        Ok(format!("{} samples, {theirs} lines", names - 1))
+    });
+}
