@@ -6,11 +6,8 @@ use readmill_record::Result;
 #[cfg(target_arch = "x86_64")]
 use super::nx16_avx2 as avx2;
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
-use super::rans::{Slot, slot, symbols};
+use super::rans::{LOW_OF_NX16 as LOW, Slot, slot, symbols};
 use crate::num::{ByteCursor, damaged};
-
-/// A state below this takes two bytes.
-pub const LOW: u32 = 1 << 15;
 
 /// Memory of the tables of all contexts, and of their frequencies.
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
@@ -263,10 +260,10 @@ pub fn order_0<const N: usize>(
 }
 
 /// The tables of all contexts that occur.
-pub struct Contexts {
-    pub bits: u32,
+struct Contexts {
+    bits: u32,
     of: [u16; 256],
-    pub tables: Vec<Slot>,
+    tables: Vec<Slot>,
 }
 
 impl Contexts {
@@ -318,7 +315,8 @@ impl Contexts {
     }
 
     /// Where the table of each context starts.
-    pub fn starts(&self) -> [u32; 256] {
+    #[cfg(target_arch = "x86_64")]
+    fn starts(&self) -> [u32; 256] {
         self.of.map(|table| u32::from(table) << self.bits)
     }
 
@@ -345,8 +343,9 @@ pub fn order_1<const N: usize>(
     if let (Some(states), Some(last)) = (states[..].as_mut_array(), last[..].as_mut_array())
         && vectors
     {
-        let coded = (coded.bytes, &mut coded.at);
-        done = avx2::order_1(coded, &contexts, states, last, &mut out[..part * N]);
+        let (coded, bits) = ((coded.bytes, &mut coded.at), contexts.bits);
+        let tables = (&contexts.starts(), &contexts.tables[..]);
+        done = avx2::order_1(coded, tables, bits, (states, last), &mut out[..part * N]);
     }
     for i in done..part {
         let is_within = coded.suffices(N);

@@ -5,8 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::nx16::{Contexts, LOW};
-use super::rans::Slot;
+use super::rans::{LOW_OF_NX16 as LOW, Slot};
 
 /// Number of states, and of their coded bytes at most.
 const STATES: usize = 32;
@@ -154,15 +153,15 @@ pub fn order_0(
     }
 }
 
-/// Decodes symbols of each of the 32 equal parts of `out`, whose tables follow from the symbols before; returns how many of
-/// each part.
+/// Decodes symbols of each of the 32 equal parts of `out`, whose tables follow from the symbols before: these are in `tables`,
+/// by the starts of their entries, one for each value of as many bits. Returns how many of each part.
 ///
 /// The processor has AVX2.
 pub fn order_1(
     (coded, at): (&[u8], &mut usize),
-    contexts: &Contexts,
-    states: &mut [u32; STATES],
-    last: &mut [u8; STATES],
+    (starts, tables): (&[u32; 256], &[Slot]),
+    bits: u32,
+    (states, last): (&mut [u32; STATES], &mut [u8; STATES]),
     out: &mut [u8],
 ) -> usize {
     #[target_feature(enable = "avx2")]
@@ -196,13 +195,11 @@ pub fn order_1(
         part
     }
     debug_assert!(is_available());
-    let starts = contexts.starts();
-    let enough = 1 << contexts.bits;
-    assert!(starts.iter().all(|&start| start as usize + enough <= contexts.tables.len()));
+    assert!(starts.iter().all(|&start| start as usize + (1 << bits) <= tables.len()));
     // SAFETY: the processor has AVX2, and the assertion holds.
     unsafe {
-        let mut now = States::new(states, coded, *at, contexts.bits);
-        let done = decode(&mut now, (&starts, &contexts.tables), last, out);
+        let mut now = States::new(states, coded, *at, bits);
+        let done = decode(&mut now, (starts, tables), last, out);
         now.store(states);
         *at = now.at;
         done

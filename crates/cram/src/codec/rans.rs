@@ -14,6 +14,9 @@ const SLOTS: usize = 1 << BITS;
 /// A state below this takes bytes.
 const LOW: u32 = 1 << 23;
 
+/// A state of rANS Nx16 below this takes two bytes.
+pub(super) const LOW_OF_NX16: u32 = 1 << 15;
+
 /// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the place of the slot in the
 /// symbol's range (12 bits).
 pub(super) type Slot = u32;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use readmill_record::{Flags, Result, edit};
 
-use super::Stop;
+use super::options::Stop;
 use super::parts::Fixed;
 use crate::num::damaged;
 use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};

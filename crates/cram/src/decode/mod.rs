@@ -3,6 +3,7 @@
 mod features;
 mod flags;
 mod mates;
+mod options;
 mod parts;
 mod record;
 mod slice;
@@ -22,6 +23,7 @@ use crate::num::{ByteCursor, damaged};
 use crate::reader::{Container, Sizes, parts_bound, too_much};
 use crate::scheme::{Blocks, Scheme};
 use mates::Noted;
+pub use options::{DecodeOptions, Stop};
 pub use parts::Setup;
 
 /// Bytes of blocks and of notes on records that are kept for the next container.
@@ -44,38 +46,6 @@ struct Most {
     records: usize,
     /// Memory of uncompressed blocks.
     sizes: Sizes,
-}
-
-/// Which records of a container to decode, and how much of each.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DecodeOptions {
-    /// How much of each record.
-    pub detail: Detail,
-    /// The last place that is wanted. Records behind it are left out, from the first on that is no mate of one before it: the
-    /// records are in coordinate order.
-    pub stop: Option<Stop>,
-}
-
-impl From<Detail> for DecodeOptions {
-    fn from(detail: Detail) -> Self {
-        DecodeOptions { detail, stop: None }
-    }
-}
-
-/// A place behind all reads that are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// Number of the contig.
-    pub contig: u32,
-    /// The first position that is not wanted (0-based).
-    pub pos: i64,
-}
-
-impl Stop {
-    /// Whether a read lies behind, such as one without a contig.
-    fn is_before(self, fixed: &parts::Fixed) -> bool {
-        (fixed.contig as u32, fixed.pos - 1) >= (self.contig, self.pos)
-    }
 }
 
 /// One thread's decoder.
