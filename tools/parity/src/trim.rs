@@ -106,7 +106,13 @@ pub fn compare(
     every: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    let fastp = peers.fastp()?;
+    let fastp = match peers.fastp() {
+        Ok(fastp) => fastp,
+        Err(error) => {
+            ledger.left_out("trim: beside fastp", &format!("{error:#}"));
+            return Ok(());
+        }
+    };
     ledger.title("trim", &format!("reads trimmed as they are read, beside fastp {}", fastp.version));
     if fastp.version != VERSION {
         ledger.left_out("trim: beside fastp", &format!("its rules are those of {VERSION}"));
