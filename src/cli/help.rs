@@ -145,6 +145,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "readmill report sample.run.json -o sample.html",
             "readmill report *.run.json --assay exome --sample-sheet samples.tsv -o cohort.html",
+            "readmill report *.run.json -o cohort.html --multiqc qc/readmill_mqc.json",
         ],
     ),
     ("checksum", &["readmill checksum in.bam"]),

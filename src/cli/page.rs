@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::files::{FileOutput, Memory};
 use readmill_record::{Error, Result};
-use readmill_report::{PageOptions, Sheet, check, page, trim};
+use readmill_report::{MULTIQC_END, PageOptions, Sheet, check, multiqc, page, trim};
 use serde_json::Value;
 
 use super::common::MemoryFlag;
@@ -29,6 +29,10 @@ pub struct ReportArgs {
     /// The field of the sample sheet that colours the samples [default: the first with two to seven values]
     #[arg(long, value_name = "FIELD", requires = "sample_sheet")]
     color_by: Option<String>,
+    /// A table for MultiQC of what it does not know of runs: verdicts, time, memory and spill. It finds files that end with
+    /// _mqc.json
+    #[arg(long, value_name = "FILE_mqc.json")]
+    multiqc: Option<PathBuf>,
     #[command(flatten)]
     memory: MemoryFlag,
 }
@@ -59,6 +63,8 @@ impl ReportArgs {
         let given = self.files.iter().chain(limits_file.iter()).chain(self.sample_sheet.iter());
         let read: Vec<&Path> = given.map(PathBuf::as_path).collect();
         let mut output = FileOutput::open(Some(&self.output), &read)?;
+        let table = self.multiqc.as_ref().map(|path| self.open_table(path, &read));
+        let mut table = table.transpose()?;
         let memory = Memory::of(self.memory.bytes())?;
         let ledger = &memory.ledger;
         let (mut values, mut charges): (Vec<Value>, Vec<_>) = (Vec::new(), Vec::new());
@@ -76,6 +82,20 @@ impl ReportArgs {
         let options = PageOptions { limits, sheet, color_by: self.color_by.clone() };
         let runs: Vec<&Value> = values.iter().collect();
         output.put(page(&runs, &options).as_bytes())?;
-        output.finish()
+        if let Some(table) = &mut table {
+            table.put(multiqc(&runs, &options).as_bytes())?;
+        }
+        output.finish()?;
+        table.map_or(Ok(()), FileOutput::finish)
+    }
+
+    fn open_table(&self, path: &Path, read: &[&Path]) -> Result<FileOutput> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !name.ends_with(MULTIQC_END) {
+            let what = format!("{}: MultiQC would not find this file", path.display());
+            return Err(Error::usage(what).hint(format!("end its name with {MULTIQC_END}")));
+        }
+        let all: Vec<&Path> = read.iter().copied().chain([self.output.as_path()]).collect();
+        FileOutput::open(Some(path), &all)
     }
 }

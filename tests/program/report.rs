@@ -134,3 +134,18 @@ fn the_demonstration_plants_a_fault_that_its_page_names() {
     };
     assert_eq!([says("clean"), says("faulty")], [false, true]);
 }
+
+#[test]
+fn multiqc_gets_a_table_under_a_name_that_it_finds() {
+    let dir = TestDir::new();
+    let [_, json, _] = run(&dir, "");
+    let [page, table, wrong] = ["all.html", "all_mqc.json", "all.json"].map(|name| arg(&dir.path(name)));
+    succeeds(&format!("report {json} -o {page} --multiqc {table}"));
+    let text = fs::read_to_string(dir.path("all_mqc.json")).expect("a table");
+    let table: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(table["data"]["x"]["read"], 1_986.0, "{text}");
+    assert!(table["data"]["x"]["peak"].as_f64().is_some_and(|mib| mib > 1.0), "{text}");
+    let said = fails(&format!("report {json} -o {page} --multiqc {wrong}"), 1);
+    assert!(said.contains("MultiQC would not find this file; end its name with _mqc.json"), "{said}");
+    assert!(!dir.path("all.json").exists());
+}

@@ -10,6 +10,7 @@
 //! | `metrics`, `limits`, `lanes`, `verdict` | key numbers, their limits, lanes that differ, and how all that is said |
 //! | `section`, `sections` | the sections about a sample |
 //! | `cohort`, `sheet` | several samples side by side, and fields of a sample sheet |
+//! | `multiqc` | a table for MultiQC |
 //! | `plot`, `table`, `text` | plots, tables, and numbers as text |
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -18,6 +19,7 @@ mod cohort;
 mod lanes;
 mod limits;
 mod metrics;
+mod multiqc;
 mod options;
 mod page;
 mod plot;
@@ -30,6 +32,7 @@ mod text;
 mod verdict;
 
 pub use limits::{Assay, Limits};
+pub use multiqc::{MULTIQC_END, multiqc};
 pub use options::PageOptions;
 pub use page::{check, page};
 pub use run::trim;

@@ -1,0 +1,128 @@
+//! What MultiQC does not know of runs, as a table that it shows beside its own: a file of its custom content.
+
+use serde_json::{Map, Value, json};
+
+use crate::limits::Grade;
+use crate::options::PageOptions;
+use crate::run::Run;
+use crate::verdict::outcomes;
+
+/// The end of the name of a file that MultiQC takes for custom content.
+pub const MULTIQC_END: &str = "_mqc.json";
+
+/// A column: its key, its title, what it tells, how numbers are written, and where they are in the description.
+type Column = (&'static str, &'static str, &'static str, &'static str, &'static str);
+const COLUMNS: &[Column] = &[
+    ("read", "Read", "Records read", "{:,.0f}", "/reads/read"),
+    ("written", "Written", "Records of the main output", "{:,.0f}", "/reads/written"),
+    ("elsewhere", "Elsewhere", "Records of other outputs", "{:,.0f}", "/reads/written_elsewhere"),
+    ("seconds", "Time (s)", "Time of the run", "{:,.1f}", "/time/seconds"),
+    ("cpu_seconds", "CPU (s)", "CPU time of all threads", "{:,.1f}", "/time/cpu_seconds"),
+    ("peak", "Peak (MiB)", "Peak memory", "{:,.0f}", "/resources/memory_peak_bytes"),
+    ("limit", "Limit (MiB)", "Memory that was allowed", "{:,.0f}", "/resources/memory_limit_bytes"),
+    ("spilled", "Spilled (MiB)", "Written to temporary files", "{:,.0f}", "/resources/spilled_bytes"),
+];
+
+/// Returns the table of these descriptions: the verdict, reads, time and memory of each sample.
+pub fn multiqc(runs: &[&Value], options: &PageOptions) -> String {
+    let mut headers = Map::new();
+    let title = |title: &str, about: &str| json!({"title": title, "description": about});
+    headers.insert(
+        "verdict".into(),
+        title("Verdict", "The worst of the key numbers: good, worth a look, or bad"),
+    );
+    headers.insert(
+        "findings".into(),
+        title("Findings", "Key numbers that are bad or worth a look, and where they were seen"),
+    );
+    for (key, name, about, format, _) in COLUMNS {
+        let mut header = title(name, about);
+        header["format"] = json!(format);
+        headers.insert((*key).into(), header);
+    }
+    headers.insert("warnings".into(), title("Warnings", "Warnings of the run"));
+    let mut data = Map::new();
+    for value in runs {
+        let run = Run::new(value);
+        let mut name = run.sample().to_string();
+        // Several runs of one sample stay apart.
+        for number in 2.. {
+            if !data.contains_key(&name) {
+                break;
+            }
+            name = format!("{} ({number})", run.sample());
+        }
+        data.insert(name, row(&run, options));
+    }
+    let content = json!({
+        "id": "readmill",
+        "section_name": "readmill",
+        "description": "Verdict, reads, time and memory of each run.",
+        "plot_type": "table",
+        "pconfig": {"id": "readmill_runs", "title": "readmill: runs", "namespace": "readmill"},
+        "headers": headers,
+        "data": data,
+    });
+    format!("{content:#}\n")
+}
+
+/// The cells of a run.
+fn row(run: &Run<'_>, options: &PageOptions) -> Value {
+    let mut cells = Map::new();
+    let outcomes = outcomes(run, &options.limits);
+    if let Some(worst) = outcomes.iter().map(|it| it.grade).max() {
+        let verdict = match worst {
+            Grade::Good => "good",
+            Grade::Look => "look",
+            Grade::Bad => "bad",
+        };
+        cells.insert("verdict".into(), json!(verdict));
+        let found = outcomes.iter().filter(|it| it.grade != Grade::Good);
+        let found = found.map(|it| match &it.place {
+            Some(place) => format!("{} ({place})", it.name),
+            None => it.name.clone(),
+        });
+        cells.insert("findings".into(), json!(found.collect::<Vec<_>>().join("; ")));
+    }
+    for (key, .., pointer) in COLUMNS {
+        let Some(number) = run.number(pointer) else { continue };
+        let is_memory = ["peak", "limit", "spilled"].contains(key);
+        let value = if is_memory { number.value / f64::from(1 << 20) } else { number.value };
+        cells.insert((*key).into(), json!(value));
+    }
+    cells.insert("warnings".into(), json!(run.list("/warnings").len()));
+    Value::Object(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_has_a_row_of_its_verdict_reads_and_memory() {
+        let run = |duplicates: f64| {
+            json!({
+                "format": "readmill run", "version": 1, "sample": "NA1", "warnings": ["one"],
+                "reads": {"read": 9, "written": 8},
+                "resources": {"memory_peak_bytes": 3 << 20},
+                "reports": {"duplicates": {"rows": [
+                    {"READ_PAIRS_EXAMINED": 4, "PERCENT_DUPLICATION": duplicates},
+                ]}},
+            })
+        };
+        let runs = [run(0.9), run(0.01)];
+        let text = multiqc(&runs.iter().collect::<Vec<_>>(), &PageOptions::default());
+        let content: Value = serde_json::from_str(&text).unwrap();
+        let (one, two) = (&content["data"]["NA1"], &content["data"]["NA1 (2)"]);
+        assert_eq!((&one["verdict"], &one["findings"]), (&json!("bad"), &json!("Duplicates")));
+        assert_eq!((&two["verdict"], &two["findings"]), (&json!("good"), &json!("")));
+        assert_eq!(
+            (&one["read"], &one["peak"], &one["warnings"]),
+            (&json!(9.0), &json!(3.0), &json!(1))
+        );
+        assert!(one.get("seconds").is_none());
+        for (key, ..) in COLUMNS {
+            assert!(content["headers"].get(key).is_some(), "{key}");
+        }
+    }
+}
