@@ -235,7 +235,7 @@ fn requests_that_cannot_be_met() {
     let indexed = ["sort", &bam, "-o", &output, "--reference", &reference, "--write-index=bai"];
     refused(&indexed, 1, &["indexed"]);
     refused(&["sort", &file, "-o", &output, "-O", "cram,no-ref"], 2, &["contig", "M5", "--reference"]);
-    let small = ["sort", &file, "-o", &output, "--reference", &reference, "-m", "48M", "-@", "1"];
+    let small = ["sort", &file, "-o", &output, "--reference", &reference, "-m", "50M", "-@", "1"];
     refused(&small, 1, &["raise -m"]);
 }
 

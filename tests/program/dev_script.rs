@@ -344,7 +344,10 @@ fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
         let done = machine.dev("parity --quick");
         assert_eq!(done.code, Some(code), "{fails}: {}", done.said);
         assert_eq!(done.said.matches("said\n").count(), 2, "{fails}: {}", done.said);
-        assert_eq!(done.ran, ["cargo build --locked -p readmill -p readmill-parity"]);
+        assert_eq!(
+            done.ran,
+            ["cargo build --locked --workspace --tests --bin readmill --bin readmill-parity"]
+        );
     }
 }
 

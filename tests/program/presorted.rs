@@ -39,7 +39,7 @@ fn sorted_file(file: Vec<u8>, order: &str) -> (u64, u64) {
     let input = dir.file("in.bam", file);
     let mut spilled = (0, 0);
     let mut outputs = Vec::new();
-    for memory in ["1G", "58M"] {
+    for memory in ["1G", "60M"] {
         let output = dir.path("out.bam");
         let args = ["sort", &arg(&input), "-o", &arg(&output), "-@", "2", "-l", "1", "-m", memory];
         let ProgramRun { code, stderr, .. } = readmill(args.into_iter().chain(order.split_whitespace()));
@@ -123,7 +123,7 @@ fn records_larger_than_a_partition() {
     sorted_file(file(&places, 150_000), "");
 }
 
-/// The division of memory takes 20 MiB for code and libraries and one for the codecs of a thread. If this fails, the
+/// The division of memory takes 22 MiB for code and libraries and one for the codecs of a thread. If this fails, the
 /// program has grown, and `PROGRAM` in `src/run/memory.rs` must grow with it.
 #[test]
 fn a_run_of_hardly_any_reads_fits_the_share_of_code() {
@@ -131,5 +131,5 @@ fn a_run_of_hardly_any_reads_fits_the_share_of_code() {
     let input = arg(&dir.file("in.bam", file(&[('a', 1)], 1)));
     let done = readmill(["sort", &input, "-o", &arg(&dir.path("out.bam")), "-@", "1", "-m", "1G"]);
     let peak = number_after(&done, &["peak", "memory"]);
-    assert!(peak <= 21, "{peak} MiB");
+    assert!(peak <= 23, "{peak} MiB");
 }

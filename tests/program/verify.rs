@@ -168,7 +168,7 @@ fn runs_in_which_all_is_well_are_verified() {
     let table = dir.file("table", format!("{first}\tanother\n"));
     for steps in [
         "--sort coordinate",
-        "--sort coordinate -m 57M --spill-codec none",
+        "--sort coordinate -m 59M --spill-codec none",
         "--sort minhash",
         "--sort natural --mark-duplicates --TAGGING_POLICY All --TAG_DUPLICATE_SET_MEMBERS true",
         "--remove-duplicates --sort coordinate",

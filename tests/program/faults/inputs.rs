@@ -374,7 +374,7 @@ fn works_in_the_least_memory(steps: &str) {
     let folders = TestFolders::new();
     folders.input("x.bam", bam(&many(30_000, 1_000)));
     let mut outputs = Vec::new();
-    for (threads, memory) in [("1", "2G"), ("1", "48M"), ("2", "58M"), ("64", "432M")] {
+    for (threads, memory) in [("1", "2G"), ("1", "50M"), ("2", "60M"), ("64", "434M")] {
         let args = ["in/x.bam", "-o", "out/x.bam", "-@", threads, "-m", memory];
         folders.readmill(steps.split(' ').chain(args)).succeeds();
         outputs.push(std::fs::read(folders.out("x.bam")).unwrap());

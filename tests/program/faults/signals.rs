@@ -155,7 +155,7 @@ fn after_spilling() {
     let folders = TestFolders::new();
     folders.input("x.bam", bam(&many(1_500, 20_000)));
     let job = Job {
-        args: "markdup in/x.bam -o out/x.bam -m 48M -@ 1 -T tmp",
+        args: "markdup in/x.bam -o out/x.bam -m 50M -@ 1 -T tmp",
         main: "out/x.bam was",
         outputs: &["x.bam"],
     };

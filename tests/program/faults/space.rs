@@ -7,7 +7,7 @@ use readmill_simulate::Rng;
 use crate::faults::fixtures::{TestFolders, bam, many};
 
 /// Least memory of one thread, and an input that does not fit into it.
-const LITTLE: [&str; 4] = ["-m", "48M", "-@", "1"];
+const LITTLE: [&str; 4] = ["-m", "50M", "-@", "1"];
 
 fn place_with_much() -> TestFolders {
     let folders = TestFolders::new();
@@ -57,7 +57,7 @@ fn an_output_on_a_full_disk() {
 fn a_spill_on_a_full_disk() {
     let folders = place_with_much();
     let script =
-        "\"$0\" sort in/x.bam -l 1 -m 48M -@ 1 -o out/x.bam -T small; code=$?; ls -A small; exit $code";
+        "\"$0\" sort in/x.bam -l 1 -m 50M -@ 1 -o out/x.bam -T small; code=$?; ls -A small; exit $code";
     let noise = noisy_input();
     folders.input("x.bam", &noise);
     let Some(ended) = with_small_disk(&folders, script) else { return };
@@ -99,7 +99,7 @@ fn a_limit_on_the_size_of_files() {
 fn a_limit_on_the_size_of_files_that_the_spill_meets() {
     let folders = place_with_much();
     folders.input("x.bam", noisy_input());
-    let script = "ulimit -f 1000; exec \"$0\" sort in/x.bam -m 48M -@ 1 -o /dev/null";
+    let script = "ulimit -f 1000; exec \"$0\" sort in/x.bam -m 50M -@ 1 -o /dev/null";
     folders.run(&mut folders.shell(script)).fails(3, &["spill", "File too large", "--temp-dir"]);
     assert_eq!(folders.left(), [""; 0]);
     assert!(Path::new("/dev/null").exists());
