@@ -33,6 +33,8 @@ pub struct Call {
     output: Option<PathBuf>,
     /// Seconds after which it is ended.
     limit: Option<u64>,
+    /// Where it looks for programs, if not where this program does.
+    path: Option<OsString>,
 }
 
 /// A call took longer than it may.
@@ -72,7 +74,7 @@ impl Call {
     /// A call without arguments.
     pub fn new(program: &Program) -> Self {
         let (program, arguments, java) = (program.clone(), Vec::new(), String::new());
-        Call { program, arguments, java, input: None, output: None, limit: None }
+        Call { program, arguments, java, input: None, output: None, limit: None, path: None }
     }
 
     /// Adds arguments, one a word of `words`.
@@ -114,6 +116,11 @@ impl Call {
         Call { limit: Some(seconds), ..self }
     }
 
+    /// Has it look for programs here.
+    pub fn with_path(self, path: OsString) -> Self {
+        Call { path: Some(path), ..self }
+    }
+
     /// The command, ready to start.
     pub fn command(&self) -> Command {
         let Some(seconds) = self.limit else { return self.unlimited() };
@@ -137,6 +144,9 @@ impl Call {
             }
             _ => &mut command,
         };
+        if let Some(path) = &self.path {
+            command.env("PATH", path);
+        }
         command.args(&self.arguments);
         command
     }
