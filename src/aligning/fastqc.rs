@@ -67,8 +67,8 @@ impl LaneFastqc {
         let counted = pending.pieces.remove(&next).filter(|_| is_taken);
         drop(pending);
         let pieces = counted.unwrap_or_else(|| self.pieces(reads))?;
-        for (piece, (_, number)) in pieces.into_iter().zip(&self.files) {
-            self.counter(*number)?.take(piece)?;
+        for (piece, (file, number)) in pieces.into_iter().zip(&self.files) {
+            self.counter(*number)?.take(piece).map_err(|error| error.file(file))?;
         }
         Ok(())
     }

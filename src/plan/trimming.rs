@@ -14,6 +14,10 @@ pub struct Trimming {
     pub words: Vec<String>,
 }
 
+/// Beginnings of the flags that only pairs follow.
+const OF_PAIRS: [&str; 5] =
+    ["--correction", "--overlap-", "--trim-front2", "--trim-tail2", "--max-len2"];
+
 impl Trimming {
     /// Refuses options that reads cannot follow: of a FASTQ file of single reads, if there is one, and of pairs, if there may
     /// be any.
@@ -21,11 +25,19 @@ impl Trimming {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
             return Err(without_adapter().file(file));
         }
-        if !may_have_pairs && self.options.correction {
-            return Err(Error::usage("--correction is for pairs: reads are corrected by their mates")
-                .hint("leave it out"));
+        let of_pairs = self.words.iter().filter_map(|word| word.split(' ').next());
+        let of_pairs = of_pairs.filter(|flag| OF_PAIRS.iter().any(|start| flag.starts_with(start)));
+        if let Some(flag) = of_pairs.filter(|_| !may_have_pairs).last() {
+            let what = format!("{flag} is for pairs, and reads are single");
+            return Err(Error::usage(what).hint("leave it out"));
         }
-        Ok(())
+        match &self.options.length {
+            Some(length) if length.most > 0 && length.most < length.least => {
+                let what = "--length-limit is below --length-required, so no read would be left";
+                Err(Error::usage(what).hint("make it larger, or leave one out"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

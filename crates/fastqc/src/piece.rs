@@ -185,10 +185,13 @@ impl Piece {
     fn add_far(&mut self, texts: [&[u8]; 2], room: &Room) -> Result<()> {
         let rest = texts.map(|text| text.get(NEAR..).unwrap_or_default());
         let bytes = rest[0].len() + rest[1].len();
-        if self.far.capacity() - self.far.len() < bytes {
-            let more = bytes.max(self.far.capacity());
-            room.take(more as u64)?;
-            self.far.reserve_exact(more - (self.far.capacity() - self.far.len()).min(more));
+        let (needed, old) = (self.far.len() + bytes, self.far.capacity());
+        if needed > old {
+            // While the list is copied, there are two.
+            let capacity = needed.max(2 * old);
+            room.take(capacity as u64)?;
+            self.far.reserve_exact(capacity - self.far.len());
+            room.give_back(old as u64);
         }
         rest.iter().for_each(|rest| self.far.extend_from_slice(rest));
         self.far_lengths.push(rest.map(|rest| rest.len() as u32));

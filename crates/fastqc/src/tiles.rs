@@ -117,7 +117,8 @@ impl Tiles {
         self.tiles[place].add(quals, room)
     }
 
-    fn leave_out(&mut self, _: &Room) -> Result<()> {
+    fn leave_out(&mut self, room: &Room) -> Result<()> {
+        room.give_back(self.tiles.iter().map(|tile| (tile.sums.capacity() * POSITION) as u64).sum());
         (self.is_without, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
         Ok(())
     }
@@ -172,13 +173,18 @@ impl Tile {
     fn add(&mut self, quals: &[u8], room: &Room) -> Result<()> {
         let Some(last) = quals.len().checked_sub(1) else { return Ok(()) };
         if self.sums.len() < quals.len() {
-            // What is there is copied.
-            room.take((quals.len() * POSITION) as u64)?;
+            let old = self.sums.capacity();
+            let grows = quals.len() > old;
+            let capacity = if grows { quals.len().max(old + old / 4) } else { old };
+            // While one of the lists is copied, there are two of it.
+            let copied = if grows { (old * POSITION / 4) as u64 } else { 0 };
+            room.take(((capacity - old) * POSITION) as u64 + copied)?;
             let lists = [&mut self.ends, &mut self.sums, &mut self.high_counts, &mut self.high_sums];
             for list in lists {
-                list.reserve_exact(quals.len() - list.len());
+                list.reserve_exact(capacity - list.len());
                 list.resize(quals.len(), 0);
             }
+            room.give_back(copied);
         }
         self.ends[last] += 1;
         self.lowest = quals.iter().fold(self.lowest, |lowest, &qual| lowest.min(qual));

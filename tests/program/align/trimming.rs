@@ -177,6 +177,8 @@ fn what_makes_no_sense_is_refused() {
         (&["--trim", "--detect_adapter_for_pe", &raw1, &raw2], 1, "adapters are not guessed"),
         (&["--trim", &raw1], 1, "--trim-adapter-sequence"),
         (&["--trim", "--correction", "--disable-adapter-trimming", &raw1], 1, "pairs"),
+        (&["--trim", "--trim-front2", "5", "--disable-adapter-trimming", &raw1], 1, "pairs"),
+        (&["--trim", "--length-required", "50", "--length-limit", "40", &raw1, &raw2], 1, "below"),
         (&["--trim", "--disable-adapter-trimming", &fasta], 2, "no qualities"),
     ] {
         let done = align(wrong);
