@@ -8,7 +8,7 @@ use crate::support::resources::{RunResources, same_bytes_with, sample};
 /// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 const ALL_RESOURCES: [RunResources; 7] = [
     (1, None, "lz4"),
-    (1, Some("71M"), "none"),
+    (1, Some("73M"), "none"),
     (1, Some("1G"), "lz4"),
     (2, None, "zstd"),
     (2, Some("1G"), "lz4"),
