@@ -47,12 +47,14 @@ pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     let sorted = work.file("sorted.bam");
     marking.readmill("", "").measure(&work.directory)?;
     fs::rename(work.file("readmill.bam"), &sorted)?;
+    work.do_once(Call::new(&work.readmill).arg("index").arg(&sorted))?; // for mosdepth
     work.data = sorted.clone();
     let job = Job { work: &work, reference: &reference, targets: &targets };
     let contenders = job.alone()?;
     table::measure("Quality metrics of sorted reads", &work, &contenders)?;
     let contenders = job.coverage();
     table::measure("Coverage of sorted reads", &work, &contenders)?;
+    fs::remove_file(work.file("sorted.bam.bai"))?;
     Ok(fs::remove_file(sorted)?)
 }
 
