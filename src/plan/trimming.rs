@@ -25,9 +25,9 @@ impl Trimming {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
             return Err(without_adapter().file(file));
         }
-        let of_pairs = self.words.iter().filter_map(|word| word.split(' ').next());
-        let of_pairs = of_pairs.filter(|flag| OF_PAIRS.iter().any(|start| flag.starts_with(start)));
-        if let Some(flag) = of_pairs.filter(|_| !may_have_pairs).last() {
+        let is_of_pairs = |flag: &&str| OF_PAIRS.iter().any(|start| flag.starts_with(start));
+        let mut flags = self.words.iter().filter_map(|word| word.split(' ').next());
+        if !may_have_pairs && let Some(flag) = flags.find(is_of_pairs) {
             let what = format!("{flag} is for pairs, and reads are single");
             return Err(Error::usage(what).hint("leave it out"));
         }
