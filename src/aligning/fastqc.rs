@@ -29,7 +29,7 @@ pub struct LaneFastqc {
     pending: Mutex<Pending>,
 }
 
-/// What was counted of batches that are not linked.
+/// Counts of batches that are not linked yet.
 #[derive(Default)]
 struct Pending {
     /// The next batch.
@@ -64,13 +64,29 @@ impl LaneFastqc {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let next = pending.next;
         pending.next += 1;
-        let counted = pending.pieces.remove(&next).filter(|_| is_taken);
+        let counted = pending.pieces.remove(&next);
         drop(pending);
-        let pieces = counted.unwrap_or_else(|| self.pieces(reads))?;
+        let pieces = match counted {
+            Some(counted) if is_taken => counted?,
+            counted => {
+                self.discard(counted);
+                self.pieces(reads)?
+            }
+        };
         for (piece, (file, number)) in pieces.into_iter().zip(&self.files) {
             self.counter(*number)?.take(piece).map_err(|error| error.file(file))?;
         }
         Ok(())
+    }
+
+    /// Drops the pieces of a batch that is read again.
+    fn discard(&self, counted: Option<Result<Vec<Piece>>>) {
+        let pieces = counted.and_then(Result::ok).unwrap_or_default();
+        for (piece, (_, number)) in pieces.into_iter().zip(&self.files) {
+            if let Some(counter) = self.run.file(*number) {
+                counter.discard(piece);
+            }
+        }
     }
 
     /// The pieces of all files of a batch.

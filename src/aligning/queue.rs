@@ -77,7 +77,7 @@ pub enum AlignTaskResult {
     Waited,
 }
 
-/// What is found when a batch is made ready.
+/// Findings in a batch, when it is made ready.
 #[derive(Default)]
 pub struct Prepared {
     /// Where adapters are that are marked.

@@ -55,7 +55,7 @@ pub fn arguments(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-/// What is said of the adapters that fastp guesses.
+/// The answer where fastp would guess adapters.
 const NO_DETECTION: &str =
     "adapters are not guessed: mates tell them by their overlap, and --trim-adapter-sequence names one";
 

@@ -95,7 +95,10 @@ impl ReportArgs {
             let what = format!("{}: MultiQC would not find this file", path.display());
             return Err(Error::usage(what).hint(format!("end its name with {MULTIQC_END}")));
         }
-        let all: Vec<&Path> = read.iter().copied().chain([self.output.as_path()]).collect();
-        FileOutput::open(Some(path), &all)
+        if path == self.output {
+            let what = format!("{}: the page has this name", path.display());
+            return Err(Error::usage(what).hint("give the table another name"));
+        }
+        FileOutput::open(Some(path), read)
     }
 }

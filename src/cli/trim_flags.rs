@@ -5,7 +5,7 @@ use readmill::plan::Trimming;
 use readmill_trim::TrimOptions;
 use readmill_trim::options::{Ends, LengthFilter, OverlapRules, PolyG, QualityFilter, Window, Windows};
 
-/// What is cut off reads, and which are dropped, before they are aligned.
+/// Flags of trimming before the alignment.
 #[derive(Args)]
 #[command(next_help_heading = "Trimming")]
 pub struct TrimFlags {
@@ -58,7 +58,7 @@ struct AdapterTrimFlags {
     overlap_diff_percent_limit: u8,
 }
 
-/// What is cut off reads, whatever they are.
+/// Bases that are cut off all reads.
 #[derive(Args)]
 struct EndFlags {
     /// Cut so many bases off the front of first reads

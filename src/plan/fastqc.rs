@@ -27,7 +27,7 @@ pub struct FastqcReport {
     pub summary: PathBuf,
 }
 
-/// What the names of reports do not take over from those of files, in this order: as FastQC, and for formats that it does not
+/// Endings of files that the names of reports leave out, in this order: as FastQC, and for formats that it does not
 /// read.
 const ENDINGS: [&str; 11] =
     [".gz", ".bz2", ".zst", ".txt", ".fastq", ".fq", ".csfastq", ".sam", ".bam", ".cram", ".ubam"];

@@ -148,4 +148,8 @@ fn multiqc_gets_a_table_under_a_name_that_it_finds() {
     let said = fails(&format!("report {json} -o {page} --multiqc {wrong}"), 1);
     assert!(said.contains("MultiQC would not find this file; end its name with _mqc.json"), "{said}");
     assert!(!dir.path("all.json").exists());
+    let one = arg(&dir.path("one_mqc.json"));
+    let said = fails(&format!("report {json} -o {one} --multiqc {one}"), 1);
+    assert!(said.contains("the page has this name; give the table another name"), "{said}");
+    assert!(!dir.path("one_mqc.json").exists());
 }

@@ -35,7 +35,7 @@ const FEWEST: usize = 20;
 /// Bases of which all must be in a known sequence, if there are no more.
 const SHORT: std::ops::Range<usize> = 8..FEWEST;
 
-/// What agrees.
+/// An agreement of two sequences: bases, and their share of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hit {
     bases: usize,

@@ -21,7 +21,7 @@ pub struct FileCounter {
     known: OnceLock<Distinct>,
 }
 
-/// What is added in the order of the file.
+/// Counts to which pieces are added in the order of the file.
 struct Ordered {
     /// The number of the next read.
     next: u64,
@@ -88,6 +88,11 @@ impl FileCounter {
             spare.push(piece);
         }
         Ok(())
+    }
+
+    /// Drops a piece whose reads are counted again, and gives its memory back.
+    pub fn discard(&self, piece: Piece) {
+        self.room.give_back(piece.far.capacity() as u64);
     }
 
     /// The report, once all reads have come.

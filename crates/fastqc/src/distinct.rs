@@ -5,7 +5,7 @@ use hashbrown::HashTable;
 /// How many different sequences are followed.
 pub(crate) const MOST: usize = 100_000;
 
-/// What sequences are told apart by: all of a read of up to 75 bases, and the first 50 of a longer one.
+/// The part of a read by which sequences are told apart: all of up to 75 bases, and the first 50 of more.
 #[inline]
 pub(crate) fn key(bases: &[u8]) -> &[u8] {
     if bases.len() > LONGEST { &bases[..SHORT] } else { bases }

@@ -38,7 +38,7 @@ pub(crate) fn count(bases: &[u8]) -> u32 {
 
 /// Reads of one length.
 struct Spread {
-    /// What each percent counts.
+    /// The share of a read that each percent of G and C gets.
     shares: [f64; PERCENTS],
     /// The percents by the number of G and C.
     percents: Vec<[u8; 2]>,

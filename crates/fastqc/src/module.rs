@@ -1,4 +1,4 @@
-//! What a module states: its verdict and its table, and how qualities are written.
+//! A module of the report: its verdict and its table; and how qualities are written.
 
 use crate::LOWEST;
 

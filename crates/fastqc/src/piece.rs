@@ -1,4 +1,4 @@
-//! What a batch of reads adds, counted by any thread.
+//! Counts of a batch of reads, which any thread makes.
 
 use readmill_record::{Error, Result, Room};
 
@@ -47,7 +47,7 @@ pub struct Piece {
 /// The sequences of the reads.
 #[derive(Default)]
 pub(crate) struct Sequences {
-    /// What each is told apart by, one behind the other, and its length.
+    /// The part by which each is told apart, one behind the other, and its length.
     pub keys: Vec<u8>,
     pub lengths: Vec<u8>,
     /// In place of these: the numbers of those that are followed, once no others will be.

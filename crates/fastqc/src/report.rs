@@ -62,7 +62,7 @@ impl Report {
     }
 }
 
-/// What the file is, and how much is in it.
+/// The first module: the name of the file, its encoding, and how many reads and bases it has.
 fn basic(file: &str, totals: &Totals) -> Module {
     let letters = |letter: usize| totals.positions.iter().map(|at| at.letters[letter]).sum::<u64>();
     let [a, c, g, t] = [0, 1, 2, 3].map(letters);

@@ -23,7 +23,7 @@ pub(crate) fn is_sampled(number: u64) -> bool {
     number % 10 == 9
 }
 
-/// What the name of a read says of its tile.
+/// The fields of the name of a read that may be its tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TileSample {
     /// How many fields there are between colons, but for empty ones at the end.
@@ -102,12 +102,16 @@ impl Tiles {
         };
         self.field = field;
         let Some(number) = field.and_then(|field| sample.numbers[field]) else {
-            return self.leave_out(room);
+            self.leave_out(room);
+            return Ok(());
         };
         self.length = self.length.max(quals.len());
         let place = match self.places.get(&number) {
             Some(&place) => place,
-            None if self.tiles.len() == MOST => return self.leave_out(room),
+            None if self.tiles.len() == MOST => {
+                self.leave_out(room);
+                return Ok(());
+            }
             None => {
                 self.places.insert(number, self.tiles.len());
                 self.tiles.push(Tile::new(number));
@@ -117,10 +121,10 @@ impl Tiles {
         self.tiles[place].add(quals, room)
     }
 
-    fn leave_out(&mut self, room: &Room) -> Result<()> {
+    /// Drops all tiles: there is no module.
+    fn leave_out(&mut self, room: &Room) {
         room.give_back(self.tiles.iter().map(|tile| (tile.sums.capacity() * POSITION) as u64).sum());
         (self.is_without, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
-        Ok(())
     }
 
     /// The module; `None` without tiles.

@@ -12,10 +12,10 @@ pub struct Room {
     user: &'static RoomUser,
 }
 
-/// What takes memory of a room, for the error where it is not enough.
+/// A user of the memory of a room, for the error where it is not enough.
 #[derive(Debug)]
 pub struct RoomUser {
-    /// What needs the memory.
+    /// The user, as the subject of the message.
     pub what: &'static str,
     /// Why it may be too much.
     pub why: &'static str,

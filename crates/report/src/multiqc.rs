@@ -1,4 +1,4 @@
-//! What MultiQC does not know of runs, as a table that it shows beside its own: a file of its custom content.
+//! A table for MultiQC of runs, as a file of its custom content: verdicts, time and memory, which it does not know.
 
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 use crate::counts::count;
 use crate::options::{QualityFilter, TrimOptions};
 
-/// What the filters say of a read, the worst last. Of a pair, the worse counts.
+/// The result of the filters for a read, the worst last. Of a pair, the worse counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It stays.

@@ -1,4 +1,4 @@
-//! What is trimmed, and which reads are dropped. The defaults are those of fastp.
+//! Options of trimming and of filters. The defaults are those of fastp.
 
 /// All options of trimming.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Default for TrimOptions {
     }
 }
 
-/// What is cut off reads, whatever they are.
+/// Bases that are cut off all reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// First bases, which go before anything else.

@@ -1,4 +1,4 @@
-//! What was trimmed and dropped.
+//! Counts of trimmed and dropped reads.
 
 use std::ops::AddAssign;
 

@@ -24,7 +24,7 @@ pub struct Trimmer<'a> {
     shifts: Shifts,
 }
 
-/// What is left of a read, of which `front` bases are cut off.
+/// The part of a read that is left, of which `front` bases are cut off.
 struct Left {
     range: Range<usize>,
     front: usize,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::options::{Ends, Window, Windows};
 
-/// What is added to qualities in text.
+/// The number that text adds to qualities.
 const OFFSET: u32 = 33;
 
 /// Returns what is left of a read; `None` if too little is for a window, or nothing behind one.

@@ -10,7 +10,7 @@ const ADAPTERS: [&str; 2] = [
     "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATC",
 ];
 
-/// What becomes of a template.
+/// The fate of a template.
 #[derive(PartialEq)]
 enum Fate {
     /// Its reads run into adapters, which are cut off.
