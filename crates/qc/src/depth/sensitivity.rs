@@ -9,7 +9,7 @@ const SEED: u64 = 51;
 const MOST_DEPTH: usize = 1_000;
 
 /// Draws after which a quality is 0.
-const MOST_DRAWS: u32 = 600;
+const MOST_DRAWS: usize = 600;
 
 /// The logarithm of the odds at which a SNP is called.
 const LOG_ODDS: f64 = 3.0;
@@ -18,7 +18,7 @@ const LOG_ODDS: f64 = 3.0;
 pub(crate) fn bytes(depths: u64) -> u64 {
     let depths = depths.min(MOST_DEPTH as u64 + 1) + 1;
     // A table of counts, two rows of probabilities, the sums, and what is known of numbers.
-    4 * depths * depths + 32 * depths + 2 * 128 * depths + (1 << LOOKED_AT)
+    4 * depths * depths + 32 * depths + 2 * 128 * depths + (1 << LOOKED_AT) + 16 * BLOCK as u64
 }
 
 /// Returns the sensitivity for positions by depth and bases by quality, from `samples` sums of each number of qualities.
@@ -95,46 +95,39 @@ fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
 }
 
 /// Draws qualities: one that looks likely is taken as often as its share of the most frequent one says, and drawn again
-/// otherwise. Few are taken, and most others are told from a few bits of their number.
+/// otherwise.
+///
+/// A try takes two random numbers, whatever comes of it. So where each try begins is known, and many are looked at
+/// together: a few bits of the first number tell of most that they cannot be taken.
 struct Wheel {
     /// The shares of the qualities of that of the most frequent one; not numbers if there are no bases.
     shares: Vec<f64>,
-    /// Whether a number may lead to a quality that can be taken, by its upper bits.
-    hopeful: Vec<bool>,
-    random: JavaRandom,
+    /// 1 where a first number with these upper bits may lead to a quality that can be taken, 0 elsewhere.
+    hopeful: Vec<u8>,
+    /// The states of the next tries; bits above the 48th are to be ignored.
+    lanes: [u64; LANES],
+    /// The tries of a block that may be taken: their places in it and their states.
+    tries: Vec<(usize, u64)>,
+    /// How many there are, and the next one.
+    count: usize,
+    next: usize,
+    /// The place in the block behind the tries that are used up.
+    place: usize,
 }
 
 /// Upper bits of a number that are looked at, and all that its first half has.
 const LOOKED_AT: u32 = 12;
 const FIRST_HALF: u32 = 26;
 
-/// Numbers that are looked at together.
-const TOGETHER: usize = 8;
-
-/// Steps of java.util.Random for a draw: two numbers of two halves each.
+/// Steps of java.util.Random for a try: two numbers of two halves each.
 const STEPS: u32 = 4;
 
-/// Steps up to the first half of each of the numbers that are looked at together.
-static AHEAD: [Jump; TOGETHER] = {
-    let mut ahead = [Jump::of(1); TOGETHER];
-    let mut i = 0;
-    while i < TOGETHER {
-        ahead[i] = Jump::of(STEPS * i as u32 + 1);
-        i += 1;
-    }
-    ahead
-};
+/// Tries of a block: so many beside each other, so many times.
+const LANES: usize = 8;
+const BLOCK: usize = 64 * LANES;
 
-/// Steps for all of them, and for the draws before each.
-static PAST: [Jump; TOGETHER + 1] = {
-    let mut past = [Jump::of(0); TOGETHER + 1];
-    let mut i = 0;
-    while i <= TOGETHER {
-        past[i] = Jump::of(STEPS * i as u32);
-        i += 1;
-    }
-    past
-};
+/// Steps from a try to the one behind it in its lane.
+const LANE: Jump = Jump::of(STEPS * LANES as u32);
 
 impl Wheel {
     fn new(quals: &[u64]) -> Self {
@@ -146,33 +139,59 @@ impl Wheel {
         let is_hopeful = |bin: usize| {
             let first = shares.len() * bin / bins;
             let last = (shares.len() * (bin + 1) / bins).min(shares.len() - 1);
-            shares[first..=last].iter().any(|&share| share > 0.0)
+            u8::from(shares[first..=last].iter().any(|&share| share > 0.0))
         };
         let hopeful = (0..bins).map(is_hopeful).collect();
-        Wheel { shares, hopeful, random: JavaRandom::new(SEED) }
+        let seed = JavaRandom::new(SEED).0;
+        let lanes = std::array::from_fn(|lane| Jump::of(STEPS * lane as u32 + 1).from(seed));
+        Wheel { shares, hopeful, lanes, tries: vec![(0, 0); BLOCK], count: 0, next: 0, place: BLOCK }
     }
 
-    #[inline]
     fn draw(&mut self) -> usize {
-        let mut left = if self.shares[0].is_nan() { 0 } else { MOST_DRAWS as usize };
-        while left > 0 {
-            let is_hopeful = |jump: &Jump| {
-                let half = jump.from(self.random.0) >> (48 - FIRST_HALF);
-                self.hopeful[(half >> (FIRST_HALF - LOOKED_AT)) as usize % self.hopeful.len()]
-            };
-            let hopes = AHEAD.each_ref().map(is_hopeful);
-            let hopeless = hopes.iter().position(|&hope| hope).unwrap_or(TOGETHER).min(left);
-            self.random.0 = PAST[hopeless].from(self.random.0);
-            left -= hopeless;
-            if hopeless < TOGETHER && left > 0 {
-                left -= 1;
-                let qual = (self.shares.len() as f64 * self.random.next_double()) as usize;
-                if self.random.next_double() < self.shares[qual] {
+        let mut left = if self.shares[0].is_nan() { 0 } else { MOST_DRAWS };
+        loop {
+            while let Some(&(place, state)) = self.tries[..self.count].get(self.next) {
+                if place >= self.place + left {
+                    break;
+                }
+                self.next += 1;
+                if let Some(qual) = self.taken(state) {
+                    self.place = place + 1;
                     return qual;
                 }
             }
+            let rest = BLOCK - self.place;
+            if rest >= left {
+                self.place += left;
+                return 0;
+            }
+            left -= rest;
+            self.fill();
         }
-        0
+    }
+
+    /// The quality of a try whose first half left this state, if it is taken.
+    #[inline]
+    fn taken(&self, state: u64) -> Option<usize> {
+        let mut random = JavaRandom(state & JavaRandom::MASK);
+        let first = random.double(random.0 >> (48 - FIRST_HALF));
+        let qual = (self.shares.len() as f64 * first) as usize;
+        (random.next_double() < self.shares[qual]).then_some(qual)
+    }
+
+    /// Looks at the next block.
+    fn fill(&mut self) {
+        // Without a branch: a try that cannot be taken is written, too, and the next one over it.
+        let mut count = 0;
+        for row in (0..BLOCK).step_by(LANES) {
+            for (lane, state) in self.lanes.iter_mut().enumerate() {
+                self.tries[count] = (row + lane, *state);
+                let bin = (*state >> (48 - LOOKED_AT)) as usize;
+                count += usize::from(self.hopeful[bin % self.hopeful.len()]);
+                *state = LANE.over(*state);
+            }
+        }
+        (self.count, self.next, self.place) = (count, 0, 0);
     }
 }
 
@@ -202,7 +221,13 @@ impl Jump {
     /// The state so many steps behind one.
     #[inline]
     fn from(self, state: u64) -> u64 {
-        state.wrapping_mul(self.factor).wrapping_add(self.more) & JavaRandom::MASK
+        self.over(state) & JavaRandom::MASK
+    }
+
+    /// The same, with bits above the 48th that mean nothing.
+    #[inline]
+    fn over(self, state: u64) -> u64 {
+        state.wrapping_mul(self.factor).wrapping_add(self.more)
     }
 }
 
@@ -224,8 +249,14 @@ impl JavaRandom {
     /// A number from 0 to below 1.
     #[inline]
     fn next_double(&mut self) -> f64 {
-        let upper = self.next(FIRST_HALF) << 27;
-        (upper + self.next(27)) as f64 * (1.0 / (1_u64 << 53) as f64)
+        let first_half = self.next(FIRST_HALF);
+        self.double(first_half)
+    }
+
+    /// The same, with the first half that was drawn.
+    #[inline]
+    fn double(&mut self, first_half: u64) -> f64 {
+        ((first_half << 27) + self.next(27)) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 }
 
@@ -266,7 +297,6 @@ mod tests {
             let (mut wheel, mut random) = (Wheel::new(&quals), JavaRandom::new(SEED));
             for number in 0..20_000 {
                 assert_eq!(wheel.draw(), draw_plainly(&wheel.shares, &mut random), "{list:?} {number}");
-                assert_eq!(wheel.random.0, random.0, "{list:?} {number}");
             }
         }
     }
