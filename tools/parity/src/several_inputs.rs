@@ -199,11 +199,13 @@ fn two_lengths(dir: &SampleDir<'_>) -> Result<String> {
     for (i, length) in [100, 200].into_iter().enumerate() {
         fs::write(dir.path(&format!("length-{i}.sam")), format!("@SQ\tSN:a\tLN:{length}\n"))?;
     }
-    let mut command = dir.readmill_command("sort length-0.sam length-1.sam -O sam");
+    let mut command = dir.readmill_command("sort length-0.sam length-1.sam -o - -O sam");
     command.stderr(Stdio::piped());
     let left = in_parallel([command])?;
     ensure!(!left[0].succeeded && left[0].output.is_empty(), "it was taken");
-    Ok(left[0].said.lines().last().unwrap_or_default().to_owned())
+    let reason = left[0].said.lines().last().unwrap_or_default();
+    ensure!(reason.contains("100 bases"), "it was refused for another reason: {reason}");
+    Ok(reason.to_owned())
 }
 
 /// For samtools they look like IDs that it generates. Picard would confuse the two.

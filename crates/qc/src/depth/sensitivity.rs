@@ -18,7 +18,7 @@ const LOG_ODDS: f64 = 3.0;
 pub(crate) fn bytes(depths: u64) -> u64 {
     let depths = depths.min(MOST_DEPTH as u64 + 1) + 1;
     // A table of counts, two rows of probabilities, the sums, and what is known of numbers.
-    4 * depths * depths + 32 * depths + 2 * 128 * depths + (1 << LOOKED_AT) + 16 * BLOCK as u64
+    4 * depths * depths + 32 * depths + 2 * 128 * depths + (4 << LOOKED_AT) + 16 * BLOCK as u64
 }
 
 /// Returns the sensitivity for positions by depth and bases by quality, from `samples` sums of each number of qualities.
@@ -98,16 +98,16 @@ fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
 /// otherwise.
 ///
 /// A try takes two random numbers, whatever comes of it. So where each try begins is known, and many are looked at
-/// together: a few bits of the first number tell of most that they cannot be taken.
+/// together: a few bits of both numbers tell of most that they cannot be taken.
 struct Wheel {
     /// The shares of the qualities of that of the most frequent one; not numbers if there are no bases.
     shares: Vec<f64>,
-    /// 1 where a first number with these upper bits may lead to a quality that can be taken, 0 elsewhere.
-    hopeful: Vec<u8>,
+    /// By the upper bits of the first number: the first half of the second number from which on no try is taken.
+    hopeless: Box<[u32; BINS]>,
     /// The states of the next tries; bits above the 48th are to be ignored.
     lanes: [u64; LANES],
     /// The tries of a block that may be taken: their places in it and their states.
-    tries: Vec<(usize, u64)>,
+    tries: Box<[(usize, u64); BLOCK]>,
     /// How many there are, and the next one.
     count: usize,
     next: usize,
@@ -117,6 +117,7 @@ struct Wheel {
 
 /// Upper bits of a number that are looked at, and all that its first half has.
 const LOOKED_AT: u32 = 12;
+const BINS: usize = 1 << LOOKED_AT;
 const FIRST_HALF: u32 = 26;
 
 /// Steps of java.util.Random for a try: two numbers of two halves each.
@@ -126,7 +127,8 @@ const STEPS: u32 = 4;
 const LANES: usize = 8;
 const BLOCK: usize = 64 * LANES;
 
-/// Steps from a try to the one behind it in its lane.
+/// Steps from a try to its second number, and to the one behind it in its lane.
+const SECOND: Jump = Jump::of(STEPS / 2);
 const LANE: Jump = Jump::of(STEPS * LANES as u32);
 
 impl Wheel {
@@ -135,16 +137,25 @@ impl Wheel {
         let shares: Vec<f64> = quals.iter().map(|&count| count as f64 / all).collect();
         let most = shares.iter().copied().fold(shares[0], |most, it| if it > most { it } else { most });
         let shares: Vec<f64> = shares.into_iter().map(|share| share / most).collect();
-        let bins = 1_usize << LOOKED_AT;
-        let is_hopeful = |bin: usize| {
-            let first = shares.len() * bin / bins;
-            let last = (shares.len() * (bin + 1) / bins).min(shares.len() - 1);
-            u8::from(shares[first..=last].iter().any(|&share| share > 0.0))
+        let hopeless_from = |bin: usize| {
+            let first = shares.len() * bin / BINS;
+            let last = (shares.len() * (bin + 1) / BINS).min(shares.len() - 1);
+            let greatest = shares[first..=last].iter().copied().fold(0.0, f64::max);
+            (greatest * f64::from(1 << FIRST_HALF)).ceil() as u32
         };
-        let hopeful = (0..bins).map(is_hopeful).collect();
+        let mut hopeless = Box::new([0; BINS]);
+        hopeless.iter_mut().enumerate().for_each(|(bin, from)| *from = hopeless_from(bin));
         let seed = JavaRandom::new(SEED).0;
         let lanes = std::array::from_fn(|lane| Jump::of(STEPS * lane as u32 + 1).from(seed));
-        Wheel { shares, hopeful, lanes, tries: vec![(0, 0); BLOCK], count: 0, next: 0, place: BLOCK }
+        Wheel {
+            shares,
+            hopeless,
+            lanes,
+            tries: Box::new([(0, 0); BLOCK]),
+            count: 0,
+            next: 0,
+            place: BLOCK,
+        }
     }
 
     fn draw(&mut self) -> usize {
@@ -185,9 +196,10 @@ impl Wheel {
         let mut count = 0;
         for row in (0..BLOCK).step_by(LANES) {
             for (lane, state) in self.lanes.iter_mut().enumerate() {
-                self.tries[count] = (row + lane, *state);
-                let bin = (*state >> (48 - LOOKED_AT)) as usize;
-                count += usize::from(self.hopeful[bin % self.hopeful.len()]);
+                self.tries[count % BLOCK] = (row + lane, *state);
+                let bin = (*state >> (48 - LOOKED_AT)) as usize % BINS;
+                let second = SECOND.from(*state) >> (48 - FIRST_HALF);
+                count += usize::from(second < self.hopeless[bin].into());
                 *state = LANE.over(*state);
             }
         }

@@ -26,7 +26,7 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
         let found = table.iter().find(is_named).map(|option| (*option, joined.map(str::to_string)));
         let (option, joined) = match found {
             Some(found) => found,
-            None => joined_letter(table, &word).ok_or_else(|| words.unknown(&word))?,
+            None => joined_letter(table, &word).ok_or_else(|| unknown(&word, &words))?,
         };
         let value = match (option.takes, joined) {
             // Picard takes `I= in.bam`, too.
@@ -77,6 +77,17 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
     }
     take_null(&mut parsed);
     Ok(parsed)
+}
+
+/// The error for a word that names no option. `--NAME=value` is none, in the tools neither.
+fn unknown(word: &str, words: &Words) -> Error {
+    match word.split_once('=') {
+        Some((name, value)) if name.starts_with('-') => {
+            Error::usage(format!("{} {word}: the value stands apart from the name", words.command))
+                .hint(format!("give {name} {value}"))
+        }
+        _ => words.unknown(word),
+    }
 }
 
 /// Whether a word behind `NAME=` is its value, and not the next option.
