@@ -128,7 +128,7 @@ fn random_reads_are_marked_as_the_oracle_marks_them() {
     use DuplicateMode::{Coordinate, Template};
     let dir = TestDir::new();
     let (mut reads, mut flagged, mut modes_differ) = (0, 0, 0);
-    for seed in 0..600 {
+    for seed in 0..250 {
         let threads = 1 + seed as usize % 3;
         let orders = orders(seed);
         for (order, text) in &orders {
@@ -146,7 +146,7 @@ fn random_reads_are_marked_as_the_oracle_marks_them() {
     }
     // the inputs must have enough duplicates
     assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
-    assert!(modes_differ > 100, "{modes_differ}");
+    assert!(modes_differ > 40, "{modes_differ}");
 }
 
 /// Auto is coordinate mode if the input is not grouped, and template mode if it is.
@@ -286,7 +286,7 @@ fn is_scattered(text: &str) -> bool {
 fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
     let dir = TestDir::new();
     let (mut marks, mut scattered) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..60 {
         let threads = 1 + seed as usize % 3;
         let orders = orders(seed).map(|(order, text)| (order, doubled(&text)));
         for (order, text) in &orders {
@@ -313,5 +313,5 @@ fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
             panic!("seed {seed}, template mode:\n{wrong}");
         }
     }
-    assert!(marks > 1000 && scattered > 100, "{marks} {scattered}");
+    assert!(marks > 400 && scattered > 40, "{marks} {scattered}");
 }

@@ -72,11 +72,10 @@ fn every_way_to_mark_duplicates_is_that_of_one_run() {
     for (number, way) in ways.iter().enumerate() {
         let sort = if way.contains("--sort") { "" } else { "--sort coordinate" };
         let command = format!("prep in/* -l 1 -o out/x.bam {sort} {MARKING} {way}");
-        for (at, files) in inputs.iter().enumerate() {
-            let division = ["--shards 4 --ranges 3", "--shards 9", "--shards 2 --ranges 2"];
-            let sample = Sample { name: ["adjacent", "sorted", "scattered"][at], files: files.clone() };
-            same(&sample, &command, &[division[(number + at) % 3]]);
-        }
+        let division = ["--shards 4 --ranges 3", "--shards 9", "--shards 2 --ranges 2"];
+        let (at, division) = (number % 3, division[number / 3 % 3]);
+        let name = ["adjacent", "sorted", "scattered"][at];
+        same(&Sample { name, files: inputs[at].clone() }, &command, &[division]);
     }
 }
 
