@@ -153,7 +153,9 @@ pub fn flow(links: &[(String, String, f64)]) -> String {
         plot = plot.with_link(from, to, *reads);
     }
     let plots = vec![Plot::Sankey(plot)];
-    let layout = Layout::auto_from_plots(&plots).with_width(WIDTH).with_height(240.0);
+    // Each column of names needs its room.
+    let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
+    let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
     kuva::render_to_svg(plots, styled(layout))
 }
 

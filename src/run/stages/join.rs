@@ -121,6 +121,7 @@ impl RunState<'_> {
             summary::found(&verdict.tally, &self.header, self.console);
             let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
             files.write_metrics(self.plan, &metrics)?;
+            files.keep_tiles(&ends.libraries, &verdict.tally.tiles);
         }
         let mut late = late_changes(self.plan).and(&changes(&self.after_duplicates));
         late = late.and(&changes(&self.late));

@@ -51,6 +51,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     list.extend(gc(sample, drawn));
     list.extend(levels(sample, drawn));
     list.extend(adapters(sample, drawn));
+    list.extend(means(sample, drawn));
     list.extend(lengths(sample, drawn));
     if run.at(CYCLE).is_none() {
         list.extend(qualities(sample, drawn));
@@ -244,6 +245,20 @@ fn adapters(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
     figure.figure(sample, files, line)
 }
 
+/// Reads by their mean quality.
+fn means(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let figure = Lines {
+        id: "means-plot",
+        title: "Mean quality of reads",
+        reading: "Reads by the mean of their qualities. A hump at the left is a part of the flow cell, or of the \
+            run, that failed.",
+        module: "Per sequence quality scores",
+        axes: Axes { x: "Mean quality", y: "Share of reads", percent: true, ..Axes::default() },
+        columns: &[("Quality", "Mean quality"), ("Count", "Reads")],
+    };
+    figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "Quality", "Count")))
+}
+
 /// Reads by their length, where lengths differ.
 fn lengths(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
     let module = "Sequence Length Distribution";
@@ -293,6 +308,9 @@ fn qualities(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
     figure.figure(sample, files, line)
 }
 
+/// Levels that are drawn with the one before.
+const JOINED: [&str; 3] = [">500", ">5k", ">10k+"];
+
 /// How often sequences are seen.
 fn levels(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
     let run = &sample.run;
@@ -300,14 +318,21 @@ fn levels(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
     let (level, share) = ("Duplication Level", "Percentage of total");
     let known: Vec<(&File<'_>, String)> =
         files.iter().filter_map(|file| Some((file, file.columns(module)?))).collect();
-    let names = run.list(&format!("{}/{level}", known.first()?.1)).iter().map(cell);
-    let name = |text: String| text.replace("&gt;", ">");
+    let names = run.list(&format!("{}/{level}", known.first()?.1)).iter();
     let values: Vec<Vec<f64>> =
         known.iter().map(|(_, columns)| run.column(&format!("{columns}/{share}"))).collect();
-    let groups = names.enumerate().map(|(i, text)| {
+    let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
+    for (i, name) in names.enumerate() {
+        let name = name.as_str().map_or_else(|| name.to_string(), str::to_string);
         let of_files = values.iter().map(|list| list.get(i).copied().unwrap_or(0.0) / 100.0);
-        (name(text), of_files.collect::<Vec<f64>>())
-    });
+        match groups.last_mut() {
+            // Rare levels share a bar, so that names have room.
+            Some((_, sums)) if JOINED.contains(&name.as_str()) => {
+                sums.iter_mut().zip(of_files).for_each(|(sum, share)| *sum += share);
+            }
+            _ => groups.push((name, of_files.collect())),
+        }
+    }
     let left: Vec<Vec<String>> = known
         .iter()
         .filter_map(|(file, _)| {
@@ -335,7 +360,7 @@ fn levels(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
             .into(),
         alt: format!("Bars of reads by how often their sequence is seen, of {} files.", known.len()),
         legend: known.iter().map(|(file, _)| file.name.clone()).collect(),
-        svg: grouped_bars(&axes, groups.collect()),
+        svg: grouped_bars(&axes, groups),
         table,
     };
     Some(figure.html())

@@ -58,7 +58,13 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
                 has_lines: false,
                 id: sample.id("flow-plot"),
                 title: "From reads to usable reads".into(),
-                reading: "The width of a band is its number of primary reads.".into(),
+                reading: if trimmed_away > 0.0 {
+                    "The width of a band is its number of primary reads. The lowest were dropped by trimming \
+                     and by filters."
+                        .into()
+                } else {
+                    "The width of a band is its number of primary reads.".into()
+                },
                 alt: format!(
                     "{}Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.",
                     if trimmed_away > 0.0 {
@@ -99,7 +105,7 @@ struct Reads {
 fn links(reads: &Reads) -> Vec<(String, String, f64)> {
     let Reads { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
     let named = |name: &str, part: f64, of: f64| format!("{name} {}", Form::Share.text(part / of));
-    let left = if trimmed_away > 0.0 { named("trimmed", all, sequenced) } else { "reads".to_string() };
+    let left = if trimmed_away > 0.0 { named("left", all, sequenced) } else { "reads".to_string() };
     let whole = "reads".to_string();
     let with_mapped = named("mapped", mapped, all);
     let mut links = vec![
@@ -113,8 +119,8 @@ fn links(reads: &Reads) -> Vec<(String, String, f64)> {
         let others = sequenced - trimmed_away - all;
         links.extend([
             (whole.clone(), left, all),
-            (whole.clone(), named("dropped by trimming", trimmed_away, sequenced), trimmed_away),
-            (whole, named("dropped by other steps", others, sequenced), others),
+            (whole.clone(), named("trimming", trimmed_away, sequenced), trimmed_away),
+            (whole, named("filters", others, sequenced), others),
         ]);
     }
     links.retain(|(_, _, reads)| *reads > 0.0);
@@ -144,13 +150,13 @@ mod tests {
         assert_eq!(
             shown(&reads),
             [
-                "trimmed 50.0% > mapped 90.0%: 90",
+                "left 50.0% > mapped 90.0%: 90",
                 plain[0],
                 plain[1],
-                "trimmed 50.0% > unmapped 10.0%: 10",
-                "reads > trimmed 50.0%: 100",
-                "reads > dropped by trimming 30.0%: 60",
-                "reads > dropped by other steps 20.0%: 40",
+                "left 50.0% > unmapped 10.0%: 10",
+                "reads > left 50.0%: 100",
+                "reads > trimming 30.0%: 60",
+                "reads > filters 20.0%: 40",
             ]
         );
     }

@@ -11,6 +11,7 @@ mod flow;
 mod inserts;
 mod lanes;
 mod resources;
+mod tiles;
 mod trimming;
 
 use crate::section::{Sample, Section};

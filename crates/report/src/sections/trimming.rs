@@ -57,7 +57,7 @@ fn cut(run: &Run<'_>) -> Vec<(&'static str, String)> {
     };
     let adapter = |which: &str| {
         let bases = run.text(&at(which));
-        (!bases.is_empty()).then(|| format!("<code>{}</code>", escape(bases)))
+        (!bases.is_empty() && bases != "unspecified").then(|| format!("<code>{}</code>", escape(bases)))
     };
     let tails = |name: &str, whole: &str| of_all(format!("/trimming/polyx_trimming/{name}"), whole);
     [
@@ -168,8 +168,8 @@ fn inserts(sample: &Sample<'_>) -> Option<String> {
     rows.push(vec!["no overlap".into(), cell("/trimming/insert_size/unknown")]);
     let peak = run.number("/trimming/insert_size/peak")?;
     let length = run.number("/trimming/read1_before_filtering/total_cycles");
-    let mut marks = vec![(peak.value, "most".to_string())];
-    marks.extend(length.filter(|it| it.value > 0.0).map(|it| (it.value, "read length".to_string())));
+    let length = length.filter(|it| it.value > 0.0);
+    let marks = length.map(|it| (it.value, "read length".to_string())).into_iter().collect();
     let figure = Figure {
         has_lines: true,
         id: sample.id("templates-plot"),
