@@ -49,7 +49,6 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     list.extend(shares(sample));
     list.extend(depths(sample));
     list.extend(contigs(sample));
-    list.extend(piles(sample));
     for (report, title) in
         [("hs_metrics", "Coverage of targets"), ("wgs_metrics", "Coverage of the genome")]
     {
@@ -60,6 +59,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             list.push(transposed(run, title, &columns, FIELDS));
         }
     }
+    list.extend(piles(sample));
     (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
 }
 
@@ -83,8 +83,8 @@ fn piles(sample: &Sample<'_>) -> Option<String> {
         ]
     };
     let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
-    let titles = ["Place", "Mean depth", "Greatest", "Times the mean"];
-    let caption = "The deepest windows; of neighbours the deepest stands for all";
+    let titles = ["Place", "Mean depth", "Greatest", "Times the mean of all"];
+    let caption = "The deepest windows of 1,000 bases";
     (!rows.is_empty()).then(|| wide(caption, &of_cells(caption, &titles, &rows)))
 }
 
