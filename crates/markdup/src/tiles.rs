@@ -13,6 +13,14 @@ const MOST: usize = 1 << 15;
 /// Bytes that the counts take at most: a hash table, which may be half empty, and the sorted list that is made of it.
 pub const MOST_BYTES: u64 = MOST as u64 * (2 * 36 + 32);
 
+/// Bytes that the description of a tile takes as JSON: five values, of which one is the name of a read group.
+const DESCRIBED: u64 = 256;
+
+/// Returns the bytes that the counts of tiles take, with their description.
+pub fn bytes(tiles: &[TileCounts]) -> u64 {
+    tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIBED)
+}
+
 /// The pairs of a tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TileCounts {

@@ -10,7 +10,7 @@ use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
 use super::samtools::ReadCounts;
 use super::sorter::Sorter;
-use super::tiles::TileCounts;
+use super::tiles::{self, TileCounts};
 
 /// The duplicate marks of all records, looked up by record number.
 pub struct Verdict {
@@ -116,8 +116,7 @@ impl StoredVerdict {
     /// Bytes of memory that the marks take.
     pub fn bytes(&self) -> u64 {
         let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
-        let tiles = (self.tally.tiles.capacity() * size_of::<TileCounts>()) as u64;
-        tiles
+        tiles::bytes(&self.tally.tiles)
             + BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
             + tables * OrdinalTable::bytes_of_bits(self.records)
     }
@@ -177,7 +176,7 @@ impl Verdict {
         let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
             rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
         });
-        sets + (self.tally.tiles.capacity() * size_of::<TileCounts>()) as u64
+        sets + tiles::bytes(&self.tally.tiles)
     }
 
     /// Returns the number by which a record is looked up.

@@ -2,6 +2,7 @@
 
 use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
+use readmill_markdup::tiles;
 use readmill_markdup::verdict::StoredVerdict;
 use readmill_record::{Charge, Result, Step};
 use readmill_sort::{Minimise, Order};
@@ -116,6 +117,8 @@ impl RunState<'_> {
                 self.write_table(&table, bases, &mut files, after)?;
             }
         }
+        let of_tiles = verdict.as_ref().map_or(0, |verdict| tiles::bytes(&verdict.tally.tiles));
+        let _tiles = self.memory.ledger.charge("marks of duplicates", of_tiles)?;
         if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
             summary.mode = Some(verdict.mode());
             summary::found(&verdict.tally, &self.header, self.console);
