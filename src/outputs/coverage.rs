@@ -110,6 +110,14 @@ impl PartCoverage {
 /// A window that is deep, with the name of its contig.
 pub type NamedPile = (String, Pile);
 
+/// The complete coverage of an output.
+pub struct CompleteCoverage {
+    /// The files, by the ends of their names.
+    pub files: Vec<(&'static str, AtomicFile)>,
+    /// The deepest windows, if they were looked for.
+    pub deepest: Vec<NamedPile>,
+}
+
 /// The coverage of an output.
 pub struct CoverageOutput {
     settings: PieceSettings,
@@ -204,8 +212,8 @@ impl CoverageOutput {
         Ok(())
     }
 
-    /// Completes the files under their temporary names; also returns the deepest windows.
-    pub fn complete(mut self) -> Result<(Vec<(&'static str, AtomicFile)>, Vec<NamedPile>)> {
+    /// Completes the files under their temporary names.
+    pub fn complete(mut self) -> Result<CompleteCoverage> {
         match &mut self.piles {
             Some(piles) => self.join.finish(&mut Both(&mut self.report, piles))?,
             None => self.join.finish(&mut self.report)?,
@@ -220,7 +228,7 @@ impl CoverageOutput {
         self.files.write_pending()?;
         let files = Arc::into_inner(self.files);
         let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;
-        Ok((files.complete(contigs)?, deepest))
+        Ok(CompleteCoverage { files: files.complete(contigs)?, deepest })
     }
 }
 
