@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_coverage::page::{self, PAGE_BYTES};
 use readmill_coverage::{
-    BedContigs, CoverageFile, EncodedPage, Join, Page, PageEncoder, PageTarget, Pages, Piece,
-    PieceMaker, ReadOptions, Regions, Report, ReportOptions,
+    BedContigs, Both, CoverageFile, EncodedPage, Join, Page, PageEncoder, PageTarget, Pages, Piece,
+    PieceMaker, Pile, Piles, ReadOptions, Regions, Report, ReportOptions,
 };
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::EOF_BLOCK;
@@ -107,6 +107,17 @@ impl PartCoverage {
     }
 }
 
+/// A window that is deep, with the name of its contig.
+pub type NamedPile = (String, Pile);
+
+/// The complete coverage of an output.
+pub struct CompleteCoverage {
+    /// The files, by the ends of their names.
+    pub files: Vec<(&'static str, AtomicFile)>,
+    /// The deepest windows, if they were looked for.
+    pub deepest: Vec<NamedPile>,
+}
+
 /// The coverage of an output.
 pub struct CoverageOutput {
     settings: PieceSettings,
@@ -115,6 +126,8 @@ pub struct CoverageOutput {
     regions: Option<Arc<Regions>>,
     join: Join,
     report: Report<Pages<PageQueue>>,
+    /// The deepest windows, if the run is described.
+    piles: Option<Piles>,
     files: Arc<CoverageFiles>,
     /// Charge of what grows with the reads.
     charge: Charge,
@@ -148,7 +161,23 @@ impl CoverageOutput {
         let join = Join::new(&settings.lengths);
         let charge = ledger.empty(COVERAGE);
         let _contigs = names;
-        Ok(CoverageOutput { settings, options, contigs, regions, join, report, files, charge, _contigs })
+        Ok(CoverageOutput {
+            settings,
+            options,
+            contigs,
+            regions,
+            join,
+            report,
+            piles: None,
+            files,
+            charge,
+            _contigs,
+        })
+    }
+
+    /// The same, which also finds the deepest windows if `finds`.
+    pub fn with_piles(self, finds: bool) -> Self {
+        CoverageOutput { piles: finds.then(Piles::default), ..self }
     }
 
     /// How pieces are made.
@@ -163,7 +192,10 @@ impl CoverageOutput {
 
     /// Takes the piece of the next part.
     pub fn take(&mut self, part: PartCoverage) -> Result<()> {
-        self.join.add(part.piece, &mut self.report)?;
+        match &mut self.piles {
+            Some(piles) => self.join.add(part.piece, &mut Both(&mut self.report, piles))?,
+            None => self.join.add(part.piece, &mut self.report)?,
+        }
         let bytes = self.join.heap_bytes() + self.report.heap_bytes() + self.files.heap_bytes();
         if bytes > self.charge.bytes() {
             self.charge.resize(bytes);
@@ -176,17 +208,27 @@ impl CoverageOutput {
         self.files.restart()?;
         self.report = report(&self.files, &self.options, &self.contigs, &self.regions)?;
         self.join = Join::new(&self.settings.lengths);
+        self.piles.iter_mut().for_each(|piles| *piles = Piles::default());
         Ok(())
     }
 
     /// Completes the files under their temporary names.
-    pub fn complete(mut self) -> Result<Vec<(&'static str, AtomicFile)>> {
-        self.join.finish(&mut self.report)?;
+    pub fn complete(mut self) -> Result<CompleteCoverage> {
+        match &mut self.piles {
+            Some(piles) => self.join.finish(&mut Both(&mut self.report, piles))?,
+            None => self.join.finish(&mut self.report)?,
+        }
+        let deepest = self.piles.iter().flat_map(|piles| piles.deepest()).map(|pile| {
+            let name = self.contigs.get(pile.contig as usize).map(|(name, _)| name.clone());
+            (name.unwrap_or_default(), *pile)
+        });
+        let deepest = deepest.collect();
         let (queue, contigs) = self.report.finish()?.finish()?;
         drop(queue);
         self.files.write_pending()?;
         let files = Arc::into_inner(self.files);
-        files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?.complete(contigs)
+        let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;
+        Ok(CompleteCoverage { files: files.complete(contigs)?, deepest })
     }
 }
 

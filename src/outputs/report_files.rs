@@ -1,18 +1,21 @@
 //! Report files: metrics, recalibration tables, statistics.
 
+use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
+use readmill_coverage::piles::WINDOW;
 use readmill_filters::tally::{Report, RunNames};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
-use readmill_markdup::{DuplicationMetrics, Libraries};
+use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
 use readmill_record::header::Header;
 use readmill_record::{Error, ReportText, Result};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
+use crate::outputs::coverage::NamedPile;
 use crate::outputs::made_directories::MadeDirectories;
 use crate::outputs::{index_names, texts};
 use crate::plan::{CoverageRequest, Output, Plan, QcRequest};
@@ -86,6 +89,12 @@ impl ReportFile {
 
 /// The name of the metrics of duplicates among the reports in JSON.
 const DUPLICATES: &str = "duplicates";
+
+/// The name of the deepest windows among them.
+const PILES: &str = "deepest_windows";
+
+/// The name of pairs by tile among them.
+const TILES: &str = "duplicates_by_tile";
 
 /// The name of the list of FastQC's reports among them.
 const FASTQC: &str = "fastqc";
@@ -191,6 +200,22 @@ impl ReportFiles {
         Ok(())
     }
 
+    /// Keeps the deepest windows for the description of the run, if some were looked for.
+    pub fn keep_piles(&mut self, deepest: &[NamedPile]) {
+        let Some(values) = self.values.as_mut().filter(|_| !deepest.is_empty()) else { return };
+        let row = |(contig, pile): &NamedPile| {
+            json!({
+                "contig": contig,
+                "start": pile.start,
+                "end": pile.end,
+                "mean_depth": pile.mean(),
+                "max_depth": pile.most,
+            })
+        };
+        let rows: Vec<Value> = deepest.iter().map(row).collect();
+        values.insert(PILES.into(), json!({ "window": WINDOW, "rows": rows }));
+    }
+
     fn target(&mut self, what: ReportFile) -> Option<&mut AtomicFile> {
         self.files.iter_mut().find_map(|(which, target)| (*which == what).then_some(target))
     }
@@ -212,6 +237,26 @@ impl ReportFiles {
         let Some(target) = self.target(ReportFile::Json) else { return Ok(()) };
         metrics.put_json(&command, &sample, |text| target.write(text.as_bytes()))?;
         target.sync()
+    }
+
+    /// Keeps pairs by tile for the description of the run, if they were counted.
+    pub fn keep_tiles(&mut self, libraries: &Libraries, tiles: &[TileCounts]) {
+        let Some(values) = self.values.as_mut().filter(|_| !tiles.is_empty()) else { return };
+        let mut names: HashMap<u16, Value> = HashMap::new();
+        let mut name = |group: u16| {
+            let id = || libraries.group_id(group).map(|id| String::from_utf8_lossy(id).into_owned());
+            names.entry(group).or_insert_with(|| id().into()).clone()
+        };
+        let groups: Vec<Value> = tiles.iter().map(|tile| name(tile.group)).collect();
+        let column = |of: fn(&TileCounts) -> u64| tiles.iter().map(of).collect::<Vec<u64>>();
+        let columns = json!({
+            "read_group": groups,
+            "tile": column(|tile| tile.tile.into()),
+            "pairs": column(|tile| tile.pairs),
+            "duplicates": column(|tile| tile.duplicates),
+            "optical_duplicates": column(|tile| tile.optical),
+        });
+        values.insert(TILES.into(), columns);
     }
 
     /// Writes the report of samtools markdup that the plan asks for.

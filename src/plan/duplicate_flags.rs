@@ -322,6 +322,7 @@ impl DuplicateFlags {
             },
             members: writing.members,
             molecules: self.umi.is_some(),
+            tiles: false,
             samtools: None,
         }
     }

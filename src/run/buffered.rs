@@ -47,6 +47,8 @@ impl RunState<'_> {
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.console);
         let duplicate_ends = wanted.map(prepare).transpose()?;
+        let describe = self.plan.tallies.describe();
+        let duplicate_ends = duplicate_ends.map(|ends| ends.counting_tiles(describe));
         let (_charges, room) = self.reserve(&inputs, recal_bytes)?;
         let context = SortContext {
             crew: self.memory.crew,

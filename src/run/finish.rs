@@ -26,7 +26,9 @@ impl RunState<'_> {
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
         let mut sink = sink;
         if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
-            files.put_coverage(coverage.complete()?)?;
+            let complete = coverage.complete()?;
+            files.put_coverage(complete.files)?;
+            files.keep_piles(&complete.deepest);
         }
         let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
         summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);

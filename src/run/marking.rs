@@ -128,6 +128,8 @@ impl MarkedDuplicates {
         let mut counts = self.verdict.tally.libraries.clone();
         self.counted.add_to(&mut counts);
         let metrics = report_files::duplication(&self.libraries, counts, &self.verdict.tally.sizes);
-        files.write_metrics(plan, &metrics)
+        files.write_metrics(plan, &metrics)?;
+        files.keep_tiles(&self.libraries, &self.verdict.tally.tiles);
+        Ok(())
     }
 }

@@ -329,14 +329,9 @@ impl RunState<'_> {
         let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
         let Memory { crew, ledger, .. } = &self.memory;
         let files = files.take_coverage();
-        sink.count_coverage(CoverageOutput::new(
-            request,
-            &self.header,
-            files,
-            crew.in_flight,
-            ledger,
-            self.console,
-        )?);
+        let coverage =
+            CoverageOutput::new(request, &self.header, files, crew.in_flight, ledger, self.console)?;
+        sink.count_coverage(coverage.with_piles(self.plan.tallies.describe()));
         Ok(())
     }
 

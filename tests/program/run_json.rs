@@ -1,7 +1,9 @@
 //! `--json`: what a run did.
 
+use std::collections::BTreeMap;
 use std::fs;
 
+use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -87,6 +89,20 @@ fn numbers_are_those_of_the_texts() {
         let rows = &run["reports"][report];
         assert!(rows["rows"] != json!([]) || rows["histograms"] != json!([]), "{report}: {rows}");
     }
+    let tiles = &run["reports"]["duplicates_by_tile"];
+    for (column, told) in [
+        ("pairs", "READ_PAIRS_EXAMINED"),
+        ("duplicates", "READ_PAIR_DUPLICATES"),
+        ("optical_duplicates", "READ_PAIR_OPTICAL_DUPLICATES"),
+    ] {
+        let sum = |list: &mut dyn Iterator<Item = &Value>| list.filter_map(Value::as_u64).sum::<u64>();
+        let of_tiles = sum(&mut tiles[column].as_array().into_iter().flatten());
+        let libraries = run["reports"]["duplicates"]["rows"].as_array().into_iter().flatten();
+        assert_eq!(of_tiles, sum(&mut libraries.map(|row| &row[told])), "{column}");
+        assert!(of_tiles > 0, "{column}");
+    }
+    assert!(tiles["tile"].as_array().is_some_and(|tiles| tiles.len() > 1), "{tiles}");
+    windows(&dir, &run);
     let length = &run["reports"]["mosdepth.summary.txt"][0]["length"];
     assert!(
         text("x.mosdepth.summary.txt")
@@ -108,6 +124,42 @@ fn numbers_are_those_of_the_texts() {
     let stages: Vec<&str> =
         run["stages"].as_array().expect("stages").iter().filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(stages, ["starting", "reading", "marking", "writing"]);
+}
+
+/// Checks the deepest windows by the regions of 500 bases, of which two are a window.
+#[track_caller]
+fn windows(dir: &TestDir, run: &Value) {
+    let mut means = BTreeMap::<(String, u64), (f64, u64)>::new();
+    let regions = fs::File::open(dir.path("x.regions.bed.gz")).expect("regions");
+    let regions = std::io::read_to_string(MultiGzDecoder::new(regions)).expect("text");
+    for line in regions.lines() {
+        let [contig, start, end, mean] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let [start, end] = [start, end].map(|it| it.parse::<u64>().expect("a position"));
+        let (bases, last) = means.entry((contig.into(), start / 1000)).or_default();
+        *bases += mean.parse::<f64>().expect("a depth") * (end - start) as f64;
+        *last = end;
+    }
+    let mean = |(&(_, window), &(bases, end)): (&(String, u64), &(f64, u64))| {
+        bases / (end - 1000 * window) as f64
+    };
+    let most = means.iter().map(mean).fold(0.0, f64::max);
+    let rows = run["reports"]["deepest_windows"]["rows"].as_array().expect("windows");
+    assert!((2..=20).contains(&rows.len()), "{rows:?}");
+    for row in rows {
+        let [start, end] = ["start", "end"].map(|name| row[name].as_u64().expect("a position"));
+        let place = (row["contig"].as_str().expect("a name").to_string(), start / 1000);
+        let own = means.get_key_value(&place).expect("a window");
+        assert_eq!((start % 1000, own.1.1), (0, end), "{row}");
+        let depth = row["mean_depth"].as_f64().expect("a depth");
+        assert!((mean(own) - depth).abs() < 0.02, "{row}: {}", mean(own));
+        assert!(row["max_depth"].as_f64().is_some_and(|most| most >= depth), "{row}");
+    }
+    assert!(
+        rows[0]["mean_depth"].as_f64().is_some_and(|it| (it - most).abs() < 0.02),
+        "{most}: {rows:?}"
+    );
 }
 
 fn number(line: &str, column: usize) -> u64 {

@@ -7,6 +7,7 @@
 //! | where mates overlap | `mates` |
 //! | pieces, in their order, become runs of one depth | [`join`] |
 //! | the files: regions, thresholds, segments, summary | [`report`] |
+//! | the deepest windows | [`piles`] |
 //! | regions of a BED file | [`regions`] |
 //! | shares of bases by depth | `distribution` |
 //! | lines in pages that any thread compresses | [`page`], `line` |
@@ -33,6 +34,7 @@ mod mates;
 pub mod options;
 pub mod page;
 pub mod piece;
+pub mod piles;
 pub mod regions;
 pub mod report;
 
@@ -40,5 +42,6 @@ pub use join::{Depths, Join, Run};
 pub use options::{By, Quantize, ReadOptions, ReportOptions};
 pub use page::{BedContigs, EncodedPage, Page, PageEncoder, PageTarget, Pages};
 pub use piece::{Piece, PieceMaker};
+pub use piles::{Both, Pile, Piles};
 pub use regions::Regions;
 pub use report::{CoverageFile, Lines, Report};

@@ -49,6 +49,14 @@ pub struct DuplicateEnds {
     mate_pairing: MatePairing,
 }
 
+impl DuplicateEnds {
+    /// The same, with pairs counted by tile if `counts`.
+    pub fn counting_tiles(mut self, counts: bool) -> Self {
+        Arc::make_mut(&mut self.rules).tiles = counts;
+        self
+    }
+}
+
 /// The reusable state of one thread.
 pub struct EndsScratch {
     collect_evidence: bool,

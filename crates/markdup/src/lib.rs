@@ -18,7 +18,7 @@
 //! | from all ends to the verdict; the verdict | [`resolver`], [`verdict`] |
 //! | the same by the rules of samtools | [`samtools`] |
 //! | flags and tags on records | [`apply`] |
-//! | counts and metrics | [`metrics`] |
+//! | counts and metrics; pairs by tile | [`metrics`], [`tiles`] |
 //!
 //! The unclipped 5′ positions of reads decide (rules numbered in `docs/parity.md`). Pairs with equal library,
 //! ends and orientation are one set, whose best-scored pair stays. A single read is a duplicate if a pair has
@@ -46,6 +46,7 @@ pub mod samtools;
 pub mod score;
 pub mod sorter;
 pub mod stored;
+pub mod tiles;
 pub mod umi;
 pub mod verdict;
 
@@ -62,6 +63,7 @@ pub use rules::{Coding, Optical, Rules};
 pub use samtools::{PairEnds, SamtoolsRules};
 pub use score::Strategy;
 pub use sorter::Sorting;
+pub use tiles::TileCounts;
 pub use verdict::{DuplicateCounts, Verdict};
 
 /// Which records of a duplicate template are flagged.

@@ -55,6 +55,11 @@ impl Libraries {
         id.map_or(NO_GROUP, |id| self.groups.get(id).copied().unwrap_or(lacking))
     }
 
+    /// The ID of a read group by its number; `None` of one that the header lacks.
+    pub fn group_id(&self, group: u16) -> Option<&[u8]> {
+        self.groups.iter().find_map(|(id, number)| (*number == group).then_some(&id[..]))
+    }
+
     /// Whether a read group is one of the header's.
     pub fn is_known(&self, group: u16) -> bool {
         usize::from(group) < self.library_of.len()

@@ -10,6 +10,7 @@ use super::libraries::Libraries;
 use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
 use super::sorter::{Merged, Sorter, Sorting, spill_sorted};
+use super::tiles::{Seen, TileCounter, TileCounts};
 use super::verdict::{BitSet, Deepest, DuplicateCounts, RowStore};
 
 /// Sets larger than this are reported.
@@ -30,6 +31,8 @@ pub struct DuplicateMarks<'a, T> {
     /// Representative and size of each set.
     pub(super) sets: RowStore<2>,
     pub(super) tally: DuplicateCounts,
+    /// Pairs by tile, where these are counted.
+    tiles: Option<TileCounter>,
     /// The number of stored candidates for optical duplicates.
     buffered: i64,
     /// The maximum of it.
@@ -69,6 +72,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             members: Sorter::default(),
             sets: RowStore::default(),
             tally,
+            tiles: rules.counts_tiles().then(TileCounter::default),
             buffered: 0,
             most_buffered: 0,
             most_noted: 0,
@@ -172,6 +176,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             self.duplicates.set(entry.member.ids.0);
             self.duplicates.set(entry.member.ids.1);
             self.tally.pairs += 1;
+            self.count_tile(&entry.member, Seen::Duplicate);
         }
     }
 
@@ -183,8 +188,20 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         }
     }
 
-    /// Marks the optical duplicates among the candidates; returns their number.
-    fn mark_optical(&mut self, candidates: Candidates, keeper: &SetEntry) -> u64 {
+    /// Counts a pair by its tile, where these are counted.
+    fn count_tile(&mut self, member: &SetMember, what: Seen) {
+        if let Some(tiles) = &mut self.tiles {
+            tiles.count(member, what);
+        }
+    }
+
+    /// Takes the pairs by tile.
+    pub(super) fn take_tiles(&mut self) -> Vec<TileCounts> {
+        self.tiles.take().map_or_else(Vec::new, TileCounter::sorted)
+    }
+
+    /// Marks the optical duplicates among the candidates of pairs, or of single reads; returns their number.
+    fn mark_optical(&mut self, candidates: Candidates, keeper: &SetEntry, are_pairs: bool) -> u64 {
         let Some(Optical { distance, alone, .. }) = self.rules.optical else { return 0 };
         self.buffered -= candidates.buffered();
         let marked = candidates.optical(distance, keeper.member.place());
@@ -195,6 +212,12 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
                 }
                 if alone {
                     self.duplicates.set(id);
+                }
+            }
+            if are_pairs {
+                self.count_tile(member, Seen::Optical);
+                if alone {
+                    self.count_tile(member, Seen::Duplicate);
                 }
             }
         }
@@ -297,6 +320,9 @@ impl<S: ItemLayout> PairSet<S> {
         if marks.rules.molecules {
             marks.note_member(&marks.pair_entry::<S>(&first), number);
         }
+        if marks.tiles.is_some() {
+            marks.count_tile(&marks.pair_entry::<S>(&first).member, Seen::Pair);
+        }
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
@@ -312,6 +338,7 @@ impl<S: ItemLayout> PairSet<S> {
         }
         self.size += 1;
         let new = self.join(&pair, marks);
+        marks.count_tile(&new.member, Seen::Pair);
         if marks.rules.molecules || marks.rules.members && new.is_reported {
             marks.note_member(&new, self.number);
         }
@@ -343,9 +370,9 @@ impl<S: ItemLayout> PairSet<S> {
                 if others.is_empty() || reverse_forward.is_empty() {
                     others.join(reverse_forward, rules.most);
                 } else {
-                    optical += marks.mark_optical(reverse_forward, &kept);
+                    optical += marks.mark_optical(reverse_forward, &kept, true);
                 }
-                optical += marks.mark_optical(others, &kept);
+                optical += marks.mark_optical(others, &kept, true);
             }
             if marks.optical_alone() {
                 marks.tally.pairs += optical;
@@ -434,7 +461,7 @@ impl<S: ItemLayout> FragmentSet<S> {
             is_reported: false,
         };
         let keeper = self.kept.map_or(nobody, |kept| marks.fragment_entry::<S>(&kept));
-        let optical = marks.mark_optical(self.candidates, &keeper);
+        let optical = marks.mark_optical(self.candidates, &keeper, false);
         marks.tally.optical_fragments += optical;
         if marks.optical_alone() {
             marks.tally.fragments += optical;

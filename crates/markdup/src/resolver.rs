@@ -14,6 +14,7 @@ use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
 use super::samtools::{KeyedReads, Undecided};
 use super::sorter::{Sorter, Sorting, spill_sorted};
+use super::tiles;
 use super::verdict::{BitSet, DuplicateCounts, DuplicateSets, OrdinalTable, Verdict};
 use super::{Mode, molecules};
 
@@ -111,7 +112,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         threads.sort(items.pairs.chunks_mut())?;
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
-        let room = room.saturating_sub(items.bytes() + beside).max(LEAST);
+        let tiles = if duplicate_ends.rules.counts_tiles() { tiles::MOST_BYTES } else { 0 };
+        let room = room.saturating_sub(items.bytes() + beside + tiles).max(LEAST);
         let mut marks = DuplicateMarks::new(
             self.mode,
             &duplicate_ends.rules,
@@ -179,9 +181,11 @@ impl<T: Sorting> ResolverRun<'_, T> {
         Ok(Some(templates))
     }
 
-    fn conclude(&self, marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
+    fn conclude(&self, mut marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
         let DuplicateResolver { threads, spill, duplicate_ends, room, in_use } = self.resolver;
-        let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, tally, .. } = marks;
+        let tiles = marks.take_tiles();
+        let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, mut tally, .. } = marks;
+        tally.tiles = tiles;
         let mut sets = None;
         if duplicate_ends.rules.members || duplicate_ends.rules.molecules {
             threads.sort(members.chunks_mut())?;

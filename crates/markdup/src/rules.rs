@@ -28,8 +28,17 @@ pub struct Rules {
     pub members: bool,
     /// Whether to number the molecules that UMIs identify.
     pub molecules: bool,
+    /// Whether to count pairs by tile, where optical duplicates are searched.
+    pub tiles: bool,
     /// The rules of samtools, which hold in place of all others; `None` for Picard's.
     pub samtools: Option<SamtoolsRules>,
+}
+
+impl Rules {
+    /// Whether pairs are counted by tile: where names are read in full, tiles of other lanes have other numbers than their own.
+    pub fn counts_tiles(&self) -> bool {
+        self.tiles && self.optical.is_some() && !matches!(self.names, ReadNames::Full)
+    }
 }
 
 /// The rules for optical duplicates.

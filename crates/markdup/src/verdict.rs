@@ -10,6 +10,7 @@ use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
 use super::samtools::ReadCounts;
 use super::sorter::Sorter;
+use super::tiles::{self, TileCounts};
 
 /// The duplicate marks of all records, looked up by record number.
 pub struct Verdict {
@@ -38,6 +39,8 @@ pub struct DuplicateCounts {
     pub libraries: Vec<LibraryCounts>,
     /// Pair sets by size.
     pub sizes: SetSizes,
+    /// Pairs by tile, in the order of read groups and tiles; none if they are not counted.
+    pub tiles: Vec<TileCounts>,
     /// The largest set.
     pub deepest: Option<Deepest>,
     /// Records by the rules of samtools.
@@ -113,7 +116,8 @@ impl StoredVerdict {
     /// Bytes of memory that the marks take.
     pub fn bytes(&self) -> u64 {
         let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
-        BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
+        tiles::bytes(&self.tally.tiles)
+            + BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
             + tables * OrdinalTable::bytes_of_bits(self.records)
     }
 
@@ -169,9 +173,10 @@ impl Verdict {
 
     /// Bytes it takes in addition to [`verdict_bytes`](super::verdict_bytes).
     pub fn bytes_beside_bits(&self) -> u64 {
-        self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
+        let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
             rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
-        })
+        });
+        sets + tiles::bytes(&self.tally.tiles)
     }
 
     /// Returns the number by which a record is looked up.

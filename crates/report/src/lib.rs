@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `run` | the description of a run, and numbers with their origin |
 //! | `metrics`, `limits`, `lanes`, `verdict` | key numbers, their limits, lanes that differ, and how all that is said |
+//! | `diagnosis` | findings that have one cause |
 //! | `section`, `sections` | the sections about a sample |
 //! | `cohort`, `sheet` | several samples side by side, and fields of a sample sheet |
 //! | `multiqc` | a table for MultiQC |
@@ -16,6 +17,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cohort;
+mod diagnosis;
 mod lanes;
 mod limits;
 mod metrics;

@@ -112,6 +112,8 @@ const DEFAULTS: &[Row] = &{
         Some((look, bad))
     }
     [
+        ("trimmed_away", Above, [at(0.1, 0.3), at(0.1, 0.3), at(0.1, 0.3), at(0.1, 0.3)]),
+        ("adapter_bases", Above, [at(0.05, 0.15), at(0.05, 0.15), at(0.15, 0.3), at(0.15, 0.3)]),
         ("mapped", Below, [at(0.95, 0.8), at(0.95, 0.8), at(0.95, 0.8), at(0.8, 0.6)]),
         ("chimeras", Above, [at(0.05, 0.1), at(0.05, 0.1), at(0.05, 0.1), None]),
         ("mismatches", Above, [at(0.015, 0.03), at(0.015, 0.03), at(0.015, 0.03), at(0.015, 0.03)]),
@@ -253,7 +255,7 @@ mod tests {
         assert!(message("[]").starts_with("it is no JSON object"));
         assert!(
             message(r#"{"dups": null}"#)
-                .starts_with("there is no number dups; there are reads, mapped,")
+                .starts_with("there is no number dups; there are reads, trimmed_away,")
         );
         for wrong in [
             "1",

@@ -33,6 +33,25 @@ pub const METRICS: &[Metric] = &[
         find: reads,
     },
     Metric {
+        key: "trimmed_away",
+        name: "Reads dropped by trimming",
+        form: Form::Share,
+        section: "trimming",
+        hint: "fragments so short that hardly more than adapter was read, or reads of low quality",
+        find: trimmed_away,
+    },
+    Metric {
+        key: "adapter_bases",
+        name: "Bases of adapter",
+        form: Form::Share,
+        section: "trimming",
+        hint: "fragments too short for the reads, which run through them into the adapter; it was cut off",
+        find: |run| {
+            let part = format!("{ADAPTER}/adapter_trimmed_bases");
+            run.share(&[part], &[format!("{TRIMMED_BEFORE}/total_bases")])
+        },
+    },
+    Metric {
         key: "mapped",
         name: "Mapped reads",
         form: Form::Share,
@@ -243,6 +262,30 @@ fn reads(run: &Run<'_>) -> Option<Quantity> {
 fn mapped(run: &Run<'_>) -> Option<Quantity> {
     let of_flagstat = run.share(&passed_and_failed("primary mapped"), &passed_and_failed("primary"));
     of_flagstat.or_else(|| run.number(&format!("{}/PCT_PF_READS_ALIGNED", alignment_row(run)?)))
+}
+
+/// What trimming counted: all reads before and after it, and adapters.
+pub const TRIMMED_BEFORE: &str = "/trimming/summary/before_filtering";
+pub const TRIMMED_AFTER: &str = "/trimming/summary/after_filtering";
+pub const ADAPTER: &str = "/trimming/adapter_cutting";
+
+/// Results of the filters of trimming, but for reads that passed.
+pub const DROPPED: [&str; 5] = [
+    "low_quality_reads",
+    "too_many_N_reads",
+    "too_short_reads",
+    "too_long_reads",
+    "low_complexity_reads",
+];
+
+/// Pointers of what trimming dropped, by the reason.
+pub fn dropped(run: &Run<'_>) -> Vec<String> {
+    let all = DROPPED.iter().map(|name| format!("/trimming/filtering_result/{name}"));
+    all.filter(|pointer| run.at(pointer).is_some()).collect()
+}
+
+fn trimmed_away(run: &Run<'_>) -> Option<Quantity> {
+    run.share(&dropped(run), &[format!("{TRIMMED_BEFORE}/total_reads")])
 }
 
 /// The rows of duplicates: one a library.

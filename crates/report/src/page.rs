@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::cohort;
+use crate::diagnosis::{Diagnosis, diagnoses};
 use crate::limits::{Grade, Limits};
 use crate::metrics::{metric, name_of};
 use crate::options::PageOptions;
@@ -133,19 +134,25 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
             limit_text(&it.limit, it.metric.form)
         )
     };
-    let mut found: Vec<&Outcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
-    found.sort_by_key(|it| std::cmp::Reverse(it.grade));
-    let finding = |it: &&Outcome| {
+    let found = diagnoses(&outcomes);
+    let said = |it: &Outcome| {
         let (class, word) = grade(it.grade);
         format!(
-            "<li><span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}{}; {} is \
-                expected. Usual causes: {}.</li>",
+            "<span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}{}; {} is expected.",
             escape(&it.name),
             it.source.html(it.metric.form),
             it.place.as_ref().map(|place| format!(" ({})", escape(place))).unwrap_or_default(),
             limit_text(&it.limit, it.metric.form),
-            escape(it.metric.hint)
         )
+    };
+    let finding = |it: &Diagnosis<'_>| {
+        let hint = escape(it.lead.metric.hint);
+        let follow: String = it.follow.iter().map(|it| format!("<li>{}</li>", said(it))).collect();
+        let follow = match follow.is_empty() {
+            true => follow,
+            false => format!(" It explains, as a rule:<ul>{follow}</ul>"),
+        };
+        format!("<li>{} Usual causes: {hint}.{follow}</li>", said(it.lead))
     };
     let findings: String = found.iter().map(finding).collect();
     let findings =
@@ -154,7 +161,7 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
     format!(
         "<section class=\"verdict\" aria-label=\"Verdict\"><p class=\"summary {}\">{}</p>{findings}<ol class=\"tiles\">{tiles}</ol>\
          <p class=\"note\">Limits for {}{}.</p></section>",
-        grade(found.first().map_or(Grade::Good, |it| it.grade)).0,
+        grade(found.first().map_or(Grade::Good, |it| it.lead.grade)).0,
         summary(&outcomes),
         sample.limits.assay.title(),
         if *sample.limits == Limits::of(sample.limits.assay) {

@@ -143,15 +143,19 @@ pub fn flow(links: &[(String, String, f64)]) -> String {
             names.push(name);
         }
     }
+    let is_start = |name: &String| links.iter().any(|(from, ..)| from == name);
+    let last = 1 + links.iter().filter(|(_, to, _)| is_start(to)).count();
     for (from, to, reads) in links {
         // Whatever ends does so at the right, where its name has room.
-        if !links.iter().any(|(other, ..)| other == to) {
-            plot = plot.with_node_column(to, 2);
+        if !is_start(to) {
+            plot = plot.with_node_column(to, last);
         }
         plot = plot.with_link(from, to, *reads);
     }
     let plots = vec![Plot::Sankey(plot)];
-    let layout = Layout::auto_from_plots(&plots).with_width(WIDTH).with_height(240.0);
+    // Each column of names needs its room.
+    let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
+    let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
     kuva::render_to_svg(plots, styled(layout))
 }
 

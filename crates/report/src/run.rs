@@ -1,6 +1,6 @@
 //! A run as its JSON describes it, and numbers of it with the place that they come from.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::text::{Form, escape};
 
@@ -118,12 +118,24 @@ impl<'a> Run<'a> {
 /// Reports that no page shows, since they are long.
 const NOT_SHOWN: [&str; 3] = ["bait_bias_detail_metrics", "pre_adapter_detail_metrics", "oxog_metrics"];
 
+/// Modules of FastQC of which pages show the verdict alone: their tables are long, or in other sections.
+const VERDICT_ALONE: [&str; 4] =
+    ["Basic Statistics", "Per tile sequence quality", "Per base sequence content", "Per base N content"];
+
 /// Drops what no page shows of a description, and returns the bytes of memory that the rest takes.
 pub fn trim(description: &mut Value) -> u64 {
     if let Some(reports) = description.get_mut("reports").and_then(Value::as_object_mut) {
         reports.retain(|name, _| !NOT_SHOWN.contains(&name.as_str()));
         if let Some(stats) = reports.get_mut("stats").and_then(Value::as_object_mut) {
             stats.retain(|section, _| section == "MAPQ");
+        }
+        let files = reports.get_mut("fastqc").and_then(Value::as_array_mut).into_iter().flatten();
+        let modules = files.filter_map(|file| file.get_mut("modules")?.as_array_mut()).flatten();
+        for module in modules.filter_map(Value::as_object_mut) {
+            let name = module.get("name").and_then(Value::as_str).unwrap_or("");
+            if VERDICT_ALONE.contains(&name) {
+                module.insert("columns".into(), Value::Object(Map::new()));
+            }
         }
     }
     bytes(description)
@@ -189,6 +201,19 @@ mod tests {
         let bytes = trim(&mut value);
         assert_eq!(value, json!({"reports": {"stats": {"MAPQ": [[0, 1]]}, "flagstat": {}}}));
         assert!(bytes > 300 && bytes < 2000, "{bytes}");
+    }
+
+    #[test]
+    fn of_some_modules_the_verdict_is_left() {
+        let module = |name: &str| json!({"name": name, "status": "fail", "columns": {"Tile": [1, 2]}});
+        let mut value = json!({"reports": {"fastqc": [{"file": "a", "modules": [module("Per tile sequence quality"), module("x")]}]}});
+        trim(&mut value);
+        let modules = &value["reports"]["fastqc"][0]["modules"];
+        assert_eq!(
+            modules[0],
+            json!({"name": "Per tile sequence quality", "status": "fail", "columns": {}})
+        );
+        assert_eq!(modules[1], module("x"));
     }
 
     #[test]

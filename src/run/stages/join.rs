@@ -2,6 +2,7 @@
 
 use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
+use readmill_markdup::tiles;
 use readmill_markdup::verdict::StoredVerdict;
 use readmill_record::{Charge, Result, Step};
 use readmill_sort::{Minimise, Order};
@@ -116,11 +117,14 @@ impl RunState<'_> {
                 self.write_table(&table, bases, &mut files, after)?;
             }
         }
+        let of_tiles = verdict.as_ref().map_or(0, |verdict| tiles::bytes(&verdict.tally.tiles));
+        let _tiles = self.memory.ledger.charge("marks of duplicates", of_tiles)?;
         if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
             summary.mode = Some(verdict.mode());
             summary::found(&verdict.tally, &self.header, self.console);
             let metrics = report_files::duplication(&ends.libraries, flagged, &verdict.tally.sizes);
             files.write_metrics(self.plan, &metrics)?;
+            files.keep_tiles(&ends.libraries, &verdict.tally.tiles);
         }
         let mut late = late_changes(self.plan).and(&changes(&self.after_duplicates));
         late = late.and(&changes(&self.late));

@@ -202,7 +202,8 @@ impl<'a> RunState<'a> {
         if let (Some(optical), Some(distance)) = (&mut rules.optical, distance) {
             optical.distance = distance;
         }
-        DuplicateEnds::new(&self.header, pairing, rules).map(Some)
+        let ends = DuplicateEnds::new(&self.header, pairing, rules)?;
+        Ok(Some(ends.counting_tiles(self.plan.tallies.describe())))
     }
 
     fn sort_context(

@@ -156,6 +156,36 @@ fn what_was_dropped_is_told() {
 }
 
 #[test]
+fn the_page_shows_what_was_trimmed_and_the_modules_of_each_file() {
+    let dir = TestDir::new();
+    let [[raw1, raw2], _] = files(&dir);
+    let path = |name: &str| arg(&dir.path(name));
+    let [output, json, page, modules] = ["out.bam", "out.json", "out.html", "modules"].map(path);
+    let words = ["align", reference(), &raw1, &raw2, "--trim", "--trim-poly-x", "-o", &output];
+    let reports = ["--json", &json, "--report", &page, "--fastqc", &modules, "--flagstat"];
+    let done = readmill(words.into_iter().chain(reports).chain([path("flagstat").as_str()]));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let text = std::fs::read_to_string(dir.path("out.html")).expect("a page");
+    let run = described(&dir, "out.json");
+    let reads = &run["trimming"]["filtering_result"]["low_quality_reads"];
+    let pointer = "/trimming/filtering_result/low_quality_reads";
+    assert!(text.contains(&format!("<data value=\"{reads}\" data-json=\"{pointer}\">")), "{reads}");
+    for wanted in [
+        "<section id=\"s0-trimming\"",
+        "id=\"s0-templates-plot\"",
+        "id=\"s0-tails-plot\"",
+        "Trimming dropped",
+        "<section id=\"s0-fastqc\"",
+        "0.0.fq</th>",
+        "id=\"s0-read-gc-plot\"",
+        "data-columns=\"/reports/fastqc/1/modules/",
+    ] {
+        assert!(text.contains(wanted), "{wanted}");
+    }
+    assert!(text.len() < 1 << 20, "{}", text.len());
+}
+
+#[test]
 fn nothing_may_be_left() {
     let dir = TestDir::new();
     let [[raw1, raw2], _] = files(&dir);

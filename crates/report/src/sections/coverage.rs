@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::metrics::mosdepth_row;
 use crate::plot::{Axes, Figure, bars, lines};
 use crate::section::{Sample, Section, figures};
-use crate::table::{of_columns, of_rows, transposed};
-use crate::text::Form;
+use crate::table::{of_cells, of_columns, of_rows, transposed, wide};
+use crate::text::{Form, escape, plain};
 
 /// Contigs that have a bar; more do not fit beside each other.
 const MOST_CONTIGS: usize = 30;
@@ -58,7 +59,33 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             list.push(transposed(run, title, &columns, FIELDS));
         }
     }
+    list.extend(piles(sample));
     (!list.is_empty()).then(|| Section { id: "coverage", title: "Coverage", body: figures(&list) })
+}
+
+/// The deepest windows.
+fn piles(sample: &Sample<'_>) -> Option<String> {
+    let run = &sample.run;
+    let rows = run.rows("deepest_windows", |_| true);
+    let mean = mosdepth_row(run, "total").map(|row| format!("{row}/mean"));
+    let fold = |pointer: &str| run.share(&[format!("{pointer}/mean_depth")], &[mean.clone()?]);
+    let cells = |(pointer, row): &(String, &Value)| {
+        let number = |name: &str| row.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let contig = row.get("contig").and_then(Value::as_str).unwrap_or("");
+        // As genome browsers have it, from 1 on.
+        let place =
+            format!("{contig}:{}-{}", plain((number("start") + 1) as f64), plain(number("end") as f64));
+        vec![
+            format!("<code>{}</code>", escape(&place)),
+            run.shown(&format!("{pointer}/mean_depth"), Form::Decimal(1, "×")),
+            run.shown(&format!("{pointer}/max_depth"), Form::Plain),
+            fold(pointer).map_or("–".into(), |fold| fold.html(Form::Decimal(1, ""))),
+        ]
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    let titles = ["Place", "Mean depth", "Greatest", "Times the mean of all"];
+    let caption = "The deepest windows of 1,000 bases";
+    (!rows.is_empty()).then(|| wide(caption, &of_cells(caption, &titles, &rows)))
 }
 
 /// Points of a line.

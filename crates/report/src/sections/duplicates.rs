@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::tiles;
 use crate::metrics::{SETS, counts_sets, libraries, set_key};
 use crate::plot::{Axes, Figure, bars, lines};
 use crate::section::{Sample, Section, figures};
@@ -33,6 +34,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     let mut list = Vec::new();
     list.extend(sets(sample));
     list.extend(saturation(sample, &rows));
+    list.extend(tiles::figure(sample));
     let table = listed(run, "Duplicates by library", &rows, FIELDS);
     Some(Section { id: "duplicates", title: "Duplicates", body: format!("{}{table}", figures(&list)) })
 }

@@ -6,10 +6,13 @@ mod bases;
 mod coverage;
 mod done;
 mod duplicates;
+mod fastqc;
 mod flow;
 mod inserts;
 mod lanes;
 mod resources;
+mod tiles;
+mod trimming;
 
 use crate::section::{Sample, Section};
 
@@ -19,6 +22,8 @@ type Maker = fn(&Sample<'_>) -> Option<Section>;
 /// The makers in the order of the page, each with the flags by which a run counts what the section shows.
 const MAKERS: &[(Maker, &str, &str)] = &[
     (flow::section, "Reads through the steps", "--flagstat FILE"),
+    (trimming::section, "Trimming", "--trim of readmill align"),
+    (fastqc::section, "FastQC", "--fastqc DIR"),
     (duplicates::section, "Duplicates", "--mark-duplicates --metrics FILE"),
     (inserts::section, "Insert sizes", "--qc PREFIX"),
     (bases::qualities, "Qualities and bases", "--qc PREFIX"),

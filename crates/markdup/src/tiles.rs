@@ -1,0 +1,147 @@
+//! Pairs by the tile of the flow cell on which they were seen: how many there are, and how many are duplicates.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::location::Location;
+use super::optical::SetMember;
+
+/// The most tiles that are counted: about twice those of the largest flow cells. With more, read names hold something else.
+const MOST: usize = 1 << 15;
+
+/// Bytes that the counts take at most: a hash table, which may be half empty, and the sorted list that is made of it.
+pub const MOST_BYTES: u64 = MOST as u64 * (2 * 36 + 32);
+
+/// Bytes that the description of a tile takes as JSON: five values, of which one is the name of a read group.
+const DESCRIBED: u64 = 256;
+
+/// Returns the bytes that the counts of tiles take, with their description.
+pub fn bytes(tiles: &[TileCounts]) -> u64 {
+    tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIBED)
+}
+
+/// The pairs of a tile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TileCounts {
+    /// The read group, in the numbering of the optical test.
+    pub group: u16,
+    /// The tile, as read names have it.
+    pub tile: u16,
+    /// Pairs that were compared.
+    pub pairs: u64,
+    /// Duplicates among them.
+    pub duplicates: u64,
+    /// Optical duplicates among them.
+    pub optical: u64,
+}
+
+/// Counts pairs by tile during the scan. Nothing is counted once there are too many tiles, so that the order of the scan does
+/// not matter.
+#[derive(Default)]
+pub(super) struct TileCounter {
+    tiles: HashMap<u32, [u64; 3]>,
+    is_full: bool,
+}
+
+/// What is counted of a pair.
+#[derive(Clone, Copy)]
+pub(super) enum Seen {
+    /// That it is there.
+    Pair,
+    /// That it is a duplicate.
+    Duplicate,
+    /// That it is an optical duplicate.
+    Optical,
+}
+
+impl TileCounter {
+    /// Counts a pair, if its tile is known.
+    pub fn count(&mut self, member: &SetMember, what: Seen) {
+        if self.is_full || member.location.tile == Location::NONE.tile {
+            return;
+        }
+        // Picard cuts numbers to 16 signed bits.
+        let key = u32::from(member.group) << 16 | u32::from(member.location.tile as u16);
+        if let Some(counts) = self.tiles.get_mut(&key) {
+            counts[what as usize] += 1;
+            return;
+        }
+        if self.tiles.len() == MOST {
+            *self = TileCounter { tiles: HashMap::new(), is_full: true };
+            return;
+        }
+        let mut counts = [0; 3];
+        counts[what as usize] = 1;
+        self.tiles.insert(key, counts);
+    }
+
+    /// The counts by read group and tile; none if there were too many tiles.
+    pub fn sorted(self) -> Vec<TileCounts> {
+        let counts = |(key, [pairs, duplicates, optical]): (u32, [u64; 3])| TileCounts {
+            group: (key >> 16) as u16,
+            tile: key as u16,
+            pairs,
+            duplicates,
+            optical,
+        };
+        let mut list: Vec<TileCounts> = self.tiles.into_iter().map(counts).collect();
+        list.sort_unstable_by_key(|tile| (tile.group, tile.tile));
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(group: u16, tile: i32) -> SetMember {
+        SetMember { location: Location { tile, x: 1, y: 1 }, group, pos: 0, ids: (0, 0) }
+    }
+
+    #[test]
+    fn pairs_are_counted_by_read_group_and_tile() {
+        let mut counter = TileCounter::default();
+        for (group, tile, what) in [
+            (1, 1101, Seen::Pair),
+            (0, 2101, Seen::Pair),
+            (0, 1101, Seen::Pair),
+            (0, 1101, Seen::Pair),
+            (0, 1101, Seen::Duplicate),
+            (0, 1101, Seen::Optical),
+            (0, Location::NONE.tile, Seen::Pair),
+            (0, i32::from(40_000_u16 as i16), Seen::Pair),
+        ] {
+            counter.count(&member(group, tile), what);
+        }
+        let tile = |group, tile, pairs, duplicates, optical| TileCounts {
+            group,
+            tile,
+            pairs,
+            duplicates,
+            optical,
+        };
+        let wanted = [
+            tile(0, 1101, 2, 1, 1),
+            tile(0, 2101, 1, 0, 0),
+            tile(0, 40_000, 1, 0, 0),
+            tile(1, 1101, 1, 0, 0),
+        ];
+        assert_eq!(counter.sorted(), wanted);
+    }
+
+    #[test]
+    fn too_many_tiles_are_not_counted() {
+        let mut counter = TileCounter::default();
+        let count = |counter: &mut TileCounter, n: usize| {
+            counter.count(&member((n >> 10) as u16, (n & 1023) as i32), Seen::Pair);
+        };
+        (0..MOST).for_each(|n| count(&mut counter, n));
+        (0..MOST).for_each(|n| count(&mut counter, n));
+        count(&mut counter, 7);
+        assert_eq!(counter.tiles.len(), MOST);
+        count(&mut counter, MOST);
+        count(&mut counter, 7);
+        assert_eq!(counter.sorted(), []);
+    }
+}

@@ -1,0 +1,120 @@
+//! Findings that usually have one cause, as one: the number that shows the cause, and those that follow from it.
+
+use crate::limits::Grade;
+use crate::verdict::Outcome;
+
+/// Findings of one cause.
+pub struct Diagnosis<'a> {
+    /// The number that shows the cause.
+    pub lead: &'a Outcome,
+    /// Numbers that usually follow from it.
+    pub follow: Vec<&'a Outcome>,
+}
+
+/// Numbers that show a cause, the surest first, and those that follow from it.
+type Cause = (&'static [&'static str], &'static [&'static str]);
+
+/// Causes, in the order in which they are looked for: a number follows from the first that is found.
+const CAUSES: &[Cause] = &[
+    // Fragments shorter than the reads.
+    (
+        &["short_inserts", "adapter_bases"],
+        &["insert_size", "soft_clipped", "trimmed_away", "mean_coverage", "bases_at_20x"],
+    ),
+    // Few molecules.
+    (&["duplicates"], &["library_size", "mean_coverage", "bases_at_20x"]),
+    // A lane of something else.
+    (&["lanes_insert", "lanes_gc"], &[]),
+    // A cycle that failed.
+    (&["worst_cycle", "n_of_cycle"], &["q30_bases"]),
+    // Regions that are lost by their GC.
+    (&["gc_dropout", "at_dropout"], &["even_coverage", "fold_80", "mean_coverage", "bases_at_20x"]),
+    // Regions that are lost for another reason.
+    (&["even_coverage"], &["fold_80", "mean_coverage", "bases_at_20x"]),
+    // Reads of something else.
+    (&["mapped"], &["mean_coverage", "bases_at_20x"]),
+    // Little was sequenced.
+    (&["reads"], &["mean_coverage", "bases_at_20x"]),
+    (&["mean_coverage"], &["bases_at_20x"]),
+];
+
+/// The findings among outcomes by their causes, worst first. A number that is worse than the cause does not follow from it.
+pub fn diagnoses(outcomes: &[Outcome]) -> Vec<Diagnosis<'_>> {
+    let mut left: Vec<&Outcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
+    let mut found = Vec::new();
+    for (leads, follow) in CAUSES {
+        // The worst of the signs stands for the cause.
+        let signs =
+            leads.iter().rev().filter_map(|key| left.iter().position(|it| it.metric.key == *key));
+        let Some(at) = signs.max_by_key(|at| left.get(*at).map(|it| it.grade)) else { continue };
+        let lead = left.remove(at);
+        let follows = |it: &&Outcome| {
+            let key = &it.metric.key;
+            it.grade <= lead.grade && (leads.contains(key) || follow.contains(key))
+        };
+        let (follow, others) = left.into_iter().partition(follows);
+        left = others;
+        found.push(Diagnosis { lead, follow });
+    }
+    found.extend(left.into_iter().map(|lead| Diagnosis { lead, follow: Vec::new() }));
+    let place = |it: &Diagnosis<'_>| outcomes.iter().position(|other| std::ptr::eq(other, it.lead));
+    found.sort_by_key(|it| (std::cmp::Reverse(it.lead.grade), place(it)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{Bad, Limit};
+    use crate::metrics::{METRICS, metric};
+    use crate::run::Quantity;
+
+    fn outcome(key: &str, grade: Grade) -> Outcome {
+        Outcome {
+            metric: metric(key).unwrap(),
+            name: key.into(),
+            place: None,
+            source: Quantity::new(1.0, String::new()),
+            limit: Limit { side: Bad::Above, look: None, bad: None },
+            grade,
+        }
+    }
+
+    fn shown(outcomes: &[Outcome]) -> Vec<String> {
+        let list = diagnoses(outcomes).into_iter();
+        let names = |of: &[&Outcome]| of.iter().map(|it| it.name.clone()).collect::<Vec<_>>().join(" ");
+        list.map(|it| format!("{}: {}", it.lead.name, names(&it.follow))).collect()
+    }
+
+    #[test]
+    fn what_follows_from_a_cause_stands_under_it() {
+        let list = [
+            outcome("adapter_bases", Grade::Look),
+            outcome("mapped", Grade::Good),
+            outcome("duplicates", Grade::Look),
+            outcome("insert_size", Grade::Bad),
+            outcome("short_inserts", Grade::Bad),
+            outcome("mean_coverage", Grade::Bad),
+            outcome("oxidation", Grade::Bad),
+        ];
+        let wanted =
+            ["short_inserts: adapter_bases insert_size mean_coverage", "oxidation: ", "duplicates: "];
+        assert_eq!(shown(&list), wanted);
+    }
+
+    #[test]
+    fn what_is_worse_does_not_follow() {
+        let list = [outcome("duplicates", Grade::Look), outcome("mean_coverage", Grade::Bad)];
+        assert_eq!(shown(&list), ["mean_coverage: ", "duplicates: "]);
+        let list = [outcome("worst_cycle", Grade::Look), outcome("n_of_cycle", Grade::Bad)];
+        assert_eq!(shown(&list), ["n_of_cycle: worst_cycle"]);
+    }
+
+    #[test]
+    fn causes_name_key_numbers() {
+        let all = CAUSES.iter().flat_map(|(leads, follow)| leads.iter().chain(*follow));
+        for key in all {
+            assert!(METRICS.iter().any(|it| it.key == *key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! FastQC: verdicts of its modules, and figures of modules that no other section shows.
+
+use serde_json::Value;
+
+use crate::metrics::CYCLE;
+use crate::plot::{Axes, COLORS, Figure, grouped_bars, lines};
+use crate::run::Run;
+use crate::section::{Sample, Section, figures};
+use crate::table::{of_cells, of_columns, wide};
+use crate::text::{Form, cell, escape, listed};
+
+/// Where the reports are.
+const FILES: &str = "/reports/fastqc";
+
+/// Frequent sequences of a file that the page lists.
+const MOST_SEQUENCES: usize = 10;
+
+/// A file, and where its modules are.
+struct File<'a> {
+    name: String,
+    pointer: String,
+    modules: &'a [Value],
+}
+
+impl<'a> File<'a> {
+    /// The pointer of a module, and the module.
+    fn module(&self, name: &str) -> Option<(String, &'a Value)> {
+        let at =
+            self.modules.iter().position(|module| module.get("name").is_some_and(|it| it == name))?;
+        Some((format!("{}/modules/{at}", self.pointer), self.modules.get(at)?))
+    }
+
+    /// The pointer of the columns of a module that has some.
+    fn columns(&self, name: &str) -> Option<String> {
+        let (pointer, module) = self.module(name)?;
+        let has_some = module.get("columns")?.as_object().is_some_and(|columns| !columns.is_empty());
+        has_some.then(|| format!("{pointer}/columns"))
+    }
+}
+
+/// The section.
+pub fn section(sample: &Sample<'_>) -> Option<Section> {
+    let run = &sample.run;
+    let files = files(run);
+    // Of many files, lines would not be told apart.
+    let drawn = files.get(..files.len().min(COLORS))?;
+    if drawn.is_empty() {
+        return None;
+    }
+    let mut list = Vec::new();
+    list.extend(gc(sample, drawn));
+    list.extend(levels(sample, drawn));
+    list.extend(adapters(sample, drawn));
+    list.extend(means(sample, drawn));
+    list.extend(lengths(sample, drawn));
+    if run.at(CYCLE).is_none() {
+        list.extend(qualities(sample, drawn));
+    }
+    let note = match files.len() - drawn.len() {
+        0 => String::new(),
+        left => format!(
+            "<p class=\"note\">Figures are of the first {COLORS} files; {left} more are in the JSON.</p>"
+        ),
+    };
+    let body = format!("{}{}{note}{}", verdicts(&files), figures(&list), frequent(run, drawn));
+    Some(Section { id: "fastqc", title: "FastQC", body })
+}
+
+/// The files with reports.
+fn files<'a>(run: &Run<'a>) -> Vec<File<'a>> {
+    let file = |(i, value): (usize, &'a Value)| File {
+        name: value.get("file").and_then(Value::as_str).unwrap_or("").to_string(),
+        pointer: format!("{FILES}/{i}"),
+        modules: value.get("modules").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+    };
+    run.list(FILES).iter().enumerate().map(file).collect()
+}
+
+/// A table of modules by files.
+fn verdicts(files: &[File<'_>]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for module in files.iter().flat_map(|file| file.modules) {
+        let name = module.get("name").and_then(Value::as_str).unwrap_or("");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let verdict = |file: &File<'_>, name: &str| {
+        let status = file.module(name).and_then(|(_, module)| module.get("status")?.as_str());
+        let (class, sign) = match status {
+            Some("pass") => ("good", "✓"),
+            Some("warn") => ("look", "▲"),
+            Some("fail") => ("bad", "✕"),
+            _ => return "not counted".to_string(),
+        };
+        let word = status.unwrap_or("");
+        format!("<span class=\"grade {class}\"><i aria-hidden=\"true\">{sign}</i> {word}</span>")
+    };
+    let row = |name: &&str| {
+        let cells = files.iter().map(|file| verdict(file, name));
+        std::iter::once(escape(name)).chain(cells).collect()
+    };
+    let rows: Vec<Vec<String>> = names.iter().map(row).collect();
+    let titles: Vec<&str> =
+        std::iter::once("Module").chain(files.iter().map(|file| file.name.as_str())).collect();
+    let caption = "Verdicts of the modules by file";
+    wide(caption, &of_cells(caption, &titles, &rows))
+}
+
+/// Points of a line.
+type Points = Vec<(f64, f64)>;
+
+/// A position, which may be a group such as `10-14`: its middle.
+fn position(value: &Value) -> Option<f64> {
+    let number = |text: &str| text.parse::<f64>().ok();
+    match value {
+        Value::String(text) => match text.split_once('-') {
+            Some((first, last)) => Some((number(first)? + number(last)?) / 2.0),
+            None => number(text),
+        },
+        other => other.as_f64(),
+    }
+}
+
+/// Positions of a column.
+fn positions(run: &Run<'_>, pointer: &str) -> Vec<f64> {
+    run.list(pointer).iter().map(|value| position(value).unwrap_or(0.0)).collect()
+}
+
+/// Two columns as points.
+fn points(run: &Run<'_>, columns: &str, x: &str, y: &str) -> Points {
+    let xs = positions(run, &format!("{columns}/{x}"));
+    xs.into_iter().zip(run.column(&format!("{columns}/{y}"))).collect()
+}
+
+/// Counts as shares of their sum.
+fn shares(points: Points) -> Points {
+    let all: f64 = points.iter().map(|it| it.1).sum();
+    let share = |(x, count): (f64, f64)| (x, if all > 0.0 { count / all } else { 0.0 });
+    points.into_iter().map(share).collect()
+}
+
+/// What a figure of lines, one a file, is made of.
+struct Lines<'a> {
+    id: &'a str,
+    title: &'a str,
+    reading: &'a str,
+    module: &'a str,
+    axes: Axes<'a>,
+    /// Columns of the tables, and their titles.
+    columns: &'a [(&'a str, &'a str)],
+}
+
+impl Lines<'_> {
+    /// The figure; `None` where no file has the module.
+    fn figure(
+        &self,
+        sample: &Sample<'_>,
+        files: &[File<'_>],
+        line: impl Fn(&str) -> Points,
+    ) -> Option<String> {
+        let (mut legend, mut series, mut table) = (Vec::new(), Vec::new(), String::new());
+        for file in files {
+            let Some(columns) = file.columns(self.module) else { continue };
+            legend.push(file.name.clone());
+            series.push(line(&columns));
+            let caption = format!("{} of {}", self.title, file.name);
+            table += &of_columns(&sample.run, &columns, &caption, self.columns);
+        }
+        if series.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let figure = Figure {
+            has_lines: true,
+            id: sample.id(self.id),
+            title: self.title.into(),
+            reading: self.reading.into(),
+            alt: format!("A line for each of {}: {} by {}.", listed(&legend), self.axes.y, self.axes.x),
+            legend,
+            svg: lines(&self.axes, series),
+            table,
+        };
+        Some(figure.html())
+    }
+}
+
+/// Reads by their GC.
+fn gc(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let figure = Lines {
+        id: "read-gc-plot",
+        title: "GC of reads",
+        reading: "Reads by the share of G and C of their bases. One smooth hump is usual; sharp peaks are \
+            adapters, a second hump is another species.",
+        module: "Per sequence GC content",
+        axes: Axes {
+            x: "GC of the read (%)",
+            y: "Share of reads",
+            x_range: Some((0.0, 100.0)),
+            percent: true,
+            ..Axes::default()
+        },
+        columns: &[("GC Content", "GC (%)"), ("Count", "Reads")],
+    };
+    figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "GC Content", "Count")))
+}
+
+/// The position of an adapter's line: the adapter that most reads have by then.
+fn adapters(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let run = &sample.run;
+    let module = "Adapter Content";
+    let first = files.iter().find_map(|file| file.columns(module))?;
+    let names: Vec<&String> =
+        run.at(&first)?.as_object()?.keys().filter(|name| *name != "Position").collect();
+    let columns: Vec<(&str, &str)> = std::iter::once(("Position", "Position"))
+        .chain(names.iter().map(|name| (name.as_str(), name.as_str())))
+        .collect();
+    let line = |columns: &str| {
+        let mut most: Points =
+            positions(run, &format!("{columns}/Position")).into_iter().map(|at| (at, 0.0)).collect();
+        for name in &names {
+            let percents = run.column(&format!("{columns}/{name}"));
+            for (point, percent) in most.iter_mut().zip(percents) {
+                point.1 = point.1.max(percent / 100.0);
+            }
+        }
+        most
+    };
+    let most = files.iter().filter_map(|file| file.columns(module));
+    let most = most.flat_map(|columns| line(&columns)).map(|it| it.1).fold(0.05, f64::max);
+    let figure = Lines {
+        id: "adapters-plot",
+        title: "Adapter by position",
+        reading: "The share of reads in which an adapter begins at this position or before, of the adapter \
+            that is seen most. The table has each.",
+        module,
+        axes: Axes {
+            x: "Position in the read",
+            y: "Share of reads",
+            y_range: Some((0.0, most)),
+            percent: true,
+            ..Axes::default()
+        },
+        columns: &columns,
+    };
+    figure.figure(sample, files, line)
+}
+
+/// Reads by their mean quality.
+fn means(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let figure = Lines {
+        id: "means-plot",
+        title: "Mean quality of reads",
+        reading: "Reads by the mean of their qualities. A hump at the left is a part of the flow cell, or of the \
+            run, that failed.",
+        module: "Per sequence quality scores",
+        axes: Axes { x: "Mean quality", y: "Share of reads", percent: true, ..Axes::default() },
+        columns: &[("Quality", "Mean quality"), ("Count", "Reads")],
+    };
+    figure.figure(sample, files, |columns| shares(points(&sample.run, columns, "Quality", "Count")))
+}
+
+/// Reads by their length, where lengths differ.
+fn lengths(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let module = "Sequence Length Distribution";
+    let differ = |file: &File<'_>| {
+        let columns = file.columns(module);
+        columns.is_some_and(|columns| sample.run.list(&format!("{columns}/Length")).len() > 1)
+    };
+    if !files.iter().any(differ) {
+        return None;
+    }
+    let figure = Lines {
+        id: "lengths-plot",
+        title: "Lengths of reads",
+        reading: "Reads by their length, before anything is cut off.",
+        module,
+        axes: Axes { x: "Length (bases)", y: "Reads", ..Axes::default() },
+        columns: &[("Length", "Length"), ("Count", "Reads")],
+    };
+    figure.figure(sample, files, |columns| points(&sample.run, columns, "Length", "Count"))
+}
+
+/// Mean qualities by position, where no metrics show them by cycle.
+fn qualities(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let module = "Per base sequence quality";
+    let line = |columns: &str| points(&sample.run, columns, "Base", "Mean");
+    let all = files.iter().filter_map(|file| file.columns(module)).flat_map(|columns| line(&columns));
+    let most = all.map(|it| it.1).fold(41.0, f64::max);
+    let figure = Lines {
+        id: "positions-plot",
+        title: "Mean quality by position",
+        reading: "A slow fall is usual; a notch is a cycle that failed.",
+        module,
+        axes: Axes {
+            x: "Position in the read",
+            y: "Mean quality",
+            y_range: Some((0.0, most + 1.0)),
+            ..Axes::default()
+        },
+        columns: &[
+            ("Base", "Position"),
+            ("Mean", "Mean"),
+            ("Median", "Median"),
+            ("Lower Quartile", "Lower quartile"),
+            ("Upper Quartile", "Upper quartile"),
+        ],
+    };
+    figure.figure(sample, files, line)
+}
+
+/// Levels that are drawn with the one before.
+const JOINED: [&str; 3] = [">500", ">5k", ">10k+"];
+
+/// How often sequences are seen.
+fn levels(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+    let run = &sample.run;
+    let module = "Sequence Duplication Levels";
+    let (level, share) = ("Duplication Level", "Percentage of total");
+    let known: Vec<(&File<'_>, String)> =
+        files.iter().filter_map(|file| Some((file, file.columns(module)?))).collect();
+    let names = run.list(&format!("{}/{level}", known.first()?.1)).iter();
+    let values: Vec<Vec<f64>> =
+        known.iter().map(|(_, columns)| run.column(&format!("{columns}/{share}"))).collect();
+    let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
+    for (i, name) in names.enumerate() {
+        let name = name.as_str().map_or_else(|| name.to_string(), str::to_string);
+        let of_files = values.iter().map(|list| list.get(i).copied().unwrap_or(0.0) / 100.0);
+        match groups.last_mut() {
+            // Rare levels share a bar, so that names have room.
+            Some((_, sums)) if JOINED.contains(&name.as_str()) => {
+                sums.iter_mut().zip(of_files).for_each(|(sum, share)| *sum += share);
+            }
+            _ => groups.push((name, of_files.collect())),
+        }
+    }
+    let left: Vec<Vec<String>> = known
+        .iter()
+        .filter_map(|(file, _)| {
+            let pointer = format!("{}/deduplicated_percentage", file.module(module)?.0);
+            let left = run.number(&pointer)?;
+            Some(vec![escape(&file.name), left.html(Form::Decimal(1, "\u{a0}%"))])
+        })
+        .collect();
+    let mut table = of_cells("Reads left without duplicates", &["File", "Share"], &left);
+    for (file, columns) in &known {
+        let titles = [
+            (level, "Times seen"),
+            (share, "Reads (%)"),
+            ("Percentage of deduplicated", "Different sequences (%)"),
+        ];
+        table += &of_columns(run, columns, &format!("Repeated sequences of {}", file.name), &titles);
+    }
+    let axes = Axes { x: "Times seen", y: "Share of reads", percent: true, ..Axes::default() };
+    let figure = Figure {
+        has_lines: false,
+        id: sample.id("levels-plot"),
+        title: "Repeated sequences".into(),
+        reading: "Reads by how often their sequence is seen in the file, by the bases alone. Deep or targeted \
+            sequencing repeats sequences without any fault."
+            .into(),
+        alt: format!("Bars of reads by how often their sequence is seen, of {} files.", known.len()),
+        legend: known.iter().map(|(file, _)| file.name.clone()).collect(),
+        svg: grouped_bars(&axes, groups),
+        table,
+    };
+    Some(figure.html())
+}
+
+/// Sequences that are seen too often.
+fn frequent(run: &Run<'_>, files: &[File<'_>]) -> String {
+    let mut tables = String::new();
+    for file in files {
+        let Some(columns) = file.columns("Overrepresented sequences") else { continue };
+        let list = |name: &str| run.list(&format!("{columns}/{name}"));
+        let sequences = list("Sequence");
+        let row = |(i, sequence): (usize, &Value)| {
+            let shown = |name: &str, form: Form| run.shown(&format!("{columns}/{name}/{i}"), form);
+            vec![
+                format!("<code>{}</code>", cell(sequence)),
+                shown("Count", Form::Plain),
+                shown("Percentage", Form::Decimal(2, "\u{a0}%")),
+                list("Possible Source").get(i).map_or("–".into(), cell),
+            ]
+        };
+        let rows: Vec<Vec<String>> =
+            sequences.iter().enumerate().take(MOST_SEQUENCES).map(row).collect();
+        let more = match sequences.len().saturating_sub(MOST_SEQUENCES) {
+            0 => String::new(),
+            _ => format!(", the first {MOST_SEQUENCES} of {}", sequences.len()),
+        };
+        let caption = format!("Frequent sequences of {}{more}", file.name);
+        let titles = ["Sequence", "Reads", "Share", "Possible source"];
+        tables += &wide(&caption, &of_cells(&caption, &titles, &rows));
+    }
+    tables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use serde_json::json;
+
+    fn body(value: &Value) -> Option<String> {
+        let limits = Limits::default();
+        let sample = Sample { run: Run::new(value), prefix: "s0-".into(), limits: &limits };
+        section(&sample).map(|section| section.body)
+    }
+
+    fn file(name: &str) -> Value {
+        let sequences = (0..12).map(|i| format!("ACGT{i}")).collect::<Vec<_>>();
+        json!({"file": name, "modules": [
+            {"name": "Basic Statistics", "status": "pass", "columns": {}},
+            {"name": "Per sequence GC content", "status": "fail",
+             "columns": {"GC Content": [0, 1], "Count": [0.0, 4.0]}},
+            {"name": "Sequence Duplication Levels", "status": "warn", "deduplicated_percentage": 61.5,
+             "columns": {"Duplication Level": [1, ">10k+"], "Percentage of total": [50.0, "NaN"]}},
+            {"name": "Overrepresented sequences", "status": "warn", "columns": {
+                "Sequence": sequences, "Count": vec![7; 12], "Percentage": vec![0.5; 12], "Possible Source": vec!["No Hit"; 12]}},
+            {"name": "Adapter Content", "status": "pass", "columns": {
+                "Position": [1, "2-5"], "Illumina": [0.0, 20.0], "Nextera": [1.0, 2.0]}},
+        ]})
+    }
+
+    #[test]
+    fn verdicts_and_numbers_are_those_of_the_report() {
+        let body = body(&json!({"reports": {"fastqc": [file("<1>.fq"), file("2.fq")]}})).unwrap();
+        let fail = "<span class=\"grade bad\"><i aria-hidden=\"true\">✕</i> fail</span>";
+        assert_eq!(body.matches(fail).count(), 2, "{body}");
+        for wanted in [
+            "&lt;1&gt;.fq",
+            "data-columns=\"/reports/fastqc/1/modules/1/columns\"",
+            "<data value=\"61.5\" data-json=\"/reports/fastqc/0/modules/2/deduplicated_percentage\">",
+            "<data value=\"0.5\" data-json=\"/reports/fastqc/1/modules/3/columns/Percentage/9\">",
+            "the first 10 of 12",
+        ] {
+            assert!(body.contains(wanted), "{wanted}\n{body}");
+        }
+        assert!(!body.contains("columns/Percentage/10") && !body.contains("<1>"), "{body}");
+    }
+
+    #[test]
+    fn many_files_have_verdicts_but_not_all_figures() {
+        let files: Vec<Value> = (0..9).map(|i| file(&format!("{i}.fq"))).collect();
+        let body = body(&json!({"reports": {"fastqc": files}})).unwrap();
+        assert!(body.contains("first 7 files; 2 more") && body.contains("8.fq"), "{body}");
+        assert!(!body.contains("Frequent sequences of 8.fq"), "{body}");
+        assert_eq!(super::tests::body(&json!({"reports": {}})), None);
+    }
+
+    #[test]
+    fn a_group_of_positions_is_at_its_middle() {
+        let at = [json!(7), json!("10-14"), json!("x")].map(|value| position(&value));
+        assert_eq!(at, [Some(7.0), Some(12.0), None]);
+    }
+}

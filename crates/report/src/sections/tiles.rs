@@ -1,0 +1,131 @@
+//! Optical duplicates by tile of the flow cell.
+
+use serde_json::Value;
+
+use crate::plot::{Axes, COLORS, Figure, lines};
+use crate::run::Run;
+use crate::section::Sample;
+use crate::table::of_cells;
+use crate::text::{Form, cell};
+
+/// Where the columns are.
+const TILES: &str = "/reports/duplicates_by_tile";
+
+/// Tiles that the table has at most: those with most optical duplicates.
+const MOST_TILES: usize = 200;
+
+/// A tile: where it is in the columns, and the share of its pairs that are optical duplicates.
+#[derive(Clone, Copy)]
+struct Tile {
+    at: usize,
+    share: f64,
+}
+
+/// The figure, where pairs were counted by tile.
+pub fn figure(sample: &Sample<'_>) -> Option<String> {
+    let run = &sample.run;
+    let groups = run.list(&format!("{TILES}/read_group"));
+    let pairs = run.column(&format!("{TILES}/pairs"));
+    let optical = run.column(&format!("{TILES}/optical_duplicates"));
+    let share = |(at, (pairs, optical)): (usize, (&f64, &f64))| Tile {
+        at,
+        share: if *pairs > 0.0 { optical / pairs } else { 0.0 },
+    };
+    let tiles: Vec<Tile> = pairs.iter().zip(&optical).enumerate().map(share).collect();
+    if tiles.len() < 2 {
+        return None;
+    }
+    // Tiles of a read group follow each other.
+    let by_group: Vec<&[Tile]> =
+        tiles.chunk_by(|one, other| groups.get(one.at) == groups.get(other.at)).collect();
+    let title = |of: &[Tile]| match of.first().and_then(|tile| groups.get(tile.at)) {
+        Some(Value::String(name)) => name.clone(),
+        _ => "no read group".to_string(),
+    };
+    let drawn = by_group.iter().take(COLORS);
+    let points = |of: &&[Tile]| {
+        of.iter().enumerate().map(|(i, tile)| ((i + 1) as f64, tile.share)).collect::<Vec<_>>()
+    };
+    let mut worst = tiles.clone();
+    worst.sort_by(|one, other| other.share.total_cmp(&one.share).then(one.at.cmp(&other.at)));
+    let most = worst.first().map_or(0.0, |tile| tile.share);
+    let axes = Axes {
+        x: "Tile, in the order of their numbers",
+        y: "Optical duplicates",
+        y_range: Some((0.0, most.max(0.01))),
+        percent: true,
+        ..Axes::default()
+    };
+    let mut reading =
+        "The share of pairs that are optical duplicates, by tile and read group. Peaks are \
+        edges of the flow cell, a bubble, or tiles that were loaded too densely."
+            .to_string();
+    if by_group.len() > COLORS {
+        reading += &format!(" Lines are of {COLORS} of {} read groups.", by_group.len());
+    }
+    let figure = Figure {
+        has_lines: true,
+        id: sample.id("tiles-plot"),
+        title: "Optical duplicates by tile".into(),
+        reading,
+        alt: format!(
+            "Lines of the share of optical duplicates by tile; the most that a tile has is {}.",
+            Form::Share.text(most)
+        ),
+        legend: drawn.clone().map(|of| title(of)).collect(),
+        svg: lines(&axes, drawn.map(points).collect()),
+        table: table(run, &worst),
+    };
+    Some(figure.html())
+}
+
+/// The tiles with most optical duplicates first.
+fn table(run: &Run<'_>, worst: &[Tile]) -> String {
+    let at = |column: &str, tile: &Tile| format!("{TILES}/{column}/{}", tile.at);
+    let row = |tile: &Tile| {
+        let shown = |column: &str| run.shown(&at(column, tile), Form::Plain);
+        let share = run.share(&[at("optical_duplicates", tile)], &[at("pairs", tile)]);
+        let number = run.at(&at("tile", tile)).map_or("–".into(), |tile| tile.to_string());
+        vec![
+            run.at(&at("read_group", tile)).map_or("–".into(), cell),
+            number,
+            shown("pairs"),
+            shown("duplicates"),
+            shown("optical_duplicates"),
+            share.map_or("–".into(), |share| share.html(Form::Share)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = worst.iter().take(MOST_TILES).map(row).collect();
+    let caption = match worst.len().saturating_sub(MOST_TILES) {
+        0 => "Tiles with most optical duplicates first".to_string(),
+        _ => format!("The {MOST_TILES} of {} tiles with most optical duplicates", worst.len()),
+    };
+    let titles = ["Read group", "Tile", "Pairs", "Duplicates", "Of these optical", "Optical duplicates"];
+    of_cells(&caption, &titles, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use serde_json::json;
+
+    fn shown(value: &Value) -> Option<String> {
+        let limits = Limits::default();
+        figure(&Sample { run: Run::new(value), prefix: "s0-".into(), limits: &limits })
+    }
+
+    #[test]
+    fn the_worst_tile_is_first() {
+        let value = json!({"reports": {"duplicates_by_tile": {
+            "read_group": ["a<", "a<", null], "tile": [1101, 12102, 7], "pairs": [100, 50, 10],
+            "duplicates": [10, 9, 0], "optical_duplicates": [1, 5, 0],
+        }}});
+        let html = shown(&value).unwrap();
+        let wanted = "<tbody><tr><th scope=\"row\">a&lt;</th><td class=\"t\">12102</td>\
+            <td><data value=\"50\" data-json=\"/reports/duplicates_by_tile/pairs/1\">50</data></td>";
+        assert!(html.contains(wanted), "{html}");
+        assert!(html.contains("no read group") && html.contains("10.0\u{a0}%"), "{html}");
+        assert_eq!(shown(&json!({"reports": {}})), None);
+    }
+}
