@@ -121,7 +121,7 @@ fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>
 }
 
 /// Fails unless both programs write the same rows; returns their number. Sections of barcodes are left out.
-fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
+pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let theirs = Printed::newest(dir, words)?.text()?;
     let ours = Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?;
     let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
