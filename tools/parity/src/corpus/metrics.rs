@@ -18,6 +18,7 @@ use crate::corpus::{collect, conclude, kind};
 use crate::coverage;
 use crate::depth;
 use crate::ledger::Ledger;
+use crate::outputs::Printed;
 use crate::qc::{below_comments, same_text};
 use crate::stats;
 
@@ -96,10 +97,13 @@ const OF_MULTIPLE: usize = 8;
 const COVERAGE: [(&str, &str); 2] = [
     ("", ""),
     (
-        "--coverage-by 500 --coverage-thresholds 1,10,30 --coverage-quantize 0:1:4:100: --coverage-mapq 20",
-        "-b 500 -T 1,10,30 -q 0:1:4:100: -Q 20",
+        "--coverage-by WINDOW --coverage-thresholds 1,10,30 --coverage-quantize 0:1:4:100: --coverage-mapq 20",
+        "-b WINDOW -T 1,10,30 -q 0:1:4:100: -Q 20",
     ),
 ];
+
+/// About how many windows a file has.
+const WINDOWS: u64 = 1_000;
 
 /// Options of samtools.
 const DEPTH: [&str; 2] = ["depth", "depth -J -q 13 -Q 10"];
@@ -117,6 +121,8 @@ pub struct Sorted {
     number: usize,
     /// The FASTA file that has its contigs, and no others.
     reference: Option<String>,
+    /// The length of the windows in which its coverage is averaged.
+    window: u64,
 }
 
 /// The exit code of each program of Picard, and its exception.
@@ -147,7 +153,9 @@ pub fn compare(
     for ((file, row), ends) in files.iter().zip(&mut rows).zip(&ends) {
         row.verdicts = metrics(dir, file, ends)?;
         row.verdicts.push(beside_mosdepth(dir, mosdepth, file)?);
-        for (words, same) in [(DEPTH, depth::same as Same), (SAMTOOLS_COVERAGE, depth::same), (STATS, stats::same)] {
+        for (words, same) in
+            [(DEPTH, depth::same as Same), (SAMTOOLS_COVERAGE, depth::same), (STATS, stats::same)]
+        {
             row.verdicts.push(beside_samtools(dir, file, words, same)?);
         }
     }
@@ -165,7 +173,8 @@ fn sorted(
 ) -> Result<Option<Sorted>> {
     let fitting = references.of(dir, path)?;
     let bam = format!("{number}.bam");
-    let mut command = dir.newest_command(&format!("sort --no-PG --write-index -o {bam}##idx##{bam}.csi"));
+    let mut command =
+        dir.newest_command(&format!("sort --no-PG --write-index -o {bam}##idx##{bam}.csi"));
     if let Some(fitting) = &fitting {
         command.args(["--reference", &fitting.name]);
     }
@@ -182,7 +191,9 @@ fn sorted(
         return Ok(None);
     }
     let reference = fitting.filter(|it| it.is_same && it.is_whole).map(|it| it.name);
-    Ok(Some(Sorted { bam, number, reference }))
+    let header = Printed::newest(dir, &format!("view -H {bam}"))?.text()?;
+    let length: u64 = depth::contigs(&header).iter().map(|(_, length)| length).sum();
+    Ok(Some(Sorted { bam, number, reference, window: (length / WINDOWS).max(100) }))
 }
 
 impl Sorted {
@@ -302,6 +313,9 @@ fn same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> 
 
 fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Result<Verdict> {
     for (ours, theirs) in COVERAGE {
+        let [ours, theirs] =
+            [ours, theirs].map(|options| options.replace("WINDOW", &file.window.to_string()));
+        let (ours, theirs) = (&ours[..], &theirs[..]);
         let Err(what) = coverage::same_files(dir, mosdepth, &file.bam, ours, theirs) else { continue };
         let words = format!("qc {} -o ours --coverage --no-metrics {ours}", file.bam);
         let theirs = dir.peer_command(mosdepth, &format!("{theirs} theirs {}", file.bam));
@@ -323,7 +337,11 @@ fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: S
         let Err(what) = same(dir, &words) else { continue };
         let ours = refusal(dir.readmill_command(&format!("samtools {words}")))?;
         let refused = (ours, refusal(dir.newest_command(&words))?);
-        return Ok(rules::texts(refused, format!("{line}: {what:#}")));
+        let what = format!("{line}: {what:#}");
+        if line.starts_with("stats") && refused == (None, None) {
+            return rules::statistics(dir, &words, what);
+        }
+        return Ok(rules::texts(refused, what));
     }
     Ok(Verdict::Same)
 }

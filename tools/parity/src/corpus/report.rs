@@ -60,7 +60,8 @@ impl Report {
     /// By comparison and by format. Only CRAM can be as samtools'.
     fn sums(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} Sums\n", self.heading);
-        let has_as_samtools = rows.iter().flat_map(|row| &row.verdicts).any(|it| class(it) == AS_SAMTOOLS);
+        let has_as_samtools =
+            rows.iter().flat_map(|row| &row.verdicts).any(|it| class(it) == AS_SAMTOOLS);
         let classes = Vec::from_iter((1..=5).filter(|&class| class != AS_SAMTOOLS || has_as_samtools));
         let names = Vec::from_iter(classes.iter().map(|class| CLASSES[class - 1]));
         head(out, &[&["comparison", "files"], &names[..]].concat());
@@ -93,8 +94,9 @@ impl Report {
         for (directory, rows) in all {
             let _ = write!(out, "| {directory} | {} |", rows.len());
             for at in 0..self.comparisons.len() {
-                let of =
-                    |is: fn(usize) -> bool| rows.iter().filter(|row| is(class(&row.verdicts[at]))).count();
+                let of = |is: fn(usize) -> bool| {
+                    rows.iter().filter(|row| is(class(&row.verdicts[at]))).count()
+                };
                 let (same, compared) = (of(|class| class == 1), of(|class| class > 0));
                 let _ = match (same, compared) {
                     (_, 0) => write!(out, " – |"),
