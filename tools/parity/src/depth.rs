@@ -213,7 +213,7 @@ fn random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
 }
 
 /// Fails unless both programs write the same; returns the number of lines.
-fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
+pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let written = |printed: Vec<u8>| -> Result<Vec<u8>> {
         if !words.contains("out.txt") {
             return Ok(printed);

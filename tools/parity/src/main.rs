@@ -84,6 +84,9 @@ struct Args {
     /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
+    /// Compare quality metrics and coverage of the files of --corpus with those of Picard, samtools and mosdepth
+    #[arg(long, requires = "corpus", conflicts_with = "cram")]
+    metrics: bool,
     /// Write the CRAM files of --corpus in this version and profile, such as version=3.1,small
     #[arg(long, value_name = "FORMAT", requires = "corpus", default_value = "version=3.0")]
     cram: String,
@@ -168,6 +171,16 @@ fn main() -> Result<()> {
     println!("{}", commands.versions()?);
 
     let mut ledger = Ledger::default();
+    if let (Some(corpus), true) = (&args.corpus, args.metrics) {
+        corpus::metrics::compare(
+            &SampleDir::new(&commands, &root.join("corpus"))?,
+            &peers.mosdepth()?,
+            &corpus.canonicalize()?,
+            args.report.as_deref(),
+            &mut ledger,
+        )?;
+        return conclude(&ledger);
+    }
     if let Some(corpus) = &args.corpus {
         let commands = match args.cram.contains("version=3.0") {
             true => commands,

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
 
@@ -145,7 +144,7 @@ fn same_files(
         "CollectMultipleMetrics I=out.bam O=theirs PROGRAM=CollectQualityYieldMetrics QUIET=true \
          VERBOSITY=ERROR VALIDATION_STRINGENCY=SILENT {theirs}"
     ));
-    picard.env("PATH", path_with_r(dir)?);
+    picard.env("PATH", dir.path_with_r()?);
     dir.finish(picard)?;
     let (mut same, mut lines) = (0, 0);
     let written = if reference.is_empty() { WITHOUT_REFERENCE } else { ENDINGS.len() };
@@ -158,29 +157,24 @@ fn same_files(
             continue;
         }
         let text = fs::read_to_string(path)?;
-        for (our, their) in own.lines().zip(below_comments(&text).lines()) {
-            ensure!(our == their, "{ending}: {our:?}, theirs {their:?}");
-        }
-        ensure!(own == below_comments(&text), "{ending}: another number of lines");
         same += 1;
-        lines += own.lines().count();
+        lines += same_text(own, below_comments(&text)).context(*ending)?;
     }
     Ok(format!("{same} files, {lines} lines"))
+}
+
+/// Fails unless two texts are the same; returns the number of lines.
+pub fn same_text(ours: &str, theirs: &str) -> Result<usize> {
+    for (our, their) in ours.lines().zip(theirs.lines()) {
+        ensure!(our == their, "{our:?}, theirs {their:?}");
+    }
+    ensure!(ours == theirs, "another number of lines");
+    Ok(ours.lines().count())
 }
 
 /// The text after the comments.
 pub fn below_comments(text: &str) -> &str {
     text.find("\n\n").map_or("", |end| &text[end..])
-}
-
-/// The search path, with an R that draws nothing: Picard wants one for its charts.
-pub fn path_with_r(dir: &SampleDir<'_>) -> Result<String> {
-    let bin = dir.path("bin");
-    fs::create_dir_all(&bin)?;
-    let script = bin.join("Rscript");
-    fs::write(&script, "#!/bin/sh\nexit 0\n")?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
-    Ok(format!("{}:{}", bin.display(), std::env::var("PATH")?))
 }
 
 /// Random reads, and the reference to which they are aligned.

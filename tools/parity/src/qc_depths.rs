@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-use crate::qc::{below_comments, odd_reads, path_with_r};
+use crate::qc::{below_comments, odd_reads, same_text};
 use crate::random::SeededRandom;
 
 /// Programs, each with what the name of its file ends in.
@@ -147,19 +147,14 @@ fn same_files(
         let call =
             format!("{name} {} CHART_OUTPUT=chart.pdf VALIDATION_STRINGENCY=SILENT", given(ending));
         let mut picard = dir.picard_command(&call);
-        picard.env("PATH", path_with_r(dir)?);
+        picard.env("PATH", dir.path_with_r()?);
         dir.finish(picard)?;
     }
     let mut lines = 0;
     for (_, ending) in programs {
         let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{ending}")));
         let (ours, theirs) = (read("ours")?, read("theirs")?);
-        let (ours, theirs) = (below_comments(&ours), below_comments(&theirs));
-        for (our, their) in ours.lines().zip(theirs.lines()) {
-            ensure!(our == their, "{ending}: {our:?}, theirs {their:?}");
-        }
-        ensure!(ours == theirs, "{ending}: another number of lines");
-        lines += ours.lines().count();
+        lines += same_text(below_comments(&ours), below_comments(&theirs)).context(*ending)?;
     }
     Ok(format!("{} files, {lines} lines", programs.len()))
 }

@@ -121,21 +121,23 @@ fn prepare(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>
 }
 
 /// Fails unless both programs write the same rows; returns their number. Sections of barcodes are left out.
-fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
+pub fn same(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let theirs = Printed::newest(dir, words)?.text()?;
     let ours = Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?;
-    let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
-    let rows = |text: &str| {
-        let is_row =
-            |line: &&str| !line.starts_with('#') || in_order.iter().any(|title| line.starts_with(title));
-        Vec::from_iter(text.lines().filter(is_row).map(str::to_owned))
-    };
     let (ours, theirs) = (rows(&ours), rows(&theirs));
     for (our, their) in ours.iter().zip(&theirs) {
         ensure!(our == their, "{our:?}, theirs {their:?}");
     }
     ensure!(ours.len() == theirs.len(), "{} rows, theirs {}", ours.len(), theirs.len());
     Ok(ours.len())
+}
+
+/// The rows of statistics, and the titles of sections that depend on the order of reads.
+pub fn rows(text: &str) -> Vec<String> {
+    let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
+    let is_row =
+        |line: &&str| !line.starts_with('#') || in_order.iter().any(|title| line.starts_with(title));
+    Vec::from_iter(text.lines().filter(is_row).map(str::to_owned))
 }
 
 /// So many templates with mates that overlap in all ways, of which some lie on other contigs; duplicates, failed, secondary and

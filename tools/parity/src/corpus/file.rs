@@ -152,8 +152,18 @@ type Contigs = HashMap<String, (String, String)>;
 
 /// The FASTA files of a corpus, copied to where indexes can be written beside them.
 pub struct References {
-    /// Where each came from, its copy, and its contigs.
-    list: Vec<(PathBuf, String, Contigs)>,
+    list: Vec<Reference>,
+}
+
+/// A FASTA file of a corpus.
+struct Reference {
+    /// Where it came from.
+    path: PathBuf,
+    /// The name of its copy.
+    name: String,
+    contigs: Contigs,
+    /// Names of its contigs, in their order.
+    order: Vec<String>,
 }
 
 /// A FASTA file that fits a header.
@@ -162,6 +172,8 @@ pub struct Fitting {
     pub name: String,
     /// Whether the header names no other MD5 for a contig.
     pub is_same: bool,
+    /// Whether it has no other contigs than the header, and in the same order.
+    pub is_whole: bool,
 }
 
 impl References {
@@ -177,7 +189,9 @@ impl References {
             let dictionary = format!("dict -o {name}.dict {name}.fa");
             if dir.newest(&format!("faidx {name}.fa")).is_ok() && dir.newest(&dictionary).is_ok() {
                 let header = fs::read_to_string(dir.path(&format!("{name}.dict")))?;
-                list.push((file, format!("{name}.fa"), contigs(&header).collect()));
+                let order = contigs(&header).map(|(name, _)| name).collect();
+                let contigs = contigs(&header).collect();
+                list.push(Reference { path: file, name: format!("{name}.fa"), contigs, order });
             }
         }
         Ok(References { list })
@@ -189,9 +203,10 @@ impl References {
         let output = command.arg(file).output()?;
         let header = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted: Contigs = contigs(&header).collect();
-        let fits = |it: &&(PathBuf, String, Contigs)| {
+        let order = Vec::from_iter(contigs(&header).map(|(name, _)| name));
+        let fits = |it: &&Reference| {
             let has = |(name, (length, _)): (&String, &(String, String))| {
-                it.2.get(name).is_some_and(|(known, _)| known == length)
+                it.contigs.get(name).is_some_and(|(known, _)| known == length)
             };
             !wanted.is_empty() && wanted.iter().all(has)
         };
@@ -202,8 +217,12 @@ impl References {
         let shared =
             |path: &Path| path.components().zip(file.components()).take_while(|(a, b)| a == b).count();
         let best =
-            self.list.iter().filter(fits).max_by_key(|(path, _, has)| (is_same(has), shared(path)));
-        Ok(best.map(|(_, name, has)| Fitting { name: name.clone(), is_same: is_same(has) }))
+            self.list.iter().filter(fits).max_by_key(|it| (is_same(&it.contigs), shared(&it.path)));
+        Ok(best.map(|it| Fitting {
+            name: it.name.clone(),
+            is_same: is_same(&it.contigs),
+            is_whole: it.order == order,
+        }))
     }
 }
 

@@ -1,9 +1,11 @@
 //! `./dev parity --corpus DIR`: every SAM, BAM and CRAM file below a directory, such as the test files of
 //! htslib, samtools and hts-specs, read by readmill and by samtools; and written as CRAM by readmill, samtools and
-//! htsjdk, and read by the others.
+//! htsjdk, and read by the others. With `--metrics`, quality metrics and coverage of each file beside those of the tools.
 
 mod file;
 mod htsjdk;
+pub mod metrics;
+mod metrics_rules;
 mod report;
 mod rules;
 
@@ -12,10 +14,57 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use file::{File, References};
-use report::{COMPARISONS, CorpusRow, OURS, READ, THEIRS};
+use report::{CorpusRow, Report, Verdict};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
+
+/// The comparisons of a file.
+const READING: Report = Report {
+    comparisons: &[
+        "read",
+        "our CRAM by samtools",
+        "samtools' CRAM by readmill",
+        "our CRAM by htsjdk",
+        "htsjdk's CRAM by readmill",
+    ],
+    introduction: "\
+# Test files of others
+
+This page reports, for each test file of htslib, samtools and hts-specs, whether readmill reads and writes it as samtools does.
+
+```
+for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com/samtools/$name corpus/$name; done
+./dev parity --corpus corpus --report report.md
+```
+
+",
+    legend: "\
+| verdict | meaning |
+|---|---|
+| ok | the records are the same |
+| refused | refused, as it should be: samtools refuses it, too, or the specification's tests ask for it |
+| row N | an accepted difference, [by its number](parity.md#accepted-differences) |
+| as samtools' | htsjdk does the same with samtools' CRAM of the file |
+| – | there was nothing to compare |
+
+[How the files are compared](parity.md#test-files-of-others).
+
+",
+    heading: "##",
+    by_format: true,
+};
+
+/// Read by readmill as by samtools.
+const READ: usize = 0;
+/// Written as CRAM by readmill: samtools and readmill read what was written.
+const OURS: usize = 1;
+/// Written as CRAM by samtools, in its own version: readmill reads it as samtools does.
+const THEIRS: usize = 2;
+/// htsjdk reads readmill's CRAM.
+const OURS_BY_HTSJDK: usize = 3;
+/// readmill reads htsjdk's CRAM as samtools does.
+const HTSJDKS: usize = 4;
 
 /// Reads and writes all files below `root`, as CRAM in the version and profile `cram`; the tables go to the file `report`.
 pub fn compare(
@@ -37,11 +86,22 @@ pub fn compare(
         files.push(file);
     }
     htsjdk::compare(dir, &files, &mut rows)?;
-    for (at, comparison) in COMPARISONS.iter().enumerate() {
-        ledger.check(comparison, || judged(&rows, at));
+    conclude(&READING, &rows, &dir.versions()?, report, ledger)
+}
+
+/// Says how each comparison ended, and writes the tables to the file `report`.
+fn conclude(
+    of: &Report,
+    rows: &[CorpusRow],
+    versions: &str,
+    report: Option<&Path>,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    for (at, comparison) in of.comparisons.iter().enumerate() {
+        ledger.check(comparison, || judged(rows, at));
     }
     if let Some(report) = report {
-        let tables = report::markdown(&rows, &dir.versions()?);
+        let tables = of.markdown(rows, versions);
         fs::write(report, tables).with_context(|| report.display().to_string())?;
     }
     Ok(())
@@ -50,7 +110,7 @@ pub fn compare(
 /// Makes all comparisons of a file that need no htsjdk.
 fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
     let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
-    let mut row = CorpusRow { shown, kind, verdicts: Default::default() };
+    let mut row = CorpusRow { shown, kind, verdicts: vec![Verdict::Blank; READING.comparisons.len()] };
     row.verdicts[READ] = rules::reading(file, kind, &ours, &theirs)?;
     if let (Ok(ours), true) = (ours, theirs.is_ok()) {
         row.verdicts[OURS] = file.write(&ours)?;

@@ -1,0 +1,358 @@
+//! `./dev parity --corpus DIR --metrics`: quality metrics of each file beside those of Picard, its coverage beside that of mosdepth,
+//! its depths and statistics beside those of samtools. Both programs get the file sorted by coordinate, by samtools.
+
+use std::collections::HashSet;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use readmill_peers::Tool;
+
+use crate::commands::SampleDir;
+use crate::corpus::file::References;
+use crate::corpus::metrics_rules as rules;
+use crate::corpus::report::{CorpusRow, Report, Verdict};
+use crate::corpus::{collect, conclude, kind};
+use crate::coverage;
+use crate::depth;
+use crate::ledger::Ledger;
+use crate::outputs::Printed;
+use crate::qc::{below_comments, same_text};
+use crate::stats;
+
+const METRICS: Report = Report {
+    comparisons: &[
+        "CollectAlignmentSummaryMetrics",
+        "CollectBaseDistributionByCycle",
+        "CollectInsertSizeMetrics",
+        "MeanQualityByCycle",
+        "QualityScoreDistribution",
+        "CollectQualityYieldMetrics",
+        "CollectGcBiasMetrics",
+        "CollectSequencingArtifactMetrics",
+        "CollectWgsMetrics",
+        "CollectOxoGMetrics",
+        "mosdepth",
+        "samtools depth",
+        "samtools coverage",
+        "samtools stats",
+    ],
+    introduction: "\
+## Quality metrics and coverage
+
+This section reports whether quality metrics and coverage of these files are those of the tools, byte for byte.
+
+```
+./dev parity --corpus corpus --metrics --report report.md
+```
+
+",
+    legend: "\
+| verdict | meaning |
+|---|---|
+| ok | all files of the program are the same, below the first lines of Picard's |
+| refused | both programs refuse it |
+| row N | an accepted difference, [by its number](parity.md#accepted-differences) |
+| – | there was nothing to compare: no reference of the corpus has the contigs of the file |
+
+[How the files are compared](parity.md#test-files-of-others).
+
+",
+    heading: "###",
+    by_format: false,
+};
+
+/// The programs of Picard, as the columns of the report, and the files of each by their endings.
+const PROGRAMS: [(&str, &[&str]); 10] = [
+    ("CollectAlignmentSummaryMetrics", &["alignment_summary_metrics"]),
+    ("CollectBaseDistributionByCycle", &["base_distribution_by_cycle_metrics"]),
+    ("CollectInsertSizeMetrics", &["insert_size_metrics"]),
+    ("MeanQualityByCycle", &["quality_by_cycle_metrics"]),
+    ("QualityScoreDistribution", &["quality_distribution_metrics"]),
+    ("CollectQualityYieldMetrics", &["quality_yield_metrics"]),
+    ("CollectGcBiasMetrics", &["gc_bias.detail_metrics", "gc_bias.summary_metrics"]),
+    (
+        "CollectSequencingArtifactMetrics",
+        &[
+            "pre_adapter_detail_metrics",
+            "pre_adapter_summary_metrics",
+            "bait_bias_detail_metrics",
+            "bait_bias_summary_metrics",
+            "error_summary_metrics",
+        ],
+    ),
+    ("CollectWgsMetrics", &["wgs_metrics"]),
+    ("CollectOxoGMetrics", &["oxog_metrics"]),
+];
+
+/// How many of them need no reference.
+const WITHOUT_REFERENCE: usize = 6;
+
+/// How many of them CollectMultipleMetrics runs.
+const OF_MULTIPLE: usize = 8;
+
+/// Options of coverage, and the same options of mosdepth.
+const COVERAGE: [(&str, &str); 2] = [
+    ("", ""),
+    (
+        "--coverage-by WINDOW --coverage-thresholds 1,10,30 --coverage-quantize 0:1:4:100: --coverage-mapq 20",
+        "-b WINDOW -T 1,10,30 -q 0:1:4:100: -Q 20",
+    ),
+];
+
+/// About how many windows a file has.
+const WINDOWS: u64 = 1_000;
+
+/// Options of samtools.
+const DEPTH: [&str; 2] = ["depth", "depth -J -q 13 -Q 10"];
+const SAMTOOLS_COVERAGE: [&str; 2] = ["coverage", "coverage -q 10 -Q 13"];
+const STATS: [&str; 2] = ["stats", "stats -p -q 20"];
+
+/// Files of fewer reads test formats and not numbers.
+const LEAST_READS: u64 = 10;
+
+/// A file of the corpus, sorted.
+pub struct Sorted {
+    /// Its name where the programs run.
+    pub bam: String,
+    /// What the names of files of the programs begin with.
+    number: usize,
+    /// The FASTA file that has its contigs, and no others.
+    reference: Option<String>,
+    /// The length of the windows in which its coverage is averaged.
+    window: u64,
+}
+
+/// The exit code of each program of Picard, and its exception.
+type Ends = Vec<(i32, String)>;
+
+/// Compares all files below `root` that have reads; the tables go to the file `report`.
+pub fn compare(
+    dir: &SampleDir<'_>,
+    mosdepth: &Tool,
+    root: &Path,
+    report: Option<&Path>,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let mut paths = Vec::new();
+    collect(root, &mut paths)?;
+    paths.sort();
+    let references = References::below(root, dir)?;
+    let (mut files, mut rows, mut known) = (Vec::new(), Vec::new(), HashSet::new());
+    for (number, path) in paths.iter().enumerate() {
+        if let Some(file) = sorted(dir, &references, number, path, &mut known)? {
+            let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
+            rows.push(CorpusRow { shown, kind: kind(path).unwrap_or_default(), verdicts: Vec::new() });
+            files.push(file);
+        }
+    }
+    println!("      {} of {} files have other reads than those before", files.len(), paths.len());
+    let ends = picard(dir, &files)?;
+    for ((file, row), ends) in files.iter().zip(&mut rows).zip(&ends) {
+        row.verdicts = metrics(dir, file, ends)?;
+        row.verdicts.push(beside_mosdepth(dir, mosdepth, file)?);
+        for (words, same) in
+            [(DEPTH, depth::same as Same), (SAMTOOLS_COVERAGE, depth::same), (STATS, stats::same)]
+        {
+            row.verdicts.push(beside_samtools(dir, file, words, same)?);
+        }
+    }
+    let versions = format!("{} and mosdepth {}", dir.versions()?, mosdepth.version);
+    conclude(&METRICS, &rows, &versions, report, ledger)
+}
+
+/// Sorts a file; `None` if samtools does not, if it has few reads, or the same as a file before it.
+fn sorted(
+    dir: &SampleDir<'_>,
+    references: &References,
+    number: usize,
+    path: &Path,
+    known: &mut HashSet<u64>,
+) -> Result<Option<Sorted>> {
+    let fitting = references.of(dir, path)?;
+    let bam = format!("{number}.bam");
+    let mut command =
+        dir.newest_command(&format!("sort --no-PG --write-index -o {bam}##idx##{bam}.csi"));
+    if let Some(fitting) = &fitting {
+        command.args(["--reference", &fitting.name]);
+    }
+    command.arg(path).stdin(Stdio::null()).env("REF_PATH", "/nowhere").env_remove("REF_CACHE");
+    if dir.finish(command).is_err() {
+        return Ok(None);
+    }
+    let count = dir.newest_command(&format!("view -c {bam}")).output()?.stdout;
+    let reads: u64 = String::from_utf8_lossy(&count).trim().parse().unwrap_or(0);
+    let mut hasher = DefaultHasher::new();
+    fs::read(dir.path(&bam))?.hash(&mut hasher);
+    if reads < LEAST_READS || !known.insert(hasher.finish()) {
+        fs::remove_file(dir.path(&bam))?;
+        return Ok(None);
+    }
+    let reference = fitting.filter(|it| it.is_same && it.is_whole).map(|it| it.name);
+    let header = Printed::newest(dir, &format!("view -H {bam}"))?.text()?;
+    let length: u64 = depth::contigs(&header).iter().map(|(_, length)| length).sum();
+    Ok(Some(Sorted { bam, number, reference, window: (length / WINDOWS).max(100) }))
+}
+
+impl Sorted {
+    /// The programs of Picard that can run.
+    fn programs(&self) -> &'static [(&'static str, &'static [&'static str])] {
+        let number = if self.reference.is_some() { PROGRAMS.len() } else { WITHOUT_REFERENCE };
+        &PROGRAMS[..number]
+    }
+
+    /// The call of CollectMultipleMetrics for these programs.
+    fn multiple(&self, programs: &[&str]) -> String {
+        let mut call = format!(
+            "picard.analysis.CollectMultipleMetrics I={} O=theirs.{} PROGRAM=null",
+            self.bam, self.number
+        );
+        call.extend(programs.iter().map(|program| format!(" PROGRAM={program}")));
+        if let Some(reference) = &self.reference {
+            call += &format!(" R={reference}");
+            if programs.contains(&"CollectSequencingArtifactMetrics") {
+                call += &format!(
+                    " EXTRA_ARGUMENT=CollectSequencingArtifactMetrics::REFERENCE_SEQUENCE={reference}"
+                );
+            }
+        }
+        call
+    }
+}
+
+/// Runs Picard on all files, in few starts of Java; for each file, returns how its programs ended.
+fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
+    let of_multiple = |file: &Sorted| {
+        let programs = file.programs().iter().take(OF_MULTIPLE);
+        Vec::from_iter(programs.map(|(program, _)| *program))
+    };
+    let calls = Vec::from_iter(files.iter().map(|file| file.multiple(&of_multiple(file))));
+    let mut ends = Vec::new();
+    let mut again = Vec::new();
+    for (file, end) in files.iter().zip(dir.picard_each_said(&calls)?) {
+        // One program that stops takes the others with it.
+        if end.0 != 0 {
+            again.extend(of_multiple(file).iter().map(|&program| file.multiple(&[program])));
+        }
+        ends.push((file, end));
+    }
+    let mut again = dir.picard_each_said(&again)?.into_iter();
+    let mut alone = Vec::new();
+    for file in files.iter().filter(|file| file.reference.is_some()) {
+        let reference = file.reference.as_deref().unwrap_or_default();
+        for (program, endings) in &PROGRAMS[OF_MULTIPLE..] {
+            alone.push(format!(
+                "picard.analysis.{program} I={} O=theirs.{}.{} R={reference}{}",
+                file.bam,
+                file.number,
+                endings[0],
+                if *program == "CollectWgsMetrics" { " SAMPLE_SIZE=100" } else { "" }
+            ));
+        }
+    }
+    let mut alone = dir.picard_each_said(&alone)?.into_iter();
+    let all = ends.into_iter().map(|(file, end)| {
+        let number = of_multiple(file).len();
+        let mut ends: Ends = match end.0 {
+            0 => vec![end; number],
+            _ => again.by_ref().take(number).collect(),
+        };
+        ends.extend(alone.by_ref().take(file.programs().len() - number));
+        ends
+    });
+    Ok(all.collect())
+}
+
+/// Compares all programs of Picard with readmill.
+fn metrics(dir: &SampleDir<'_>, file: &Sorted, ends: &Ends) -> Result<Vec<Verdict>> {
+    let names = file.programs().iter().map(|(program, _)| *program).collect::<Vec<_>>().join(",");
+    let mut words = format!("qc {} -o ours.{} --metrics {names}", file.bam, file.number);
+    if let Some(reference) = &file.reference {
+        words += &format!(" --reference {reference} --sample-size 100");
+    }
+    let refused = refusal(dir.readmill_command(&words))?;
+    let mut verdicts = Vec::new();
+    for ((_, endings), (code, said)) in file.programs().iter().zip(ends) {
+        let said = said.strip_prefix("java.lang.").unwrap_or(said);
+        verdicts.push(match (&refused, code) {
+            (Some(ours), 0) => rules::refuses_alone(ours),
+            (Some(ours), _) => Verdict::Refused(format!("{ours}; Picard: {said}")),
+            (None, 0) => {
+                let same = endings.iter().try_for_each(|ending| same_metrics(dir, file.number, ending));
+                match same {
+                    Ok(()) if !written(dir, file.number, endings) => rules::no_file(),
+                    Ok(()) => Verdict::Same,
+                    Err(what) => rules::differs(format!("{what:#}")),
+                }
+            }
+            (None, _) => rules::picard_stops(said),
+        });
+    }
+    verdicts.resize(PROGRAMS.len(), Verdict::Blank);
+    Ok(verdicts)
+}
+
+/// Whether Picard wrote these files.
+fn written(dir: &SampleDir<'_>, number: usize, endings: &[&str]) -> bool {
+    endings.iter().all(|ending| dir.path(&format!("theirs.{number}.{ending}")).exists())
+}
+
+/// Fails unless one file of metrics is the same, or is empty and not there.
+fn same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> {
+    let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{number}.{ending}")));
+    let ours = read("ours")?;
+    let theirs = if written(dir, number, &[ending]) { read("theirs")? } else { "\n\n".to_owned() };
+    let ours = below_comments(&ours);
+    let ours = if ours.trim().is_empty() { ours.trim() } else { ours };
+    let theirs = below_comments(&theirs);
+    let theirs = if theirs.trim().is_empty() { theirs.trim() } else { theirs };
+    same_text(ours, theirs).map(|_| ()).with_context(|| ending.to_owned())
+}
+
+fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Result<Verdict> {
+    for (ours, theirs) in COVERAGE {
+        let [ours, theirs] =
+            [ours, theirs].map(|options| options.replace("WINDOW", &file.window.to_string()));
+        let (ours, theirs) = (&ours[..], &theirs[..]);
+        let Err(what) = coverage::same_files(dir, mosdepth, &file.bam, ours, theirs) else { continue };
+        let words = format!("qc {} -o ours --coverage --no-metrics {ours}", file.bam);
+        let theirs = dir.peer_command(mosdepth, &format!("{theirs} theirs {}", file.bam));
+        let refused = (refusal(dir.readmill_command(&words))?, refusal(theirs)?);
+        let verdict = rules::texts(refused, format!("{ours} {what:#}"));
+        if verdict != Verdict::Same {
+            return Ok(verdict);
+        }
+    }
+    Ok(Verdict::Same)
+}
+
+/// A comparison of a command of samtools.
+type Same = fn(&SampleDir<'_>, &str) -> Result<usize>;
+
+fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: Same) -> Result<Verdict> {
+    for line in lines {
+        let words = format!("{line} {}", file.bam);
+        let Err(what) = same(dir, &words) else { continue };
+        let ours = refusal(dir.readmill_command(&format!("samtools {words}")))?;
+        let refused = (ours, refusal(dir.newest_command(&words))?);
+        let what = format!("{line}: {what:#}");
+        if line.starts_with("stats") && refused == (None, None) {
+            return rules::statistics(dir, &words, what);
+        }
+        return Ok(rules::texts(refused, what));
+    }
+    Ok(Verdict::Same)
+}
+
+/// The last line that a program says if it refuses its input.
+fn refusal(mut command: Command) -> Result<Option<String>> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message");
+    Ok(Some(last.trim_start_matches("readmill: error: ").to_owned()))
+}
