@@ -29,7 +29,7 @@ pub(crate) struct WaitingRead {
 pub(crate) struct ReadPlace {
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// Whether its CIGAR has one operator.
+    /// Whether its CIGAR has one operator, which aligns bases.
     pub(crate) is_simple: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn name_of(record: RecordRef<'_>) -> u64 {
 
 /// Takes back the bases that a read and its mate, which came before it, both cover.
 ///
-/// Where both have one operator, mosdepth (0.3.3) takes back all bases from the start of the read to the end of the mate.
+/// Where both have one operator, which aligns bases, mosdepth (0.3.3) takes back all bases from the start of the read to the end of the mate.
 pub(crate) fn take_back(
     read: (ReadPlace, &[Block]),
     mate: (ReadPlace, &[Block]),

@@ -220,7 +220,8 @@ impl PieceMaker {
         let end = if record.flags().is_unmapped() { start + 1 } else { end.max(start + 1) };
         let meeting = Meeting::of(record, end.into());
         if meeting != Meeting::Apart {
-            let place = ReadPlace { start, end, is_simple: cigar.ops().len() == 1 };
+            let is_simple = cigar.ops().len() == 1 && !self.blocks.is_empty();
+            let place = ReadPlace { start, end, is_simple };
             self.meet(record, meeting, place, first, head);
         }
     }

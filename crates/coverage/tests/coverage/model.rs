@@ -48,7 +48,7 @@ fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
             (start..end.min(depth.len())).for_each(|base| depth[base] += 1);
             continue;
         }
-        let n_ops = record.cigar().ops().len();
+        let n_ops = if bases.is_empty() { 0 } else { record.cigar().ops().len() };
         bases.retain(|&base| base < depth.len());
         bases.iter().for_each(|&base| depth[base] += 1);
         if flags & 0x802 != 2 {
@@ -98,7 +98,7 @@ const CONTIGS: [u32; 5] = [700, 9_000, 120, 40_000, 300];
 /// Sorted reads of many forms, some under the same name.
 fn sam(rng: &mut Rng, pairs: u32) -> String {
     let forms =
-        ["60M", "30M2D30M", "5S40M", "20M3I37M", "10M90N50M", "20=1X4D2I20M1P9M", "50=", "3H25M"];
+        ["60M", "30M2D30M", "5S40M", "20M3I37M", "10M90N50M", "20=1X4D2I20M1P9M", "50=", "3H25M", "9I"];
     let length = |form: &str| match form {
         "30M2D30M" => 62,
         "10M90N50M" => 150,
@@ -171,6 +171,27 @@ fn depths_do_not_depend_on_where_pieces_begin() {
         let file = |size: usize| reads.files(&options, &report, None, || size);
         assert_eq!(file(13), file(usize::MAX));
     }
+}
+
+/// Once, mates whose CIGAR is one insertion or clip took back a base that neither covers: its depth was -1.
+#[test]
+fn mates_that_align_no_base_take_nothing_back() {
+    let pair = |name: &str, first: (u32, &str), second: (u32, &str)| -> String {
+        let line = |flags: u32, (place, cigar): (u32, &str), mate: u32| {
+            format!("{name}\t{flags}\ta\t{place}\t9\t{cigar}\t=\t{mate}\t0\t*\t*\n")
+        };
+        [line(99, first, second.0), line(147, second, first.0)].concat()
+    };
+    let pairs = [
+        pair("insertions", (11, "1I"), (11, "1I")),
+        pair("clip", (21, "9M"), (25, "9S")),
+        pair("deletions", (41, "5D"), (42, "5D")),
+        pair("overlap", (61, "9M"), (65, "9M")),
+    ];
+    let reads = Reads::of(&["@SQ\tSN:a\tLN:90\n", &pairs.concat()].concat());
+    let files = reads.files(&ReadOptions::default(), &ReportOptions::default(), None, || 2);
+    let expected = "a\t0\t20\t0\na\t20\t29\t1\na\t29\t60\t0\na\t60\t73\t1\na\t73\t90\t0\n";
+    assert_eq!(files[".per-base.bed.gz"], expected);
 }
 
 #[test]

@@ -267,31 +267,44 @@ fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
 
 /// Compares all programs of Picard with readmill.
 fn metrics(dir: &SampleDir<'_>, file: &Sorted, ends: &Ends) -> Result<Vec<Verdict>> {
-    let names = file.programs().iter().map(|(program, _)| *program).collect::<Vec<_>>().join(",");
-    let mut words = format!("qc {} -o ours.{} --metrics {names}", file.bam, file.number);
-    if let Some(reference) = &file.reference {
-        words += &format!(" --reference {reference} --sample-size 100");
-    }
-    let refused = refusal(dir.readmill_command(&words))?;
     let mut verdicts = Vec::new();
-    for ((_, endings), (code, said)) in file.programs().iter().zip(ends) {
-        let said = said.strip_prefix("java.lang.").unwrap_or(said);
-        verdicts.push(match (&refused, code) {
-            (Some(ours), 0) => rules::refuses_alone(ours),
+    let programs = file.programs().iter().zip(refusals(dir, file)?).zip(ends);
+    for (((program, endings), refused), (code, said)) in programs {
+        verdicts.push(match (refused, code) {
+            (Some(ours), 0) => rules::refuses_alone(dir, &file.bam, ours)?,
             (Some(ours), _) => Verdict::Refused(format!("{ours}; Picard: {said}")),
             (None, 0) => {
                 let same = endings.iter().try_for_each(|ending| same_metrics(dir, file.number, ending));
                 match same {
                     Ok(()) if !written(dir, file.number, endings) => rules::no_file(),
                     Ok(()) => Verdict::Same,
-                    Err(what) => rules::differs(format!("{what:#}")),
+                    Err(what) => Verdict::Defect(format!("{what:#}")),
                 }
             }
-            (None, _) => rules::picard_stops(said),
+            (None, _) => rules::picard_stops(dir, &file.bam, program, said)?,
         });
     }
     verdicts.resize(PROGRAMS.len(), Verdict::Blank);
     Ok(verdicts)
+}
+
+/// Runs all programs of readmill at once, or, if it refuses that, each alone; returns its messages.
+fn refusals(dir: &SampleDir<'_>, file: &Sorted) -> Result<Vec<Option<String>>> {
+    let names = Vec::from_iter(file.programs().iter().map(|(program, _)| *program));
+    let refused = |names: &str| {
+        let mut words = format!("qc {} -o ours.{} --metrics {names}", file.bam, file.number);
+        if let Some(reference) = &file.reference {
+            words += &format!(" --reference {reference}");
+        }
+        if names.contains("CollectWgsMetrics") {
+            words += " --sample-size 100";
+        }
+        refusal(dir.readmill_command(&words))
+    };
+    match refused(&names.join(","))? {
+        None => Ok(vec![None; names.len()]),
+        Some(_) => names.into_iter().map(refused).collect(),
+    }
 }
 
 /// Whether Picard wrote these files.
@@ -319,11 +332,13 @@ fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Resul
         let Err(what) = coverage::same_files(dir, mosdepth, &file.bam, ours, theirs) else { continue };
         let words = format!("qc {} -o ours --coverage --no-metrics {ours}", file.bam);
         let theirs = dir.peer_command(mosdepth, &format!("{theirs} theirs {}", file.bam));
-        let refused = (refusal(dir.readmill_command(&words))?, refusal(theirs)?);
-        let verdict = rules::texts(refused, format!("{ours} {what:#}"));
-        if verdict != Verdict::Same {
-            return Ok(verdict);
-        }
+        let what = format!("{ours} {what:#}").trim().to_owned();
+        return Ok(match (refusal(dir.readmill_command(&words))?, refusal(theirs)?) {
+            (Some(ours), Some(theirs)) => Verdict::Refused(format!("{ours}; {theirs}")),
+            (Some(ours), None) => rules::refuses_alone(dir, &file.bam, ours)?,
+            (None, Some(theirs)) => rules::mosdepth_stops(dir, &file.bam, &theirs)?,
+            (None, None) => rules::coverage(dir, &file.bam, what)?,
+        });
     }
     Ok(Verdict::Same)
 }
@@ -335,13 +350,17 @@ fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: S
     for line in lines {
         let words = format!("{line} {}", file.bam);
         let Err(what) = same(dir, &words) else { continue };
-        let ours = refusal(dir.readmill_command(&format!("samtools {words}")))?;
-        let refused = (ours, refusal(dir.newest_command(&words))?);
         let what = format!("{line}: {what:#}");
-        if line.starts_with("stats") && refused == (None, None) {
-            return rules::statistics(dir, &words, what);
-        }
-        return Ok(rules::texts(refused, what));
+        let ours = refusal(dir.readmill_command(&format!("samtools {words}")))?;
+        return Ok(match (ours, refusal(dir.newest_command(&words))?) {
+            (Some(ours), Some(theirs)) => Verdict::Refused(format!("{ours}; {theirs}")),
+            (Some(ours), None) => rules::refuses_alone(dir, &file.bam, ours)?,
+            (None, Some(theirs)) => {
+                Verdict::Defect(format!("{line}: samtools alone refuses it: {theirs}"))
+            }
+            (None, None) if line.starts_with("stats") => rules::statistics(dir, &file.bam, line, what)?,
+            (None, None) => rules::depths(dir, &file.bam, line, what)?,
+        });
     }
     Ok(Verdict::Same)
 }

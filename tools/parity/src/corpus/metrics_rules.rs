@@ -4,19 +4,54 @@
 use anyhow::Result;
 
 use crate::commands::SampleDir;
+use crate::corpus::file::lines;
 use crate::corpus::report::Verdict;
 use crate::outputs::Printed;
 use crate::stats;
 
-/// Cycles of statistics after the 1,000th.
-const LATE_CYCLES: u32 = 93;
-
+/// Cycles of statistics after the 1,000th, and sections of barcodes.
+const LEFT_OUT: u32 = 93;
 /// No pair has an insert size.
 const NO_TABLE: u32 = 177;
+/// No read passes quality controls.
+const NONE_PASSES: u32 = 178;
+/// Mapped reads without bases or qualities.
+const BARE_READS: u32 = 179;
+/// A pair on two contigs with TLEN.
+const TWO_CONTIGS: u32 = 180;
+/// A library that is not in the header.
+const NO_LIBRARY: u32 = 189;
+/// Reads that reach beyond the end of their contig.
+const BEYOND_CONTIG: u32 = 191;
+/// Reads without bases, and the least base quality of depths.
+const NO_BASES: u32 = 204;
+/// The ring of depths of statistics.
+const RING: u32 = 247;
+/// Mates that align no base.
+const ALIGNS_NOTHING: u32 = 276;
+/// Headers without contigs.
+const NO_CONTIGS: u32 = 277;
 
-/// readmill refuses a file of which Picard writes metrics.
-pub fn refuses_alone(said: &str) -> Verdict {
-    Verdict::Defect(format!("readmill alone refuses it: {said}"))
+/// A difference by this row if it has been shown to be one, else a defect.
+fn numbered(row: Option<u32>, what: String) -> Verdict {
+    match row {
+        Some(row) => Verdict::Numbered(row, what),
+        None => Verdict::Defect(what),
+    }
+}
+
+/// The records of a file that `samtools view` gives with these options.
+fn records(dir: &SampleDir<'_>, bam: &str, options: &str) -> Result<Vec<String>> {
+    Ok(lines(&Printed::newest(dir, &format!("view {options} {bam}"))?.bytes()?))
+}
+
+/// readmill refuses a file of which another program makes numbers. Such programs need not look at all fields.
+pub fn refuses_alone(dir: &SampleDir<'_>, bam: &str, ours: String) -> Result<Verdict> {
+    let view = dir.newest_command(&format!("view -h -o viewed.sam {bam}")).output()?;
+    Ok(match view.status.success() {
+        true => Verdict::Defect(format!("readmill alone refuses it: {ours}")),
+        false => Verdict::Refused(format!("{ours}; samtools view refuses it, too")),
+    })
 }
 
 /// Picard writes no file, and the one of readmill has no table.
@@ -24,47 +59,144 @@ pub fn no_file() -> Verdict {
     Verdict::Numbered(NO_TABLE, "Picard writes no file".to_owned())
 }
 
-/// Both have metrics, and not the same.
-pub fn differs(what: String) -> Verdict {
-    Verdict::Defect(what)
-}
-
-/// Picard ends with an exception, and readmill does not.
-pub fn picard_stops(said: &str) -> Verdict {
-    Verdict::Defect(format!("Picard alone refuses it: {said}"))
-}
-
-/// Two texts differ, or a program refused the file: readmill's message, and that of the other.
-pub fn texts(refused: (Option<String>, Option<String>), what: String) -> Verdict {
-    match refused {
-        (Some(ours), Some(theirs)) => Verdict::Refused(format!("{ours}; {theirs}")),
-        (Some(ours), None) => Verdict::Defect(format!("readmill alone refuses it: {ours}")),
-        (None, Some(theirs)) => Verdict::Defect(format!("readmill alone takes it: {theirs}")),
-        (None, None) => Verdict::Defect(what),
-    }
-}
-
-/// Statistics differ.
-pub fn statistics(dir: &SampleDir<'_>, words: &str, what: String) -> Result<Verdict> {
-    let theirs = Printed::newest(dir, words)?.text()?;
-    let ours = Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?;
-    let early = |text: &str| {
-        let rows = stats::rows(text).into_iter();
-        Vec::from_iter(rows.filter(|row| !is_late_cycle(row)))
+/// A program of Picard ends with an exception, and readmill's does not.
+pub fn picard_stops(dir: &SampleDir<'_>, bam: &str, program: &str, said: &str) -> Result<Verdict> {
+    let row = match row_of_exception(program, said) {
+        Some(BARE_READS) if !records(dir, bam, "-F 0x904")?.iter().any(|it| is_bare(it)) => None,
+        row => row,
     };
-    Ok(match early(&ours) == early(&theirs) {
-        true => Verdict::Numbered(LATE_CYCLES, what),
-        false => Verdict::Defect(what),
+    Ok(numbered(row, format!("Picard alone refuses it: {said}")))
+}
+
+/// The row to which the exception of a program of Picard belongs.
+fn row_of_exception(program: &str, said: &str) -> Option<u32> {
+    const EXCEPTIONS: [(&str, &str, u32); 4] = [
+        ("CollectAlignmentSummaryMetrics", "Input file contains no PF_READS", NONE_PASSES),
+        ("CollectAlignmentSummaryMetrics", "ArrayIndexOutOfBoundsException", BARE_READS),
+        ("CollectInsertSizeMetrics", "both reads aligned to the same reference", TWO_CONTIGS),
+        ("CollectSequencingArtifactMetrics", "missing from header: UnknownLibrary", NO_LIBRARY),
+    ];
+    let is_of = |it: &&(&str, &str, u32)| it.0 == program && said.contains(it.1);
+    EXCEPTIONS.iter().find(is_of).map(|it| it.2)
+}
+
+/// Whether a read lacks bases or qualities.
+fn is_bare(record: &str) -> bool {
+    record.split('\t').skip(9).take(2).any(|column| column == "*")
+}
+
+/// mosdepth ends with an exception, and readmill does not.
+pub fn mosdepth_stops(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<Verdict> {
+    let header = Printed::newest(dir, &format!("view -H {bam}"))?.text()?;
+    let has_contigs = header.lines().any(|line| line.starts_with("@SQ\t"));
+    let row = match () {
+        () if !has_contigs && said.contains("the container is empty") => Some(NO_CONTIGS),
+        () if said.contains(" not in 0 .. ") => Some(BEYOND_CONTIG),
+        () => None,
+    };
+    Ok(numbered(row, format!("mosdepth alone refuses it: {said}")))
+}
+
+/// Coverage differs.
+pub fn coverage(dir: &SampleDir<'_>, bam: &str, what: String) -> Result<Verdict> {
+    let all = records(dir, bam, "-f 0x2")?;
+    Ok(numbered(all.iter().any(|it| aligns_nothing(it)).then_some(ALIGNS_NOTHING), what))
+}
+
+/// Whether the CIGAR of a read is one operator that aligns no base.
+fn aligns_nothing(record: &str) -> bool {
+    let operators: Vec<char> = cigar(record).map(|(_, operator)| operator).collect();
+    matches!(operators[..], [operator] if !"M=X".contains(operator))
+}
+
+/// The operators of the CIGAR of a record, with their lengths.
+fn cigar(record: &str) -> impl Iterator<Item = (u64, char)> {
+    let cigar = record.split('\t').nth(5).unwrap_or_default();
+    let operators = cigar.split_inclusive(|c: char| !c.is_ascii_digit());
+    operators.filter_map(|it| {
+        let operator = it.chars().last()?;
+        Some((it.strip_suffix(operator)?.parse().ok()?, operator))
     })
 }
 
-/// Whether a row is of a cycle after the 1,000th.
-fn is_late_cycle(row: &str) -> bool {
-    let mut columns = row.split('\t');
-    let is_of_cycles = columns.next().is_some_and(|tag| CYCLES.contains(&tag));
-    let cycle = columns.next().and_then(|cycle| cycle.parse::<u64>().ok());
-    is_of_cycles && cycle.is_some_and(|cycle| cycle > 1_000)
+/// Depths differ.
+pub fn depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
+    let has_least_quality = line.starts_with("depth") && line.contains(" -q ");
+    let all = records(dir, bam, "-F 0x704")?;
+    let has_no_bases = all.iter().any(|it| it.split('\t').nth(9) == Some("*"));
+    Ok(numbered((has_least_quality && has_no_bases).then_some(NO_BASES), what))
 }
 
-/// Sections that have a row for each cycle.
-const CYCLES: [&str; 8] = ["FFQ", "LFQ", "MPC", "GCC", "GCT", "FBC", "LBC", "IC"];
+/// Statistics differ.
+pub fn statistics(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
+    let words = format!("{line} {bam}");
+    let theirs = stats::rows(&Printed::newest(dir, &words)?.text()?);
+    let ours = stats::rows(&Printed::by(dir.readmill_command(&format!("samtools {words}")))?.text()?);
+    let differ = |is_compared: fn(&&String) -> bool| {
+        !ours.iter().filter(is_compared).eq(theirs.iter().filter(is_compared))
+    };
+    let row = match () {
+        () if !differ(|row| !is_left_out(row)) => Some(LEFT_OUT),
+        () if !differ(|row| !is_left_out(row) && !row.starts_with("COV\t"))
+            && records(dir, bam, "-F 4")?.iter().any(|it| span(it) > WIDTH_OF_RING) =>
+        {
+            Some(RING)
+        }
+        () => None,
+    };
+    Ok(numbered(row, what))
+}
+
+/// Bases on the contig beyond which samtools' ring of depths mixes those of reads of up to 300 bases.
+const WIDTH_OF_RING: u64 = 1_500;
+
+/// Bases of the contig over which a read extends.
+fn span(record: &str) -> u64 {
+    cigar(record).filter(|(_, operator)| "MDN=X".contains(*operator)).map(|(length, _)| length).sum()
+}
+
+/// Whether a row is of a cycle after the 1,000th, or of barcodes.
+fn is_left_out(row: &str) -> bool {
+    const CYCLES: [&str; 8] = ["FFQ", "LFQ", "MPC", "GCC", "GCT", "FBC", "LBC", "IC"];
+    const BARCODES: [&str; 8] = ["BCC", "CRC", "OXC", "RXC", "QTQ", "CYQ", "BZQ", "QXQ"];
+    let mut columns = row.split('\t');
+    let section = columns.next().unwrap_or_default();
+    let cycle = columns.next().and_then(|cycle| cycle.parse::<u64>().ok());
+    let is_late = CYCLES.contains(&section) && cycle.is_some_and(|cycle| cycle > 1_000);
+    is_late || BARCODES.contains(&section.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(cigar: &str, bases: &str, quals: &str) -> String {
+        format!("r\t0\tc\t1\t60\t{cigar}\t*\t0\t0\t{bases}\t{quals}\tRG:Z:a")
+    }
+
+    #[test]
+    fn rows_of_statistics_that_are_left_out() {
+        let left_out = |row: &str| is_left_out(row);
+        assert!(left_out("FFQ\t1001\t0\t3") && left_out("BCC1\t1\t50.00") && left_out("QTQ2\t1\t0"));
+        assert!(
+            !left_out("FFQ\t1000\t0\t3") && !left_out("RL\t2000\t1") && !left_out("COV\t[1-1]\t1\t8")
+        );
+    }
+
+    #[test]
+    fn what_reads_have() {
+        assert!(aligns_nothing(&record("1I", "A", "I")) && aligns_nothing(&record("9S", "*", "*")));
+        assert!(!aligns_nothing(&record("9M", "*", "*")) && !aligns_nothing(&record("5I4S", "*", "*")));
+        assert!(!aligns_nothing(&record("*", "A", "I")));
+        assert_eq!(span(&record("5S10M100N3I2D40=", "*", "*")), 152);
+        assert!(is_bare(&record("1M", "*", "*")) && is_bare(&record("1M", "A", "*")));
+        assert!(!is_bare(&record("1M", "A", "I")));
+    }
+
+    #[test]
+    fn exceptions_have_rows_by_program() {
+        let none = "picard.PicardException: Input file contains no PF_READS.";
+        assert_eq!(row_of_exception("CollectAlignmentSummaryMetrics", none), Some(NONE_PASSES));
+        assert_eq!(row_of_exception("MeanQualityByCycle", none), None);
+    }
+}
