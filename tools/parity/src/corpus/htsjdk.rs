@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use crate::commands::SampleDir;
 use crate::corpus::file::{self, File, alike, difference, lines};
+use crate::corpus::reading::{HTSJDKS, OURS, OURS_BY_HTSJDK};
 use crate::corpus::report::{CorpusRow, Verdict};
-use crate::corpus::{HTSJDKS, OURS, OURS_BY_HTSJDK};
 
 /// The records that htsjdk read in a CRAM file, or its message.
 type HtsjdkResult = std::result::Result<Vec<String>, String>;

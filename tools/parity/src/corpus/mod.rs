@@ -6,6 +6,7 @@ mod file;
 mod htsjdk;
 pub mod metrics;
 mod metrics_rules;
+mod reading;
 mod report;
 mod rules;
 
@@ -14,57 +15,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use file::{File, References};
+use reading::{OURS, READ, READING, THEIRS};
 use report::{CorpusRow, Report, Verdict};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
-
-/// The comparisons of a file.
-const READING: Report = Report {
-    comparisons: &[
-        "read",
-        "our CRAM by samtools",
-        "samtools' CRAM by readmill",
-        "our CRAM by htsjdk",
-        "htsjdk's CRAM by readmill",
-    ],
-    introduction: "\
-# Test files of others
-
-This page reports, for each test file of htslib, samtools and hts-specs, whether readmill reads and writes it as samtools does.
-
-```
-for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com/samtools/$name corpus/$name; done
-./dev parity --corpus corpus --report report.md
-```
-
-",
-    legend: "\
-| verdict | meaning |
-|---|---|
-| ok | the records are the same |
-| refused | refused, as it should be: samtools refuses it, too, or the specification's tests ask for it |
-| row N | an accepted difference, [by its number](parity.md#accepted-differences) |
-| as samtools' | htsjdk does the same with samtools' CRAM of the file |
-| – | there was nothing to compare |
-
-[How the files are compared](parity.md#test-files-of-others).
-
-",
-    heading: "##",
-    by_format: true,
-};
-
-/// Read by readmill as by samtools.
-const READ: usize = 0;
-/// Written as CRAM by readmill: samtools and readmill read what was written.
-const OURS: usize = 1;
-/// Written as CRAM by samtools, in its own version: readmill reads it as samtools does.
-const THEIRS: usize = 2;
-/// htsjdk reads readmill's CRAM.
-const OURS_BY_HTSJDK: usize = 3;
-/// readmill reads htsjdk's CRAM as samtools does.
-const HTSJDKS: usize = 4;
 
 /// Reads and writes all files below `root`, as CRAM in the version and profile `cram`; the tables go to the file `report`.
 pub fn compare(
