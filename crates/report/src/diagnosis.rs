@@ -1,4 +1,4 @@
-//! Findings that usually have one cause, as one: the number that shows the cause, and those that follow from it.
+//! Findings that usually have one cause, as one: the number that shows the cause, and those that may follow from it.
 
 use crate::limits::Grade;
 use crate::verdict::Outcome;
@@ -7,11 +7,11 @@ use crate::verdict::Outcome;
 pub struct Diagnosis<'a> {
     /// The number that shows the cause.
     pub lead: &'a Outcome,
-    /// Numbers that usually follow from it.
+    /// Numbers that may follow from it.
     pub follow: Vec<&'a Outcome>,
 }
 
-/// Numbers that show a cause, the surest first, and those that follow from it.
+/// Numbers that show a cause, the surest first, and those that may follow from it.
 type Cause = (&'static [&'static str], &'static [&'static str]);
 
 /// Causes, in the order in which they are looked for: a number follows from the first that is found.

@@ -150,7 +150,7 @@ fn verdict(sample: &Sample<'_>, sections: &[&str]) -> String {
         let follow: String = it.follow.iter().map(|it| format!("<li>{}</li>", said(it))).collect();
         let follow = match follow.is_empty() {
             true => follow,
-            false => format!(" It explains, as a rule:<ul>{follow}</ul>"),
+            false => format!(" What may follow from it:<ul>{follow}</ul>"),
         };
         format!("<li>{} Usual causes: {hint}.{follow}</li>", said(it.lead))
     };
@@ -249,6 +249,21 @@ mod tests {
             text.contains("All 2 numbers with limits are good.") && text.contains("changed by a file"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_may_follow_from_a_finding_stands_below_it() {
+        let mut value = bare("x");
+        let both = |n: u32| json!({"passed": n, "failed": 0});
+        value["reports"] = json!({
+            "flagstat": {"primary": both(100), "primary mapped": both(50), "primary duplicates": both(1)},
+            "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 18, "mean": 2.0}],
+        });
+        let text = page(&[&value], &PageOptions::default());
+        let (_, follow) = text.split_once("What may follow from it:<ul><li>").unwrap();
+        let (follow, _) = follow.split_once("</ul>").unwrap();
+        assert!(follow.contains("<strong>Mean coverage</strong> is <data value=\"2\""), "{follow}");
+        assert!(!follow.contains("Usual causes"), "{follow}");
     }
 
     #[test]
