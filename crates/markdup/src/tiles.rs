@@ -44,14 +44,14 @@ pub(super) struct TileCounter {
     is_full: bool,
 }
 
-/// What is counted of a pair.
+/// The three counts of a tile, one of which a pair is added to.
 #[derive(Clone, Copy)]
 pub(super) enum Seen {
-    /// That it is there.
+    /// Pairs that were compared.
     Pair,
-    /// That it is a duplicate.
+    /// Duplicates.
     Duplicate,
-    /// That it is an optical duplicate.
+    /// Optical duplicates.
     Optical,
 }
 

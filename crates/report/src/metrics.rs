@@ -264,7 +264,7 @@ fn mapped(run: &Run<'_>) -> Option<Quantity> {
     of_flagstat.or_else(|| run.number(&format!("{}/PCT_PF_READS_ALIGNED", alignment_row(run)?)))
 }
 
-/// What trimming counted: all reads before and after it, and adapters.
+/// Counts of trimming in the JSON: reads before it, reads after it, and adapters.
 pub const TRIMMED_BEFORE: &str = "/trimming/summary/before_filtering";
 pub const TRIMMED_AFTER: &str = "/trimming/summary/after_filtering";
 pub const ADAPTER: &str = "/trimming/adapter_cutting";

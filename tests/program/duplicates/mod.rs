@@ -125,10 +125,21 @@ fn orders(seed: u64) -> [(&'static str, String); 3] {
 
 #[test]
 fn random_reads_are_marked_as_the_oracle_marks_them() {
+    random_reads(250);
+}
+
+#[test]
+#[ignore = "takes minutes; nightly runs it"]
+fn many_random_reads_are_marked_as_the_oracle_marks_them() {
+    random_reads(2_500);
+}
+
+/// Compares marks on so many random inputs.
+fn random_reads(seeds: u64) {
     use DuplicateMode::{Coordinate, Template};
     let dir = TestDir::new();
     let (mut reads, mut flagged, mut modes_differ) = (0, 0, 0);
-    for seed in 0..250 {
+    for seed in 0..seeds {
         let threads = 1 + seed as usize % 3;
         let orders = orders(seed);
         for (order, text) in &orders {
@@ -142,11 +153,11 @@ fn random_reads_are_marked_as_the_oracle_marks_them() {
         }
         let marks = oracle::judge(grouped, true);
         (reads, flagged) = (reads + marks.len(), flagged + marks.iter().filter(|&&mark| mark).count());
-        modes_differ += usize::from(marks != oracle::judge(grouped, false));
+        modes_differ += u64::from(marks != oracle::judge(grouped, false));
     }
     // the inputs must have enough duplicates
     assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
-    assert!(modes_differ > 40, "{modes_differ}");
+    assert!(modes_differ > seeds / 6, "{modes_differ}");
 }
 
 /// Auto is coordinate mode if the input is not grouped, and template mode if it is.
@@ -284,11 +295,22 @@ fn is_scattered(text: &str) -> bool {
 
 #[test]
 fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
+    doubled_reads(60);
+}
+
+#[test]
+#[ignore = "takes minutes; nightly runs it"]
+fn many_doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
+    doubled_reads(600);
+}
+
+/// Compares marks on so many random inputs whose reads are all there twice.
+fn doubled_reads(seeds: usize) {
     let dir = TestDir::new();
     let (mut marks, mut scattered) = (0, 0);
-    for seed in 0..60 {
-        let threads = 1 + seed as usize % 3;
-        let orders = orders(seed).map(|(order, text)| (order, doubled(&text)));
+    for seed in 0..seeds {
+        let threads = 1 + seed % 3;
+        let orders = orders(seed as u64).map(|(order, text)| (order, doubled(&text)));
         for (order, text) in &orders {
             if let Some(wrong) = compare(&dir, text, Coordinate, false, threads) {
                 panic!("seed {seed}, {order}:\n{wrong}");
@@ -313,5 +335,5 @@ fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
             panic!("seed {seed}, template mode:\n{wrong}");
         }
     }
-    assert!(marks > 400 && scattered > 40, "{marks} {scattered}");
+    assert!(marks > 6 * seeds && scattered > seeds / 2, "{marks} {scattered}");
 }

@@ -37,7 +37,7 @@ pub fn run(mut work: Work, flags: &BqsrFlags) -> Result<()> {
     let rows = [
         ("readmill: sort, duplicates", String::new()),
         ("with metrics", job.metrics(&together)),
-        ("with metrics, coverage", format!("{} --coverage metrics", job.metrics(&together))),
+        ("with metrics, coverage", format!("{} {}", job.metrics(&together), job.coverage_flags())),
         ("with metrics, CollectWgsMetrics", job.metrics(&format!("{together},CollectWgsMetrics"))),
         ("with metrics, CollectHsMetrics", job.metrics(&format!("{together},CollectHsMetrics"))),
     ];
@@ -66,6 +66,11 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The option of readmill for coverage beside metrics.
+    fn coverage_flags(&self) -> String {
+        format!("--coverage {}", self.work.file("metrics").display())
+    }
+
     /// Options of readmill for metrics of these programs.
     fn metrics(&self, programs: &str) -> String {
         let (reference, targets) = (self.reference.display(), self.targets.display());

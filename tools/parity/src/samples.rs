@@ -57,6 +57,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             name: name.to_owned(),
             about,
             is_first: seed == 1,
+            // Left out: patterned, single, amplicon.
             is_quick: ![2, 4, 7].contains(&seed),
             has_ties: profile.umi_names,
             has_umis: profile.umi_names,

@@ -97,8 +97,8 @@ fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
 /// Draws qualities: one that looks likely is taken as often as its share of the most frequent one says, and drawn again
 /// otherwise.
 ///
-/// A try takes two random numbers, whatever comes of it. So where each try begins is known, and many are looked at
-/// together: a few bits of both numbers tell of most that they cannot be taken.
+/// Each try uses two random numbers, whether its quality is taken or not. So the state at which each try begins is known, and
+/// a block of them is tested at once: a few bits of both numbers show for most tries that their quality is not taken.
 struct Wheel {
     /// The shares of the qualities of that of the most frequent one; not numbers if there are no bases.
     shares: Vec<f64>,

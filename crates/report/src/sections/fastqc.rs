@@ -16,13 +16,13 @@ const FILES: &str = "/reports/fastqc";
 const MOST_SEQUENCES: usize = 10;
 
 /// A file, and where its modules are.
-struct File<'a> {
+struct FastqcFile<'a> {
     name: String,
     pointer: String,
     modules: &'a [Value],
 }
 
-impl<'a> File<'a> {
+impl<'a> FastqcFile<'a> {
     /// The pointer of a module, and the module.
     fn module(&self, name: &str) -> Option<(String, &'a Value)> {
         let at =
@@ -67,8 +67,8 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
 }
 
 /// The files with reports.
-fn files<'a>(run: &Run<'a>) -> Vec<File<'a>> {
-    let file = |(i, value): (usize, &'a Value)| File {
+fn files<'a>(run: &Run<'a>) -> Vec<FastqcFile<'a>> {
+    let file = |(i, value): (usize, &'a Value)| FastqcFile {
         name: value.get("file").and_then(Value::as_str).unwrap_or("").to_string(),
         pointer: format!("{FILES}/{i}"),
         modules: value.get("modules").and_then(Value::as_array).map_or(&[], Vec::as_slice),
@@ -77,7 +77,7 @@ fn files<'a>(run: &Run<'a>) -> Vec<File<'a>> {
 }
 
 /// A table of modules by files.
-fn verdicts(files: &[File<'_>]) -> String {
+fn verdicts(files: &[FastqcFile<'_>]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for module in files.iter().flat_map(|file| file.modules) {
         let name = module.get("name").and_then(Value::as_str).unwrap_or("");
@@ -85,7 +85,7 @@ fn verdicts(files: &[File<'_>]) -> String {
             names.push(name);
         }
     }
-    let verdict = |file: &File<'_>, name: &str| {
+    let verdict = |file: &FastqcFile<'_>, name: &str| {
         let status = file.module(name).and_then(|(_, module)| module.get("status")?.as_str());
         let (class, sign) = match status {
             Some("pass") => ("good", "✓"),
@@ -140,8 +140,8 @@ fn shares(points: Points) -> Points {
     points.into_iter().map(share).collect()
 }
 
-/// What a figure of lines, one a file, is made of.
-struct Lines<'a> {
+/// A figure with one line for each file.
+struct LineFigure<'a> {
     id: &'a str,
     title: &'a str,
     reading: &'a str,
@@ -151,12 +151,12 @@ struct Lines<'a> {
     columns: &'a [(&'a str, &'a str)],
 }
 
-impl Lines<'_> {
+impl LineFigure<'_> {
     /// The figure; `None` where no file has the module.
     fn figure(
         &self,
         sample: &Sample<'_>,
-        files: &[File<'_>],
+        files: &[FastqcFile<'_>],
         line: impl Fn(&str) -> Points,
     ) -> Option<String> {
         let (mut legend, mut series, mut table) = (Vec::new(), Vec::new(), String::new());
@@ -185,8 +185,8 @@ impl Lines<'_> {
 }
 
 /// Reads by their GC.
-fn gc(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
-    let figure = Lines {
+fn gc(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+    let figure = LineFigure {
         id: "read-gc-plot",
         title: "GC of reads",
         reading: "Reads by the share of G and C of their bases. One smooth hump is usual; sharp peaks are \
@@ -205,7 +205,7 @@ fn gc(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
 }
 
 /// The position of an adapter's line: the adapter that most reads have by then.
-fn adapters(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+fn adapters(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let run = &sample.run;
     let module = "Adapter Content";
     let first = files.iter().find_map(|file| file.columns(module))?;
@@ -227,7 +227,7 @@ fn adapters(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
     };
     let most = files.iter().filter_map(|file| file.columns(module));
     let most = most.flat_map(|columns| line(&columns)).map(|it| it.1).fold(0.05, f64::max);
-    let figure = Lines {
+    let figure = LineFigure {
         id: "adapters-plot",
         title: "Adapter by position",
         reading: "The share of reads in which an adapter begins at this position or before, of the adapter \
@@ -246,8 +246,8 @@ fn adapters(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
 }
 
 /// Reads by their mean quality.
-fn means(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
-    let figure = Lines {
+fn means(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+    let figure = LineFigure {
         id: "means-plot",
         title: "Mean quality of reads",
         reading: "Reads by the mean of their qualities. A hump at the left is a part of the flow cell, or of the \
@@ -260,16 +260,16 @@ fn means(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
 }
 
 /// Reads by their length, where lengths differ.
-fn lengths(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+fn lengths(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let module = "Sequence Length Distribution";
-    let differ = |file: &File<'_>| {
+    let differ = |file: &FastqcFile<'_>| {
         let columns = file.columns(module);
         columns.is_some_and(|columns| sample.run.list(&format!("{columns}/Length")).len() > 1)
     };
     if !files.iter().any(differ) {
         return None;
     }
-    let figure = Lines {
+    let figure = LineFigure {
         id: "lengths-plot",
         title: "Lengths of reads",
         reading: "Reads by their length, before anything is cut off.",
@@ -281,12 +281,12 @@ fn lengths(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
 }
 
 /// Mean qualities by position, where no metrics show them by cycle.
-fn qualities(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+fn qualities(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let module = "Per base sequence quality";
     let line = |columns: &str| points(&sample.run, columns, "Base", "Mean");
     let all = files.iter().filter_map(|file| file.columns(module)).flat_map(|columns| line(&columns));
     let most = all.map(|it| it.1).fold(41.0, f64::max);
-    let figure = Lines {
+    let figure = LineFigure {
         id: "positions-plot",
         title: "Mean quality by position",
         reading: "A slow fall is usual; a notch is a cycle that failed.",
@@ -312,11 +312,11 @@ fn qualities(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
 const JOINED: [&str; 3] = [">500", ">5k", ">10k+"];
 
 /// How often sequences are seen.
-fn levels(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
+fn levels(sample: &Sample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
     let run = &sample.run;
     let module = "Sequence Duplication Levels";
     let (level, share) = ("Duplication Level", "Percentage of total");
-    let known: Vec<(&File<'_>, String)> =
+    let known: Vec<(&FastqcFile<'_>, String)> =
         files.iter().filter_map(|file| Some((file, file.columns(module)?))).collect();
     let names = run.list(&format!("{}/{level}", known.first()?.1)).iter();
     let values: Vec<Vec<f64>> =
@@ -367,7 +367,7 @@ fn levels(sample: &Sample<'_>, files: &[File<'_>]) -> Option<String> {
 }
 
 /// Sequences that are seen too often.
-fn frequent(run: &Run<'_>, files: &[File<'_>]) -> String {
+fn frequent(run: &Run<'_>, files: &[FastqcFile<'_>]) -> String {
     let mut tables = String::new();
     for file in files {
         let Some(columns) = file.columns("Overrepresented sequences") else { continue };

@@ -53,7 +53,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
             let duplicates = value("duplicates").unwrap_or(0.0);
             let trimmed_away = trimmed_away.map_or(0.0, |it| it.value);
             let sequenced = sequenced.map_or(all, |it| it.value);
-            let links = links(&Reads { sequenced, trimmed_away, all, mapped, duplicates });
+            let links = links(&FlowCounts { sequenced, trimmed_away, all, mapped, duplicates });
             let figure = Figure {
                 has_lines: false,
                 id: sample.id("flow-plot"),
@@ -91,7 +91,7 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
 }
 
 /// Numbers of primary reads.
-struct Reads {
+struct FlowCounts {
     /// Before trimming.
     sequenced: f64,
     trimmed_away: f64,
@@ -102,8 +102,8 @@ struct Reads {
 }
 
 /// The bands: from where, to where, each with its share, and how many reads.
-fn links(reads: &Reads) -> Vec<(String, String, f64)> {
-    let Reads { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
+fn links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
+    let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
     let named = |name: &str, part: f64, of: f64| format!("{name} {}", Form::Share.text(part / of));
     let left = if trimmed_away > 0.0 { named("left", all, sequenced) } else { "reads".to_string() };
     let whole = "reads".to_string();
@@ -133,9 +133,14 @@ mod tests {
 
     #[test]
     fn what_trimming_drops_leaves_the_flow_first() {
-        let mut reads =
-            Reads { sequenced: 200.0, trimmed_away: 0.0, all: 100.0, mapped: 90.0, duplicates: 9.0 };
-        let shown = |reads: &Reads| {
+        let mut reads = FlowCounts {
+            sequenced: 200.0,
+            trimmed_away: 0.0,
+            all: 100.0,
+            mapped: 90.0,
+            duplicates: 9.0,
+        };
+        let shown = |reads: &FlowCounts| {
             let links = links(reads).into_iter();
             links
                 .map(|(from, to, reads)| format!("{from} > {to}: {reads}").replace('\u{a0}', ""))

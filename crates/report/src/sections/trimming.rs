@@ -10,7 +10,7 @@ use crate::text::{Form, escape, plain};
 /// Where the results of the filters are.
 const RESULTS: &str = "/trimming/filtering_result";
 
-/// What the filters say of reads, and its name in a table.
+/// The results that trimming's filters give a read: name in the JSON, name in a table.
 const FILTERED: &[(&str, &str)] = &[
     ("passed_filter_reads", "passed"),
     ("low_quality_reads", "low quality"),

@@ -21,12 +21,10 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
             }
             _ => (name, None),
         };
-        let is_named =
-            |option: &&&'static Opt| option.names().any(|own| own.trim_start_matches('-') == name);
-        let found = table.iter().find(is_named).map(|option| (*option, joined.map(str::to_string)));
+        let found = named(table, name).map(|option| (option, joined.map(str::to_string)));
         let (option, joined) = match found {
             Some(found) => found,
-            None => joined_letter(table, &word).ok_or_else(|| unknown(&word, &words))?,
+            None => joined_letter(table, &word).ok_or_else(|| unknown(table, &word, &words))?,
         };
         let value = match (option.takes, joined) {
             // Picard takes `I= in.bam`, too.
@@ -79,10 +77,15 @@ pub fn read(table: &[&'static Opt], mut words: Words, legacy: bool) -> Result<Pa
     Ok(parsed)
 }
 
-/// The error for a word that names no option. `--NAME=value` is none, in the tools neither.
-fn unknown(word: &str, words: &Words) -> Error {
+/// The option with this name, without its dashes.
+fn named(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {
+    table.iter().copied().find(|option| option.names().any(|own| own.trim_start_matches('-') == name))
+}
+
+/// The error for a word that is no option. The tools refuse `--NAME=value`, too.
+fn unknown(table: &[&'static Opt], word: &str, words: &Words) -> Error {
     match word.split_once('=') {
-        Some((name, value)) if name.starts_with('-') => {
+        Some((name, value)) if named(table, name.trim_start_matches('-')).is_some() => {
             Error::usage(format!("{} {word}: the value stands apart from the name", words.command))
                 .hint(format!("give {name} {value}"))
         }

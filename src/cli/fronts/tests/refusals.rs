@@ -27,6 +27,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
         ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
         ("gatk MarkDuplicates -I a -O b -M c --TMP_DIR=x", ["stands apart", "give --TMP_DIR x"]),
+        ("gatk MarkDuplicates -I a -O b -M c --NIX=x", ["no option --NIX=x", ""]),
         ("picard RevertSam I=a O=b OUTPUT_BY_READGROUP=true", ["b is no directory", "mkdir"]),
         ("picard RevertSam I=a O=b OUTPUT_MAP=m", ["OUTPUT_MAP", "OUTPUT_BY_READGROUP"]),
         ("picard RevertSam I=a O=. OM=m OBR=true", ["OUTPUT_MAP", "exclude"]),

@@ -14,7 +14,7 @@ use crate::commands::SampleDir;
 use crate::corpus::file::References;
 use crate::corpus::metrics_rules as rules;
 use crate::corpus::report::{CorpusRow, Report, Verdict};
-use crate::corpus::{collect, conclude, kind};
+use crate::corpus::{conclude, files_below, kind};
 use crate::coverage;
 use crate::depth;
 use crate::ledger::Ledger;
@@ -117,7 +117,7 @@ const LEAST_READS: u64 = 10;
 pub struct Sorted {
     /// Its name where the programs run.
     pub bam: String,
-    /// What the names of files of the programs begin with.
+    /// Its number, with which the programs' output files are named.
     number: usize,
     /// The FASTA file that has its contigs, and no others.
     reference: Option<String>,
@@ -136,9 +136,7 @@ pub fn compare(
     report: Option<&Path>,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    let mut paths = Vec::new();
-    collect(root, &mut paths)?;
-    paths.sort();
+    let paths = files_below(root)?;
     let references = References::below(root, dir)?;
     let (mut files, mut rows, mut known) = (Vec::new(), Vec::new(), HashSet::new());
     for (number, path) in paths.iter().enumerate() {

@@ -29,9 +29,7 @@ pub fn compare(
     report: Option<&Path>,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    let mut paths = Vec::new();
-    collect(root, &mut paths)?;
-    paths.sort();
+    let paths = files_below(root)?;
     let references = References::below(root, dir)?;
     let (mut files, mut rows) = (Vec::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
@@ -85,6 +83,14 @@ fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
     let counted = report::counted(rows, comparison);
     ensure!(!rows.iter().any(|row| row.verdicts[comparison].is_defect()), "{counted}");
     Ok(counted)
+}
+
+/// All files of reads below a directory, in the order of their paths.
+fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    collect(directory, &mut files)?;
+    files.sort();
+    Ok(files)
 }
 
 /// The files with reads below a directory.

@@ -1,4 +1,4 @@
-//! What is compared of each file that is read and written, and the words of its tables.
+//! The comparisons of reading and writing a file, and the text around their tables.
 
 use crate::corpus::report::Report;
 

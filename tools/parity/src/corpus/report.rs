@@ -31,7 +31,7 @@ pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
     )
 }
 
-/// What is compared of each file, and the words around its tables.
+/// The comparisons that are made of each file, and the text around their tables.
 pub struct Report {
     /// The comparisons of a file, in the order of the columns.
     pub comparisons: &'static [&'static str],
@@ -39,7 +39,7 @@ pub struct Report {
     pub introduction: &'static str,
     /// The meanings of the verdicts.
     pub legend: &'static str,
-    /// What the titles of tables begin with.
+    /// The Markdown marks before the titles of tables.
     pub heading: &'static str,
     /// Whether the first comparison is summed by format.
     pub by_format: bool,
