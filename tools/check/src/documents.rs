@@ -1,4 +1,4 @@
-//! Documents: the README stays short, and paths that documents name exist.
+//! Documents: the README stays short, paths that documents name exist, and no merge is left half done.
 
 use std::fs;
 use std::path::Path;
@@ -21,6 +21,9 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut findings = Vec::new();
     for page in &pages {
         findings.extend(missing(root, page)?);
+        for line in conflicts(&files::read(page)?) {
+            findings.push(format!("{}:{line}: a merge left both sides here", page.display()));
+        }
     }
     let lines = files::read(&pages[1])?.lines().count();
     if lines > MOST_README_LINES {
@@ -37,6 +40,12 @@ fn missing(root: &Path, page: &Path) -> Result<Vec<String>> {
         findings.push(format!("{}:{line}: {quoted} does not exist", page.display()));
     }
     Ok(findings)
+}
+
+/// The lines at which git marks the sides of a conflict.
+fn conflicts(text: &str) -> impl Iterator<Item = usize> {
+    let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    (1..).zip(text.lines()).filter(move |(_, line)| is_mark(line)).map(|(number, _)| number)
 }
 
 /// The paths in backticks that begin with a directory of source, each with its line; of `src/x/<name>.rs` the part before
@@ -74,5 +83,11 @@ mod tests {
         let text = "see `src/plan.rs` or\n`crates/x/src/<name>.rs`, `--flag`, `crates/x/{a,b}`, `src/a.rs: b`\n";
         let found: Vec<_> = paths(text).collect();
         assert_eq!(found, [(1, "src/plan.rs"), (2, "crates/x/src"), (2, "crates/x"), (2, "src")]);
+    }
+
+    #[test]
+    fn both_sides_of_a_conflict_are_found() {
+        let text = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n    <<<<<<< quoted\n";
+        assert_eq!(conflicts(text).collect::<Vec<_>>(), [2, 6]);
     }
 }
