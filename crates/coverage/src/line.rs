@@ -16,73 +16,88 @@ const PAIRS: &[u8; 200] = &{
 /// The most digits of a position or depth.
 const MOST_DIGITS: usize = 10;
 
-/// Writes a number to the end of `digits`; returns where it begins.
-#[inline]
-fn put(mut number: u32, digits: &mut [u8; MOST_DIGITS]) -> usize {
-    let mut at = MOST_DIGITS;
-    while number >= 100 {
-        let pair = 2 * (number % 100) as usize;
-        number /= 100;
+/// A number in decimal: its digits end in the middle, and behind them there is room, so that copies have one length.
+#[derive(Clone, Copy)]
+struct Decimal {
+    digits: [u8; 2 * MOST_DIGITS],
+    first: usize,
+}
+
+impl Decimal {
+    #[inline]
+    fn new(mut number: u32) -> Self {
+        let mut digits = [0; 2 * MOST_DIGITS];
+        let mut at = MOST_DIGITS;
+        while number >= 100 {
+            let pair = 2 * (number % 100) as usize;
+            number /= 100;
+            at -= 2;
+            digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+        }
+        let pair = 2 * number as usize;
         at -= 2;
         digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+        Decimal { digits, first: at + usize::from(number < 10) }
     }
-    let pair = 2 * number as usize;
-    at -= 2;
-    digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-    at + usize::from(number < 10)
+
+    /// Writes the number, and anything behind it. Returns how many digits it has.
+    #[inline]
+    fn write(&self, to: &mut [u8]) -> usize {
+        to[..MOST_DIGITS].copy_from_slice(&self.digits[self.first..][..MOST_DIGITS]);
+        MOST_DIGITS - self.first
+    }
 }
 
 /// Appends a number in decimal.
 pub(crate) fn write_number(number: u32, out: &mut Vec<u8>) {
-    let mut digits = [0; MOST_DIGITS];
-    let at = put(number, &mut digits);
-    out.extend_from_slice(&digits[at..]);
+    let number = Decimal::new(number);
+    out.extend_from_slice(&number.digits[number.first..MOST_DIGITS]);
 }
 
 /// A line of the depth of bases, of which the start is often the end of the line before.
 pub(crate) struct RunLine {
+    /// The name, a tabulator, and room for the numbers.
     line: Vec<u8>,
     /// Bytes of the name and the tabulator behind it.
     name: usize,
     end: u32,
-    /// The digits of `end`.
-    digits: [u8; MOST_DIGITS],
-    first_digit: usize,
+    decimal_end: Decimal,
 }
+
+/// The most bytes of a line behind the name: numbers, a sign, tabulators and the end.
+const MOST_NUMBERS: usize = 3 * MOST_DIGITS + 4;
 
 impl RunLine {
     /// Lines of a contig of this name.
     pub(crate) fn new(name: &str) -> Self {
         let mut line = name.as_bytes().to_vec();
         line.push(b'\t');
-        let (name, end, mut digits) = (line.len(), 0, [0; MOST_DIGITS]);
-        let first_digit = put(end, &mut digits);
-        RunLine { line, name, end, digits, first_digit }
+        let name = line.len();
+        line.resize(name + MOST_NUMBERS, 0);
+        RunLine { line, name, end: 0, decimal_end: Decimal::new(0) }
     }
 
     /// The line of a run, with its end.
     #[inline]
     pub(crate) fn of(&mut self, run: Run) -> &[u8] {
         if run.start != self.end {
-            self.first_digit = put(run.start, &mut self.digits);
+            self.decimal_end = Decimal::new(run.start);
         }
-        let RunLine { line, name, digits, first_digit, .. } = self;
-        line.truncate(*name);
-        line.extend_from_slice(&digits[*first_digit..]);
-        line.push(b'\t');
-        *first_digit = put(run.end, digits);
-        self.end = run.end;
-        line.extend_from_slice(&digits[*first_digit..]);
-        line.push(b'\t');
+        let line = &mut self.line[self.name..][..MOST_NUMBERS];
+        let mut at = self.decimal_end.write(line);
+        (self.end, self.decimal_end) = (run.end, Decimal::new(run.end));
+        line[at] = b'\t';
+        at += 1;
+        at += self.decimal_end.write(&mut line[at..]);
+        line[at] = b'\t';
+        at += 1;
         if run.depth < 0 {
-            line.push(b'-');
+            line[at] = b'-';
+            at += 1;
         }
-        match run.depth.unsigned_abs() {
-            depth @ 0..10 => line.push(b'0' + depth as u8),
-            depth => write_number(depth, line),
-        }
-        line.push(b'\n');
-        &self.line
+        at += Decimal::new(run.depth.unsigned_abs()).write(&mut line[at..]);
+        line[at] = b'\n';
+        &self.line[..self.name + at + 1]
     }
 }
 

@@ -184,9 +184,15 @@ fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
 /// Returns how many pairs of bytes meet a condition; quickly, because sums of a few bytes fit into a byte.
 #[inline]
 pub(crate) fn count_pairs(a: &[u8], b: &[u8], meets: impl Fn(u8, u8) -> bool) -> u64 {
-    let count =
-        |a: &[u8], b: &[u8]| a.iter().zip(b).fold(0_u8, |sum, (&a, &b)| sum + u8::from(meets(a, b)));
-    a.chunks(255).zip(b.chunks(255)).map(|(a, b)| u64::from(count(a, b))).sum()
+    let n = a.len().min(b.len());
+    let (mut a, mut b, mut sum) = (&a[..n], &b[..n], 0);
+    while !a.is_empty() {
+        let few = a.len().min(255);
+        let pairs = a[..few].iter().zip(&b[..few]);
+        sum += u64::from(pairs.fold(0_u8, |sum, (&a, &b)| sum + u8::from(meets(a, b))));
+        (a, b) = (&a[few..], &b[few..]);
+    }
+    sum
 }
 
 /// Returns how many bytes meet a condition.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::reads::{IS_N, MOST_QUAL, NOISE, ReadView, Reads, is_called, is_good};
+use super::reads::{IS_N, MOST_QUAL, ReadView, Reads, is_called, is_good};
 use crate::qualities::ByQuality;
 
 /// Positions of a page, as a power of two.
@@ -74,14 +74,23 @@ impl Depths {
 
     /// Takes back bases that are marked: reads of the same name have them, too.
     pub fn take_back(&mut self, view: ReadView<'_>, marks: &[bool]) {
-        let mut from = 0;
+        let mut all = marks;
         for (start, values) in view.runs() {
-            let marks = &marks[from..from + values.len()];
-            from += values.len();
-            for (position, _) in (start..).zip(marks).filter(|(_, is_marked)| **is_marked) {
-                let (page, at) = page_of(position);
-                self.page(page).good[at] -= 1;
-                self.overlap += 1;
+            let (mut marks, more) = all.split_at(values.len());
+            all = more;
+            let mut position = start;
+            while !marks.is_empty() {
+                let (number, at) = page_of(position);
+                let (of_page, rest) = marks.split_at(marks.len().min(PAGE - at));
+                let good = &mut self.page(number).good[at..at + of_page.len()];
+                let mut sum = 0_u16;
+                for (good, &is_marked) in good.iter_mut().zip(of_page) {
+                    *good -= u16::from(is_marked);
+                    sum += u16::from(is_marked);
+                }
+                self.overlap += u64::from(sum);
+                position = position.wrapping_add(of_page.len() as u32);
+                marks = rest;
             }
         }
     }
@@ -128,6 +137,7 @@ pub(crate) struct CountedBases {
 /// Counts depths, with memory that is used again.
 #[derive(Default)]
 pub(crate) struct DepthCounter {
+    fresh: FreshPages,
     names: Names,
     marks: Vec<bool>,
     quals: ByQuality,
@@ -138,49 +148,60 @@ impl DepthCounter {
     pub fn count_each(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = Depths::default();
         for (start, values) in reads.views().flat_map(ReadView::runs) {
-            add_run(&mut depths, start, values, counted.least_qual);
+            self.fresh.add(&mut depths, start, values, counted.least_qual);
         }
+        self.fresh.flush(&mut depths);
         depths.quals = self.qualities(reads, &depths, counted.cap);
         depths
     }
 
     /// The depths of these reads, of which those of one name count once at a position.
     pub fn count(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
-        let mut depths = Depths::default();
-        let least = counted.least_qual;
+        let mut depths = self.count_each(reads, counted);
         depths.counted = reads.without_quals;
         self.names.begin(reads.list.len());
         for (number, view) in reads.views().enumerate() {
             depths.counted += u64::from(view.read.counted);
-            for (start, values) in view.runs() {
-                add_run(&mut depths, start, values, least);
+            if let Some(before) = self.names.add(view.read.name, number)
+                && self.mark_shared(reads, number, before, counted.least_qual)
+            {
+                depths.take_back(view, &self.marks);
             }
-            let mut before = self.names.add(view.read.name, number);
-            if before.is_none() {
+        }
+        depths
+    }
+
+    /// Marks the bases of read `number` that count, and that a read of its name before it has, too; `before` is the last one
+    /// that may have its name. Returns whether there is such a read.
+    fn mark_shared(&mut self, reads: &Reads, number: usize, before: usize, least: u8) -> bool {
+        let view = reads.view(number);
+        let (mut mates, mut behind, mut before) = (0, number, Some(before));
+        while let Some(other) = before {
+            let other_view = reads.view(other);
+            before = self.names.before(other);
+            if other_view.read.end <= view.read.start {
+                // No later read overlaps it.
+                self.names.pass_over(behind, other);
                 continue;
             }
-            self.marks.clear();
-            self.marks.resize(view.values.len(), false);
-            // Reads of one name are usually two.
-            let mut left = view.values.iter().filter(|&&value| is_good(value, least)).count();
-            let mut behind = number;
-            while let Some(other) = before.filter(|_| left > 0) {
-                let other_view = reads.view(other);
-                before = self.names.before(other);
-                if other_view.read.end <= view.read.start {
-                    // No later read overlaps it.
-                    self.names.pass_over(behind, other);
-                    continue;
-                }
-                behind = other;
-                if other_view.read.name == view.read.name {
-                    left -= view.mark_shared(other_view, least, &mut self.marks);
+            behind = other;
+            if other_view.read.name != view.read.name {
+                continue;
+            }
+            mates += 1;
+            if mates == 1 {
+                self.marks.clear();
+                self.marks.resize(view.values.len(), false);
+            } else {
+                // Reads of one name are usually two. Of many, a few have all bases.
+                let mut bases = view.values.iter().zip(&self.marks);
+                if bases.all(|(&value, &is_marked)| is_marked || !is_good(value, least)) {
+                    break;
                 }
             }
-            depths.take_back(view, &self.marks);
+            view.mark_shared(other_view, least, &mut self.marks);
         }
-        depths.quals = self.qualities(reads, &depths, counted.cap);
-        depths
+        mates > 0
     }
 
     /// All bases above noise by their quality.
@@ -237,22 +258,99 @@ pub(crate) fn each_numbered<T>(
     }
 }
 
-/// Adds a run of aligned bases.
-#[inline]
-fn add_run(depths: &mut Depths, start: u32, values: &[u8], least: u8) {
-    let (mut position, mut rest) = (start, values);
-    while !rest.is_empty() {
-        let (number, at) = page_of(position);
-        let (values, more) = rest.split_at(rest.len().min(PAGE - at));
-        let page = depths.page(number);
-        let called = &mut page.called[at..at + values.len()];
-        let good = &mut page.good[at..at + values.len()];
-        for ((called, good), &value) in called.iter_mut().zip(good).zip(values) {
-            *called += u16::from(value & !IS_N > NOISE);
-            *good += u16::from(value.wrapping_sub(least) < IS_N - least);
+/// Pages to which the last reads added, with a byte for a depth. What is there is not in [`Depths`] yet.
+struct FreshPages(Box<[FreshPage; FRESH]>);
+
+/// A read usually lies on one or two pages.
+const FRESH: usize = 4;
+
+/// Bases that are added at a time.
+const LANES: usize = 16;
+
+/// A page of a few reads.
+struct FreshPage {
+    number: u32,
+    /// How many runs of bases were added: a byte holds so many.
+    runs: u8,
+    /// Depths, with room for the bases behind the last one that are added with it.
+    called: [u8; PAGE + LANES],
+    good: [u8; PAGE + LANES],
+}
+
+impl Default for FreshPages {
+    fn default() -> Self {
+        let depths = [0; PAGE + LANES];
+        let none = |_| FreshPage { number: 0, runs: 0, called: depths, good: depths };
+        FreshPages(Box::new(std::array::from_fn(none)))
+    }
+}
+
+impl FreshPages {
+    /// Adds a run of aligned bases.
+    #[inline]
+    fn add(&mut self, depths: &mut Depths, start: u32, values: &[u8], least: u8) {
+        let (mut position, mut rest) = (start, values);
+        while !rest.is_empty() {
+            let (number, at) = page_of(position);
+            let (values, more) = rest.split_at(rest.len().min(PAGE - at));
+            let page = &mut self.0[number as usize % FRESH];
+            if page.number != number || page.runs == u8::MAX {
+                page.flush(depths);
+                page.number = number;
+            }
+            page.runs += 1;
+            page.add(at, values, least);
+            position = position.wrapping_add(values.len() as u32);
+            rest = more;
         }
-        position = position.wrapping_add(values.len() as u32);
-        rest = more;
+    }
+
+    /// Adds what is there to `depths`.
+    fn flush(&mut self, depths: &mut Depths) {
+        self.0.iter_mut().for_each(|page| page.flush(depths));
+    }
+}
+
+impl FreshPage {
+    #[inline]
+    fn add(&mut self, at: usize, values: &[u8], least: u8) {
+        let mut add = |at: usize, values: &[u8; LANES]| {
+            add_lanes(&mut self.called[at..], values, is_called);
+            add_lanes(&mut self.good[at..], values, |value| is_good(value, least));
+        };
+        let (chunks, last) = values.as_chunks::<LANES>();
+        for (number, chunk) in chunks.iter().enumerate() {
+            add(at + LANES * number, chunk);
+        }
+        if !last.is_empty() {
+            // A base of no quality counts nowhere.
+            let mut filled = [0; LANES];
+            filled[..last.len()].copy_from_slice(last);
+            add(at + LANES * chunks.len(), &filled);
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self, depths: &mut Depths) {
+        if self.runs == 0 {
+            return;
+        }
+        self.runs = 0;
+        let page = depths.page(self.number);
+        for (sums, fresh) in [(&mut page.called, &mut self.called), (&mut page.good, &mut self.good)] {
+            sums.iter_mut().zip(&*fresh).for_each(|(sum, &fresh)| *sum += u16::from(fresh));
+            fresh.fill(0);
+        }
+    }
+}
+
+/// Adds 1 to the first depths where a value counts. On arrays of their own, which the compiler knows to be apart.
+#[inline(always)]
+fn add_lanes(depths: &mut [u8], values: &[u8; LANES], counts: impl Fn(u8) -> bool) {
+    if let Some(depths) = depths.first_chunk_mut::<LANES>() {
+        let mut sums = *depths;
+        sums.iter_mut().zip(values).for_each(|(sum, &value)| *sum += u8::from(counts(value)));
+        *depths = sums;
     }
 }
 

@@ -79,10 +79,9 @@ impl<'a> ReadView<'a> {
         })
     }
 
-    /// Marks the values of this read where `other` has a base that counts, too; `marks` are as many as its values. Returns how
-    /// many that count were not marked before.
-    pub fn mark_shared(self, other: ReadView<'_>, least: u8, marks: &mut [bool]) -> usize {
-        let (mut marked, mut from) = (0, 0);
+    /// Marks the values of this read that count where `other` has a base that counts, too; `marks` are as many as its values.
+    pub fn mark_shared(self, other: ReadView<'_>, least: u8, marks: &mut [bool]) {
+        let mut from = 0;
         for (start, values) in self.runs() {
             let marks = &mut marks[from..from + values.len()];
             from += values.len();
@@ -98,13 +97,10 @@ impl<'a> ReadView<'a> {
                 for ((mark, &value), &their) in
                     marks[mine.clone()].iter_mut().zip(&values[mine]).zip(theirs)
                 {
-                    let is_new = is_good(value, least) & is_good(their, least) & !*mark;
-                    marked += usize::from(is_new);
-                    *mark |= is_new;
+                    *mark |= is_good(value, least) & is_good(their, least);
                 }
             }
         }
-        marked
     }
 }
 
@@ -155,6 +151,14 @@ impl Reads {
     pub fn forget_blocks(&mut self) {
         let kept = self.list.last().map_or(0, |last| last.blocks.0 + last.blocks.1);
         self.blocks.truncate(kept as usize);
+    }
+
+    /// Forgets all reads, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.blocks.clear();
+        self.values.clear();
+        self.without_quals = 0;
     }
 
     /// Copies of the first reads.

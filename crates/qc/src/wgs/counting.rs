@@ -10,6 +10,7 @@ use super::piece::WgsPiece;
 use super::rules::WgsRules;
 use super::territory::TerritoryScan;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
+use crate::depth::reads::Reads;
 use crate::depth::sensitivity;
 use crate::options::{Options, Program};
 use crate::reference::ReferenceContigs;
@@ -22,7 +23,11 @@ pub(crate) struct WgsCounting {
     pub(super) adapters: Adapters,
     contigs: u32,
     join: Mutex<WgsJoin>,
+    spare: Mutex<Vec<Reads>>,
 }
+
+/// The most lists of reads whose memory is kept to be used again.
+const MOST_SPARE: usize = 8;
 
 impl WgsCounting {
     /// Bytes of memory of a thread that makes pieces.
@@ -39,6 +44,7 @@ impl WgsCounting {
         let reference = reference.filter(|_| !rules.is_empty())?.clone();
         Some(Arc::new(WgsCounting {
             join: Mutex::new(WgsJoin::new(&rules, intervals.as_ref())),
+            spare: Mutex::default(),
             rules,
             reference,
             intervals,
@@ -56,14 +62,30 @@ impl WgsCounting {
         self.rules.iter().map(each).sum()
     }
 
-    /// Takes the next piece. Returns the bytes of memory of reads that wait for those behind them.
+    /// Takes the next piece. Returns the bytes of memory of reads that wait for those behind them, and of lists that wait for
+    /// reads.
     ///
     /// # Errors
     /// Its reads lie before those of the piece ahead of it.
     pub fn take(&self, piece: WgsPiece) -> Result<u64> {
         let mut join = self.join();
-        join.add(piece)?;
-        Ok(join.heap_bytes())
+        join.add(piece, |reads| self.keep(reads))?;
+        let of_lists: usize = self.spare().iter().map(Reads::heap_bytes).sum();
+        Ok(join.heap_bytes() + of_lists as u64)
+    }
+
+    /// Keeps the memory of a list of reads for [`WgsCounting::empty_reads`].
+    pub(super) fn keep(&self, mut reads: Reads) {
+        let mut spare = self.spare();
+        if spare.len() < MOST_SPARE {
+            reads.clear();
+            spare.push(reads);
+        }
+    }
+
+    /// An empty list of reads, with the memory of an earlier one: new memory costs time.
+    pub(super) fn empty_reads(&self) -> Reads {
+        self.spare().pop().unwrap_or_default()
     }
 
     /// Forgets all pieces.
@@ -89,6 +111,10 @@ impl WgsCounting {
 
     fn empty_join(&self) -> WgsJoin {
         WgsJoin::new(&self.rules, self.intervals.as_ref())
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Reads>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn join(&self) -> MutexGuard<'_, WgsJoin> {

@@ -98,11 +98,14 @@ impl WgsJoin {
         WgsJoin { by_rules: rules.iter().map(join).collect(), intervals: intervals.cloned() }
     }
 
-    pub(super) fn add(&mut self, piece: WgsPiece) -> Result<()> {
+    /// Adds the next piece, and passes its lists of reads to `release`.
+    pub(super) fn add(&mut self, piece: WgsPiece, mut release: impl FnMut(Reads)) -> Result<()> {
         let intervals = self.intervals.as_ref();
         for (join, piece) in self.by_rules.iter_mut().zip(piece.by_rules) {
             join.totals.excluded.add(&piece.excluded);
-            piece.contigs.into_iter().try_for_each(|piece| join.add(piece, intervals))?;
+            for piece in piece.contigs {
+                release(join.add(piece, intervals)?);
+            }
         }
         Ok(())
     }
@@ -128,9 +131,12 @@ impl WgsJoin {
 }
 
 impl RulesJoin {
-    fn add(&mut self, piece: ContigPiece, intervals: Option<&Intervals>) -> Result<()> {
+    /// Adds a piece, and returns its reads.
+    fn add(&mut self, piece: ContigPiece, intervals: Option<&Intervals>) -> Result<Reads> {
         let ContigPiece { contig, head, mut reads, mut depths } = piece;
-        let (Some(first), Some(last)) = (reads.list.first(), reads.list.last()) else { return Ok(()) };
+        let (Some(first), Some(last)) = (reads.list.first(), reads.list.last()) else {
+            return Ok(reads);
+        };
         let (first, last) = (first.start, last.start);
         if self.open.as_ref().is_none_or(|open| open.number != contig) {
             if self.open.as_ref().is_some_and(|open| contig < open.number) {
@@ -141,7 +147,7 @@ impl RulesJoin {
             self.open = Some(OpenContig { number: contig, last: 0, pages, waiting, positions });
         }
         let RulesJoin { rules, counter, open, totals } = self;
-        let Some(open) = open else { return Ok(()) };
+        let Some(open) = open else { return Ok(reads) };
         if first < open.last {
             return Err(unsorted());
         }
@@ -176,7 +182,7 @@ impl RulesJoin {
         while let Some((_, page)) = open.pages.pop_before(last) {
             totals.add_page(page, rules.cap);
         }
-        Ok(())
+        Ok(reads)
     }
 
     fn close(&mut self) {

@@ -129,7 +129,6 @@ impl Masks {
 }
 
 /// The reads of a contig that are gathered.
-#[derive(Default)]
 struct Gathered {
     contig: u32,
     last: u32,
@@ -161,7 +160,8 @@ impl WgsMaker {
     }
 
     fn piece(&mut self, counting: &WgsCounting, batch: &Batch, rules: &WgsRules) -> Result<RulesPiece> {
-        let (mut piece, mut gathered) = (RulesPiece::default(), Gathered::default());
+        let mut piece = RulesPiece::default();
+        let mut gathered = Gathered { contig: 0, last: 0, reads: counting.empty_reads() };
         for (stamp, record) in batch.records() {
             let Some(contig) = u32::try_from(record.ref_id()).ok() else { continue };
             if record.flags().is_secondary() || is_outside(counting, contig, record) {
@@ -192,6 +192,7 @@ impl WgsMaker {
             self.add(counting, contig, start, record, &mut gathered.reads)?;
         }
         self.complete(&mut gathered, rules, &mut piece);
+        counting.keep(gathered.reads);
         Ok(piece)
     }
 
@@ -200,7 +201,7 @@ impl WgsMaker {
         if gathered.reads.list.is_empty() {
             return;
         }
-        let reads = std::mem::take(&mut gathered.reads);
+        let reads = std::mem::replace(&mut gathered.reads, self.counting.empty_reads());
         let depths = self.counter.count(&reads, rules.counted());
         let head = reads.list.len() as u32;
         piece.contigs.push(ContigPiece { contig: gathered.contig, head, reads, depths });

@@ -40,13 +40,15 @@ pub struct FragmentBuilder {
     ref_id: i32,
     /// The current chunk of each level.
     open: [Chunk; MAX_LEVELS],
+    /// The window of the last record, if it lies in one.
+    window: Option<u32>,
 }
 
 impl FragmentBuilder {
     /// A builder for partitions of one file.
     pub fn new(scheme: Scheme) -> Self {
         let fragment = Fragment::default();
-        FragmentBuilder { scheme, fragment, ref_id: -1, open: [Chunk::NONE; MAX_LEVELS] }
+        FragmentBuilder { scheme, fragment, ref_id: -1, open: [Chunk::NONE; MAX_LEVELS], window: None }
     }
 
     /// Adds the next record in coordinate order. `start` is its virtual offset, `end` that of the next record: if
@@ -63,7 +65,7 @@ impl FragmentBuilder {
         let ref_id = place.ref_id;
         if ref_id != self.ref_id {
             self.close();
-            self.ref_id = ref_id;
+            (self.ref_id, self.window) = (ref_id, None);
             if ref_id >= 0 {
                 self.fragment.parts.push(ReferencePart::new(ref_id as usize, start));
             }
@@ -74,14 +76,22 @@ impl FragmentBuilder {
         }
         let Fragment { parts, chunks, windows, .. } = &mut self.fragment;
         let Some(part) = parts.last_mut() else { return };
-        let (first, last) = self.scheme.windows(place);
-        let bin = self.scheme.bin(first, last);
-        part.windows += usize::from(reach(windows, part.windows, last + 1, start));
         part.summary.end = end;
         match place.is_unmapped {
             true => part.summary.unmapped += 1,
             false => part.summary.mapped += 1,
         }
+        let (first, last) = self.scheme.windows(place);
+        let window = Some(first).filter(|_| first == last);
+        let is_same = window.is_some() && window == self.window;
+        self.window = window;
+        if is_same {
+            // The chunk of the record before goes on.
+            self.open[usize::from(self.scheme.depth)].end = end;
+            return;
+        }
+        let bin = self.scheme.bin(first, last);
+        part.windows += usize::from(reach(windows, part.windows, last + 1, start));
         let next = Chunk { begin: start, end, bin };
         let open = &mut self.open[level(bin)];
         if !open.merge(next) {
@@ -94,7 +104,7 @@ impl FragmentBuilder {
     /// Ends the partition: returns its index and starts a new one.
     pub fn finish(&mut self) -> Fragment {
         self.close();
-        self.ref_id = -1;
+        (self.ref_id, self.window) = (-1, None);
         std::mem::take(&mut self.fragment)
     }
 
