@@ -115,8 +115,18 @@ pub fn lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     drawn(axes, plots)
 }
 
-/// Draws bars.
-pub fn bars(axes: &Axes<'_>, bars: Vec<(String, f64)>) -> String {
+/// The most bars whose names have room beside each other.
+const MOST_NAMES: usize = 24;
+
+/// Draws bars. Of many numbers, those that five divides are written.
+pub fn bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
+    if bars.len() > MOST_NAMES {
+        for (name, _) in &mut bars {
+            if name.parse::<u32>().is_ok_and(|number| !number.is_multiple_of(5)) {
+                name.clear();
+            }
+        }
+    }
     let plot = BarPlot::new().with_bars(bars).with_color(color(0)).with_width(0.8);
     drawn(axes, vec![Plot::Bar(plot)])
 }

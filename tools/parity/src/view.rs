@@ -80,7 +80,14 @@ pub fn compare(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Led
             }
             Ok(format!("{lines} lines"))
         });
-        for words in [format!("{file} *"), format!("{file} ."), format!("-M -L regions.bed {file}")] {
+        ledger.check(&format!("view {file} *"), || {
+            let words = format!("{file} *");
+            // samtools finds them in the last container of CRAM alone (row 278).
+            let all = format!("-e rname==\"*\" {file}");
+            let theirs = if file.ends_with(".cram") { &all } else { &words };
+            Ok(format!("{} lines", records_of(dir, &words, theirs)?))
+        });
+        for words in [format!("{file} ."), format!("-M -L regions.bed {file}")] {
             ledger.check(&format!("view {words}"), || same(dir, &words));
         }
     }
@@ -131,7 +138,12 @@ fn same(dir: &SampleDir<'_>, words: &str) -> Result<String> {
 }
 
 fn records(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
-    let theirs = Printed::newest(dir, &format!("view {words}"))?;
+    records_of(dir, words, words)
+}
+
+/// Fails unless both programs print the same, each with its own words; returns the number of lines.
+fn records_of(dir: &SampleDir<'_>, words: &str, of_samtools: &str) -> Result<usize> {
+    let theirs = Printed::newest(dir, &format!("view {of_samtools}"))?;
     let ours = Printed::by(dir.readmill_command(&format!("view {words}")))?;
     let (ours, theirs) = (ours.bytes()?, theirs.bytes()?);
     if ours != theirs {

@@ -105,7 +105,10 @@ impl Peers {
         let program = on_path_or_apt("fastqc", "fastqc")?;
         let text = output_of(Command::new(&program).arg("--version"))?;
         let version = text.trim().strip_prefix("FastQC v").context("fastqc tells no version")?;
-        Ok(Tool::plain("fastqc", program, version.into()))
+        // The script gives Java 250 MB, which a long page without groups exceeds: then it hangs. This variable is stronger.
+        let mut tool = Tool::plain("fastqc", program, version.into());
+        tool.environment.push(("_JAVA_OPTIONS", "-Xmx2g".into()));
+        Ok(tool)
     }
 
     /// minibwa, built from the sources of readmill's kernel of that name.
