@@ -373,7 +373,7 @@ impl Names {
     /// Adds the next read; returns one before it that may have its name.
     #[inline]
     fn add(&mut self, name: u64, number: usize) -> Option<usize> {
-        let at = name as usize % self.slots.len();
+        let at = name as usize & (self.slots.len() - 1);
         let before = std::mem::replace(&mut self.slots[at], number as u32 + 1);
         self.before.push(before);
         before.checked_sub(1).map(|number| number as usize)
