@@ -200,7 +200,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "oxidation",
-        name: "Oxidation score",
+        name: "Oxidation score (Phred)",
         form: Form::Decimal(0, ""),
         section: "artifacts",
         hint: "guanine oxidised when DNA was sheared, which gives false G>T",

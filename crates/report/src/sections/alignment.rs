@@ -17,7 +17,7 @@ pub const FIELDS: &[(&str, &str, Form)] = &[
     ("PF_INDEL_RATE", "Indels", Form::Share),
     ("MEAN_READ_LENGTH", "Mean length", Form::Decimal(1, "")),
     ("PCT_CHIMERAS", "Chimeras", Form::Share),
-    ("PCT_ADAPTER", "Adapters, unaligned", Form::Share),
+    ("PCT_ADAPTER", "Unaligned reads that are adapter", Form::Share),
     ("PCT_SOFTCLIP", "Soft-clipped", Form::Share),
     ("STRAND_BALANCE", "Forward strand", Form::Share),
 ];

@@ -49,9 +49,10 @@ pub fn section(sample: &Sample<'_>) -> Option<Section> {
     list.extend(shares(sample));
     list.extend(depths(sample));
     list.extend(contigs(sample));
-    for (report, title) in
-        [("hs_metrics", "Coverage of targets"), ("wgs_metrics", "Coverage of the genome")]
-    {
+    for (report, title) in [
+        ("hs_metrics", "Coverage of targets, as Picard counts it"),
+        ("wgs_metrics", "Coverage of the genome, as Picard counts it"),
+    ] {
         let rows = run.rows(report, |_| true);
         let columns: Vec<(String, String)> =
             rows.into_iter().take(1).map(|(pointer, _)| (String::new(), pointer)).collect();
@@ -133,7 +134,8 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
         id: sample.id("shares-plot"),
         title: "Bases by least depth".into(),
         reading:
-            "The share of bases that are covered at least so deep. A steep fall means even coverage."
+            "The share of bases that are covered at least so deep, by reads and bases of any quality: \
+                  more than Picard counts. A steep fall means even coverage."
                 .into(),
         alt: "Falling lines: the share of bases covered at least so deep.".into(),
         legend,
