@@ -134,8 +134,8 @@ fn shares(sample: &Sample<'_>) -> Option<String> {
         id: sample.id("shares-plot"),
         title: "Bases by least depth".into(),
         reading:
-            "The share of bases that are covered at least so deep, by reads and bases of any quality: \
-                  more than Picard counts. A steep fall means even coverage."
+            "The share of bases that are covered at least so deep, as --coverage counts. Picard counts \
+                  fewer: it leaves uncertain reads and bases out. A steep fall means even coverage."
                 .into(),
         alt: "Falling lines: the share of bases covered at least so deep.".into(),
         legend,
