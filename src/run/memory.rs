@@ -10,7 +10,7 @@ use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_filters::tally::stats::StatsOrder;
-use readmill_qc::OrderedCounting;
+use readmill_qc::{OrderedCounting, QcTally};
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::Entry;
 
@@ -67,6 +67,9 @@ const LISTS: u64 = 64;
 
 /// About how many bytes a read takes while it waits, for the length of lists.
 const READ_BYTES: u64 = 400;
+
+/// The part of the memory for reads that metrics of unusual reads may take.
+const METRICS_PART: u64 = 16;
 
 /// Sizes that follow from the room. No output depends on them.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +137,8 @@ pub struct Memory {
     pub sizes: Sizes,
     /// Memory of reads while they are aligned; `None` if none are.
     pub aligning: Option<aligning::AlignRoom>,
+    /// Bytes for quality metrics of unusual reads: long ones, or of many read groups or insert sizes.
+    pub more_for_metrics: u64,
     /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their memory is charged when it is
     /// opened (`RunState::reserve`).
     pub decoders: bool,
@@ -226,12 +231,23 @@ impl Memory {
         if plan.tallies.count_depths() {
             division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
         }
+        let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
+        if let Some(request) = metrics {
+            let least = QcTally::least_bytes(&request.options, has_reference, threads as u64);
+            division.take(QcTally::NAME, least);
+        }
         if plan.tallies.count_stats() {
             division.take(StatsOrder::NAME, part_counts::stats_memory(crew.in_flight));
         }
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
         let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
+        let left = division.remainder();
+        let more_for_metrics =
+            metrics.as_ref().map_or(0, |_| (left / METRICS_PART).min(left.saturating_sub(least_room)));
+        if more_for_metrics > 0 {
+            division.take("metrics of unusual reads", more_for_metrics);
+        }
         // Candidates of short or repetitive reads take more than is usual, and so do long reads while they are aligned; a
         // quarter of what is left is for that.
         let left = division.remainder();
@@ -261,7 +277,18 @@ impl Memory {
         let shares = charges.collect::<Result<_>>()?;
         ledger.note_used("program", used::peak_rss().unwrap_or(PROGRAM));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
-        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, shares, tickets })
+        Ok(Memory {
+            crew,
+            room,
+            sizes,
+            aligning,
+            more_for_metrics,
+            decoders,
+            division,
+            ledger,
+            shares,
+            tickets,
+        })
     }
 }
 

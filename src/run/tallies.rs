@@ -20,7 +20,7 @@ use readmill_sort::Order;
 
 use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::pipeline::batch_pipeline::DynTallies;
-use crate::plan::{Plan, Resources};
+use crate::plan::Plan;
 use crate::process::console::Console;
 use crate::run::memory::Memory;
 
@@ -238,12 +238,13 @@ fn quality(
     memory: &Memory,
 ) -> Result<Option<(RunReport, Option<Arc<OrderedCounting>>)>> {
     let Some(request) = &plan.tallies.qc else { return Ok(None) };
-    let Resources { reference, memory: all, .. } = &plan.resources;
-    let reference = reference.as_ref().map(|fasta| fasta.open(&memory.ledger)).transpose()?;
+    let reference = plan.resources.reference.as_ref();
+    let reference = reference.map(|fasta| fasta.open(&memory.ledger)).transpose()?;
     let crew = memory.crew;
     let options = request.options.clone();
     let regions = regions(&options, header, memory)?;
-    let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, *all)?;
+    let more = memory.more_for_metrics;
+    let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, more)?;
     let (scan, territory, depths) = (tally.gc_scan(), tally.territory_scan(), tally.ordered());
     let targets = tally.target_gc();
     let texts = move |total: QcTotal, names: &RunNames<'_>| {

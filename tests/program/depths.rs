@@ -4,7 +4,7 @@ use std::fs;
 
 use readmill_simulate::{Profile, Sample};
 
-use crate::support::resources::words;
+use crate::support::resources::{least_memory, words};
 use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 const METRICS: &str =
@@ -66,6 +66,27 @@ fn files_do_not_depend_on_resources_or_stages_or_on_who_wrote_the_reads() {
                 assert!(below_comments(&dir, &format!("{prefix}{name}")) == first, "{prefix}{name}");
             }
         }
+    }
+}
+
+#[test]
+fn the_least_memory_that_is_named_is_enough() {
+    let dir = TestDir::new();
+    let [input, reference] = simulated(&dir, 1_000);
+    let path = |name: &str| arg(&dir.path(name));
+    let prep = format!("prep {input} --sort coordinate -o {}", path("out.bam"));
+    for threads in [1, 3] {
+        for metrics in
+            ["CollectAlignmentSummaryMetrics,CollectGcBiasMetrics", "CollectWgsMetrics", METRICS]
+        {
+            let qc = format!("--qc {} --qc-metrics {metrics} --reference {reference}", path("out"));
+            let line = format!("{prep} {qc} -@ {threads}");
+            let least = least_memory(&words(&line));
+            run(&format!("{line} -m {least}"));
+        }
+        let line = format!("qc {input} -o {} -@ {threads}", path("alone"));
+        let least = least_memory(&words(&line));
+        run(&format!("{line} -m {least}"));
     }
 }
 

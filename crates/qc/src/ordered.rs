@@ -16,7 +16,7 @@ use crate::oxog::{OxoGCounting, OxoGMaker, OxoGPiece};
 use crate::reference::ReferenceContigs;
 use crate::rna::{RnaCounting, RnaFiles, RnaMaker, RnaPiece};
 use crate::targets::{TargetCounting, TargetFiles, TargetMaker, TargetPiece};
-use crate::wgs::{WgsCounting, WgsMaker, WgsPiece};
+use crate::wgs::{WgsCounting, WgsMaker, WgsPiece, WgsRules};
 
 /// The regions that programs look at.
 #[derive(Clone, Debug, Default)]
@@ -109,15 +109,31 @@ impl OrderedCounting {
         self.rna.as_deref()
     }
 
-    /// Bytes of memory that it takes on so many threads, with its result and the text of that.
-    pub(crate) fn bytes(&self, threads: u64) -> u64 {
-        let wgs = |it: &Arc<WgsCounting>| it.result_bytes() + WgsCounting::THREAD_BYTES * threads;
-        let targets =
-            |it: &Arc<TargetCounting>| it.result_bytes() + TargetCounting::THREAD_BYTES * threads;
-        self.wgs.as_ref().map_or(0, wgs)
-            + self.targets.as_ref().map_or(0, targets)
-            + self.rna.as_ref().map_or(0, |it| it.result_bytes() + RnaCounting::THREAD_BYTES * threads)
-            + self.oxog.as_ref().map_or(0, |_| OxoGCounting::THREAD_BYTES * (threads + 1))
+    /// Bytes of memory that these metrics take on so many threads, whatever the header, the reads and the files of the options
+    /// are.
+    pub(crate) fn least_bytes(options: &Options, threads: u64) -> u64 {
+        let rules = WgsRules::all(options);
+        let depths: u64 = rules.iter().map(WgsRules::result_bytes).sum();
+        let counted = [
+            (!rules.is_empty(), WgsCounting::THREAD_BYTES * threads),
+            (
+                options.programs.iter().any(|it| it.counts_targets()),
+                TargetCounting::THREAD_BYTES * threads,
+            ),
+            (options.has(Program::CollectRnaSeqMetrics), RnaCounting::THREAD_BYTES * threads),
+            (options.has(Program::CollectOxoGMetrics), OxoGCounting::THREAD_BYTES * (threads + 1)),
+        ];
+        depths
+            + counted
+                .into_iter()
+                .map(|(is_wanted, bytes)| if is_wanted { bytes } else { 0 })
+                .sum::<u64>()
+    }
+
+    /// Bytes of memory that it takes beside those, with its result and the text of that.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.targets.as_ref().map_or(0, |it| it.result_bytes())
+            + self.rna.as_ref().map_or(0, |it| it.result_bytes())
     }
 
     /// One thread's maker of pieces.

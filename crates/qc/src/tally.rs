@@ -41,18 +41,28 @@ pub struct QcTally {
     reference: Option<ReferenceContigs>,
     ordered: Option<Arc<OrderedCounting>>,
     room: Room,
+    /// Bytes of memory that grow with the header and the files of the options.
     bytes: u64,
 }
 
 /// The bytes of counts that a run of usual reads takes on a thread.
 const THREAD_BYTES: u64 = 2 << 20;
 
-/// The part of the whole memory that counts may take beside those.
-const PART: u64 = 16;
-
 impl QcTally {
-    /// Creates the tally for reads under `header`, on so many `threads`, where the run has so much `memory`. Without a
-    /// reference there are no mismatches.
+    /// The name of its memory.
+    pub const NAME: &'static str = "quality metrics";
+
+    /// Bytes of memory that these metrics take on so many `threads`, whatever the header and the reads are.
+    pub fn least_bytes(options: &Options, has_reference: bool, threads: u64) -> u64 {
+        let has_gc = options.has(Program::CollectGcBiasMetrics);
+        let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
+        let has_pages = has_reference && compares(options);
+        let pages = if has_pages { ReferenceContigs::THREAD_BYTES * threads } else { 0 };
+        THREAD_BYTES * (threads + 1) + scan + pages + OrderedCounting::least_bytes(options, threads)
+    }
+
+    /// Creates the tally for reads under `header`, on so many `threads`, which may take `more` bytes beside
+    /// [`QcTally::least_bytes`]. Without a reference there are no mismatches.
     ///
     /// # Errors
     /// The reference is another one than that of the reads.
@@ -62,29 +72,23 @@ impl QcTally {
         reference: Option<Reference>,
         regions: Regions,
         threads: u64,
-        memory: u64,
+        more: u64,
     ) -> Result<Self> {
-        let has_gc = options.has(Program::CollectGcBiasMetrics);
-        let has_artifacts = options.has(Program::CollectSequencingArtifactMetrics);
-        let compares = options.has(Program::CollectAlignmentSummaryMetrics) || has_gc || has_artifacts;
         let (has_order, targets) = (options.needs_order(), regions.targets.targets.clone());
         let is_needed = options.programs.iter().any(|program| program.needs_reference());
-        let reference = reference.filter(|_| compares || has_order);
+        let reference = reference.filter(|_| compares(&options) || has_order);
         let reference =
             reference.map(|reference| ReferenceContigs::new(reference, header)).transpose()?;
         if is_needed && reference.is_none() {
             return Err(Error::bug("metrics are counted that need a reference, and there is none"));
         }
-        let by_library = has_artifacts || options.has(Program::CollectOxoGMetrics);
+        let by_library = [Program::CollectSequencingArtifactMetrics, Program::CollectOxoGMetrics];
+        let by_library = by_library.into_iter().any(|program| options.has(program));
         let libraries = if by_library { Libraries::new(header) } else { Libraries::default() };
-        let room = THREAD_BYTES * (threads + 1) + memory / PART;
-        let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
-        let pages = reference.as_ref().filter(|_| compares);
-        let pages = pages.map_or(0, |_| ReferenceContigs::THREAD_BYTES * threads);
         let levels = Arc::new(Levels::new(header, &options.metric_accumulation_level));
         let ordered =
             OrderedCounting::new(&options, header, reference.as_ref(), regions, &libraries, &levels)?;
-        let in_order = ordered.as_ref().map_or(0, |ordered| ordered.bytes(threads));
+        let in_order = ordered.as_ref().map_or(0, |ordered| ordered.bytes());
         Ok(QcTally {
             contigs: header.references().iter().map(|it| (it.name.clone(), it.length)).collect(),
             levels,
@@ -93,12 +97,22 @@ impl QcTally {
             wanted: options.programs.iter().fold(0, |all, &program| all | 1 << program as u32),
             options,
             reference,
-            room: room::of(room),
+            room: room::of(THREAD_BYTES * (threads + 1) + more),
             ordered,
-            bytes: room + pages + scan + in_order + libraries.bytes(),
+            bytes: in_order + libraries.bytes(),
             libraries,
         })
     }
+}
+
+/// Whether reads are compared with the reference one by one.
+fn compares(options: &Options) -> bool {
+    let comparing = [
+        Program::CollectAlignmentSummaryMetrics,
+        Program::CollectGcBiasMetrics,
+        Program::CollectSequencingArtifactMetrics,
+    ];
+    comparing.into_iter().any(|program| options.has(program))
 }
 
 /// The counts of one thread.

@@ -11,7 +11,6 @@ use super::rules::WgsRules;
 use super::territory::TerritoryScan;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::reads::Reads;
-use crate::depth::sensitivity;
 use crate::options::{Options, Program};
 use crate::reference::ReferenceContigs;
 
@@ -51,15 +50,6 @@ impl WgsCounting {
             adapters: Adapters::new(&DEFAULT_ADAPTERS),
             contigs,
         }))
-    }
-
-    /// Bytes of memory of its result and the text of that.
-    pub(crate) fn result_bytes(&self) -> u64 {
-        let each = |rules: &WgsRules| {
-            let cap = u64::from(rules.cap) + 1;
-            64 * cap + sensitivity::bytes(cap)
-        };
-        self.rules.iter().map(each).sum()
     }
 
     /// Takes the next piece. Returns the bytes of memory of reads that wait for those behind them, and of lists that wait for

@@ -1,6 +1,7 @@
 //! The rules by which programs count depths.
 
 use crate::depth::depths::CountedBases;
+use crate::depth::sensitivity;
 use crate::options::{Options, Program};
 
 /// The rules by which a program counts.
@@ -43,6 +44,12 @@ impl WgsRules {
             locus_cap: options.locus_accumulation_cap.unwrap_or(locus_cap).max(cap),
             count_unpaired: options.count_unpaired,
         })
+    }
+
+    /// Bytes of memory of the result, and of its text.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        let cap = u64::from(self.cap) + 1;
+        64 * cap + sensitivity::bytes(cap)
     }
 
     /// The bases that count.
