@@ -11,6 +11,7 @@
 //! | regions of a BED file | [`regions`] |
 //! | shares of bases by depth | `distribution` |
 //! | lines in pages that any thread compresses | [`page`], `line` |
+//! | compression that knows how lines repeat | `line_deflate`, `prefix_code` |
 //!
 //! ```text
 //!  batch ─► PieceMaker ─► Piece ─┐ any thread
@@ -30,11 +31,13 @@ pub mod depth;
 mod distribution;
 pub mod join;
 mod line;
+mod line_deflate;
 mod mates;
 pub mod options;
 pub mod page;
 pub mod piece;
 pub mod piles;
+mod prefix_code;
 pub mod regions;
 pub mod report;
 

@@ -2,102 +2,128 @@
 
 use crate::join::Run;
 
-/// The numbers below 100, with two digits each.
-const PAIRS: &[u8; 200] = &{
-    let (mut pairs, mut n) = ([0; 200], 0);
-    while n < 100 {
-        pairs[2 * n] = b'0' + (n / 10) as u8;
-        pairs[2 * n + 1] = b'0' + (n % 10) as u8;
-        n += 1;
-    }
-    pairs
-};
-
 /// The most digits of a position or depth.
 const MOST_DIGITS: usize = 10;
 
-/// A number in decimal: its digits end in the middle, and behind them there is room, so that copies have one length.
-#[derive(Clone, Copy)]
-struct Decimal {
-    digits: [u8; 2 * MOST_DIGITS],
-    first: usize,
+/// A number in decimal, the first digit in the lowest byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decimal {
+    /// Up to two digits before the last eight.
+    head: u16,
+    head_digits: usize,
+    /// Up to eight digits.
+    tail: u64,
+    pub digits: usize,
 }
 
 impl Decimal {
     #[inline]
-    fn new(mut number: u32) -> Self {
-        let mut digits = [0; 2 * MOST_DIGITS];
-        let mut at = MOST_DIGITS;
-        while number >= 100 {
-            let pair = 2 * (number % 100) as usize;
-            number /= 100;
-            at -= 2;
-            digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    pub fn new(number: u32) -> Self {
+        const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+        let (head, tail) = (number / 100_000_000, eight_digits(number % 100_000_000));
+        if head == 0 {
+            let zeros = (tail.trailing_zeros() as usize / 8).min(7);
+            let tail = (tail | ZEROS) >> (8 * zeros);
+            return Decimal { head: 0, head_digits: 0, tail, digits: 8 - zeros };
         }
-        let pair = 2 * number as usize;
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-        Decimal { digits, first: at + usize::from(number < 10) }
+        let both = (head / 10 | head % 10 << 8) as u16 | ZEROS as u16;
+        let (head, head_digits) = if head < 10 { (both >> 8, 1) } else { (both, 2) };
+        Decimal { head, head_digits, tail: tail | ZEROS, digits: head_digits + 8 }
     }
 
-    /// Writes the number, and anything behind it. Returns how many digits it has.
+    /// Writes the number and a byte behind it, and anything behind that, up to [`MOST_DIGITS`] and one in all. Returns how many
+    /// bytes that are.
     #[inline]
-    fn write(&self, to: &mut [u8]) -> usize {
-        to[..MOST_DIGITS].copy_from_slice(&self.digits[self.first..][..MOST_DIGITS]);
-        MOST_DIGITS - self.first
+    fn write(self, behind: u8, to: &mut [u8]) -> usize {
+        if self.head_digits > 0 {
+            to[..2].copy_from_slice(&self.head.to_le_bytes());
+        }
+        to[self.head_digits..][..8].copy_from_slice(&self.tail.to_le_bytes());
+        to[self.digits] = behind;
+        self.digits + 1
     }
+}
+
+/// The digits of a number below a hundred million, the first one in the lowest byte. All halves, all quarters and all eighths are
+/// divided at once.
+#[inline]
+fn eight_digits(number: u32) -> u64 {
+    let halves = u64::from(number / 10_000) | u64::from(number % 10_000) << 32;
+    let hundreds = (halves * 10_486 >> 20) & 0x7f_0000_007f;
+    let quarters = hundreds | (halves - 100 * hundreds) << 16;
+    let tens = (quarters * 103 >> 10) & 0xf_000f_000f_000f;
+    tens | (quarters - 10 * tens) << 8
 }
 
 /// Appends a number in decimal.
 pub(crate) fn write_number(number: u32, out: &mut Vec<u8>) {
-    let number = Decimal::new(number);
-    out.extend_from_slice(&number.digits[number.first..MOST_DIGITS]);
+    let mut text = [0; MOST_DIGITS + 1];
+    let length = Decimal::new(number).write(0, &mut text) - 1;
+    out.extend_from_slice(&text[..length]);
 }
 
-/// A line of the depth of bases, of which the start is often the end of the line before.
-pub(crate) struct RunLine {
-    /// The name, a tabulator, and room for the numbers.
-    line: Vec<u8>,
-    /// Bytes of the name and the tabulator behind it.
-    name: usize,
+/// The most bytes of a line behind the name: numbers, a sign, tabulators and the end.
+const MOST_NUMBERS: usize = 3 * (MOST_DIGITS + 1) + 1;
+
+/// Bytes that there must be behind a line while it is written.
+pub(crate) const ROOM: usize = MOST_NUMBERS;
+
+/// The line of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    /// The name, and the tabulator behind it.
+    pub name: &'a [u8],
+    pub run: Run,
+    pub start: Decimal,
+    pub end: Decimal,
+    depth: Decimal,
+}
+
+impl Line<'_> {
+    /// Bytes of its text.
+    #[inline]
+    pub fn length(&self) -> usize {
+        let sign = usize::from(self.run.depth < 0);
+        self.name.len() + self.start.digits + self.end.digits + sign + self.depth.digits + 3
+    }
+
+    /// Writes its text, and perhaps something behind it, up to [`ROOM`] bytes.
+    #[inline]
+    pub fn write(&self, to: &mut [u8]) {
+        to[..self.name.len()].copy_from_slice(self.name);
+        let to = &mut to[self.name.len()..][..MOST_NUMBERS];
+        let mut at = self.start.write(b'\t', to);
+        at += self.end.write(b'\t', &mut to[at..]);
+        if self.run.depth < 0 {
+            to[at] = b'-';
+            at += 1;
+        }
+        self.depth.write(b'\n', &mut to[at..]);
+    }
+}
+
+/// Makes the lines of a contig. The start of a line is often the end of the line before.
+pub(crate) struct RunLines {
+    name: Vec<u8>,
     end: u32,
     decimal_end: Decimal,
 }
 
-/// The most bytes of a line behind the name: numbers, a sign, tabulators and the end.
-const MOST_NUMBERS: usize = 3 * MOST_DIGITS + 4;
-
-impl RunLine {
+impl RunLines {
     /// Lines of a contig of this name.
-    pub(crate) fn new(name: &str) -> Self {
-        let mut line = name.as_bytes().to_vec();
-        line.push(b'\t');
-        let name = line.len();
-        line.resize(name + MOST_NUMBERS, 0);
-        RunLine { line, name, end: 0, decimal_end: Decimal::new(0) }
+    pub fn new(name: &str) -> Self {
+        let mut name = name.as_bytes().to_vec();
+        name.push(b'\t');
+        RunLines { name, end: 0, decimal_end: Decimal::new(0) }
     }
 
-    /// The line of a run, with its end.
+    /// The line of a run.
     #[inline]
-    pub(crate) fn of(&mut self, run: Run) -> &[u8] {
-        if run.start != self.end {
-            self.decimal_end = Decimal::new(run.start);
-        }
-        let line = &mut self.line[self.name..][..MOST_NUMBERS];
-        let mut at = self.decimal_end.write(line);
+    pub fn line(&mut self, run: Run) -> Line<'_> {
+        let start = if run.start == self.end { self.decimal_end } else { Decimal::new(run.start) };
         (self.end, self.decimal_end) = (run.end, Decimal::new(run.end));
-        line[at] = b'\t';
-        at += 1;
-        at += self.decimal_end.write(&mut line[at..]);
-        line[at] = b'\t';
-        at += 1;
-        if run.depth < 0 {
-            line[at] = b'-';
-            at += 1;
-        }
-        at += Decimal::new(run.depth.unsigned_abs()).write(&mut line[at..]);
-        line[at] = b'\n';
-        &self.line[..self.name + at + 1]
+        let depth = Decimal::new(run.depth.unsigned_abs());
+        Line { name: &self.name, run, start, end: self.decimal_end, depth }
     }
 }
 
@@ -107,15 +133,29 @@ mod tests {
 
     #[test]
     fn lines_are_as_the_standard_library_writes_them() {
-        let mut line = RunLine::new("chr1");
+        let mut lines = RunLines::new("chr1");
         let numbers = [0, 1, 9, 10, 99, 100, 101, 999, 1000, 12_345, 999_999, 1_000_000, u32::MAX];
         for start in numbers {
             for end in numbers {
                 for depth in [0, 7, 10, 99, 100, 123_456, -1, -30, i32::MIN, i32::MAX] {
+                    let (line, mut text) = (lines.line(Run { start, end, depth }), [0; 100]);
+                    line.write(&mut text);
                     let expected = format!("chr1\t{start}\t{end}\t{depth}\n");
-                    assert_eq!(line.of(Run { start, end, depth }), expected.as_bytes());
+                    assert_eq!(&text[..line.length()], expected.as_bytes());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn digits_are_right_around_every_power_and_in_between() {
+        let powers = (0..10).map(|power| 10_u32.pow(power));
+        let near = powers.flat_map(|power| (power.saturating_sub(1100)..power.saturating_add(1100)));
+        let between = (0..u32::MAX).step_by(99_991);
+        for number in near.chain(between) {
+            let mut text = Vec::new();
+            write_number(number, &mut text);
+            assert_eq!(text, number.to_string().as_bytes());
         }
     }
 }

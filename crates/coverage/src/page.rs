@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use readmill_format::bam::index::{Fragment, FragmentBuilder, IndexBuilder, Interval, Scheme};
+use readmill_format::bgzf::deflate::append_block;
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 use readmill_format::tabix::Preset;
 use readmill_record::{Error, Result};
 
 use crate::join::Run;
-use crate::line::{RunLine, write_number};
+use crate::line::{Line, ROOM, RunLines, write_number};
+use crate::line_deflate::LineDeflater;
 use crate::report::{CoverageFile, Lines};
 
 /// The most runs of a page.
@@ -263,8 +265,11 @@ pub struct EncodedPage {
 pub struct PageEncoder {
     names: Arc<[String]>,
     deflater: Deflater,
+    line_deflater: LineDeflater,
     index: FragmentBuilder,
-    block: Vec<u8>,
+    /// Text of the block that is not full, and room for a line behind it.
+    block: Box<[u8]>,
+    filled: usize,
 }
 
 /// Returns the scheme of the index of BED files of contigs up to this length.
@@ -286,8 +291,10 @@ impl PageEncoder {
         PageEncoder {
             names: Arc::clone(names),
             deflater: Deflater::new(Codec::default(), LEVEL),
+            line_deflater: LineDeflater::new(),
             index: FragmentBuilder::new(scheme),
-            block: Vec::with_capacity(BLOCK_PAYLOAD),
+            block: vec![0; BLOCK_PAYLOAD + ROOM].into(),
+            filled: 0,
         }
     }
 
@@ -305,12 +312,13 @@ impl PageEncoder {
             }
         };
         for PageContig { contig, number, until } in &page.contigs {
-            let mut run_line = RunLine::new(self.names.get(*contig as usize).map_or("", String::as_str));
+            let mut run_lines =
+                RunLines::new(self.names.get(*contig as usize).map_or("", String::as_str));
             for n in from..*until {
                 let (place, begin) = match &page.content {
                     Content::Runs(runs) => {
-                        let line = run_line.of(runs[n]);
-                        ([runs[n].start, runs[n].end], self.push(line, &mut bytes))
+                        let line = run_lines.line(runs[n]);
+                        ([runs[n].start, runs[n].end], self.push_run(&line, &mut bytes))
                     }
                     Content::Text { lines, .. } => {
                         let (own, more) = rest.split_at(lines[n].length as usize);
@@ -325,9 +333,13 @@ impl PageEncoder {
                     self.index.add_interval(before, start, begin);
                 }
             }
+            self.line_deflater.leave();
             from = *until;
         }
-        self.close(&mut bytes);
+        match &page.content {
+            Content::Runs(_) => self.close_runs(&mut bytes),
+            Content::Text { .. } => self.close(&mut bytes),
+        }
         if let Some((before, start)) = last {
             self.index.add_interval(before, start, (bytes.len() as u64) << 16);
         }
@@ -336,22 +348,57 @@ impl PageEncoder {
 
     /// Adds a line, in a block of its own if it does not fit; returns the virtual offset at which it begins.
     fn push(&mut self, line: &[u8], bytes: &mut Vec<u8>) -> u64 {
-        if self.block.len() + line.len() > BLOCK_PAYLOAD {
+        if self.filled + line.len() > BLOCK_PAYLOAD {
             self.close(bytes);
         }
-        let begin = (bytes.len() as u64) << 16 | self.block.len() as u64;
+        let begin = self.offset(bytes);
         if line.len() > BLOCK_PAYLOAD {
             line.chunks(BLOCK_PAYLOAD).for_each(|part| self.deflater.block(part, bytes));
         } else {
-            self.block.extend_from_slice(line);
+            self.block[self.filled..][..line.len()].copy_from_slice(line);
+            self.filled += line.len();
         }
         begin
     }
 
+    /// The same for the line of a run.
+    #[inline]
+    fn push_run(&mut self, line: &Line<'_>, bytes: &mut Vec<u8>) -> u64 {
+        let length = line.length();
+        if self.filled + length > BLOCK_PAYLOAD {
+            self.close_runs(bytes);
+        }
+        if length > BLOCK_PAYLOAD {
+            let mut text = vec![0; length + ROOM];
+            line.write(&mut text);
+            return self.push(&text[..length], bytes);
+        }
+        let begin = self.offset(bytes);
+        let text = &mut self.block[self.filled..];
+        line.write(text);
+        self.line_deflater.add(line, &text[..length]);
+        self.filled += length;
+        begin
+    }
+
+    /// The virtual offset of the next line.
+    fn offset(&self, bytes: &[u8]) -> u64 {
+        (bytes.len() as u64) << 16 | self.filled as u64
+    }
+
+    fn close_runs(&mut self, bytes: &mut Vec<u8>) {
+        let text = &self.block[..std::mem::take(&mut self.filled)];
+        match self.line_deflater.finish() {
+            _ if text.is_empty() => {}
+            Some(deflated) if deflated.len() < text.len() / 2 => append_block(text, deflated, bytes),
+            _ => self.deflater.block(text, bytes),
+        }
+    }
+
     fn close(&mut self, bytes: &mut Vec<u8>) {
-        if !self.block.is_empty() {
-            self.deflater.block(&self.block, bytes);
-            self.block.clear();
+        let text = &self.block[..std::mem::take(&mut self.filled)];
+        if !text.is_empty() {
+            self.deflater.block(text, bytes);
         }
     }
 }
