@@ -20,6 +20,9 @@ use crate::plan::Verbosity;
 /// The interval of progress lines in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
+/// The most different warnings that are written.
+const MOST_WARNINGS: usize = 100;
+
 /// Whether messages are JSON.
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
@@ -258,12 +261,14 @@ impl Console {
         self.say(&format!("readmill: note: {line}"));
     }
 
-    /// Writes a warning, even when quiet; the same one is written once.
+    /// Writes a warning, even when quiet; the same one is written once. After [`MOST_WARNINGS`] the rest is left out.
     pub fn warn(&self, line: &str) {
         let mut history = self.history();
-        if history.warnings.iter().any(|said| said == line) {
+        let said = &history.warnings;
+        if said.len() > MOST_WARNINGS || said.iter().any(|said| said == line) {
             return;
         }
+        let line = if said.len() < MOST_WARNINGS { line } else { "further warnings are left out" };
         history.warnings.push(line.to_string());
         drop(history);
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
@@ -362,6 +367,15 @@ impl Console {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_so_many_warnings_are_written() {
+        let console = Console::new(Verbosity::Quiet);
+        (0..300).for_each(|n| console.warn(&format!("the {}th", n % 150)));
+        let warnings = console.warnings();
+        assert_eq!(warnings.len(), MOST_WARNINGS + 1);
+        assert_eq!(warnings[MOST_WARNINGS - 1..], ["the 99th", "further warnings are left out"]);
+    }
 
     #[test]
     fn the_time_left_is_that_of_the_run() {

@@ -19,6 +19,29 @@ fn run(dir: &TestDir, steps: Steps, given: &[&str]) -> String {
 }
 
 #[test]
+fn read_groups_that_the_header_lacks_are_named_in_one_warning() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.sam", "@SQ\tSN:c\tLN:90\n@RG\tID:a\n"));
+    let output = arg(&dir.path("out.sam"));
+    for (ids, warning) in [
+        (vec!["a"], None),
+        (vec!["a", "x"], Some("no read group of the header is called x")),
+        (vec!["y", "a", "x"], Some("the header has no read groups of these names: y, x")),
+        (
+            (0..400).map(|_| "z").collect(),
+            Some("the header has no read groups of these names: z, z, z, z, z, z, z, z, z, z, ..."),
+        ),
+    ] {
+        let list = arg(&dir.file("ids.txt", ids.join("\n")));
+        let done = readmill(["filter", &input, "-o", &output, "--in-read-groups", &list]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let warnings: Vec<&str> =
+            done.stderr.lines().filter_map(|line| line.strip_prefix("readmill: warning: ")).collect();
+        assert_eq!(warnings, Vec::from_iter(warning));
+    }
+}
+
+#[test]
 fn reads_are_judged_as_they_are_in_the_input_and_then_changed() {
     let dir = TestDir::new();
     let regions = arg(&dir.file("regions.bed", "1\t90\t100\n2\t0\t10\n"));

@@ -79,8 +79,17 @@ impl Filter for InReadGroupsRequest {
             let text = text::read_all(path, &mut context.ledger.empty("read groups"))?;
             listed(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
         }
-        for id in undefined(&ids, context.header) {
-            context.host.warn(&format!("no read group of the header is called {id}"));
+        let undefined: Vec<String> = undefined(&ids, context.header).take(MOST_NAMED + 1).collect();
+        match &undefined[..] {
+            [] => {}
+            [id] => context.host.warn(&format!("no read group of the header is called {id}")),
+            ids => {
+                let (named, more) = (ids.len().min(MOST_NAMED), ids.len() > MOST_NAMED);
+                let (named, more) = (ids[..named].join(", "), if more { ", ..." } else { "" });
+                context
+                    .host
+                    .warn(&format!("the header has no read groups of these names: {named}{more}"));
+            }
         }
         let keep = self.list().is_none_or(|(_, keep)| keep);
         let groups = InReadGroups::new(ids, keep, context.header)?;
@@ -146,6 +155,9 @@ pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Res
     }
     Ok(())
 }
+
+/// How many read groups a warning names.
+const MOST_NAMED: usize = 10;
 
 /// Returns the `ids` that the header does not define, in order.
 pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
