@@ -21,7 +21,7 @@ use crate::plan::Verbosity;
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The most different warnings that are written.
-const MOST_WARNINGS: usize = 100;
+const MOST_WARNINGS: usize = 1000;
 
 /// Whether messages are JSON.
 static AS_JSON: AtomicBool = AtomicBool::new(false);
@@ -371,10 +371,10 @@ mod tests {
     #[test]
     fn only_so_many_warnings_are_written() {
         let console = Console::new(Verbosity::Quiet);
-        (0..300).for_each(|n| console.warn(&format!("the {}th", n % 150)));
+        (0..3000).for_each(|n| console.warn(&format!("warning {}", n % 1500)));
         let warnings = console.warnings();
         assert_eq!(warnings.len(), MOST_WARNINGS + 1);
-        assert_eq!(warnings[MOST_WARNINGS - 1..], ["the 99th", "further warnings are left out"]);
+        assert_eq!(warnings[MOST_WARNINGS - 1..], ["warning 999", "further warnings are left out"]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ const LISTS: u64 = 64;
 /// About how many bytes a read takes while it waits, for the length of lists.
 const READ_BYTES: u64 = 400;
 
-/// The part of the memory for reads that metrics of unusual reads may take.
+/// Quality metrics of unusual reads may take one part in so many of the memory for reads.
 const METRICS_PART: u64 = 16;
 
 /// Sizes that follow from the room. No output depends on them.
@@ -219,41 +219,24 @@ impl Memory {
             let tickets = MIB * (crew.in_flight * plan.destination.most_copies()) as u64;
             division.take("other outputs", extra_writer::memory(extra_files) + tickets);
         }
-        for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
-            division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
-        }
-        if plan.tallies.coverage.is_some() {
-            division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
-        }
-        if let Some(request) = &plan.tallies.fastqc {
-            division.take("modules of FastQC", fastqc::memory(request, plan, crew));
-        }
-        if plan.tallies.count_depths() {
-            division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
-        }
-        let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
-        if let Some(request) = metrics {
-            let least = QcTally::least_bytes(&request.options, has_reference, threads as u64);
-            division.take(QcTally::NAME, least);
-        }
-        if plan.tallies.count_stats() {
-            division.take(StatsOrder::NAME, part_counts::stats_memory(crew.in_flight));
-        }
+        take_for_tallies(&mut division, plan, crew);
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
         let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
-        let left = division.remainder();
-        let more_for_metrics =
-            metrics.as_ref().map_or(0, |_| (left / METRICS_PART).min(left.saturating_sub(least_room)));
-        if more_for_metrics > 0 {
-            division.take("metrics of unusual reads", more_for_metrics);
-        }
         // Candidates of short or repetitive reads take more than is usual, and so do long reads while they are aligned; a
         // quarter of what is left is for that.
         let left = division.remainder();
         let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if more > 0 {
             division.take("long reads, and many candidates", more);
+        }
+        let for_reads = division.remainder();
+        let more_for_metrics = match &plan.tallies.qc {
+            Some(_) => (for_reads / METRICS_PART).min(for_reads.saturating_sub(least_room)),
+            None => 0,
+        };
+        if more_for_metrics > 0 {
+            division.take("quality metrics of unusual reads", more_for_metrics);
         }
         let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batches(crew.in_flight) + more,
@@ -292,6 +275,31 @@ impl Memory {
     }
 }
 
+/// Takes the shares of what is counted.
+fn take_for_tallies(division: &mut Division, plan: &Plan, crew: Crew) {
+    let threads = crew.threads;
+    for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
+        division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
+    }
+    if plan.tallies.coverage.is_some() {
+        division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
+    }
+    if let Some(request) = &plan.tallies.fastqc {
+        division.take("modules of FastQC", fastqc::memory(request, plan, crew));
+    }
+    if plan.tallies.count_depths() {
+        division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
+    }
+    let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
+    if let Some(request) = metrics {
+        let least = QcTally::least_bytes(&request.options, has_reference, threads as u64);
+        division.take(QcTally::NAME, least);
+    }
+    if plan.tallies.count_stats() {
+        division.take(StatsOrder::NAME, part_counts::stats_memory(crew.in_flight));
+    }
+}
+
 /// The usual crew: enough tickets that no thread waits for the oldest one, if all take about as long; more would only
 /// take memory.
 fn crew(threads: usize) -> Crew {
@@ -306,6 +314,14 @@ fn least_crew(threads: usize) -> Crew {
 /// The crew for aligning, where some tickets take much longer than others.
 fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
+}
+
+/// Returns the memory that there must be more, so that there is so much more for reads.
+pub fn for_more_room(plan: &Plan, bytes: u64) -> u64 {
+    match &plan.tallies.qc {
+        Some(_) => (bytes * METRICS_PART).div_ceil(METRICS_PART - 1),
+        None => bytes,
+    }
 }
 
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.

@@ -26,13 +26,13 @@ impl Decimal {
             let tail = (tail | ZEROS) >> (8 * zeros);
             return Decimal { head: 0, head_digits: 0, tail, digits: 8 - zeros };
         }
-        let both = (head / 10 | head % 10 << 8) as u16 | ZEROS as u16;
+        let both = ((head / 10) | ((head % 10) << 8)) as u16 | ZEROS as u16;
         let (head, head_digits) = if head < 10 { (both >> 8, 1) } else { (both, 2) };
         Decimal { head, head_digits, tail: tail | ZEROS, digits: head_digits + 8 }
     }
 
-    /// Writes the number and a byte behind it, and anything behind that, up to [`MOST_DIGITS`] and one in all. Returns how many
-    /// bytes that are.
+    /// Writes the number and a byte behind it, and anything behind that, up to [`MOST_DIGITS`] and one in all. Returns the
+    /// length of the number and that byte.
     #[inline]
     fn write(self, behind: u8, to: &mut [u8]) -> usize {
         if self.head_digits > 0 {
@@ -48,11 +48,11 @@ impl Decimal {
 /// divided at once.
 #[inline]
 fn eight_digits(number: u32) -> u64 {
-    let halves = u64::from(number / 10_000) | u64::from(number % 10_000) << 32;
-    let hundreds = (halves * 10_486 >> 20) & 0x7f_0000_007f;
-    let quarters = hundreds | (halves - 100 * hundreds) << 16;
-    let tens = (quarters * 103 >> 10) & 0xf_000f_000f_000f;
-    tens | (quarters - 10 * tens) << 8
+    let halves = u64::from(number / 10_000) | (u64::from(number % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x7f_0000_007f;
+    let quarters = hundreds | ((halves - 100 * hundreds) << 16);
+    let tens = ((quarters * 103) >> 10) & 0xf_000f_000f_000f;
+    tens | ((quarters - 10 * tens) << 8)
 }
 
 /// Appends a number in decimal.
@@ -62,7 +62,7 @@ pub(crate) fn write_number(number: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&text[..length]);
 }
 
-/// The most bytes of a line behind the name: numbers, a sign, tabulators and the end.
+/// The most bytes of a line behind the name: numbers, a sign, tabs and the end.
 const MOST_NUMBERS: usize = 3 * (MOST_DIGITS + 1) + 1;
 
 /// Bytes that there must be behind a line while it is written.
@@ -71,7 +71,7 @@ pub(crate) const ROOM: usize = MOST_NUMBERS;
 /// The line of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// The name, and the tabulator behind it.
+    /// The name, and the tab behind it.
     pub name: &'a [u8],
     pub run: Run,
     pub start: Decimal,
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn digits_are_right_around_every_power_and_in_between() {
         let powers = (0..10).map(|power| 10_u32.pow(power));
-        let near = powers.flat_map(|power| (power.saturating_sub(1100)..power.saturating_add(1100)));
+        let near = powers.flat_map(|power| power.saturating_sub(1100)..power.saturating_add(1100));
         let between = (0..u32::MAX).step_by(99_991);
         for number in near.chain(between) {
             let mut text = Vec::new();

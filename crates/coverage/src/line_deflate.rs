@@ -1,12 +1,12 @@
 //! Compresses lines of the depth of bases by what is known of them, as one block of DEFLATE (RFC 1951).
 //!
 //! A line begins where the line before it ends. So it repeats the name and the first digits of the start of that line, then
-//! the digits in which its end differed from its start, and the first digits of its own start where its own end begins. Nothing
-//! need be searched, and the code can be chosen before the first line:
+//! the digits in which its end differed from its start, and the first digits of its own start where its own end begins. Nothing has
+//! to be searched for, and the code can be chosen before the first line:
 //!
 //! ```text
-//! chr1	5333	5341	18
-//! chr1	53 41	 53 48	19     "chr1	53" from the line before, "41" as in that line, "	53" from this line, "48	19"
+//! chr1→5333→5341→18
+//! chr1→5341→5352→20     "chr1→53" from the line before, 41 as there, "→53" from this line, and "52→20"
 //! ```
 
 use crate::join::Run;
@@ -131,7 +131,7 @@ fn last_digits(line: &Line<'_>) -> usize {
     if last < DIGITS.len() && line.start.digits == line.end.digits { last } else { line.end.digits }
 }
 
-/// What lines have in common on which the code depends: bytes of the name and the tabulator, digits of positions.
+/// What lines have in common on which the code depends: bytes of the name and the tab, digits of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineShape {
     name: usize,
@@ -149,7 +149,7 @@ struct LineCodes {
     distances: Vec<Bits>,
     /// Of the last one, two and three digits of a number.
     digits: Vec<Bits>,
-    /// Of a tabulator, a depth, and the end of the line.
+    /// Of a tab, a depth, and the end of the line.
     depths: Vec<Bits>,
 }
 
@@ -195,8 +195,8 @@ impl LineCodes {
 /// What a usual line adds to the weight of a symbol that it has once.
 const LINE: u32 = 1024;
 
-/// How often symbols come in such lines, those of bytes and lengths, and those of distances: an end has one to three other
-/// last digits than its start, mostly two; the depth has two. Each symbol may come.
+/// How often symbols come in such lines, those of bytes and lengths, and those of distances: the end differs from the start in its
+/// last one to three digits, mostly two; the depth has two. Each symbol may come.
 fn weights(shape: LineShape) -> (Vec<u32>, Vec<u32>) {
     let (mut symbols, mut distances) = (vec![1; SYMBOLS], vec![1; DISTANCES]);
     (b'0'..=b'9').for_each(|digit| symbols[usize::from(digit)] = LINE * 11 / 20);
@@ -313,12 +313,16 @@ mod tests {
 
     #[test]
     fn no_code_is_too_long_for_deflate() {
-        for name in (1..300).chain([999, 5000]) {
+        // Names that are longer than FARTHEST have no weights.
+        for name in 1..=FARTHEST + 1 {
             for digits in 1..=10 {
                 let shape = LineShape { name, digits };
                 let (symbols, distances) = weights(shape);
                 for weights in [symbols, distances] {
                     assert!(code_lengths(&weights).iter().all(|length| (1..=15).contains(length)));
+                }
+                if name % 50 > 0 {
+                    continue;
                 }
                 let codes = LineCodes::new(shape);
                 let longest = |of: &[Bits]| of.iter().map(|bits| bits.count).max().unwrap();
@@ -375,7 +379,7 @@ mod tests {
     #[test]
     fn a_stream_that_is_too_long_is_given_up_and_the_next_one_is_right() {
         let mut deflater = LineDeflater::new();
-        let mut add = |deflater: &mut LineDeflater, name: &str, run| {
+        let add = |deflater: &mut LineDeflater, name: &str, run| {
             let (mut lines, mut text) = (RunLines::new(name), vec![0; name.len() + 100]);
             let line = lines.line(run);
             line.write(&mut text);

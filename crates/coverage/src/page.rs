@@ -19,7 +19,7 @@ const MOST_RUNS: usize = 1 << 14;
 /// Bytes of text at which a page ends.
 const ENOUGH_TEXT: usize = 1 << 18;
 
-/// The level of compression, that of mosdepth for the depth of each base.
+/// The level of libdeflate, that of mosdepth: for lines that `line_deflate` does not know, and blocks that it does not halve.
 const LEVEL: u8 = 1;
 
 /// The bytes of memory of a page while it waits, while it is compressed, and as it is written.

@@ -13,7 +13,7 @@ pub(crate) struct Bits {
 impl Bits {
     /// These bits, and `more` behind them; together at most 64.
     pub fn then(self, more: Bits) -> Bits {
-        Bits { bits: self.bits | more.bits << self.count, count: self.count + more.count }
+        Bits { bits: self.bits | (more.bits << self.count), count: self.count + more.count }
     }
 }
 

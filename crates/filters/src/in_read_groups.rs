@@ -79,7 +79,9 @@ impl Filter for InReadGroupsRequest {
             let text = text::read_all(path, &mut context.ledger.empty("read groups"))?;
             listed(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
         }
-        let undefined: Vec<String> = undefined(&ids, context.header).take(MOST_NAMED + 1).collect();
+        let mut seen = HashSet::new();
+        let undefined = undefined(&ids, context.header).filter(|id| seen.insert(id.clone()));
+        let undefined: Vec<String> = undefined.take(MOST_NAMED + 1).collect();
         match &undefined[..] {
             [] => {}
             [id] => context.host.warn(&format!("no read group of the header is called {id}")),

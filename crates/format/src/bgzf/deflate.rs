@@ -61,8 +61,10 @@ impl Deflater {
     }
 }
 
-/// Appends `payload` as one block, of which `deflated` is the DEFLATE stream, or stores it if that is shorter.
+/// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, as one block, of which `deflated` is the whole DEFLATE stream, or
+/// stores the payload if that is shorter.
 pub fn append_block(payload: &[u8], deflated: &[u8], out: &mut Vec<u8>) {
+    debug_assert!(payload.len() <= super::BLOCK_PAYLOAD);
     if deflated.len() > payload.len() + STORING {
         return store_block(payload, out);
     }
