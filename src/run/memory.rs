@@ -316,7 +316,7 @@ fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Returns the memory that there must be more, so that there is so much more for reads.
+/// Returns by how much `-m` must grow to give reads `bytes` more: quality metrics take a part of each byte.
 pub fn for_more_room(plan: &Plan, bytes: u64) -> u64 {
     match &plan.tallies.qc {
         Some(_) => (bytes * METRICS_PART).div_ceil(METRICS_PART - 1),

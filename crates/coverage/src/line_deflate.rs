@@ -35,7 +35,7 @@ pub(crate) struct LineDeflater {
     before: Option<LineBefore>,
 }
 
-/// What a line repeats of the line before it.
+/// The line before, as far as the next line repeats it.
 #[derive(Clone, Copy)]
 struct LineBefore {
     end: u32,
@@ -131,7 +131,8 @@ fn last_digits(line: &Line<'_>) -> usize {
     if last < DIGITS.len() && line.start.digits == line.end.digits { last } else { line.end.digits }
 }
 
-/// What lines have in common on which the code depends: bytes of the name and the tab, digits of positions.
+/// The sizes that most lines of a stream share: bytes of the name and its tab, and digits of a position. The prefix code
+/// depends on them alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineShape {
     name: usize,
@@ -192,7 +193,7 @@ impl LineCodes {
     }
 }
 
-/// What a usual line adds to the weight of a symbol that it has once.
+/// The weight of a symbol that a usual line has once.
 const LINE: u32 = 1024;
 
 /// How often symbols come in such lines, those of bytes and lengths, and those of distances: the end differs from the start in its
