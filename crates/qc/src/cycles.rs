@@ -35,31 +35,33 @@ struct CycleSums<T> {
 }
 
 impl<T: Copy + Default + Into<u64>> CycleSums<T> {
-    /// Adds the values of a read; `sum` adds one of them.
-    #[inline]
-    fn add(
-        &mut self,
-        values: &[u8],
+    /// Returns the small sums to which the values of a read are added, and those of the values that have a sum.
+    #[inline(always)]
+    fn places<'a, 'b>(
+        &'a mut self,
+        values: &'b [u8],
         is_reverse: bool,
         room: &Room,
-        sum: impl Fn(&mut T, u8),
-    ) -> Result<()> {
+    ) -> Result<(&'a mut [T], &'b [u8])> {
         let length = values.len().min(MOST_CYCLES);
         if self.forward.len() < length {
-            self.flush();
-            room.lengthen(&mut self.sums, length, MOST_CYCLES)?;
-            room.lengthen(&mut self.forward, length, MOST_CYCLES)?;
-            room.lengthen(&mut self.reverse, length, MOST_CYCLES)?;
+            self.lengthen(length, room)?;
         }
         self.longest = self.longest.max(length);
-        let (small, values) = if is_reverse {
+        Ok(if is_reverse {
             let from = self.reverse.len() - length;
             (&mut self.reverse[from..], &values[values.len() - length..])
         } else {
             (&mut self.forward[..length], &values[..length])
-        };
-        small.iter_mut().zip(values).for_each(|(small, &value)| sum(small, value));
-        Ok(())
+        })
+    }
+
+    #[cold]
+    fn lengthen(&mut self, length: usize, room: &Room) -> Result<()> {
+        self.flush();
+        room.lengthen(&mut self.sums, length, MOST_CYCLES)?;
+        room.lengthen(&mut self.forward, length, MOST_CYCLES)?;
+        room.lengthen(&mut self.reverse, length, MOST_CYCLES)
     }
 
     /// Adds the small sums to the large ones.
@@ -135,8 +137,10 @@ impl CycleQualities {
         }
         let end = &mut self.ends[usize::from(read.is_second())];
         let is_full = end.reads.add(quals.len(), room)?;
-        let add = |sum: &mut u16, qual: u8| *sum += u16::from(qual.wrapping_sub(offset));
-        end.quals.add(quals, read.flags.is_reverse(), room, add)?;
+        let (sums, quals) = end.quals.places(quals, read.flags.is_reverse(), room)?;
+        for (sum, qual) in sums.iter_mut().zip(quals) {
+            *sum += u16::from(qual.wrapping_sub(offset));
+        }
         if is_full {
             end.quals.flush();
         }
@@ -185,6 +189,18 @@ impl CycleQualities {
     }
 }
 
+/// Adds each base to the sums of its code. A function of its own, since the lists of its arguments do not overlap: the
+/// processor adds many of them at once.
+#[inline(never)]
+fn count_each(bases: &[u8], a: &mut [u8], c: &mut [u8], g: &mut [u8], t: &mut [u8]) {
+    let sums = a.iter_mut().zip(c).zip(g.iter_mut().zip(t));
+    for (&base, ((a, c), (g, t))) in bases.iter().zip(sums) {
+        for (sum, code) in [a, c, g, t].into_iter().zip(BASES) {
+            *sum += u8::from(base == code);
+        }
+    }
+}
+
 /// Numbers of bases by cycle, of first and second reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CycleBases {
@@ -206,12 +222,15 @@ impl CycleBases {
         }
         let end = &mut self.ends[usize::from(read.is_second())];
         let is_full = end.reads.add(read.bases.len(), room)?;
-        for (sums, code) in end.bases.iter_mut().zip(BASES) {
-            let add = |sum: &mut u8, base: u8| *sum += u8::from(base == code);
-            sums.add(read.bases, read.flags.is_reverse(), room, add)?;
-            if is_full {
-                sums.flush();
-            }
+        let [a, c, g, t] = &mut end.bases;
+        let is_reverse = read.flags.is_reverse();
+        let (a, bases) = a.places(read.bases, is_reverse, room)?;
+        let (c, _) = c.places(bases, is_reverse, room)?;
+        let (g, _) = g.places(bases, is_reverse, room)?;
+        let (t, _) = t.places(bases, is_reverse, room)?;
+        count_each(bases, a, c, g, t);
+        if is_full {
+            end.bases.iter_mut().for_each(CycleSums::flush);
         }
         Ok(())
     }
@@ -261,15 +280,18 @@ mod tests {
     #[test]
     fn sums_of_reads_of_any_length_and_number_are_by_cycle() {
         let (mut sums, room) = (CycleSums::<u8>::default(), crate::room::of(1 << 20));
-        let add = |sum: &mut u8, value: u8| *sum += value;
+        let add = |sums: &mut CycleSums<u8>, values: &[u8], is_reverse: bool| {
+            let (sums, values) = sums.places(values, is_reverse, &room).unwrap();
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        };
         for n in 0..300 {
-            sums.add(&[1, 0, 1], false, &room, add).unwrap();
-            sums.add(&[1, 0, 0, 0], true, &room, add).unwrap();
+            add(&mut sums, &[1, 0, 1], false);
+            add(&mut sums, &[1, 0, 0, 0], true);
             if n % 100 == 99 {
                 sums.flush();
             }
         }
-        sums.add(&[0, 0, 0, 0, 1, 1], true, &room, add).unwrap();
+        add(&mut sums, &[0, 0, 0, 0, 1, 1], true);
         sums.flush();
         assert_eq!(sums.sums[..6], [301, 1, 300, 300, 0, 0]);
     }

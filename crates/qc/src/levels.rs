@@ -145,6 +145,9 @@ impl GroupFinder {
     /// The group of reads of this read group.
     #[inline]
     pub fn find_by_name(&mut self, levels: &Levels, read_group: Option<&[u8]>) -> usize {
+        if levels.groups == 1 {
+            return 0;
+        }
         let name = read_group.unwrap_or_default();
         match self.group {
             Some(group) if self.read_group == name => group,

@@ -26,7 +26,10 @@ pub(crate) struct Qualities {
 pub(crate) struct ByQuality {
     counts: Vec<u64>,
     #[serde(skip)]
-    pairs: Vec<u32>,
+    pairs: Vec<u16>,
+    /// How many pairs each list has counted.
+    #[serde(skip)]
+    waiting: usize,
 }
 
 /// Bits of a quality in a pair. Larger ones are counted one by one.
@@ -35,6 +38,9 @@ const BITS: u32 = 6;
 /// Pairs in a list, and the number of lists.
 const PAIRS: usize = 1 << (2 * BITS);
 const LISTS: usize = 4;
+
+/// Pairs that a list may count: its numbers have 16 bits, so that all lists stay in the processor's first cache.
+const MOST_WAITING: usize = u16::MAX as usize;
 
 /// The bits of the first and of the second quality of each of four pairs.
 const LOWER: u64 = 0x003f_003f_003f_003f;
@@ -45,28 +51,19 @@ const LARGE: u64 = 0xc0c0_c0c0_c0c0_c0c0;
 
 impl Default for ByQuality {
     fn default() -> Self {
-        ByQuality { counts: vec![0; 256], pairs: Vec::new() }
+        ByQuality { counts: vec![0; 256], pairs: Vec::new(), waiting: 0 }
     }
 }
 
 impl ByQuality {
-    /// Counts qualities, above `offset`, of called bases, or of all if `no_calls` are counted, too.
+    /// Counts qualities, above `offset`, but not those of N among `bases`.
     #[inline]
-    fn add(
-        &mut self,
-        quals: &[u8],
-        offset: u8,
-        bases: &[u8],
-        no_calls: bool,
-        room: &Room,
-    ) -> Result<()> {
+    fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], room: &Room) -> Result<()> {
         room.lengthen(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
         self.add_all(quals, offset);
-        if !no_calls && bases.contains(&N) {
-            for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
-                let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
-                *count = count.wrapping_sub(1);
-            }
+        for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
+            let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
+            *count = count.wrapping_sub(1);
         }
         Ok(())
     }
@@ -74,18 +71,34 @@ impl ByQuality {
     /// Counts qualities above `offset`.
     #[inline]
     fn add_all(&mut self, quals: &[u8], offset: u8) {
-        // Calls of N are subtracted while their qualities may still be in pairs: a count may be below 0 until then.
-        let count = |counts: &mut [u64], qual: u8| {
-            let count = &mut counts[usize::from(qual.wrapping_sub(offset))];
-            *count = count.wrapping_add(1);
-        };
-        let lists = self.pairs.as_chunks_mut::<PAIRS>().0.first_chunk_mut::<LISTS>();
-        let Some(lists) = lists else { return };
         let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();
+        for eights in eights.chunks(MOST_WAITING) {
+            if self.waiting + eights.len() > MOST_WAITING {
+                self.flush();
+            }
+            self.waiting += eights.len();
+            self.add_eights(eights, offset);
+        }
+        rest.iter().for_each(|&qual| self.add_one(qual, offset));
+    }
+
+    /// Counts a quality above `offset`. Calls of N are subtracted while their qualities may still be in pairs: a count may be
+    /// below 0 until then.
+    #[inline]
+    fn add_one(&mut self, qual: u8, offset: u8) {
+        let count = &mut self.counts[usize::from(qual.wrapping_sub(offset))];
+        *count = count.wrapping_add(1);
+    }
+
+    /// Counts qualities above `offset`, of which all lists have room.
+    #[inline]
+    fn add_eights(&mut self, eights: &[[u8; 2 * LISTS]], offset: u8) {
         for quals in eights {
+            let lists = self.pairs.as_chunks_mut::<PAIRS>().0.first_chunk_mut::<LISTS>();
+            let Some(lists) = lists else { return };
             let all = u64::from_le_bytes(*quals).wrapping_sub(u64::from_ne_bytes([offset; 8]));
             if all & LARGE > 0 {
-                quals.iter().for_each(|&qual| count(&mut self.counts, qual));
+                quals.iter().for_each(|&qual| self.add_one(qual, offset));
                 continue;
             }
             // Each pair of bytes becomes twelve bits.
@@ -94,7 +107,6 @@ impl ByQuality {
                 pairs[(all >> (16 * list)) as usize % PAIRS] += 1;
             }
         }
-        rest.iter().for_each(|&qual| count(&mut self.counts, qual));
     }
 
     /// Returns each of these bytes with how often it occurs, and counts nothing.
@@ -108,13 +120,23 @@ impl ByQuality {
 
     /// Completes the numbers of the reads so far.
     fn flush(&mut self) {
-        for pairs in self.pairs.as_chunks_mut::<PAIRS>().0 {
-            for (pair, count) in pairs.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-                let count = u64::from(std::mem::take(count));
-                for qual in [pair % (1 << BITS), pair >> BITS] {
-                    self.counts[qual] = self.counts[qual].wrapping_add(count);
+        if std::mem::take(&mut self.waiting) == 0 {
+            return;
+        }
+        let mut firsts = [0_u32; 1 << BITS];
+        for list in self.pairs.as_chunks_mut::<PAIRS>().0 {
+            for (second, pairs) in list.as_chunks_mut::<{ 1 << BITS }>().0.iter_mut().enumerate() {
+                let mut sum = 0;
+                for (first, count) in firsts.iter_mut().zip(pairs) {
+                    let count = u32::from(std::mem::take(count));
+                    *first += count;
+                    sum += count;
                 }
+                self.counts[second] = self.counts[second].wrapping_add(u64::from(sum));
             }
+        }
+        for (count, first) in self.counts.iter_mut().zip(firsts) {
+            *count = count.wrapping_add(u64::from(first));
         }
     }
 
@@ -126,14 +148,15 @@ impl ByQuality {
 }
 
 impl Qualities {
-    /// Counts a read.
+    /// Counts a read; qualities of N only if `no_calls` are counted, too.
     #[inline]
     pub fn add(&mut self, read: &Read<'_>, no_calls: bool, room: &Room) -> Result<()> {
-        self.quals.add(read.quals, 0, read.bases, no_calls, room)?;
+        let bases = if read.has_n && !no_calls { read.bases } else { &[] };
+        self.quals.add(read.quals, 0, bases, room)?;
         if let Some(original) = read.fields.original_quals {
             // Picard goes through OQ as far as there are qualities.
             let original = &original[..original.len().min(read.quals.len())];
-            self.original.add(original, 33, read.bases, no_calls, room)?;
+            self.original.add(original, 33, bases, room)?;
         }
         Ok(())
     }
@@ -167,8 +190,9 @@ mod tests {
     fn counts(quals: &[u8], offset: u8, no_calls: bool) -> Vec<(i64, f64)> {
         let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
         let bases: Vec<u8> = (0..quals.len()).map(|i| if i % 5 == 0 { N } else { 1 }).collect();
-        counts.add(quals, offset, &bases, no_calls, &room).unwrap();
-        counts.add(&quals[..5], offset, &bases, no_calls, &room).unwrap();
+        let bases = if no_calls { &[][..] } else { &bases };
+        counts.add(quals, offset, bases, &room).unwrap();
+        counts.add(&quals[..5], offset, bases, &room).unwrap();
         counts.flush();
         counts.column("").bins
     }
@@ -182,5 +206,17 @@ mod tests {
         assert_eq!(counts(&quals, 0, true), all);
         assert_eq!(counts(&quals, 0, false), called);
         assert_eq!(counts(&original, 33, false), called);
+    }
+
+    #[test]
+    fn more_equal_pairs_than_a_list_can_count_are_flushed() {
+        let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
+        for length in [8, 8 * MOST_WAITING, 8 * MOST_WAITING + 9, 3 * 8 * MOST_WAITING, 100] {
+            counts.add(&vec![37; length], 0, &[], &room).unwrap();
+        }
+        counts.flush();
+        counts.flush();
+        let all = 8 + 5 * 8 * MOST_WAITING + 9 + 100;
+        assert_eq!(counts.column("").bins, [(37, all as f64)]);
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Read<'a> {
     pub flags: Flags,
     /// The codes of its bases, one in each byte.
     pub bases: &'a [u8],
+    /// Whether a base is N.
+    pub has_n: bool,
     /// Its qualities; empty if absent.
     pub quals: &'a [u8],
     pub fields: ReadFields<'a>,
@@ -60,7 +62,9 @@ impl<'a> Read<'a> {
         let quals = record.qual();
         let quals = if quals.first() == Some(&0xff) { &[] } else { quals };
         let (flags, fields) = (record.flags(), ReadFields::of(record));
-        Read { record, flags, bases: &codes[..length], quals, fields }
+        let bases = &codes[..length];
+        let has_n = bases.iter().fold(false, |any, &base| any | (base == N));
+        Read { record, flags, bases, has_n, quals, fields }
     }
 
     /// Whether it is the second read of its pair.

@@ -49,15 +49,18 @@ impl Room {
 
     /// Makes a list at least `needed` long, and at most as long as a power of two or `most`. The charge is twice what it grows by: lists of
     /// two threads exist while they are added.
+    #[inline]
     pub fn lengthen<T: Clone + Default>(
         &self,
         list: &mut Vec<T>,
         needed: usize,
         most: usize,
     ) -> Result<()> {
-        if list.len() >= needed {
-            return Ok(());
-        }
+        if list.len() >= needed { Ok(()) } else { self.grow(list, needed, most) }
+    }
+
+    #[cold]
+    fn grow<T: Clone + Default>(&self, list: &mut Vec<T>, needed: usize, most: usize) -> Result<()> {
         let more = needed.next_power_of_two().min(most).max(needed) - list.len();
         self.take(2 * (more * size_of::<T>()) as u64)?;
         list.reserve_exact(more);

@@ -6,12 +6,18 @@ use super::{Context, EndAlignments, HIGH_QUALITY, Of};
 use crate::counts::{count_bytes, count_pairs};
 use crate::read::{N, Read};
 use crate::reference::{ReferenceContigs, ReferencePages};
+use crate::room::Room;
 
-/// Bases that are compared at once: no more than a page of the reference.
+/// Bases of a piece of the reference: no more than a page of it.
 const AT_ONCE: usize = 1 << 12;
 
 /// Bases that are looked at one by one if any of them differs.
 const LANES: usize = 16;
+
+/// Added to a code, which is below 16, each sets the high bit of its byte: the first if the code is not 0, the second if it is N.
+const IF_ANY: u128 = u128::from_ne_bytes([0x7f; LANES]);
+const IF_N: u128 = u128::from_ne_bytes([0x80 - N; LANES]);
+const HIGH: u128 = u128::from_ne_bytes([0x80; LANES]);
 
 /// An aligned block: bases of the read beside bases of the reference.
 pub(crate) struct Block {
@@ -128,40 +134,47 @@ impl EndAlignments {
                 }
                 _ => bases,
             };
+            if !read.has_n && bases == codes {
+                continue;
+            }
             let (base_lanes, bases) = bases.as_chunks::<LANES>();
             let (code_lanes, codes) = codes.as_chunks::<LANES>();
-            for ((bases, codes), first) in
-                base_lanes.iter().zip(code_lanes).zip((first..).step_by(LANES))
-            {
+            // Equal bases that are no N fill the last lanes.
+            let (mut last_bases, mut last_codes) = ([0; LANES], [0; LANES]);
+            last_bases[..bases.len()].copy_from_slice(bases);
+            last_codes[..codes.len()].copy_from_slice(codes);
+            let lanes = base_lanes.iter().zip(code_lanes).chain([(&last_bases, &last_codes)]);
+            for ((bases, codes), first) in lanes.zip((first..).step_by(LANES)) {
                 let differs = bases
                     .iter()
                     .zip(codes)
                     .fold(0, |all, (&base, &code)| all | (base ^ code) | u8::from(base == N));
                 if differs != 0 {
-                    all += self.add_differing(read, first, bases, codes, context)?;
+                    all += self.add_differing(read, first, bases, codes, context.room)?;
                 }
             }
-            let first = first + base_lanes.len() * LANES;
-            all += self.add_differing(read, first, bases, codes, context)?;
         }
         Ok(all)
     }
 
-    /// Looks at each of a few bases, of which some may differ from the reference; returns how many do.
+    /// Looks at bases of which some differ from the reference, or are N; returns how many differ.
+    #[inline(never)]
     fn add_differing(
         &mut self,
         read: &Read<'_>,
         first: usize,
-        bases: &[u8],
-        codes: &[u8],
-        context: &Context<'_>,
+        bases: &[u8; LANES],
+        codes: &[u8; LANES],
+        room: &Room,
     ) -> Result<u64> {
+        let both = [bases, codes].map(|it| u128::from_le_bytes(*it));
+        let mut bad = (((both[0] ^ both[1]) + IF_ANY) | (both[0] + IF_N)) & HIGH;
         let mut all = 0;
-        for (i, (base, code)) in (first..).zip(bases.iter().zip(codes)) {
-            if base != code || *base == N {
-                all += u64::from(base != code);
-                self.add_bad_cycle(read, i, context.room)?;
-            }
+        while bad != 0 {
+            let i = bad.trailing_zeros() as usize / 8;
+            bad &= bad - 1;
+            all += u64::from(bases[i] != codes[i]);
+            self.add_bad_cycle(read, first + i, room)?;
         }
         Ok(all)
     }

@@ -128,11 +128,12 @@ impl EndAlignments {
         let flags = read.flags;
         self.count(Of::PassingReads, 1);
         self.count(Of::NoiseReads, u64::from(read.fields.is_noise));
-        let (mut aligned, mut hard) = (0_u64, 0);
+        let (mut aligned, mut hard, mut soft) = (0_u64, 0, 0);
         for (op, n) in read.record.cigar().ops() {
             match op {
                 0 | 1 | 7 | 8 => aligned += u64::from(n),
                 HARD_CLIP => hard += u64::from(n),
+                SOFT_CLIP => soft += u64::from(n),
                 _ => {}
             }
         }
@@ -145,16 +146,15 @@ impl EndAlignments {
             self.count(Of::AdapterReads, 1);
         }
         if !flags.is_unmapped() {
-            self.add_aligned(read, context.options);
+            self.add_aligned(read, soft, context.options);
         }
         Ok(())
     }
 
-    /// Counts an aligned read that passes quality controls.
-    fn add_aligned(&mut self, read: &Read<'_>, options: &Options) {
+    /// Counts an aligned read that passes quality controls, of which so many bases are soft-clipped.
+    fn add_aligned(&mut self, read: &Read<'_>, soft: u64, options: &Options) {
         let (flags, record) = (read.flags, read.record);
         let cigar = record.cigar();
-        let soft = cigar.ops().filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| u64::from(n)).sum();
         self.count(Of::SoftClipped, soft);
         let three_prime = if soft == 0 {
             0
@@ -184,7 +184,7 @@ impl EndAlignments {
 
     /// Counts N of a read that is not aligned, or fails quality controls.
     fn add_no_calls(&mut self, read: &Read<'_>, room: &Room) -> Result<()> {
-        if !read.bases.contains(&N) {
+        if !read.has_n {
             return Ok(());
         }
         for (i, _) in read.bases.iter().enumerate().filter(|(_, base)| **base == N) {
