@@ -11,6 +11,7 @@ mod clocked_sort;
 mod codecs;
 mod contender;
 mod data;
+mod fastq;
 mod five_steps;
 mod floor;
 mod jobs;
@@ -78,6 +79,8 @@ enum Bench {
     Input(Options),
     /// Quality metrics and coverage while reads are sorted and marked, and alone: readmill, Picard, riker, mosdepth
     Qc(recalibration::Args),
+    /// FASTQ on its way in: modules of FastQC, and trimming, beside FastQC and fastp
+    Fastq(Options),
     /// Regions and whole files of BAM, CRAM and compressed SAM: the CPU time of readmill's and samtools' view
     View(view::Args),
     /// All codecs and levels on blocks of BAM files, without any peer
@@ -121,6 +124,7 @@ fn main() -> Result<()> {
         Bench::Serial(options) => serial::run(&mut Work::prepare(options)?),
         Bench::Input(options) => jobs::input(&Work::prepare(options)?),
         Bench::Qc(args) => qc::run(Work::prepare(args.options)?, &args.truth),
+        Bench::Fastq(options) => fastq::run(options),
         Bench::View(args) => view::run(args),
         Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
         Bench::Threads(args) => run_threads(&args),

@@ -16,7 +16,7 @@ pub struct Options {
     /// Measurements of each contender
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     pub runs: usize,
-    /// Measurements of Picard, of GATK and of bwa, which are slow; 0 leaves them out
+    /// Measurements of Picard, of GATK, of FastQC and of bwa, which are slow; 0 leaves them out
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub picard_runs: usize,
     /// The peers to measure
@@ -24,7 +24,7 @@ pub struct Options {
         long,
         value_name = "PEERS",
         value_delimiter = ',',
-        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk,bwa-mem2,bwa,riker,mosdepth"
+        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk,bwa-mem2,bwa,riker,mosdepth,fastqc,fastp"
     )]
     pub peers: Vec<Peer>,
     /// The order of the output, where the sort alone is measured
@@ -73,6 +73,8 @@ pub enum Peer {
     Minibwa,
     Riker,
     Mosdepth,
+    Fastqc,
+    Fastp,
 }
 
 /// An order that peers also have.

@@ -91,7 +91,7 @@ impl Work {
 
     /// A peer; `None` if it is not selected or not available here, which a line reports.
     pub fn peer(&self, peer: Peer) -> Option<Program> {
-        let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa);
+        let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa | Peer::Fastqc);
         let is_wanted =
             self.options.peers.contains(&peer) && !(is_slow && self.options.picard_runs == 0);
         let tool = match peer {
@@ -110,6 +110,8 @@ impl Work {
             Peer::Gatk => self.peers.gatk(),
             Peer::Riker => self.peers.riker(),
             Peer::Mosdepth => self.peers.mosdepth(),
+            Peer::Fastqc => self.peers.fastqc(),
+            Peer::Fastp => self.peers.fastp(),
         };
         tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
     }

@@ -1,0 +1,102 @@
+//! FASTQ on its way in: what the modules of FastQC and trimming add to a run, beside FastQC and fastp.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::contender::{Call, Contender, Program};
+use crate::options::{Options, Peer};
+use crate::table;
+use crate::work::Work;
+
+/// One job for all.
+struct Job {
+    work: Work,
+    reference: PathBuf,
+    reads: [PathBuf; 2],
+}
+
+/// Measures both.
+pub fn run(options: Options) -> Result<()> {
+    if options.data.is_some() {
+        bail!("reads are simulated here: --data has no FASTQ");
+    }
+    let mut work = Work::without_data(options)?;
+    let made = work.simulated("fastq", "--fastq --profile middle --level 1")?;
+    let reads = ["r1.fastq", "r2.fastq"].map(|name| made.join(name));
+    work.data = reads[0].clone();
+    work.about = Some(format!(
+        "r1.fastq and r2.fastq of {} simulated pairs (`./dev bench data --fastq --profile middle`)",
+        work.options.pairs
+    ));
+    let job = Job { work, reference: made.join("reference.fa"), reads };
+    table::measure("Modules of FastQC, of FASTQ", &job.work, &job.modules()?)?;
+    table::measure("Trimming before alignment", &job.work, &job.trimming()?)
+}
+
+impl Job {
+    fn contender(&self, name: &str, output: &str, call: Call) -> Contender {
+        let output = self.work.file(output);
+        Contender::new(name, self.work.options.runs, output, vec![vec![call]])
+    }
+
+    /// The rest of a call of readmill that reads these files.
+    fn finish(&self, call: Call, reads: &[PathBuf; 2], output: &str, words: &str) -> Call {
+        let call = call.arg(&reads[0]).arg(&reads[1]).arg("-o").arg(self.work.file(output));
+        call.words(&format!("-@ {} {words}", self.work.options.threads))
+    }
+
+    fn modules(&self) -> Result<Vec<Contender>> {
+        let (work, [first, last]) = (&self.work, &self.reads);
+        let [own, theirs] = ["modules", "fastqc"].map(|name| work.file(name));
+        fs::create_dir_all(&theirs).with_context(|| theirs.display().to_string())?;
+        let fastqc = format!("--fastqc {}", own.display());
+        let import = |words| {
+            let call = Call::new(&work.readmill).arg("import");
+            self.finish(call, &self.reads, "imported.bam", words)
+        };
+        let alone = Call::new(&work.readmill).arg("qc").arg(first).arg(last);
+        let alone = alone.words(&format!("--no-metrics {fastqc} -@ {}", work.options.threads));
+        let mut contenders = vec![
+            self.contender("readmill import", "imported.bam", import("")),
+            self.contender("readmill import --fastqc", "imported.bam", import(&fastqc)),
+            self.contender("readmill qc --fastqc", "modules/r1_fastqc/fastqc_data.txt", alone),
+        ];
+        if let Some(program) = work.peer(Peer::Fastqc) {
+            let call = Call::new(&program).words("-q -o").arg(&theirs).arg(first).arg(last);
+            let mut contender = self.contender(&program.title(), "fastqc/r1_fastqc.zip", call);
+            contender.runs = work.options.picard_runs;
+            contenders.push(contender);
+        }
+        Ok(contenders)
+    }
+
+    fn trimming(&self) -> Result<Vec<Contender>> {
+        let work = &self.work;
+        let program = work.peer(Peer::Fastp).context("fastp trims reads for an aligner")?;
+        if !self.reference.with_extension("fa.bwt.2bit.64").exists() {
+            let call = Call::new(&work.readmill).words("index --unpacked").arg(&self.reference);
+            work.do_once(call)?;
+        }
+        let trimmed = ["trimmed.1.fastq", "trimmed.2.fastq"].map(|name| work.file(name));
+        let fastp = fastp(work, &program, &self.reads, &trimmed);
+        work.do_once(fastp.clone())?;
+        let align = |reads, words| {
+            let call = Call::new(&work.readmill).arg("align").arg(&self.reference);
+            self.finish(call, reads, "aligned.bam", words)
+        };
+        Ok(vec![
+            self.contender("readmill align of trimmed reads", "aligned.bam", align(&trimmed, "")),
+            self.contender("readmill align --trim", "aligned.bam", align(&self.reads, "--trim")),
+            self.contender(&program.title(), "trimmed.1.fastq", fastp),
+        ])
+    }
+}
+
+/// Trims by the defaults of both, with one worker.
+fn fastp(work: &Work, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
+    let call = Call::new(program).arg("-i").arg(&from[0]).arg("-I").arg(&from[1]).arg("-o").arg(&to[0]);
+    let call = call.arg("-O").arg(&to[1]).arg("-j").arg(work.file("fastp.json"));
+    call.arg("-h").arg(work.file("fastp.html")).words("-w 1")
+}
