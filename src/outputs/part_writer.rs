@@ -8,7 +8,7 @@ use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{Fragment, IndexFormat, Scheme};
 use readmill_format::bgzf::Codec;
 use readmill_format::{fastq, sam};
-use readmill_record::{Batch, Error, Header, Result};
+use readmill_record::{Batch, Charge, Error, Header, Result};
 
 use super::coverage::CoverageFiles;
 use super::files::FilePosition;
@@ -34,6 +34,8 @@ pub struct EncodedPart {
     pub routed: RoutedRecords,
     /// What is counted of it, if anything is.
     pub counts: Option<PartCounts>,
+    /// The charge of its long reads, until it is written.
+    pub charge: Option<Charge>,
 }
 
 /// Returns the scheme of the index of an output; `None` if it gets none, or is not BAM.
@@ -165,7 +167,8 @@ impl<'a> PartWriter<'a> {
     }
 
     /// Recycles the memory of a written part, unless long reads made it large.
-    pub(super) fn reuse(&self, part: EncodedPart) {
+    pub(super) fn reuse(&self, mut part: EncodedPart) {
+        part.charge = None;
         if part.bytes.capacity() <= KEPT_BYTES {
             self.parts.put(part);
         }

@@ -155,11 +155,11 @@ pub fn stream(
             let Some(StreamedBatch { read: n, part, routed, charge }) = batch else { return Ok(()) };
             read += n;
             extra.map_or(Ok(()), |extra| extra.take(routed))?;
-            if let (Some(part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
+            if let (Some(mut part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
                 records += part.records;
+                part.charge = Some(charge); // it may wait until it is written
                 output.sink.take(part, writer)?;
             }
-            drop(charge);
             long_reads.commit();
             Ok(())
         },

@@ -94,7 +94,17 @@ impl RunState<'_> {
                 });
                 let counts = counts.transpose()?;
                 let routed = RoutedRecords::default();
-                sink.append(EncodedPart { bytes, fragment, cram, records, start, routed, counts })
+                let charge = None; // it is charged above
+                sink.append(EncodedPart {
+                    bytes,
+                    fragment,
+                    cram,
+                    records,
+                    start,
+                    routed,
+                    counts,
+                    charge,
+                })
             })?;
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);
