@@ -189,8 +189,8 @@ impl CycleQualities {
     }
 }
 
-/// Adds each base to the sums of its code. A function of its own, since the lists of its arguments do not overlap: the
-/// processor adds many of them at once.
+/// Adds each base to the sums of its code. It is a function of its own so that the compiler knows that the lists do not overlap,
+/// and adds many numbers at once.
 #[inline(never)]
 fn count_each(bases: &[u8], a: &mut [u8], c: &mut [u8], g: &mut [u8], t: &mut [u8]) {
     let sums = a.iter_mut().zip(c).zip(g.iter_mut().zip(t));

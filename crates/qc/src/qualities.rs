@@ -27,7 +27,7 @@ pub(crate) struct ByQuality {
     counts: Vec<u64>,
     #[serde(skip)]
     pairs: Vec<u16>,
-    /// How many pairs each list has counted.
+    /// At most so many pairs are in each list.
     #[serde(skip)]
     waiting: usize,
 }
@@ -39,7 +39,7 @@ const BITS: u32 = 6;
 const PAIRS: usize = 1 << (2 * BITS);
 const LISTS: usize = 4;
 
-/// Pairs that a list may count: its numbers have 16 bits, so that all lists stay in the processor's first cache.
+/// Pairs that a list may count: its numbers have 16 bits. All lists take 32 KiB.
 const MOST_WAITING: usize = u16::MAX as usize;
 
 /// The bits of the first and of the second quality of each of four pairs.

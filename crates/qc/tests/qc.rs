@@ -121,6 +121,21 @@ fn the_files_are_those_of_picard() {
 }
 
 #[test]
+fn qualities_of_n_are_counted_where_they_are_wanted() {
+    let header = Header::parse(HEADER).unwrap();
+    let options = Options {
+        programs: vec![Program::QualityScoreDistribution],
+        include_no_calls: true,
+        ..Options::default()
+    };
+    let tally = QcTally::new(options, &header, None, Regions::default(), 1, 64 << 20).unwrap();
+    let tally = SharedTally::new(tally);
+    observe(&tally, &header, &READS);
+    let text = texts(&tally, &GcWindows::default()).concat();
+    assert!(text.ends_with("\n20\t15\t10\n40\t47\t0\n\n"), "{text}");
+}
+
+#[test]
 fn parts_of_the_reads_sum_up_to_the_same_files() {
     let header = Header::parse(HEADER).unwrap();
     let whole = tally(&header);

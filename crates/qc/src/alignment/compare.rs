@@ -11,12 +11,16 @@ use crate::room::Room;
 /// Bases of a piece of the reference: no more than a page of it.
 const AT_ONCE: usize = 1 << 12;
 
-/// Bases that are looked at one by one if any of them differs.
+/// Bases that are compared at once.
 const LANES: usize = 16;
 
-/// Added to a code, which is below 16, each sets the high bit of its byte: the first if the code is not 0, the second if it is N.
+/// Added to a code, which is below 16, it sets the high bit of its byte if the code is not 0.
 const IF_ANY: u128 = u128::from_ne_bytes([0x7f; LANES]);
+
+/// The same, if the code is N.
 const IF_N: u128 = u128::from_ne_bytes([0x80 - N; LANES]);
+
+/// The high bit of each byte.
 const HIGH: u128 = u128::from_ne_bytes([0x80; LANES]);
 
 /// An aligned block: bases of the read beside bases of the reference.
@@ -177,5 +181,79 @@ impl EndAlignments {
             self.add_bad_cycle(read, first + i, room)?;
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_format::reference::Reference;
+    use readmill_format::sam::LineParser;
+    use readmill_record::{Batch, Header, Ledger, Stamp};
+
+    use super::*;
+    use crate::adapters::Adapters;
+    use crate::alignment::Alignments;
+    use crate::options::Options;
+
+    /// A letter of the reference, which has N in places.
+    fn letter(at: usize) -> u8 {
+        if at % 23 == 5 { b'N' } else { b"ACGT"[(at * at / 7 + at / 3) % 4] }
+    }
+
+    #[test]
+    fn differing_bases_are_found_wherever_they_lie() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.fa");
+        let bases: Vec<u8> = (0..9000).map(letter).collect();
+        std::fs::write(&path, format!(">c\n{}\n", String::from_utf8(bases).unwrap())).unwrap();
+        let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:9000\n").unwrap();
+        let reference = Reference::open(&path, &Ledger::unlimited()).unwrap();
+        let reference = ReferenceContigs::new(reference, &header).unwrap();
+        let (options, room) = (Options::default(), crate::room::of(1 << 24));
+        let adapters = Adapters::new::<&str>(&[]);
+        let context =
+            Context { options: &options, adapters: &adapters, reference: Some(&reference), room: &room };
+        let (mut parser, mut pages) = (LineParser::new(&header), ReferencePages::default());
+        for length in [1, 15, 16, 17, 33, 100, 4097, 5000] {
+            // One in so many bases is another one, or N, behind two clipped ones, of which one may be N, too.
+            for (every, clip) in
+                [(usize::MAX, "AC"), (1, "AC"), (2, "NA"), (7, "AC"), (16, "NA"), (61, "AC")]
+            {
+                for flags in [0, 16] {
+                    let start = 100 + length % 50;
+                    let base = |i: usize| match letter(start + i) {
+                        _ if i % every == every - 1 && i.is_multiple_of(3) => b'N',
+                        b'A' if i % every == every - 1 => b'C',
+                        _ if i % every == every - 1 => b'A',
+                        base => base,
+                    };
+                    let seq: Vec<u8> = (0..length).map(base).collect();
+                    let differ = |i: &usize| seq[*i] != letter(start + i);
+                    let all = (0..length).filter(differ).count() as u64;
+                    let bad: Vec<usize> = (0..length).filter(|i| differ(i) || seq[*i] == b'N').collect();
+                    let text = format!(
+                        "r\t{flags}\tc\t{}\t60\t2S{length}M\t*\t0\t0\t{clip}{}\t*",
+                        start + 1,
+                        String::from_utf8(seq.clone()).unwrap()
+                    );
+                    let (mut raw, mut batch, mut codes) = (Vec::new(), Batch::default(), Vec::new());
+                    parser.parse(text.as_bytes(), &mut raw).unwrap();
+                    batch.push(&raw, Stamp::default()).unwrap();
+                    let (_, record) = batch.records().next().unwrap();
+                    let mut counts = Alignments::default();
+                    let read = Read::new(record, &mut codes);
+                    let found = counts.add(&read, &context, &mut pages).unwrap();
+                    let what = format!("{length} bases, one in {every} differs, flags {flags}");
+                    assert_eq!(found, Some(all), "{what}");
+                    // As in Picard, cycles are counted from the start of the block.
+                    let mut cycles = vec![0; counts.0[2].bad_cycles.len()];
+                    for i in bad {
+                        let cycle = if flags == 16 { length + 2 - i } else { i + 1 };
+                        cycles[cycle - 1] += 1;
+                    }
+                    assert_eq!(counts.0[2].bad_cycles, cycles, "{what}");
+                }
+            }
+        }
     }
 }
