@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::contender::{Call, Contender, Program};
 use crate::options::{Options, Peer};
+use crate::sorters::Sorting;
 use crate::table;
 use crate::work::Work;
 
@@ -17,7 +18,7 @@ struct Job {
     reads: [PathBuf; 2],
 }
 
-/// Measures both.
+/// Measures the modules of FastQC, then trimming.
 pub fn run(options: Options) -> Result<()> {
     if options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
@@ -32,7 +33,10 @@ pub fn run(options: Options) -> Result<()> {
     ));
     let job = Job { work, reference: made.join("reference.fa"), reads };
     table::measure("Modules of FastQC, of FASTQ", &job.work, &job.modules()?)?;
-    table::measure("Trimming before alignment", &job.work, &job.trimming()?)
+    match &job.trimming()?[..] {
+        [] => Ok(()),
+        contenders => table::measure("Trimming before alignment", &job.work, contenders),
+    }
 }
 
 impl Job {
@@ -42,25 +46,26 @@ impl Job {
     }
 
     /// The rest of a call of readmill that reads these files.
-    fn finish(&self, call: Call, reads: &[PathBuf; 2], output: &str, words: &str) -> Call {
+    fn finish(&self, call: Call, reads: &[PathBuf; 2], output: &str) -> Call {
         let call = call.arg(&reads[0]).arg(&reads[1]).arg("-o").arg(self.work.file(output));
-        call.words(&format!("-@ {} {words}", self.work.options.threads))
+        Sorting::of(&self.work).with_resources(call)
     }
 
     fn modules(&self) -> Result<Vec<Contender>> {
         let (work, [first, last]) = (&self.work, &self.reads);
         let [own, theirs] = ["modules", "fastqc"].map(|name| work.file(name));
         fs::create_dir_all(&theirs).with_context(|| theirs.display().to_string())?;
-        let fastqc = format!("--fastqc {}", own.display());
-        let import = |words| {
-            let call = Call::new(&work.readmill).arg("import");
-            self.finish(call, &self.reads, "imported.bam", words)
-        };
+        let import =
+            || self.finish(Call::new(&work.readmill).arg("import"), &self.reads, "imported.bam");
         let alone = Call::new(&work.readmill).arg("qc").arg(first).arg(last);
-        let alone = alone.words(&format!("--no-metrics {fastqc} -@ {}", work.options.threads));
+        let alone = alone.words(&format!("--no-metrics -@ {} --fastqc", work.options.threads)).arg(&own);
         let mut contenders = vec![
-            self.contender("readmill import", "imported.bam", import("")),
-            self.contender("readmill import --fastqc", "imported.bam", import(&fastqc)),
+            self.contender("readmill import", "imported.bam", import()),
+            self.contender(
+                "readmill import --fastqc",
+                "imported.bam",
+                import().arg("--fastqc").arg(&own),
+            ),
             self.contender("readmill qc --fastqc", "modules/r1_fastqc/fastqc_data.txt", alone),
         ];
         if let Some(program) = work.peer(Peer::Fastqc) {
@@ -74,27 +79,32 @@ impl Job {
 
     fn trimming(&self) -> Result<Vec<Contender>> {
         let work = &self.work;
-        let program = work.peer(Peer::Fastp).context("fastp trims reads for an aligner")?;
+        let Some(program) = work.peer(Peer::Fastp) else { return Ok(Vec::new()) };
         if !self.reference.with_extension("fa.bwt.2bit.64").exists() {
             let call = Call::new(&work.readmill).words("index --unpacked").arg(&self.reference);
             work.do_once(call)?;
         }
-        let trimmed = ["trimmed.1.fastq", "trimmed.2.fastq"].map(|name| work.file(name));
-        let fastp = fastp(work, &program, &self.reads, &trimmed);
-        work.do_once(fastp.clone())?;
-        let align = |reads, words| {
+        // A measurement removes its output, so what is aligned is another one.
+        let files = |name| [1, 2].map(|end| work.file(&format!("{name}.{end}.fastq")));
+        let (trimmed, again) = (files("trimmed"), files("fastp"));
+        work.do_once(fastp(work, &program, &self.reads, &trimmed))?;
+        let align = |reads| {
             let call = Call::new(&work.readmill).arg("align").arg(&self.reference);
-            self.finish(call, reads, "aligned.bam", words)
+            self.finish(call, reads, "aligned.bam")
         };
         Ok(vec![
-            self.contender("readmill align of trimmed reads", "aligned.bam", align(&trimmed, "")),
-            self.contender("readmill align --trim", "aligned.bam", align(&self.reads, "--trim")),
-            self.contender(&program.title(), "trimmed.1.fastq", fastp),
+            self.contender("readmill align of trimmed reads", "aligned.bam", align(&trimmed)),
+            self.contender("readmill align --trim", "aligned.bam", align(&self.reads).arg("--trim")),
+            self.contender(
+                &program.title(),
+                "fastp.1.fastq",
+                fastp(work, &program, &self.reads, &again),
+            ),
         ])
     }
 }
 
-/// Trims by the defaults of both, with one worker.
+/// Trims by fastp's defaults, which are those of readmill, with one worker.
 fn fastp(work: &Work, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
     let call = Call::new(program).arg("-i").arg(&from[0]).arg("-I").arg(&from[1]).arg("-o").arg(&to[0]);
     let call = call.arg("-O").arg(&to[1]).arg("-j").arg(work.file("fastp.json"));
