@@ -124,15 +124,14 @@ fn records_larger_than_a_partition() {
 }
 
 /// The division of memory takes 22 MiB for code and libraries and one for the codecs of a thread. If this fails, the
-/// program has grown, and `PROGRAM` in `src/run/memory.rs` must grow with it. (A release with every kernel and codec peaks at
-/// 19 MiB; without optimisation these take more than the share.)
+/// program has grown, and `PROGRAM` in `src/run/memory.rs` must grow with it. A release with every kernel and codec peaks at 18 or
+/// 19 MiB. Code that is hardly optimised is larger: 23 or 24 MiB in the dev profile, as the system maps its pages.
 #[test]
 fn a_run_of_hardly_any_reads_fits_the_share_of_code() {
     let dir = TestDir::new();
     let input = arg(&dir.file("in.bam", file(&[('a', 1)], 1)));
     let done = readmill(["sort", &input, "-o", &arg(&dir.path("out.bam")), "-@", "1", "-m", "1G"]);
     let peak = number_after(&done, &["peak", "memory"]);
-    let has_all = cfg!(all(debug_assertions, feature = "minibwa", feature = "igzip"));
-    let most = if has_all { 25 } else { 23 };
+    let most = if cfg!(debug_assertions) { 25 } else { 23 };
     assert!(peak <= most, "{peak} MiB");
 }
