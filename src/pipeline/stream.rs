@@ -152,12 +152,14 @@ pub fn stream(
             Ok(Some((linked, charge)))
         },
         |_, batch: Option<StreamedBatch>| {
-            let Some(StreamedBatch { read: n, part, routed, charge }) = batch else { return Ok(()) };
+            let Some(StreamedBatch { read: n, part, routed, mut charge }) = batch else { return Ok(()) };
             read += n;
             extra.map_or(Ok(()), |extra| extra.take(routed))?;
             if let (Some(mut part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
                 records += part.records;
-                part.charge = Some(charge); // it may wait until it is written
+                // The part may wait until it is written; the reads are gone.
+                charge.resize(charge.bytes().min(part.bytes.capacity() as u64));
+                part.charge = Some(charge);
                 output.sink.take(part, writer)?;
             }
             long_reads.commit();
