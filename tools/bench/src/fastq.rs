@@ -58,7 +58,9 @@ impl Job {
         let import =
             || self.finish(Call::new(&work.readmill).arg("import"), &self.reads, "imported.bam");
         let alone = Call::new(&work.readmill).arg("qc").arg(first).arg(last);
-        let alone = alone.words(&format!("--no-metrics -@ {} --fastqc", work.options.threads)).arg(&own);
+        let Options { threads, limit, .. } = work.options;
+        let memory = limit.map(|limit| format!("-m {limit}M")).unwrap_or_default();
+        let alone = alone.words(&format!("--no-metrics -@ {threads} {memory} --fastqc")).arg(&own);
         let mut contenders = vec![
             self.contender("readmill import", "imported.bam", import()),
             self.contender(
