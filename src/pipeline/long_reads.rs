@@ -43,13 +43,17 @@ impl<'a> LongReads<'a> {
     /// Whether the next task must wait for tickets under way.
     pub fn must_wait(&self) -> bool {
         let (largest, growth) = (self.largest.load(Relaxed), self.growth.load(Relaxed));
-        let claimed = self.claimed.load(Relaxed);
-        if largest == 0 || claimed == self.committed.load(Relaxed) {
+        if largest == 0 || !self.any_under_way() {
             return false;
         }
-        let unlinked = claimed - self.linked.load(Relaxed);
+        let unlinked = self.claimed.load(Relaxed) - self.linked.load(Relaxed);
         // Half as much again, for a line of SAM that is not claimed yet.
         self.ledger.free() < largest + largest / 2 + unlinked * growth
+    }
+
+    /// Whether tickets are under way, which will release memory.
+    pub fn any_under_way(&self) -> bool {
+        self.claimed.load(Relaxed) > self.committed.load(Relaxed)
     }
 
     /// Charges a task that is claimed. The charge of a CRAM container never exceeds the limit for containers, because the

@@ -59,10 +59,11 @@ impl SortContext {
         crew_for(self.crew, &self.ledger, largest)
     }
 
-    /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile.
-    pub fn flush_threshold(&self) -> u64 {
+    /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile, and for `large`
+    /// bytes that a ticket of the flush takes beyond its share.
+    pub fn flush_threshold(&self, large: u64) -> u64 {
         let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
-        self.room - pieces.max(self.room / 8).min(self.room / 2)
+        self.room - pieces.max(large).max(self.room / 8).min(self.room / 2)
     }
 }
 

@@ -140,7 +140,14 @@ pub fn stream(
             if long_reads.must_wait() {
                 return Ok(Some(None));
             }
-            let Some(next) = input.claim()? else { return Ok(None) };
+            let next = match input.claim() {
+                Ok(Some(next)) => next,
+                Ok(None) => return Ok(None),
+                Err(error) if error.is_shortage() && long_reads.any_under_way() => {
+                    return Ok(Some(None));
+                }
+                Err(error) => return Err(error),
+            };
             console.advance(next.read_bytes());
             let charge = long_reads.claim(&next);
             Ok(Some(Some((next, charge))))

@@ -110,7 +110,7 @@ fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
 fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
     // Ends are spilled when they take a quarter of the room.
     let most_ends = context.room / 4;
-    let full = context.flush_threshold().saturating_sub(ends.min(most_ends)).max(1 << 20);
+    let full = context.flush_threshold(0).saturating_sub(ends.min(most_ends)).max(1 << 20);
     let spilled_ends = if ends > most_ends { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
     let index = full / context.framing.size as u64 * size_of::<FrameEntry>() as u64;

@@ -27,6 +27,7 @@ mod integrations;
 mod invariance;
 mod invariance_bqsr;
 mod invariance_duplicates;
+mod long_reads;
 mod markdup;
 mod md5_files;
 mod merge_alignment;

@@ -21,6 +21,9 @@ pub enum SpillCodec {
     None,
 }
 
+/// The most bytes that a compressor keeps from frame to frame: frames are no longer, unless a single read is.
+const KEPT_BYTES: usize = 3 << 19;
+
 /// Higher levels save a few percent of the size each, lower ones little time.
 const ZSTD_LEVEL: i32 = 1;
 
@@ -118,7 +121,13 @@ impl FrameCompressor {
             (_, None) => None,
         };
         let packed = n.filter(|n| *n < frame.len()).map(|n| &self.packed[..n]);
-        out.extend_from_slice(packed.unwrap_or(frame));
+        let bytes = packed.unwrap_or(frame);
+        if bytes.len() > KEPT_BYTES {
+            out.reserve_exact(bytes.len()); // rather than by doubling
+        }
+        out.extend_from_slice(bytes);
+        self.packed.truncate(KEPT_BYTES);
+        self.packed.shrink_to(KEPT_BYTES);
     }
 }
 

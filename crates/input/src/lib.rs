@@ -239,6 +239,10 @@ impl Source {
     }
 
     /// Takes the next part of the input, reusing the memory of `reuse`; `None` at the end.
+    ///
+    /// # Errors
+    /// The input cannot be read. After a shortage of memory for a long line ([`Error::is_shortage`]) the next call goes on
+    /// with that line.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
             Format::Bam { rest, .. } if !rest.is_empty() => {
@@ -259,7 +263,9 @@ impl Source {
             }
             Format::Sam { text, rest, ended, most, long } => {
                 let mut searched = 0;
-                long.resize(0);
+                if rest.len() <= TEXT_CHUNK {
+                    long.resize(0); // else it is a line for which there was no memory before
+                }
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {
                         rest.reserve_exact(TEXT_CHUNK + PROBE - rest.len()); // rather than by doubling
@@ -287,7 +293,7 @@ impl Source {
                     // One line longer than a chunk, which whoever takes it charges to its own account.
                     let more = rest.len() as u64; // as long as it is already, in each batch under way
                     make_room(rest, TEXT_CHUNK + PROBE, long)
-                        .map_err(|error| error.hint(most.advice(more)))?;
+                        .map_err(|error| error.hint(most.advice(more)).that_may_pass())?;
                     *ended = fill(text, rest, TEXT_CHUNK)?;
                 }
             }

@@ -50,7 +50,7 @@ pub struct Error {
     pub hint: Option<Cow<'static, str>>,
     /// The place in the data.
     pub place: Box<ErrorContext>,
-    /// Whether the same may succeed later: space that can be freed, a server that may come back.
+    /// Whether the same may succeed later: space or memory that can be freed, a server that may come back.
     pub may_pass: bool,
 }
 
@@ -96,6 +96,17 @@ impl Error {
             it.hint = Some("free some space, or choose another directory".into());
         }
         it
+    }
+
+    /// Marks an error that may pass when others release memory.
+    #[must_use]
+    pub fn that_may_pass(self) -> Self {
+        Error { may_pass: true, ..self }
+    }
+
+    /// Whether memory is lacking that others may release ([`Error::that_may_pass`]).
+    pub fn is_shortage(&self) -> bool {
+        self.kind == ErrorKind::Usage && self.may_pass
     }
 
     /// Adds what the user can do.

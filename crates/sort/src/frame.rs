@@ -13,6 +13,7 @@ use readmill_record::{Charge, Result, Stamp};
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
+use super::merge::PARTITION;
 use super::run::STAMP_BYTES;
 
 /// The format of frames. The output does not depend on it.
@@ -38,6 +39,12 @@ fn merging_bytes(frame: u64) -> u64 {
 
 /// Overhead of an allocation in bytes.
 const BESIDE: u64 = 16;
+
+/// A writer keeps a buffer of at most so many frames between frames.
+const KEPT_FRAMES: usize = 4;
+
+/// The most bytes of frames whose buffer is reused, about twice what the frames of a range take.
+const KEPT_BYTES: usize = 2 * PARTITION as usize;
 
 /// The index entry of a frame.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,6 +147,7 @@ impl SpilledRun {
         let base = index.extent.end - index.extent.start;
         spill.append(&mut index.extent, &frames.bytes)?;
         frames.bytes.clear();
+        frames.bytes.shrink_to(KEPT_BYTES);
         index.record_bytes += std::mem::take(&mut frames.record_bytes);
         index.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
@@ -281,6 +289,7 @@ impl FrameWriter {
         });
         self.column.clear();
         self.records.clear();
+        self.records.shrink_to(KEPT_FRAMES * self.size); // a read can be much longer than a frame
         self.count = 0;
     }
 }

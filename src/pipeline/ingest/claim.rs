@@ -16,8 +16,6 @@ pub struct Claimer<'a> {
     shared: &'a Mutex<IngestState>,
     /// Where records go now.
     pub arena: Arc<Arena>,
-    /// The memory use of reads at which they are flushed.
-    flush_threshold: u64,
     /// The last ticket that took from an input.
     last_piece: Option<Ticket>,
     /// Alternates with each ticket: every other one is offered to the flush first.
@@ -29,9 +27,8 @@ pub struct Claimer<'a> {
 
 impl<'a> Claimer<'a> {
     pub fn new(ingest: &'a Ingest<'a>, arena: Arc<Arena>, shared: &'a Mutex<IngestState>) -> Self {
-        let flush_threshold = ingest.context.flush_threshold();
         let (last_piece, alternate, ended, stopped) = Default::default();
-        Claimer { ingest, shared, arena, flush_threshold, last_piece, alternate, ended, stopped }
+        Claimer { ingest, shared, arena, last_piece, alternate, ended, stopped }
     }
 
     /// Returns the work of the next ticket; `None` when the pass is to end.
@@ -50,31 +47,52 @@ impl<'a> Claimer<'a> {
                 return Ok((!is_idle).then_some(ClaimedTicket::Idle));
             }
         }
-        if is_idle && shared.reads >= self.flush_threshold {
+        let large = long_read_bytes(shared.largest);
+        if is_idle && shared.reads >= context.flush_threshold(large) {
             return Ok(Some(self.start_flush(&mut shared)));
         }
+        // A flush of long reads needs memory that pieces must not take, unless there is nothing to flush.
+        let nothing_waits = is_idle && shared.reads == 0 && self.all_committed(ticket);
+        let kept = if nothing_waits { 0 } else { large };
         drop(shared); // reading may take its time
 
-        let Some(next) = input.claim()? else {
-            self.ended = true;
-            return Ok(Some(ClaimedTicket::Idle));
+        let next = match input.claim() {
+            Ok(Some(next)) => next,
+            Ok(None) => {
+                self.ended = true;
+                return Ok(Some(ClaimedTicket::Idle));
+            }
+            Err(error) if error.is_shortage() => return self.make_room(ticket, is_idle),
+            Err(error) => return Err(error),
         };
         let (most, expected) = (context.room_for(&next), next.bound() + next.working());
-        if let Some(reserved) = context.ledger.try_reserve(READS, most, expected) {
+        let is_free = context.ledger.free() >= most.saturating_add(kept);
+        let reserved = is_free.then(|| context.ledger.try_reserve(READS, most, expected)).flatten();
+        if let Some(reserved) = reserved {
             self.ingest.console.advance(next.read_bytes());
             self.last_piece = Some(ticket);
             let room = TicketRoom { reserved, held_back: 0 };
             return Ok(Some(ClaimedTicket::Read(Reading { task: next, room, arena: self.arena()? })));
         }
         input.inputs.put_back(next);
-        // Once all earlier pieces are committed, they have released what they did not need.
-        let in_flight = context.crew.in_flight as u64;
-        let all_committed = self.last_piece.is_none_or(|last| last + in_flight <= ticket);
+        self.make_room(ticket, is_idle)
+    }
+
+    /// Whether all pieces that were claimed are committed when this ticket is claimed: then they have released what they
+    /// did not need.
+    fn all_committed(&self, ticket: Ticket) -> bool {
+        let in_flight = self.ingest.context.crew.in_flight as u64;
+        self.last_piece.is_none_or(|last| last + in_flight <= ticket)
+    }
+
+    /// Returns a ticket that makes room for the next piece, or waits for others that do; `None` if there is nothing that
+    /// a flush would release. `is_idle`: whether no flush was under way before there was too little room.
+    fn make_room(&mut self, ticket: Ticket, is_idle: bool) -> Result<Option<ClaimedTicket>> {
         let mut shared = lock(self.shared);
         if let Some(task) = self.next_flush_task(&mut shared) {
             return Ok(Some(task));
         }
-        if !(is_idle && all_committed) {
+        if !(is_idle && self.all_committed(ticket)) {
             return Ok(Some(ClaimedTicket::Idle));
         }
         if shared.reads > 0 {
