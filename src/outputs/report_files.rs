@@ -419,9 +419,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     for (n, path) in beside.iter().enumerate() {
         let mut others = main().chain(beside[..n].iter().copied());
         if !is_device(path) && others.any(|other| is_same(path, other)) {
-            return Err(
-                Error::usage("two outputs have one name").hint("give each file a name of its own")
-            );
+            let what = format!("two outputs have the name {}", path.display());
+            return Err(Error::usage(what).hint("give each file a name of its own"));
         }
         let mut others = main().chain(plan.destination.extra_paths());
         if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {

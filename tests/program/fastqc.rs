@@ -168,7 +168,7 @@ fn what_cannot_be_counted_is_refused_and_nothing_is_left() {
         (format!("qc {fine} -o {to} --fastqc {to}"), "metrics and coverage are counted of records"),
         (format!("qc {records} --fastqc {to}"), "quality metrics are several files"),
         (format!("qc {records} --no-metrics"), "--no-metrics leaves nothing"),
-        (format!("qc {fine} {same} --no-metrics --fastqc {to}"), "two outputs have one name"),
+        (format!("qc {fine} {same} --no-metrics --fastqc {to}"), "two outputs have the name"),
         (format!("qc {records} --no-metrics --fastqc-nogroup"), "--fastqc"),
         (format!("qc {records} --no-metrics --fastqc -"), "need a directory"),
         (format!("qc {cut} --no-metrics --fastqc {to}"), "cut.fq"),

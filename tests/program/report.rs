@@ -102,7 +102,7 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
         (
             format!("sort {input} -o {page}.bam --report {json} --json {json}"),
             1,
-            "two outputs have one name",
+            "two outputs have the name",
         ),
         (
             format!("sort {input} -o {page}.bam --report {page} --qc-thresholds {json}"),

@@ -240,7 +240,7 @@ fn every_output_has_a_name_of_its_own() {
             &folders,
             &format!("{prep} {flags}"),
             1,
-            &["two outputs have one name", "name of its own"],
+            &["two outputs have the name", "name of its own"],
         );
     }
 }
