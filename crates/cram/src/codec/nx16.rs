@@ -88,13 +88,14 @@ pub fn has_vectors() -> bool {
     false
 }
 
-/// Runs shorter than this are written as so many bytes, of which the rest is written over: a length known to the compiler
-/// takes no loop.
+/// Runs of fewer bytes than this, behind the first one, are written as so many bytes, of which the rest is written over: a length
+/// known to the compiler takes no loop.
 const SHORT_RUN: usize = 16;
 
 /// The symbols with run lengths, and these lengths.
 struct Runs {
-    of: [bool; 256],
+    /// For each symbol, all bits set where it has run lengths.
+    of: [u8; 256],
     lengths: Vec<u8>,
     from: usize,
     /// Bytes without runs.
@@ -121,8 +122,8 @@ impl Runs {
             0 => 256,
             n => n as usize,
         };
-        let mut of = [false; 256];
-        meta.take(count)?.iter().for_each(|&symbol| of[symbol as usize] = true);
+        let mut of = [0; 256];
+        meta.take(count)?.iter().for_each(|&symbol| of[symbol as usize] = u8::MAX);
         let from = lengths.len() - meta.0.len();
         Ok(Runs { of, lengths, from, literals })
     }
@@ -131,14 +132,22 @@ impl Runs {
         let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), vec![0; size]);
         let mut rest = &mut out[..];
         for &symbol in literals {
-            let more = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
+            // Which symbols have lengths is hard to foretell, so a short run takes no branch on it.
+            let has_length = self.of[symbol as usize];
+            let more = lengths.0.first().map_or(u8::MAX, |&byte| byte) & has_length;
+            if let Some(short) = rest.first_chunk_mut::<SHORT_RUN>()
+                && usize::from(more) < SHORT_RUN
+            {
+                *short = [symbol; SHORT_RUN];
+                lengths.0 = &lengths.0[usize::from(has_length & 1)..];
+                rest = &mut rest[usize::from(more) + 1..];
+                continue;
+            }
+            let more = if has_length == 0 { 0 } else { lengths.uint7()? as usize };
             if more >= rest.len() {
                 return Err(damaged("runs are too long"));
             }
-            match rest.first_chunk_mut::<SHORT_RUN>() {
-                Some(short) if more < SHORT_RUN => *short = [symbol; SHORT_RUN],
-                _ => rest[..more + 1].fill(symbol),
-            }
+            rest[..more + 1].fill(symbol);
             rest = &mut rest[more + 1..];
         }
         let left = rest.len();
