@@ -277,7 +277,9 @@ impl ViewArgs {
         }
         let any = !texts.is_empty() || file.is_some();
         let each_once = self.use_index;
-        Ok((input, any.then_some(RegionRequest { texts, file, each_once, index })))
+        let in_any_order = self.count && !self.output.writes_others();
+        let request = RegionRequest { texts, file, each_once, in_any_order, index };
+        Ok((input, any.then_some(request)))
     }
 
     /// The input, and the index that its name has behind `##idx##`.

@@ -35,6 +35,9 @@ pub fn regions(request: &RegionRequest, header: &Header, ledger: &Ledger) -> Res
             Region::Part(Part { contig, start: (start - around).max(0), end: end + around })
         }));
     }
+    if request.in_any_order {
+        list.sort_unstable(); // so that blocks of several regions are inflated once
+    }
     match request.each_once {
         true => Ok(Regions::united(list, charge)),
         false => Regions::in_turn(list, charge),

@@ -13,6 +13,8 @@ pub struct RegionRequest {
     pub file: Option<PathBuf>,
     /// Read each record once, in the order of the file, instead of one region after the other.
     pub each_once: bool,
+    /// The reads may come in any order: they are only counted.
+    pub in_any_order: bool,
     /// The index, if it is not beside the input.
     pub index: Option<PathBuf>,
 }

@@ -90,13 +90,19 @@ fn compare(lengths: &[(&str, i64)], kinds: &[Kind], seed: u64, reads: u32) {
         for payload in [37, 1_000, 60_000] {
             let dir = TestDir::new();
             let path = arg(&file(&dir, kind, "in", &text, payload));
-            for _ in 0..6 {
-                let places = places(&mut random, lengths, 4);
+            for round in 0..6 {
+                let mut places = places(&mut random, lengths, 4);
+                if round % 2 == 1 {
+                    places.sort(); // then blocks of the region before are used again
+                }
                 let regions: Vec<&str> = places.iter().map(|(_, text)| text.as_str()).collect();
                 let places: Vec<Place<'_>> = places.iter().map(|(place, _)| *place).collect();
                 let what = format!("{kind:?}, blocks of {payload}, {regions:?}");
                 let given = [&[path.as_str()], &regions[..]].concat();
-                assert_eq!(names(&given), scan::in_turn(&lines, &places), "{what}");
+                let in_turn = scan::in_turn(&lines, &places);
+                assert_eq!(names(&given), in_turn, "{what}");
+                let count = view(&[&["-c"], &given[..]].concat());
+                assert_eq!(count, format!("{}\n", in_turn.len()), "{what} -c");
                 let once = scan::each_once(&lines, &places);
                 assert_eq!(names(&[&["-M"], &given[..]].concat()), once, "{what} -M");
                 let count = view(&[&["-M", "-c", "-@", "2"], &given[..]].concat());
@@ -163,6 +169,17 @@ fn large_regions_are_whole_at_both_ends() {
             given.insert(0, "-M");
             assert_eq!(names(&given), scan::each_once(&lines, chosen), "{kind:?} {regions:?} -M");
         }
+        // Regions that overlap, in order: each begins among the blocks of those before it.
+        let places: Vec<Place<'_>> =
+            (0..40).map(|n| ("chr1", 1 + n * 70_000, (n * 70_000 + 200_000).min(3_000_000))).collect();
+        let regions = places.iter().map(|(contig, first, last)| format!("{contig}:{first}-{last}"));
+        let given = Vec::from_iter([path.clone()].into_iter().chain(regions));
+        let mut given: Vec<&str> = given.iter().map(String::as_str).collect();
+        let found = scan::in_turn(&lines, &places);
+        assert_eq!(names(&given), found, "{kind:?}");
+        given[1..].reverse();
+        given.insert(0, "-c");
+        assert_eq!(view(&given), format!("{}\n", found.len()), "{kind:?} -c");
     }
 }
 

@@ -24,16 +24,35 @@ pub struct BlockWindow {
     starts: Vec<(u64, usize)>,
     ended: bool,
     is_short: bool,
+    /// Consumed bytes that are kept, for whoever goes back.
+    kept: usize,
     charge: Charge,
 }
 
 impl BlockWindow {
     /// Starts at the block at an offset. Inflates chunks, or so many blocks at a time. Its bytes are paid by `charge`.
     pub fn new(file: &Arc<File>, offset: u64, at_a_time: Option<usize>, charge: Charge) -> Self {
-        let (inflater, chunk, bytes, starts, ended, is_short) = Default::default();
+        let (inflater, chunk, bytes, starts, ended, is_short, kept) = Default::default();
         let reader = reader(file, offset, at_a_time);
         let file = Arc::clone(file);
-        BlockWindow { file, reader, inflater, chunk, at_a_time, bytes, starts, ended, is_short, charge }
+        BlockWindow {
+            file,
+            reader,
+            inflater,
+            chunk,
+            at_a_time,
+            bytes,
+            starts,
+            ended,
+            is_short,
+            kept,
+            charge,
+        }
+    }
+
+    /// Keeps so many consumed bytes, so that [`Self::block`] finds the blocks before.
+    pub fn keep(&mut self, bytes: usize) {
+        self.kept = bytes;
     }
 
     /// The inflated bytes.
@@ -89,11 +108,13 @@ impl BlockWindow {
         self.reader = reader(&self.file, offset, self.at_a_time);
     }
 
-    /// Forgets blocks that end before byte `at`, if they are many; returns how many bytes were forgotten.
+    /// Forgets blocks that end before byte `at`, and before those that are [kept](Self::keep), if they are many; returns how
+    /// many bytes were forgotten.
     pub fn forget(&mut self, at: usize) -> usize {
+        let at = at.saturating_sub(self.kept);
         let keep = self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
         let cut = self.starts.get(keep).map_or(0, |&(_, start)| start);
-        if cut < KEPT {
+        if cut < KEPT.max(self.kept) {
             return 0;
         }
         self.bytes.drain(..cut);
@@ -188,5 +209,17 @@ mod tests {
         assert_eq!(window.forget(400_000), 360_000);
         assert_eq!(window.position(40_000), (offsets[6], 40_000));
         assert_eq!(window.bytes().len(), 120_000);
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again() {
+        let block = [7; 60_000];
+        let (file, offsets) = file(&[&block[..]; 8]);
+        let mut window = BlockWindow::new(&file, 0, Some(1), Ledger::unlimited().empty("test"));
+        window.keep(130_000);
+        while window.more().unwrap() {}
+        assert_eq!(window.forget(300_000), 0);
+        assert_eq!(window.forget(480_000), 300_000);
+        assert_eq!((window.block(offsets[4]), window.block(offsets[5])), (None, Some((0, 60_000))));
     }
 }

@@ -31,6 +31,9 @@ const FULL: usize = 1 << 19;
 /// Compressed bytes that are worth to be passed on as they are.
 const WORTH_PASSING: u64 = 1 << 18;
 
+/// Inflated bytes that are kept where the next region may begin in them.
+const KEPT: usize = 1 << 20;
+
 /// Ledger name of the blocks.
 const BLOCKS: &str = "blocks of regions";
 
@@ -120,7 +123,10 @@ impl BgzfRegions {
             true => RecordKind::Bam { n_ref: header.n_ref() },
             false => RecordKind::Text { header: header.clone() },
         };
-        let window = BlockWindow::new(&input.file, 0, Some(1), options.ledger.empty(BLOCKS));
+        let mut window = BlockWindow::new(&input.file, 0, Some(1), options.ledger.empty(BLOCKS));
+        if regions.go_back() && options.ledger.free() > 32 * KEPT as u64 {
+            window.keep(KEPT);
+        }
         Ok(Some(BgzfRegions {
             file: Arc::clone(&input.file),
             file_bytes: facts.bytes,

@@ -45,6 +45,11 @@ impl Regions {
         Regions { list, each_once: true, _charge: charge }
     }
 
+    /// Whether they are several in order, of which one may begin where the one before was read.
+    pub(super) fn go_back(&self) -> bool {
+        !self.each_once && self.list.len() > 1 && self.list.is_sorted()
+    }
+
     /// Whether they are the whole file.
     pub fn are_all(&self) -> bool {
         self.list.contains(&Region::All)
