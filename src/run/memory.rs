@@ -71,6 +71,9 @@ const READ_BYTES: u64 = 400;
 /// Quality metrics of unusual reads may take one part in so many of the memory for reads.
 const METRICS_PART: u64 = 16;
 
+/// The modules of FastQC may take one part in so many of the memory for reads, for longer reads and more tiles than usual.
+const FASTQC_PART: u64 = 8;
+
 /// Sizes that follow from the room. No output depends on them.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
@@ -139,6 +142,8 @@ pub struct Memory {
     pub aligning: Option<aligning::AlignRoom>,
     /// Bytes for quality metrics of unusual reads: long ones, or of many read groups or insert sizes.
     pub more_for_metrics: u64,
+    /// Bytes for modules of FastQC of unusual reads: long ones, or of many tiles.
+    pub more_for_fastqc: u64,
     /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their memory is charged when it is
     /// opened (`RunState::reserve`).
     pub decoders: bool,
@@ -230,14 +235,18 @@ impl Memory {
         if more > 0 {
             division.take("long reads, and many candidates", more);
         }
-        let for_reads = division.remainder();
-        let more_for_metrics = match &plan.tallies.qc {
-            Some(_) => (for_reads / METRICS_PART).min(for_reads.saturating_sub(least_room)),
-            None => 0,
+        let mut part_of_reads = |name, is_wanted: bool, part: u64| {
+            let for_reads = division.remainder();
+            let more = (for_reads / part).min(for_reads.saturating_sub(least_room));
+            let more = if is_wanted { more } else { 0 };
+            if more > 0 {
+                division.take(name, more);
+            }
+            more
         };
-        if more_for_metrics > 0 {
-            division.take("quality metrics of unusual reads", more_for_metrics);
-        }
+        let (qc, fastqc) = (plan.tallies.qc.is_some(), plan.tallies.fastqc.is_some());
+        let more_for_fastqc = part_of_reads("modules of FastQC of unusual reads", fastqc, FASTQC_PART);
+        let more_for_metrics = part_of_reads("quality metrics of unusual reads", qc, METRICS_PART);
         let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batches(crew.in_flight) + more,
             long: more,
@@ -266,6 +275,7 @@ impl Memory {
             sizes,
             aligning,
             more_for_metrics,
+            more_for_fastqc,
             decoders,
             division,
             ledger,
@@ -316,12 +326,13 @@ fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Returns by how much `-m` must grow to give reads `bytes` more: quality metrics take a part of each byte.
+/// Returns by how much `-m` must grow to give reads `bytes` more: quality metrics and modules of FastQC take a part of each byte.
 pub fn for_more_room(plan: &Plan, bytes: u64) -> u64 {
-    match &plan.tallies.qc {
-        Some(_) => (bytes * METRICS_PART).div_ceil(METRICS_PART - 1),
-        None => bytes,
-    }
+    let beside = |bytes: u64, is_wanted: bool, part: u64| {
+        if is_wanted { (bytes * part).div_ceil(part - 1) } else { bytes }
+    };
+    let bytes = beside(bytes, plan.tallies.qc.is_some(), METRICS_PART);
+    beside(bytes, plan.tallies.fastqc.is_some(), FASTQC_PART)
 }
 
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.

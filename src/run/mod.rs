@@ -120,7 +120,7 @@ pub(crate) fn with_state<T>(
         sums: sums.clone(),
     };
     let fastqc = plan.tallies.fastqc.as_ref().map(|request| AlignFastqc {
-        run: Arc::new(fastqc::counters(request, plan)),
+        run: Arc::new(fastqc::counters(request, memory.more_for_fastqc)),
         request: request.clone(),
     });
     let mut inputs = match (&plan.aligning, &plan.merging) {

@@ -84,9 +84,14 @@ fn the_least_memory_that_is_named_is_enough() {
             let least = least_memory(&words(&line));
             run(&format!("{line} -m {least}"));
         }
-        let line = format!("qc {input} -o {} -@ {threads}", path("alone"));
-        let least = least_memory(&words(&line));
-        run(&format!("{line} -m {least}"));
+        for line in [
+            format!("qc {input} -o {} -@ {threads}", path("alone")),
+            format!("qc {input} --no-metrics --fastqc {} -@ {threads}", path("modules")),
+            format!("{prep} --qc {} --fastqc {} -@ {threads}", path("both"), path("modules")),
+        ] {
+            let least = least_memory(&words(&line));
+            run(&format!("{line} -m {least}"));
+        }
     }
 }
 

@@ -18,9 +18,6 @@ pub struct FastqcRun {
 /// Bytes of positions and tiles of reads of usual length.
 const USUAL: u64 = 1 << 20;
 
-/// The part of the whole memory that longer reads and more tiles may take.
-const PART: u64 = 8;
-
 const USER: RoomUser = RoomUser {
     what: "the modules of FastQC",
     why: "the reads are long, or of many tiles",
@@ -28,10 +25,10 @@ const USER: RoomUser = RoomUser {
 };
 
 impl FastqcRun {
-    /// Counts the files that are called so, in a run that has so much `memory`.
-    pub fn new(names: impl IntoIterator<Item = String>, options: Options, memory: u64) -> Self {
+    /// Counts the files that are called so; longer reads and more tiles than usual may take `more` bytes.
+    pub fn new(names: impl IntoIterator<Item = String>, options: Options, more: u64) -> Self {
         let names = Vec::from_iter(names);
-        let bytes = USUAL * names.len() as u64 + memory / PART;
+        let bytes = USUAL * names.len() as u64 + more;
         let room = Arc::new(Room::new(bytes, &USER));
         let file = |name| FileCounter::new(name, options, Arc::clone(&room));
         FastqcRun { files: names.into_iter().map(file).collect(), room: bytes }
