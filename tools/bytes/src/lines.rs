@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 const LINES: &str = include_str!("lines.txt");
 
 /// Commands that take neither `-@` nor `-m`: they run once.
-const WITHOUT_RESOURCES: [&str; 15] = [
+const WITHOUT_RESOURCES: [&str; 16] = [
     "index",
     "depth",
     "coverage",
+    "bedcov",
     "compare",
     "report",
     "demo",
