@@ -201,8 +201,12 @@ fn with_letters_of_view(arg: Arg) -> Arg {
 impl ViewArgs {
     pub fn plan(&self) -> Result<Plan> {
         self.refused.check()?;
-        let (input, regions) = self.regions()?;
+        let (input, mut regions) = self.regions()?;
         let steps = Steps { filters: self.filters.filters_with(&self.implied()?)?, ..Steps::default() };
+        if let Some(request) = &mut regions {
+            let looks_at_neighbours = steps.filters.facts().any(|facts| facts.adjacent_mates);
+            request.in_any_order = self.count && !looks_at_neighbours && !self.output.writes_others();
+        }
         let mut plan = self.output.plan_of_format(self.format(), Command::View, vec![input], steps)?;
         plan.regions = regions;
         if !self.output.is_verbose() {
@@ -277,8 +281,7 @@ impl ViewArgs {
         }
         let any = !texts.is_empty() || file.is_some();
         let each_once = self.use_index;
-        let in_any_order = self.count && !self.output.writes_others();
-        let request = RegionRequest { texts, file, each_once, in_any_order, index };
+        let request = RegionRequest { texts, file, each_once, in_any_order: false, index };
         Ok((input, any.then_some(request)))
     }
 

@@ -59,8 +59,8 @@ impl SortContext {
         crew_for(self.crew, &self.ledger, largest)
     }
 
-    /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile, and for `large`
-    /// bytes that a ticket of the flush takes beyond its share.
+    /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile, or for the `large`
+    /// bytes that a ticket of the flush takes beyond its share, if that is more; it is half of the memory at most.
     pub fn flush_threshold(&self, large: u64) -> u64 {
         let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
         self.room - pieces.max(large).max(self.room / 8).min(self.room / 2)

@@ -133,6 +133,8 @@ pub fn stream(
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };
     let Feed { mut input, mut link } = feed;
     let (mut read, mut records) = (0, 0);
+    // Whether memory was lacking at the last claim, with nothing under way that would release some.
+    let mut last_was_short = false;
     let workers = readmill_engine::run(
         crew,
         &pass,
@@ -140,14 +142,18 @@ pub fn stream(
             if long_reads.must_wait() {
                 return Ok(Some(None));
             }
+            let any_under_way = long_reads.any_under_way();
             let next = match input.claim() {
                 Ok(Some(next)) => next,
                 Ok(None) => return Ok(None),
-                Err(error) if error.is_shortage() && long_reads.any_under_way() => {
+                // An idle ticket writes what waits to be written, too.
+                Err(error) if error.is_shortage() && (any_under_way || !last_was_short) => {
+                    last_was_short = !any_under_way;
                     return Ok(Some(None));
                 }
                 Err(error) => return Err(error),
             };
+            last_was_short = false;
             console.advance(next.read_bytes());
             let charge = long_reads.claim(&next);
             Ok(Some(Some((next, charge))))

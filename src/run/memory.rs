@@ -326,13 +326,15 @@ fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Returns by how much `-m` must grow to give reads `bytes` more: quality metrics and modules of FastQC take a part of each byte.
-pub fn for_more_room(plan: &Plan, bytes: u64) -> u64 {
+/// Returns by how much `-m` must grow to give reads `bytes` more: quality metrics and modules of FastQC take a part of the
+/// memory for reads, or less where that would be too little.
+pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     let beside = |bytes: u64, is_wanted: bool, part: u64| {
         if is_wanted { (bytes * part).div_ceil(part - 1) } else { bytes }
     };
-    let bytes = beside(bytes, plan.tallies.qc.is_some(), METRICS_PART);
-    beside(bytes, plan.tallies.fastqc.is_some(), FASTQC_PART)
+    let wanted = beside(memory.room + bytes, plan.tallies.qc.is_some(), METRICS_PART);
+    let wanted = beside(wanted, plan.tallies.fastqc.is_some(), FASTQC_PART);
+    wanted.saturating_sub(memory.room + memory.more_for_fastqc + memory.more_for_metrics)
 }
 
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.

@@ -371,7 +371,7 @@ impl RunState<'_> {
         if free < room / 4 {
             // Three quarters of a larger room must hold what is charged.
             let more = (4 * (room - free)).div_ceil(3).saturating_sub(*room);
-            let more = memory::for_more_room(self.plan, more);
+            let more = memory::for_more_room(self.plan, &self.memory, more);
             return Err(ledger.shortage("reads that wait", ledger.free() + more));
         }
         Ok((charges, free))

@@ -21,7 +21,7 @@ pub enum SpillCodec {
     None,
 }
 
-/// The most bytes that a compressor keeps from frame to frame: frames are no longer, unless a single read is.
+/// The most bytes that a compressor keeps from frame to frame, enough for frames without long reads.
 const KEPT_BYTES: usize = 3 << 19;
 
 /// Higher levels save a few percent of the size each, lower ones little time.

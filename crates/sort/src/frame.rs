@@ -40,7 +40,7 @@ fn merging_bytes(frame: u64) -> u64 {
 /// Overhead of an allocation in bytes.
 const BESIDE: u64 = 16;
 
-/// A writer keeps a buffer of at most so many frames between frames.
+/// Between frames, a writer keeps a buffer of the size of so many frames at most.
 const KEPT_FRAMES: usize = 4;
 
 /// The most bytes of frames whose buffer is reused, about twice what the frames of a range take.

@@ -66,7 +66,7 @@ impl<'a> Claimer<'a> {
             Err(error) => return Err(error),
         };
         let (most, expected) = (context.room_for(&next), next.bound() + next.working());
-        let is_free = context.ledger.free() >= most.saturating_add(kept);
+        let is_free = most == 0 || context.ledger.free() >= most.saturating_add(kept);
         let reserved = is_free.then(|| context.ledger.try_reserve(READS, most, expected)).flatten();
         if let Some(reserved) = reserved {
             self.ingest.console.advance(next.read_bytes());

@@ -127,6 +127,8 @@ fn compare(lengths: &[(&str, i64)], kinds: &[Kind], seed: u64, reads: u32) {
             let both = [scan::in_turn(&lines, &[("chr2", 1, 50)]), scan::in_turn(&lines, &[])].concat();
             let both = Vec::from_iter(unplaced.iter().map(|name| name.to_string()).chain(both));
             assert_eq!(names(&[&path, "*", "chr2:1-50"]), both, "{kind:?}");
+            let count = view(&["-c", &path, "*", "chr2:1-50"]);
+            assert_eq!(count, format!("{}\n", both.len()), "{kind:?} -c");
             assert_eq!(names(&[&path, "."]).len(), lines.len(), "{kind:?}");
         }
     }
@@ -180,6 +182,12 @@ fn large_regions_are_whole_at_both_ends() {
         given[1..].reverse();
         given.insert(0, "-c");
         assert_eq!(view(&given), format!("{}\n", found.len()), "{kind:?} -c");
+        // A large one, whose middle is passed on, begins among the blocks of a small one.
+        let places =
+            [("chr1", 50_001, 90_000), ("chr1", 60_001, 2_900_000), ("chr1", 2_800_001, 2_950_000)];
+        let regions = places.map(|(contig, first, last)| format!("{contig}:{first}-{last}"));
+        let given = [path.as_str(), &regions[0], &regions[1], &regions[2]];
+        assert_eq!(names(&given), scan::in_turn(&lines, &places), "{kind:?} {regions:?}");
     }
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 /// The file of command lines.
 const LINES: &str = include_str!("lines.txt");
 
-/// Commands that take neither `-@` nor `-m`: they run once.
+/// Commands to which no threads and memory are added: they run once.
 const WITHOUT_RESOURCES: [&str; 16] = [
     "index",
     "depth",

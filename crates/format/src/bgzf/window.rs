@@ -11,6 +11,9 @@ use crate::file_slice::FileSlice;
 /// Consumed bytes that are kept before those behind them are moved to the front.
 const KEPT: usize = 1 << 16;
 
+/// The most blocks of them.
+const KEPT_BLOCKS: usize = 1 << 10;
+
 /// Inflated bytes of a file from a block on.
 pub struct BlockWindow {
     file: Arc<File>,
@@ -111,10 +114,11 @@ impl BlockWindow {
     /// Forgets blocks that end before byte `at`, and before those that are [kept](Self::keep), if they are many; returns how
     /// many bytes were forgotten.
     pub fn forget(&mut self, at: usize) -> usize {
-        let at = at.saturating_sub(self.kept);
-        let keep = self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
+        let before = |at: usize| self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
+        // Blocks may be tiny, and where they start takes memory, too.
+        let keep = before(at.saturating_sub(self.kept)).max(before(at).saturating_sub(KEPT_BLOCKS));
         let cut = self.starts.get(keep).map_or(0, |&(_, start)| start);
-        if cut < KEPT.max(self.kept) {
+        if cut < KEPT.max(self.kept) && keep < KEPT_BLOCKS {
             return 0;
         }
         self.bytes.drain(..cut);

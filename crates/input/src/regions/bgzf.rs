@@ -31,6 +31,9 @@ const FULL: usize = 1 << 19;
 /// Compressed bytes that are worth to be passed on as they are.
 const WORTH_PASSING: u64 = 1 << 18;
 
+/// Inflated bytes that are passed on together with blocks.
+const LITTLE: usize = 1 << 18;
+
 /// Inflated bytes that are kept where the next region may begin in them.
 const KEPT: usize = 1 << 20;
 
@@ -308,7 +311,9 @@ impl BgzfRegions {
             scan.at_first = false;
             if pos >= start && pos >= scan.from {
                 let middle = scan.middle.min(scan.end);
-                if middle >> 16 >= self.window.next_offset() + WORTH_PASSING {
+                // What is inflated already comes first, one by one where it is much.
+                let is_little = self.window.bytes().len() - self.at <= LITTLE;
+                if is_little && middle >> 16 >= self.window.next_offset() + WORTH_PASSING {
                     self.out.extend_from_slice(&self.window.bytes()[self.at..]);
                     return Ok(Step::Pass(self.blocks(middle >> 16, true), Some(scan)));
                 }
@@ -376,6 +381,9 @@ impl BgzfRegions {
 
 /// Inflates the next block; forgets what is before `at`.
 fn more(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
+    if window.charge().ledger().free() < 8 * KEPT as u64 {
+        window.keep(0);
+    }
     *at -= window.forget(*at);
     let is_more = window.more()?;
     if window.is_short() {

@@ -45,7 +45,8 @@ impl Regions {
         Regions { list, each_once: true, _charge: charge }
     }
 
-    /// Whether they are several in order, of which one may begin where the one before was read.
+    /// Whether there are several regions in the order of the file, so that one may begin in blocks that were read for the one
+    /// before.
     pub(super) fn go_back(&self) -> bool {
         !self.each_once && self.list.len() > 1 && self.list.is_sorted()
     }
