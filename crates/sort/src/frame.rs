@@ -13,7 +13,6 @@ use readmill_record::{Charge, Result, Stamp};
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
-use super::merge::PARTITION;
 use super::run::STAMP_BYTES;
 
 /// The format of frames. The output does not depend on it.
@@ -44,7 +43,7 @@ const BESIDE: u64 = 16;
 const KEPT_FRAMES: usize = 4;
 
 /// The most bytes of frames whose buffer is reused, about twice what the frames of a range take.
-const KEPT_BYTES: usize = 2 * PARTITION as usize;
+const KEPT_BYTES: usize = 2 << 20;
 
 /// The index entry of a frame.
 #[derive(Clone, Debug, Serialize, Deserialize)]
