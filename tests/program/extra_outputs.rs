@@ -293,7 +293,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         (format!("split {file} --by read-group"), "needs a prefix"),
         (format!("split {file} -o {out} --by nothing"), "none of read-group"),
         (format!("split {file} -o {out} --by read-group --move-to {out}.x=unmapped"), "no main output"),
-        (format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"), "one name"),
+        (format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"), "two outputs have the name"),
         (format!("sort {file} -o {out}.bam --copy-to {file}=unmapped"), "is an input"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.bam.bai=unmapped"), "not the name of"),
         (format!("sort {file} -o {out}.bam --flagstat {out}.bam.csi"), "index of another"),

@@ -367,13 +367,13 @@ fn metrics_that_cannot_be_written_are_told_before_anything_is_read() {
 fn metrics_have_a_name_of_their_own() {
     let folders = folders_with(10);
     for (flags, words) in [
-        ("-o out/x.bam --metrics out/x.bam", "one name"),
-        ("-o out/x.bam --metrics-json out/x.bam", "one name"),
-        ("-o out/x.bam --metrics out/m --metrics-json out/m", "one name"),
-        ("-o out/x.bam --metrics ./out/x.bam", "one name"),
-        ("-o out/x.bam --metrics out/m --metrics-json out/../out/m", "one name"),
-        ("-o - --metrics -", "one name"),
-        ("--metrics -", "one name"),
+        ("-o out/x.bam --metrics out/x.bam", "two outputs have the name"),
+        ("-o out/x.bam --metrics-json out/x.bam", "two outputs have the name"),
+        ("-o out/x.bam --metrics out/m --metrics-json out/m", "two outputs have the name"),
+        ("-o out/x.bam --metrics ./out/x.bam", "two outputs have the name"),
+        ("-o out/x.bam --metrics out/m --metrics-json out/../out/m", "two outputs have the name"),
+        ("-o - --metrics -", "two outputs have the name"),
+        ("--metrics -", "two outputs have the name"),
     ] {
         mark(&folders, flags).fails(1, &[words]);
         assert_eq!(folders.left(), [""; 0], "{flags}");

@@ -1,0 +1,81 @@
+//! The random numbers of Java, and many steps of them at once.
+
+/// java.util.Random: 48 bits.
+pub(super) struct JavaRandom(pub(super) u64);
+
+/// Some steps of it at once: a factor and what is added.
+#[derive(Clone, Copy)]
+pub(super) struct Jump {
+    pub(super) factor: u64,
+    pub(super) more: u64,
+}
+
+impl Jump {
+    /// So many steps.
+    pub(super) const fn of(steps: u32) -> Self {
+        let (mut factor, mut more, mut i) = (1_u64, 0_u64, 0);
+        while i < steps {
+            factor = factor.wrapping_mul(JavaRandom::FACTOR) & JavaRandom::MASK;
+            more =
+                more.wrapping_mul(JavaRandom::FACTOR).wrapping_add(JavaRandom::MORE) & JavaRandom::MASK;
+            i += 1;
+        }
+        Jump { factor, more }
+    }
+
+    /// The state so many steps behind one.
+    #[inline]
+    pub(super) fn from(self, state: u64) -> u64 {
+        self.over(state) & JavaRandom::MASK
+    }
+
+    /// The same, with bits above the 48th that mean nothing.
+    #[inline]
+    pub(super) fn over(self, state: u64) -> u64 {
+        state.wrapping_mul(self.factor).wrapping_add(self.more)
+    }
+}
+
+/// Upper bits of the state that are the first half of a number.
+pub(super) const FIRST_HALF: u32 = 26;
+
+impl JavaRandom {
+    const FACTOR: u64 = 0x5_DEEC_E66D;
+    const MORE: u64 = 0xB;
+    pub(super) const MASK: u64 = (1 << 48) - 1;
+
+    pub(super) fn new(seed: u64) -> Self {
+        JavaRandom((seed ^ Self::FACTOR) & Self::MASK)
+    }
+
+    #[inline]
+    fn next(&mut self, bits: u32) -> u64 {
+        self.0 = Jump { factor: Self::FACTOR, more: Self::MORE }.from(self.0);
+        self.0 >> (48 - bits)
+    }
+
+    /// A number from 0 to below 1.
+    #[inline]
+    pub(super) fn next_double(&mut self) -> f64 {
+        let first_half = self.next(FIRST_HALF);
+        self.double(first_half)
+    }
+
+    /// The same, with the first half that was drawn.
+    #[inline]
+    pub(super) fn double(&mut self, first_half: u64) -> f64 {
+        ((first_half << 27) + self.next(27)) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_java() {
+        let mut random = JavaRandom::new(0);
+        assert_eq!(random.next_double(), 0.730_967_787_376_657);
+        assert_eq!(random.next_double(), 0.240_536_415_671_485_87);
+    }
+}

@@ -1,0 +1,74 @@
+//! Blocks of tries by AVX2, four at once: as the code without vectors.
+
+#![allow(unsafe_code, reason = "AVX2 reads and writes states through pointers")]
+
+use std::arch::x86_64::*;
+
+use super::tries::{BIN_BITS, LANES, STRIDE, Tries, WORD};
+
+/// Tries of a vector.
+const WIDTH: usize = 4;
+
+/// Whether this processor has AVX2.
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// As [`Tries::fill`]. The processor has AVX2.
+pub(super) fn fill(tries: &mut Tries, bins: u64) {
+    debug_assert!(is_available());
+    // SAFETY: the processor has AVX2.
+    unsafe { fill_by_vectors(tries, bins) }
+}
+
+#[target_feature(enable = "avx2")]
+fn fill_by_vectors(tries: &mut Tries, bins: u64) {
+    let Tries { states, chances, next } = tries;
+    let all = |value: u64| _mm256_set1_epi64x(value as i64);
+    let (low, high, more) =
+        (all(STRIDE.factor & 0xffff_ffff), all(STRIDE.factor >> 32), all(STRIDE.more));
+    // A shift by the bin brings its bit to the top.
+    let (bins, mask) = (all(bins.reverse_bits()), all((1 << BIN_BITS) - 1));
+    let mut lanes = [_mm256_setzero_si256(); LANES / WIDTH];
+    for (lane, four) in lanes.iter_mut().zip(next.as_chunks::<WIDTH>().0) {
+        // SAFETY: `four` has 32 bytes.
+        *lane = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
+    }
+    for (chances, states) in chances.iter_mut().zip(states.as_chunks_mut::<WORD>().0) {
+        *chances = 0;
+        for (i, four) in states.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
+            let state = lanes[i % lanes.len()];
+            // SAFETY: `four` has 32 bytes.
+            unsafe { _mm256_storeu_si256(four.as_mut_ptr().cast(), state) };
+            let bin = _mm256_and_si256(_mm256_srli_epi64::<{ 48 - BIN_BITS as i32 }>(state), mask);
+            let set = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_sllv_epi64(bins, bin)));
+            *chances |= (set as u64) << (WIDTH * i);
+            // A product of 64 bits from those of 32.
+            let crossed = _mm256_add_epi64(
+                _mm256_mul_epu32(_mm256_srli_epi64::<32>(state), low),
+                _mm256_mul_epu32(state, high),
+            );
+            lanes[i % lanes.len()] = _mm256_add_epi64(
+                _mm256_add_epi64(_mm256_mul_epu32(state, low), more),
+                _mm256_slli_epi64::<32>(crossed),
+            );
+        }
+    }
+    for (lane, four) in lanes.iter().zip(next.as_chunks_mut::<WIDTH>().0) {
+        // SAFETY: `four` has 32 bytes.
+        unsafe { _mm256_storeu_si256(four.as_mut_ptr().cast(), *lane) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tries::tests::blocks_follow_each_other;
+    use super::*;
+
+    #[test]
+    fn blocks_follow_each_other_with_vectors() {
+        if is_available() {
+            blocks_follow_each_other(fill);
+        }
+    }
+}

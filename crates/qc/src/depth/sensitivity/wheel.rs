@@ -1,0 +1,176 @@
+//! Draws qualities by their shares, as Picard does, for the sums of them.
+
+use super::random::{FIRST_HALF, JavaRandom, Jump};
+use super::tries::{BIN_BITS, BLOCK, STEPS, Tries, WORD};
+#[cfg(target_arch = "x86_64")]
+use super::tries_avx2 as avx2;
+
+/// The seed.
+const SEED: u64 = 51;
+
+/// Tries after which the quality is 0.
+const MOST_TRIES: usize = 600;
+
+/// Bytes of memory of a wheel, besides a few.
+pub(super) const BYTES: u64 =
+    (size_of::<[u32; BINS]>() + size_of::<Tries>() + size_of::<[Chance; BLOCK]>()) as u64;
+
+/// Upper bits of a first number that are looked at for the second one.
+const LOOKED_AT: u32 = 12;
+const BINS: usize = 1 << LOOKED_AT;
+
+/// Steps from a try to its second number.
+const SECOND: Jump = Jump::of(STEPS / 2);
+
+/// A try that may be taken: its place in the block and its state.
+type Chance = (usize, u64);
+
+/// Draws qualities: one that looks likely is taken as often as its share of the most frequent one says, and drawn again
+/// otherwise.
+///
+/// Each try uses two random numbers, whether its quality is taken or not. So the state at which each try begins is known, and
+/// a block of them is looked at before any is drawn: a few bits of both numbers show for most tries that their quality is not
+/// taken.
+pub(super) struct Wheel {
+    /// The shares of the qualities of that of the most frequent one; not numbers if there are no bases.
+    shares: Vec<f64>,
+    /// By the upper bits of the first number: the first half of the second number from which on no try is taken.
+    hopeless: Box<[u32; BINS]>,
+    /// By fewer of the upper bits of the first number: whether any try may be taken.
+    bins: u64,
+    /// A block of tries.
+    tries: Box<Tries>,
+    /// Those of them that may be taken.
+    chances: Box<[Chance; BLOCK]>,
+    /// How many there are, and the next one.
+    count: usize,
+    next: usize,
+    /// The place in the block behind the tries that are used up.
+    place: usize,
+}
+
+impl Wheel {
+    pub(super) fn new(quals: &[u64]) -> Self {
+        let all: f64 = quals.iter().map(|&count| count as f64).sum();
+        let shares: Vec<f64> = quals.iter().map(|&count| count as f64 / all).collect();
+        let most = shares.iter().copied().fold(shares[0], |most, it| if it > most { it } else { most });
+        let shares: Vec<f64> = shares.into_iter().map(|share| share / most).collect();
+        let hopeless_from = |bin: usize| {
+            let first = shares.len() * bin / BINS;
+            let last = (shares.len() * (bin + 1) / BINS).min(shares.len() - 1);
+            let greatest = shares[first..=last].iter().copied().fold(0.0, f64::max);
+            (greatest * f64::from(1 << FIRST_HALF)).ceil() as u32
+        };
+        let mut hopeless = Box::new([0; BINS]);
+        hopeless.iter_mut().enumerate().for_each(|(bin, from)| *from = hopeless_from(bin));
+        let mut bins = 0;
+        for (bin, hopeless) in hopeless.chunks(BINS >> BIN_BITS).enumerate() {
+            bins |= u64::from(hopeless.iter().any(|&from| from > 0)) << bin;
+        }
+        Wheel {
+            shares,
+            hopeless,
+            bins,
+            tries: Box::new(Tries::before(SEED)),
+            chances: Box::new([(0, 0); BLOCK]),
+            count: 0,
+            next: 0,
+            place: BLOCK,
+        }
+    }
+
+    /// Draws the next quality.
+    pub(super) fn draw(&mut self) -> usize {
+        let mut left = if self.shares[0].is_nan() { 0 } else { MOST_TRIES };
+        loop {
+            while let Some(&(place, state)) = self.chances[..self.count].get(self.next) {
+                if place >= self.place + left {
+                    break;
+                }
+                self.next += 1;
+                if let Some(qual) = self.taken(state) {
+                    self.place = place + 1;
+                    return qual;
+                }
+            }
+            let rest = BLOCK - self.place;
+            if rest >= left {
+                self.place += left;
+                return 0;
+            }
+            left -= rest;
+            self.fill();
+        }
+    }
+
+    /// The quality of a try whose first half left this state, if it is taken.
+    #[inline]
+    fn taken(&self, state: u64) -> Option<usize> {
+        let mut random = JavaRandom(state & JavaRandom::MASK);
+        let first = random.double(random.0 >> (48 - FIRST_HALF));
+        let qual = (self.shares.len() as f64 * first) as usize;
+        (random.next_double() < self.shares[qual]).then_some(qual)
+    }
+
+    fn fill_tries(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        if avx2::is_available() {
+            return avx2::fill(&mut self.tries, self.bins);
+        }
+        self.tries.fill(self.bins);
+    }
+
+    /// Looks at the next block.
+    fn fill(&mut self) {
+        self.fill_tries();
+        // Without a branch: a try that cannot be taken is written, too, and the next one over it.
+        let mut count = 0;
+        for (word, mut chances) in self.tries.chances.into_iter().enumerate() {
+            while chances != 0 {
+                let place = word * WORD + chances.trailing_zeros() as usize;
+                chances &= chances - 1;
+                let state = self.tries.states[place];
+                let bin = (state >> (48 - LOOKED_AT)) as usize % BINS;
+                let second = SECOND.from(state) >> (48 - FIRST_HALF);
+                self.chances[count % BLOCK] = (place, state);
+                count += usize::from(second < self.hopeless[bin].into());
+            }
+        }
+        (self.count, self.next, self.place) = (count, 0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Draws as Picard does, number by number.
+    fn draw_plainly(shares: &[f64], random: &mut JavaRandom) -> usize {
+        for _ in 0..MOST_TRIES {
+            let qual = (shares.len() as f64 * random.next_double()) as usize;
+            if random.next_double() < shares[qual] {
+                return qual;
+            }
+        }
+        0
+    }
+
+    #[test]
+    fn tries_without_a_chance_are_passed_over() {
+        let lists: [&[(usize, u64)]; 5] = [
+            &[(30, 1)],
+            &[(2, 5), (11, 100), (25, 900), (37, 10_000)],
+            &[(3, 1), (126, 1_000_000)],
+            &[(0, 1), (126, 1)],
+            &[(60, 1), (61, 1_000_000_000)],
+        ];
+        for list in lists {
+            let mut quals = vec![0; 127];
+            list.iter().for_each(|&(qual, count)| quals[qual] = count);
+            let (mut wheel, mut random) = (Wheel::new(&quals), JavaRandom::new(SEED));
+            for number in 0..20_000 {
+                assert_eq!(wheel.draw(), draw_plainly(&wheel.shares, &mut random), "{list:?} {number}");
+            }
+        }
+    }
+}
