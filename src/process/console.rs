@@ -261,7 +261,7 @@ impl Console {
         self.say(&format!("readmill: note: {line}"));
     }
 
-    /// Writes a warning, even when quiet; the same one is written once. After [`MOST_WARNINGS`] the rest is left out.
+    /// Writes a warning, even when quiet; the same one is written once. After `MOST_WARNINGS` the rest is left out.
     pub fn warn(&self, line: &str) {
         let mut history = self.history();
         let said = &history.warnings;
