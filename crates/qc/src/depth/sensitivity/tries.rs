@@ -21,7 +21,7 @@ pub(super) struct Tries {
     /// The state behind the first half of the first number, for each try; bits above the 48th mean nothing.
     pub(super) states: [u64; BLOCK],
     /// A bit for each try, from the lowest one of the first word on: whether its first number is in a bin that counts.
-    pub(super) chances: [u64; BLOCK / WORD],
+    pub(super) candidates: [u64; BLOCK / WORD],
     /// The states of the tries behind the block.
     pub(super) next: [u64; LANES],
 }
@@ -31,18 +31,19 @@ impl Tries {
     pub(super) fn before(seed: u64) -> Self {
         let first = JavaRandom::new(seed).0;
         let next = std::array::from_fn(|lane| Jump::of(STEPS * lane as u32 + 1).from(first));
-        Tries { states: [0; BLOCK], chances: [0; BLOCK / WORD], next }
+        Tries { states: [0; BLOCK], candidates: [0; BLOCK / WORD], next }
     }
 
     /// Goes to the next block. `bins` has a bit for each value of the upper bits of a first number, set where it counts.
     pub(super) fn fill(&mut self, bins: u64) {
-        for (chances, states) in self.chances.iter_mut().zip(self.states.as_chunks_mut::<WORD>().0) {
-            *chances = 0;
+        for (candidates, states) in self.candidates.iter_mut().zip(self.states.as_chunks_mut::<WORD>().0)
+        {
+            *candidates = 0;
             for (row, states) in states.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
                 *states = self.next;
                 for (lane, state) in self.next.iter_mut().enumerate() {
                     let bin = *state >> (48 - BIN_BITS) & ((1 << BIN_BITS) - 1);
-                    *chances |= (bins >> bin & 1) << (row * LANES + lane);
+                    *candidates |= (bins >> bin & 1) << (row * LANES + lane);
                     *state = STRIDE.over(*state);
                 }
             }
@@ -62,8 +63,8 @@ pub(super) mod tests {
             for i in 0..BLOCK {
                 let first = Jump::of(1).from(state);
                 assert_eq!(tries.states[i] & JavaRandom::MASK, first, "{bins:x}: {i}");
-                let chance = tries.chances[i / WORD] >> (i % WORD) & 1;
-                assert_eq!(chance, bins >> (first >> 42) & 1, "{bins:x}: {i}");
+                let candidate = tries.candidates[i / WORD] >> (i % WORD) & 1;
+                assert_eq!(candidate, bins >> (first >> 42) & 1, "{bins:x}: {i}");
                 state = Jump::of(STEPS).from(state);
             }
         }

@@ -23,7 +23,7 @@ pub(super) fn fill(tries: &mut Tries, bins: u64) {
 
 #[target_feature(enable = "avx2")]
 fn fill_by_vectors(tries: &mut Tries, bins: u64) {
-    let Tries { states, chances, next } = tries;
+    let Tries { states, candidates, next } = tries;
     let all = |value: u64| _mm256_set1_epi64x(value as i64);
     let (low, high, more) =
         (all(STRIDE.factor & 0xffff_ffff), all(STRIDE.factor >> 32), all(STRIDE.more));
@@ -34,15 +34,15 @@ fn fill_by_vectors(tries: &mut Tries, bins: u64) {
         // SAFETY: `four` has 32 bytes.
         *lane = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
     }
-    for (chances, states) in chances.iter_mut().zip(states.as_chunks_mut::<WORD>().0) {
-        *chances = 0;
+    for (candidates, states) in candidates.iter_mut().zip(states.as_chunks_mut::<WORD>().0) {
+        *candidates = 0;
         for (i, four) in states.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
             let state = lanes[i % lanes.len()];
             // SAFETY: `four` has 32 bytes.
             unsafe { _mm256_storeu_si256(four.as_mut_ptr().cast(), state) };
             let bin = _mm256_and_si256(_mm256_srli_epi64::<{ 48 - BIN_BITS as i32 }>(state), mask);
             let set = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_sllv_epi64(bins, bin)));
-            *chances |= (set as u64) << (WIDTH * i);
+            *candidates |= (set as u64) << (WIDTH * i);
             // A product of 64 bits from those of 32.
             let crossed = _mm256_add_epi64(
                 _mm256_mul_epu32(_mm256_srli_epi64::<32>(state), low),

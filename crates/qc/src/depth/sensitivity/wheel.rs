@@ -112,6 +112,7 @@ impl Wheel {
         (random.next_double() < self.shares[qual]).then_some(qual)
     }
 
+    /// Goes to the next block of tries, by vectors where the processor has them.
     fn fill_tries(&mut self) {
         #[cfg(target_arch = "x86_64")]
         if avx2::is_available() {
@@ -120,15 +121,15 @@ impl Wheel {
         self.tries.fill(self.bins);
     }
 
-    /// Looks at the next block.
+    /// Lists the tries of the next block that may be taken.
     fn fill(&mut self) {
         self.fill_tries();
-        // Without a branch: a try that cannot be taken is written, too, and the next one over it.
+        // No branch on the second number: a try that cannot be taken is written, too, and the next one over it.
         let mut count = 0;
-        for (word, mut chances) in self.tries.chances.into_iter().enumerate() {
-            while chances != 0 {
-                let place = word * WORD + chances.trailing_zeros() as usize;
-                chances &= chances - 1;
+        for (word, mut candidates) in self.tries.candidates.into_iter().enumerate() {
+            while candidates != 0 {
+                let place = word * WORD + candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
                 let state = self.tries.states[place];
                 let bin = (state >> (48 - LOOKED_AT)) as usize % BINS;
                 let second = SECOND.from(state) >> (48 - FIRST_HALF);
