@@ -176,7 +176,10 @@ impl IndexArgs {
         }
         let ledger = Ledger::of(self.memory()?.unwrap_or_else(limit::default_limit));
         match indexing::faidx(reference, None, &ledger) {
-            Ok(files) => files.iter().for_each(|file| self.say(&format!("wrote {}", file.display()))),
+            Ok(written) => {
+                warn_of(&written);
+                written.files.iter().for_each(|file| self.say(&format!("wrote {}", file.display())));
+            }
             Err(error) if cfg!(any(feature = "bwa", feature = "minibwa")) => {
                 log(&format!("readmill: warning: {}.fai was not written: {error}", reference.display()));
             }
@@ -281,23 +284,33 @@ pub struct FaidxArgs {
     pub memory: MemoryFlag,
 }
 
+/// Tells the user which contigs an index leaves out.
+fn warn_of(written: &indexing::WrittenIndex) {
+    written.notes.iter().for_each(|note| log(&format!("readmill: warning: {note}")));
+}
+
 impl FaidxArgs {
     pub fn run(&self, ledger: &Ledger) -> Result<()> {
         if self.regions.is_empty() {
-            let files = indexing::faidx(&self.reference, self.fai_idx.as_deref(), ledger)?;
+            let written = indexing::faidx(&self.reference, self.fai_idx.as_deref(), ledger)?;
+            warn_of(&written);
             if !self.quiet {
-                files.iter().for_each(|file| log(&format!("readmill: wrote {}", file.display())));
+                written
+                    .files
+                    .iter()
+                    .for_each(|file| log(&format!("readmill: wrote {}", file.display())));
             }
             return Ok(());
         }
         // As samtools does, for whoever reads the sequences next.
-        if !indexing::files_of(&self.reference)[1].exists()
-            && let Err(error) = indexing::faidx(&self.reference, None, ledger)
-        {
-            // The sequences do not need it: it is made in memory, too.
-            match error.kind {
-                ErrorKind::Io => log(&format!("readmill: note: no index is kept: {error}")),
-                _ => return Err(error),
+        if !indexing::files_of(&self.reference)[1].exists() {
+            match indexing::faidx(&self.reference, None, ledger) {
+                Ok(written) => warn_of(&written),
+                // The sequences do not need it: it is made in memory, too.
+                Err(error) if error.kind == ErrorKind::Io => {
+                    log(&format!("readmill: note: no index is kept: {error}"));
+                }
+                Err(error) => return Err(error),
             }
         }
         let reference = Reference::open(&self.reference, ledger).map_err(|e| e.file(&self.reference))?;

@@ -14,29 +14,36 @@ pub fn files_of(fasta: &Path) -> [PathBuf; 3] {
     ["", ".fai", ".gzi"].map(|end| with_suffix(fasta, end))
 }
 
-/// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip. Returns their names.
+/// Index files of a FASTA that were written.
+pub struct WrittenIndex {
+    pub files: Vec<PathBuf>,
+    /// Which contigs are left out, as sentences for the user.
+    pub notes: Vec<String>,
+}
+
+/// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip.
 ///
 /// # Errors
 /// The FASTA cannot be read, or cannot be indexed; or an index cannot be written. Then none is.
-pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Vec<PathBuf>> {
+pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<WrittenIndex> {
     let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
     [path, &with_suffix(path, ".gzi")].into_iter().try_for_each(|read| spare(read, &fai))?;
     let mut target = AtomicFile::open(&fai)?;
     let made = make_index(path, ledger).map_err(|e| e.file(path))?;
     target.write(&made.fai)?;
     target.sync()?;
-    let (mut targets, mut names) = (Vec::new(), vec![fai]);
+    let (mut targets, mut files) = (Vec::new(), vec![fai]);
     if let Some(bytes) = &made.gzi {
         let gzi = with_suffix(path, ".gzi");
         let mut target = AtomicFile::open(&gzi)?;
         target.write(bytes)?;
         target.sync()?;
         targets.push(target);
-        names.insert(0, gzi);
+        files.insert(0, gzi);
     }
     targets.push(target); // the last name to appear is the one that readers look for
     AtomicFile::rename_all(&mut targets)?;
-    Ok(names)
+    Ok(WrittenIndex { files, notes: made.notes })
 }
 
 /// Writes the sequences of regions, such as `chr1:1-2000`, as `samtools faidx` does, in lines of `width` bases; else in lines as

@@ -18,7 +18,7 @@ use readmill_format::tabix::{BcfIndexer, SamIndexer, TextIndexer};
 use readmill_record::{Error, Result};
 
 pub use content::{Content, content};
-pub use fasta::{faidx, files_of, sequences};
+pub use fasta::{WrittenIndex, faidx, files_of, sequences};
 pub use workshop::IndexOptions;
 
 use crate::console::Console;

@@ -73,7 +73,7 @@ impl Layout {
         let blocks = match blocks {
             Some(blocks) => blocks,
             None => {
-                notes.push(format!("{} {why}: made in memory; samtools faidx saves it", path.display()));
+                notes.push(format!("{} {why}: made in memory; readmill faidx saves it", path.display()));
                 self.hop()?
             }
         };
@@ -177,7 +177,7 @@ impl Layout {
 }
 
 /// The remedy for a bad index.
-pub(super) const REINDEX: &str = "make it again: samtools faidx, or delete it";
+pub(super) const REINDEX: &str = "make it again: readmill faidx FASTA";
 
 /// The path with `end` appended.
 pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {

@@ -1,14 +1,15 @@
 //! The positions of contigs in the text of a FASTA: its .fai index, read or made in memory.
 
 use std::io::ErrorKind::InvalidData;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
+use noodles_fasta::fai;
 use noodles_fasta::fai::Record;
-use noodles_fasta::{fai, io::Indexer};
 use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
 use super::bytes::{FastaReader, Layout, NAME, REINDEX, with_suffix};
+use super::scan::{FastaScanner, MAX_DEFINITION};
 use crate::text::{self, LineReader, TextInput};
 
 /// A contig's line of the .fai.
@@ -25,8 +26,8 @@ pub(super) struct FaiEntry {
     pub width: u64,
 }
 
-/// The most bytes of a line end, including spaces before it.
-const MAX_LINE_END: u64 = 16;
+/// The maximum number of bytes of a line end, including spaces before it.
+pub(super) const MAX_LINE_END: u64 = 16;
 
 /// The largest offset that a file can have; so no base of a contig has one beyond 64 bits.
 const MAX_OFFSET: u64 = i64::MAX as u64;
@@ -50,12 +51,11 @@ impl FaiEntries {
     fn read(
         ledger: &Ledger,
         file: &Path,
-        mut next: impl FnMut() -> Result<Option<Record>>,
+        mut next: impl FnMut() -> Result<Option<FaiEntry>>,
     ) -> Result<FaiEntries> {
         let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
         let mut missing = 0; // bytes of those that do not fit, counted for the message
-        while let Some(record) = next()? {
-            let sequence = of_record(&record, file)?;
+        while let Some(sequence) = next()? {
             let bytes = sequence.name.len();
             let fits = missing == 0
                 && make_room(&mut list, 1, prepaid.charge()).and(prepaid.block(bytes)).is_ok();
@@ -68,6 +68,34 @@ impl FaiEntries {
             0 => Ok(FaiEntries { list, charge: prepaid.into_charge() }),
             _ => Err(ledger.shortage(NAME, missing).file(file)),
         }
+    }
+
+    /// Keeps the first of contigs that share a name, as samtools does, and adds to `notes` which are left out.
+    ///
+    /// # Errors
+    /// The order of the names does not fit into the memory.
+    fn remove_repeated(&mut self, notes: &mut Vec<String>, ledger: &Ledger) -> Result<()> {
+        let bytes = self.list.len() * (size_of::<u32>() + size_of::<bool>());
+        let _charge = ledger.charge(NAME, bytes as u64)?;
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        let name = |number: u32| &self.list[number as usize].name;
+        order.sort_unstable_by(|&a, &b| name(a).cmp(name(b)).then(a.cmp(&b)));
+        let mut is_repeated = vec![false; order.len()];
+        let mut repeated = 0;
+        for pair in order.windows(2) {
+            if name(pair[0]) == name(pair[1]) {
+                is_repeated[pair[1] as usize] = true;
+                repeated += 1;
+            }
+        }
+        let Some(first) = is_repeated.iter().position(|&is| is) else { return Ok(()) };
+        let shown = String::from_utf8_lossy(&self.list[first].name).into_owned();
+        notes.push(format!(
+            "{repeated} contigs of the reference have the name of an earlier one ({shown}); only the first of each is used"
+        ));
+        let mut flags = is_repeated.into_iter();
+        self.list.retain(|_| !flags.next().unwrap_or(false));
+        Ok(())
     }
 }
 
@@ -88,8 +116,12 @@ pub(super) fn sequences(
             Some(name) => why = format!("does not fit the reference at contig {name}"),
         }
     }
-    notes.push(format!("{} {why}: made in memory; samtools faidx saves this time", fai.display()));
-    make(path, layout, ledger)
+    notes.push(format!(
+        "{} {why}: made in memory; readmill faidx {} saves this time",
+        fai.display(),
+        path.display()
+    ));
+    make(path, layout, notes, ledger)
 }
 
 /// Reads an index line by line.
@@ -102,7 +134,8 @@ fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<Fai
         let one = fai::io::Reader::new(lines.line()).read_index();
         let wrong = |e: io::Error| format!("this is not a .fai index ({e})");
         let one = one.and_then(|one| Vec::from(one).pop().ok_or_else(|| InvalidData.into()));
-        one.map(Some).map_err(|e| Error::input(wrong(e)).file(file).hint(REINDEX))
+        let one = one.map_err(|e| Error::input(wrong(e)).file(file).hint(REINDEX))?;
+        of_record(&one, file).map(Some)
     })
 }
 
@@ -166,86 +199,26 @@ fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> R
         None if from == 0 => text,
         None => return Ok(true),
     };
-    let named = line.strip_prefix(b">").and_then(|line| line.strip_prefix(&sequence.name[..]));
+    let words = line.strip_prefix(b">").map(<[u8]>::trim_ascii_start);
+    let named = words.and_then(|words| words.strip_prefix(&sequence.name[..]));
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
-/// The most bytes of the line with a contig's name.
-const MAX_DEFINITION: usize = 1 << 20;
-
-/// Reads the file once to make its index.
-pub(super) fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
+/// Reads the file once to make its index. Adds to `notes` which contigs are left out.
+pub(super) fn make(
+    path: &Path,
+    layout: &Layout,
+    notes: &mut Vec<String>,
+    ledger: &Ledger,
+) -> Result<FaiEntries> {
     let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
-    // The line of a name is in memory three times: as read, as the name, and as the text after it.
+    // A name is in memory three times: in its line, alone, and as that of the contig before.
     let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;
-    let inner = BufReader::with_capacity(READ_SIZE, text);
-    let mut lines = Definitions { inner, begins: true, length: 0 };
-    let start = lines.fill_buf().map_err(|e| text::reading(&e, path))?;
-    if !start.starts_with(b">") {
-        return Err(Error::input("this is not a FASTA file, which begins with >").file(path));
-    }
-    let (mut indexer, mut last) = (Indexer::new(lines), None);
-    FaiEntries::read(ledger, path, || match indexer.index_record() {
-        Ok(record) => {
-            last = record.as_ref().map(|it| it.name().to_string());
-            Ok(record)
-        }
-        Err(error) => {
-            let source = std::error::Error::source(&error);
-            let source = source.and_then(|it| it.downcast_ref::<io::Error>());
-            // An error in a name has this kind, too.
-            let reading = |e: &&io::Error| layout.is_compressed() || e.kind() != InvalidData;
-            if let Some(error) = source.filter(reading) {
-                return Err(text::reading(error, path));
-            }
-            let after = last.as_deref().unwrap_or("the start");
-            let what = format!("the contig after {after} cannot be indexed ({error})");
-            Err(Error::input(what).file(path).hint(
-                "all its lines but the last must be equally long: samtools faidx, or picard NormalizeFasta",
-            ))
-        }
-    })
+    let mut scanner = FastaScanner::new(path, text, READ_SIZE);
+    let mut entries = FaiEntries::read(ledger, path, || scanner.next_contig())?;
+    entries.remove_repeated(notes, ledger)?;
+    Ok(entries)
 }
 
 /// Bytes asked of the file at a time.
 const READ_SIZE: usize = 256 << 10;
-
-/// A reader of FASTA that refuses name lines too long to be read at once.
-struct Definitions<R> {
-    inner: BufReader<R>,
-    /// Whether a line begins here.
-    begins: bool,
-    /// Bytes of the name line so far; 0 in a line of bases.
-    length: usize,
-}
-
-impl<R: Read> Read for Definitions<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = self.fill_buf()?.read(into)?;
-        self.consume(n);
-        Ok(n)
-    }
-}
-
-impl<R: Read> BufRead for Definitions<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.length > MAX_DEFINITION {
-            let what = "the line with the name of a contig is longer than 1 MiB";
-            return Err(io::Error::other(Error::input(what)));
-        }
-        self.inner.fill_buf()
-    }
-
-    fn consume(&mut self, n: usize) {
-        if let [first, .., last] | [first @ last] = self.inner.buffer()[..n] {
-            if self.length > 0 || self.begins && first == b'>' {
-                self.length += n;
-            }
-            self.begins = last == b'\n';
-            if self.begins {
-                self.length = 0;
-            }
-        }
-        self.inner.consume(n);
-    }
-}

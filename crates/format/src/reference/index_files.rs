@@ -16,6 +16,8 @@ pub struct FastaIndex {
     pub gzi: Option<Vec<u8>>,
     /// Number of its contigs.
     pub contigs: usize,
+    /// Which contigs are left out, as sentences for the user.
+    pub notes: Vec<String>,
     _charge: Charge,
 }
 
@@ -25,7 +27,8 @@ pub struct FastaIndex {
 /// It cannot be read, or its contigs have lines of different length.
 pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
     let layout = Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
-    let entries = index::make(path, &layout, ledger)?;
+    let mut notes = Vec::new();
+    let entries = index::make(path, &layout, &mut notes, ledger)?;
     let bytes: usize = entries.list.iter().map(|it| it.name.len() + 80).sum();
     let gzi_bytes = layout.gzi_bytes();
     let charge = ledger.charge(super::bytes::NAME, (bytes + gzi_bytes) as u64)?;
@@ -35,7 +38,7 @@ pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
         let line = writeln!(fai, "\t{}\t{}\t{}\t{}", it.length, it.offset, it.bases, it.width);
         line.map_err(|e| Error::io("making the index failed", &e))?;
     }
-    Ok(FastaIndex { fai, gzi: layout.gzi(), contigs: entries.list.len(), _charge: charge })
+    Ok(FastaIndex { fai, gzi: layout.gzi(), contigs: entries.list.len(), notes, _charge: charge })
 }
 
 /// Bytes of text that are read at once.

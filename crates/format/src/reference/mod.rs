@@ -6,6 +6,7 @@
 mod bytes;
 mod index;
 mod index_files;
+mod scan;
 mod window;
 
 use std::fmt;

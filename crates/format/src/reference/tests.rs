@@ -197,7 +197,7 @@ fn what_gives_no_random_access_is_refused() {
     let path = dir.put("a.fa.gz", gzip.finish().unwrap());
     assert!(open(&path).unwrap_err().to_string().contains("bgzip"));
     let uneven = dir.put("b.fa", ">c\nACGT\nAC\nACGT\n");
-    assert!(open(&uneven).unwrap_err().to_string().contains("after the start"));
+    assert!(open(&uneven).unwrap_err().to_string().contains("contig c"));
     for bad in ["", "no fasta\n"] {
         assert!(open(dir.put("c.fa", bad)).is_err(), "{bad}");
     }
@@ -245,4 +245,48 @@ fn a_name_without_end_is_refused() {
     let text = [&b">"[..], &vec![b'x'; 3 << 20], b"\nACGT\n"].concat();
     let error = open(Dir::new().put("a.fa", text)).unwrap_err();
     assert!(error.to_string().contains("longer than 1 MiB"), "{error}");
+}
+
+/// Names, lengths and .fai of FASTA texts, as `samtools faidx` 1.24 writes them.
+#[test]
+fn odd_lines_are_indexed_as_by_samtools() {
+    for (text, fai) in [
+        (">a\nACGT\nACG\n\n>b\nAC\n", "a\t7\t3\t4\t5\nb\t2\t16\t2\t3\n"), // as human_g1k_v37
+        (">a\r\nACGT\r\nACG\r\n\r\n>b\r\nAC\r\n", "a\t7\t4\t4\t6\nb\t2\t21\t2\t4\n"),
+        (">a\nAC\n\n\n", "a\t2\t3\t2\t3\n"),
+        (">a\nACGT\nACGT\n\n", "a\t8\t3\t4\t5\n"),
+        ("\n\n>a\nACGT\n", "a\t4\t5\t4\t5\n"),
+        (">a\nACGT", "a\t4\t3\t4\t5\n"),
+        (">a\nACGT\nAC", "a\t6\t3\t4\t5\n"),
+        (">a\nACGT  \nACGT  \nA\n", "a\t9\t3\t4\t7\n"),
+        ("> \tq x\nAC\n", "q\t2\t7\t2\t3\n"),
+        (">a\n>b\nAC\n", "b\t2\t6\t2\t3\n"),
+        (">d\nAC\n>e\nA\n>d\nGGG\n", "d\t2\t3\t2\t3\ne\t1\t9\t1\t2\n"),
+    ] {
+        let dir = Dir::new();
+        let path = dir.put("a.fa", text);
+        let made = make_index(&path, &Ledger::unlimited()).unwrap();
+        assert_eq!(String::from_utf8(made.fai.clone()).unwrap(), fai, "{text:?}");
+        assert_eq!(made.notes.is_empty(), !text.starts_with(">d"), "{text:?}");
+        dir.put("a.fa.fai", made.fai);
+        assert!(open(&path).unwrap().notes().is_empty(), "{text:?}");
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_indexed_are_named() {
+    for (text, part) in [
+        (">a\nAC\nACG\n", "line 3: contig a has a line of 4 bytes after lines of 3"),
+        (">a\nAC\r\nAC\nAC\r\n", "line 3: contig a has a line of 3 bytes after lines of 4"),
+        (">a\nACG\nAC\nACG\n", "line 4: contig a goes on after a shorter or blank line"),
+        (">a\nACGT\n\nACGT\n", "line 4: contig a goes on after a shorter or blank line"),
+        (">a\nAC\n>b\n", "contig b has no sequence"),
+        (">a\nAC\n>\nAC\n", "line 3: a contig has no name"),
+        (">a\nAC GT\nACGT\n", "line 2: a blank stands inside a sequence"),
+        (";c\n>a\nAC\n", "not a FASTA file"),
+        ("", "not a FASTA file"),
+    ] {
+        let error = open(Dir::new().put("a.fa", text)).unwrap_err().to_string();
+        assert!(error.contains(part), "{text:?}: {error}");
+    }
 }

@@ -1,0 +1,215 @@
+//! Reading a FASTA from start to end for the places of its contigs, by the rules of `samtools faidx` (htslib 1.24):
+//!
+//! - A name is the first word after `>`. What follows on its line is a description.
+//! - All lines of a contig have the same number of bases and the same end; only the last may be shorter.
+//! - Blank lines may stand before the first contig and after each contig, as in human_g1k_v37.
+//! - A contig without bases is left out if another follows, and is an error at the end of the file.
+//!
+//! Blanks at the end of a line belong to its end. Blanks inside a line are an error, unlike in samtools, whose index
+//! would then give the wrong bases.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+use readmill_record::{Error, Result};
+
+use super::index::FaiEntry;
+use crate::text;
+
+/// The maximum number of bytes of the line with a contig's name.
+pub(super) const MAX_DEFINITION: usize = 1 << 20;
+
+/// Finds the contigs of a FASTA in the order of the file.
+pub(super) struct FastaScanner<'a, R> {
+    text: BufReader<R>,
+    path: &'a Path,
+    /// Offset in the text of the next byte.
+    offset: u64,
+    /// Number of the line of the next byte, from 1.
+    line: u64,
+    /// The name of the contig that ended last, for messages.
+    previous: Vec<u8>,
+}
+
+/// A line of bases.
+#[derive(Clone, Copy, Default)]
+struct SequenceLine {
+    bases: u64,
+    /// Bytes with the end of the line.
+    width: u64,
+    /// Whether the file ends without ending the line.
+    is_cut: bool,
+}
+
+impl<'a, R: Read> FastaScanner<'a, R> {
+    /// Scans `text`, the content of the file at `path`, with a buffer of `buffer` bytes.
+    pub fn new(path: &'a Path, text: R, buffer: usize) -> Self {
+        let text = BufReader::with_capacity(buffer, text);
+        FastaScanner { text, path, offset: 0, line: 1, previous: Vec::new() }
+    }
+
+    /// Returns the next contig that has bases, or `None` at the end of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its lines do not follow the rules of the module. The error names the line.
+    pub fn next_contig(&mut self) -> Result<Option<FaiEntry>> {
+        while self.skip_blank_lines()? {
+            let name = self.read_name()?;
+            let contig = self.read_sequence(name)?;
+            if contig.bases > 0 {
+                self.previous.clone_from(&contig.name);
+                return Ok(Some(contig));
+            }
+            if self.peek()?.is_none() {
+                let what = format!("contig {} has no sequence", String::from_utf8_lossy(&contig.name));
+                return Err(self.error(what).hint("the file is cut short: get it again"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Skips lines without bases. Returns whether a contig follows.
+    fn skip_blank_lines(&mut self) -> Result<bool> {
+        loop {
+            match self.peek()? {
+                None if self.offset == 0 => return Err(self.no_fasta()),
+                None => return Ok(false),
+                Some(b'>') => return Ok(true),
+                Some(byte) if byte.is_ascii_whitespace() => _ = self.read_line()?,
+                Some(_) => return Err(self.misplaced()),
+            }
+        }
+    }
+
+    /// The error of bases where a contig should begin.
+    fn misplaced(&self) -> Error {
+        if self.previous.is_empty() {
+            return self.no_fasta();
+        }
+        let name = String::from_utf8_lossy(&self.previous);
+        self.error(format!("line {}: contig {name} goes on after a shorter or blank line", self.line))
+            .hint(EQUAL_LINES)
+    }
+
+    fn no_fasta(&self) -> Error {
+        self.error("this is not a FASTA file, which begins with >".to_string())
+    }
+
+    fn error(&self, what: String) -> Error {
+        Error::input(what).file(self.path)
+    }
+
+    /// Reads the line of a name and returns the name.
+    fn read_name(&mut self) -> Result<Vec<u8>> {
+        let mut line = Vec::new();
+        let limit = MAX_DEFINITION as u64 + 1;
+        let got = (&mut self.text).take(limit).read_until(b'\n', &mut line);
+        self.offset += got.map_err(|e| text::reading(&e, self.path))? as u64;
+        if line.len() > MAX_DEFINITION {
+            return Err(
+                self.error(format!("line {}: the name of a contig is longer than 1 MiB", self.line))
+            );
+        }
+        let words = &mut line[1..].split(u8::is_ascii_whitespace);
+        let name = words.find(|word| !word.is_empty()).unwrap_or_default().to_vec();
+        if name.is_empty() {
+            let what = format!("line {}: a contig has no name after >", self.line);
+            return Err(self.error(what).hint("give it one; it is what reads and regions refer to"));
+        }
+        self.line += 1;
+        Ok(name)
+    }
+
+    /// Reads the lines of bases of a contig.
+    fn read_sequence(&mut self, name: Vec<u8>) -> Result<FaiEntry> {
+        let offset = self.offset;
+        let (mut first, mut length) = (SequenceLine::default(), 0);
+        while !matches!(self.peek()?, None | Some(b'>')) {
+            let line = self.read_line()?;
+            if first.bases == 0 {
+                first = line;
+            } else if line.bases > first.bases || line.bases == first.bases && line.differs_in_end(first)
+            {
+                let name = String::from_utf8_lossy(&name);
+                let what = format!(
+                    "line {}: contig {name} has a line of {} bytes after lines of {}",
+                    self.line - 1,
+                    line.width,
+                    first.width
+                );
+                return Err(self.error(what).hint(EQUAL_LINES));
+            }
+            length += line.bases;
+            if line.bases < first.bases || line.bases == 0 {
+                break;
+            }
+        }
+        let length = u32::try_from(length).ok().filter(|&n| n <= i32::MAX as u32).ok_or_else(|| {
+            let name = String::from_utf8_lossy(&name);
+            self.error(format!("contig {name} has {length} bases; the maximum is 2147483647"))
+        })?;
+        Ok(FaiEntry { name, length, offset, bases: first.bases, width: first.width })
+    }
+
+    /// Reads a line that is not a name. One that the file does not end counts as if it ended, as in samtools.
+    fn read_line(&mut self) -> Result<SequenceLine> {
+        let (mut line, mut blanks) = (SequenceLine::default(), 0);
+        loop {
+            let bytes = loop {
+                match self.text.fill_buf() {
+                    Ok(bytes) => break bytes,
+                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                    Err(e) => return Err(text::reading(&e, self.path)),
+                }
+            };
+            if bytes.is_empty() {
+                line.is_cut = true;
+                line.width += 1;
+                break;
+            }
+            let end = memchr::memchr(b'\n', bytes);
+            let part = &bytes[..end.unwrap_or(bytes.len())];
+            let bases = part.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
+            if bases > 0 && (blanks > 0 || part[..bases].iter().any(u8::is_ascii_whitespace)) {
+                let what = format!("line {}: a blank stands inside a sequence", self.line);
+                return Err(self.error(what).hint("remove it; positions are counted by bytes"));
+            }
+            line.bases += bases as u64;
+            blanks += part.len() - bases;
+            let taken = part.len() + usize::from(end.is_some());
+            line.width += taken as u64;
+            self.offset += taken as u64;
+            self.text.consume(taken);
+            if end.is_some() {
+                break;
+            }
+        }
+        if line.width - line.bases > super::index::MAX_LINE_END {
+            let what = format!("line {}: a sequence ends in {blanks} blanks", self.line);
+            return Err(self.error(what).hint("remove them"));
+        }
+        self.line += 1;
+        Ok(line)
+    }
+
+    /// Returns the next byte without taking it.
+    fn peek(&mut self) -> Result<Option<u8>> {
+        loop {
+            match self.text.fill_buf() {
+                Ok(bytes) => return Ok(bytes.first().copied()),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(text::reading(&e, self.path)),
+            }
+        }
+    }
+}
+
+impl SequenceLine {
+    /// Whether a line of the same number of bases ends otherwise, but for the last line of a file.
+    fn differs_in_end(self, other: SequenceLine) -> bool {
+        !self.is_cut && self.width != other.width
+    }
+}
+
+/// What to do about lines of different lengths.
+const EQUAL_LINES: &str = "all lines of a contig but the last must be equally long: wrap it anew, for example with picard NormalizeFasta";
