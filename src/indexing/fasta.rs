@@ -16,6 +16,7 @@ pub fn files_of(fasta: &Path) -> [PathBuf; 3] {
 
 /// Index files of a FASTA that were written.
 pub struct WrittenIndex {
+    /// In the order in which they appeared.
     pub files: Vec<PathBuf>,
     /// Which contigs are left out, as sentences for the user.
     pub notes: Vec<String>,
