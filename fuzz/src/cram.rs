@@ -147,7 +147,7 @@ fn text(record: RecordRef<'_>, detail: Detail) -> String {
 }
 
 /// Appends an ITF8 number; an LTF8 number of as many bits is the same.
-fn put(out: &mut Vec<u8>, number: u32) {
+pub fn put_itf8(out: &mut Vec<u8>, number: u32) {
     let bytes = number.to_be_bytes();
     match number {
         0..0x80 => out.push(bytes[3]),
@@ -189,9 +189,9 @@ fn block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
     let raw = u32::from(u16::from_le_bytes([low, high])) % (most + 1);
     let from = out.len();
     out.extend([method, kind]);
-    put(out, u32::from_be_bytes([0, a, b, c]));
-    put(out, data.len() as u32);
-    put(out, if method == 0 { data.len() as u32 } else { raw });
+    put_itf8(out, u32::from_be_bytes([0, a, b, c]));
+    put_itf8(out, data.len() as u32);
+    put_itf8(out, if method == 0 { data.len() as u32 } else { raw });
     out.extend_from_slice(data);
     checksum(out, from, version);
     true
@@ -209,9 +209,9 @@ fn wrap(
     let from = out.len();
     out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
     out.extend_from_slice(fields);
-    put(out, count);
-    put(out, landmarks.len() as u32);
-    landmarks.iter().for_each(|&landmark| put(out, landmark));
+    put_itf8(out, count);
+    put_itf8(out, landmarks.len() as u32);
+    landmarks.iter().for_each(|&landmark| put_itf8(out, landmark));
     checksum(out, from, version);
     out.extend_from_slice(blocks);
 }
@@ -245,10 +245,10 @@ fn piece_by_piece(container: &Container) -> Vec<u8> {
     for number in
         [header.contig.cast_unsigned(), header.start as u32, header.span as u32, header.records as u32]
     {
-        put(&mut fields, number);
+        put_itf8(&mut fields, number);
     }
-    put(&mut fields, 0);
-    put(&mut fields, header.bases as u32);
+    put_itf8(&mut fields, 0);
+    put_itf8(&mut fields, header.bases as u32);
     let mut parts = vec![fields];
     let mut rest = container.blocks();
     while let Some((&[method, kind], mut more)) = rest.split_first_chunk::<2>() {

@@ -12,6 +12,7 @@ mod accessors;
 mod align;
 mod bam;
 mod bgzf;
+pub mod changes;
 mod cram;
 mod expression;
 mod fastq;
@@ -26,6 +27,7 @@ mod sam;
 mod seeds;
 mod steps;
 
+pub use cram::{put_itf8, whole_files as whole_cram_files};
 pub use limits::MEMORY;
 use limits::{MOST, expect_refusal, memory};
 

@@ -4,13 +4,12 @@
 //! `READMILL_FUZZ_CHANGES` says how many changes; the usual number takes a second or so for each target.
 #![allow(clippy::unwrap_used)]
 
-mod changes;
 mod memory;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use readmill_fuzz::{MEMORY, TARGETS, Target};
+use readmill_fuzz::{MEMORY, TARGETS, Target, changes};
 
 /// The files of a directory, by name; none where there is no directory.
 fn files(directory: &Path) -> Vec<PathBuf> {

@@ -24,6 +24,7 @@ use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_input::{MAX_CLAIM, Opener, Source};
+use readmill_peers::usage;
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, Limit, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{
@@ -31,8 +32,8 @@ use readmill_sort::{
     SpilledRun,
 };
 
+use crate::data;
 use crate::options::Order;
-use crate::{data, machine};
 
 /// Options of `bench serial-once`.
 #[derive(clap::Args)]
@@ -97,7 +98,7 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn cpu() -> Result<std::time::Duration> {
-    Ok(machine::own_usage()?.cpu)
+    Ok(usage::own_usage()?.cpu)
 }
 
 impl ClockedSort {

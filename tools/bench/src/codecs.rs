@@ -11,9 +11,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use readmill_format::bgzf::{Block, BlockReader, Chunk, Codec, Deflater, Inflater};
 use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
+use readmill_peers::usage;
 
 use crate::contender::Call;
-use crate::machine;
 use crate::work::Work;
 
 /// Bytes of blocks that are measured, at least; they are spread evenly over the file.
@@ -210,12 +210,12 @@ impl CoderTimes {
     fn round(&mut self, blocks: &[Vec<u8>]) -> Result<()> {
         let (mut there, mut back, mut size, mut out) = (Duration::ZERO, Duration::ZERO, 0, Vec::new());
         for payloads in blocks.chunks(TOGETHER) {
-            let start = machine::own_usage()?.cpu;
+            let start = usage::own_usage()?.cpu;
             self.coder.compress(payloads);
-            let middle = machine::own_usage()?.cpu;
+            let middle = usage::own_usage()?.cpu;
             out.clear();
             self.coder.decompress(&mut out)?;
-            back += machine::own_usage()?.cpu - middle;
+            back += usage::own_usage()?.cpu - middle;
             there += middle - start;
             size += self.coder.size();
             ensure!(out == payloads.concat(), "{} does not give back what it was given", self.name);

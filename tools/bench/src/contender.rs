@@ -7,9 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use readmill_peers::Tool;
-
-use crate::machine;
+use readmill_peers::{Tool, usage};
 
 /// A program that can be called again and again.
 #[derive(Clone)]
@@ -291,7 +289,7 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     }
     let (mut cpu, mut peak, mut failed) = (Duration::ZERO, 0, None);
     for (i, child) in children.into_iter().enumerate() {
-        let (status, used) = machine::wait(child)?;
+        let (status, used) = usage::wait(child)?;
         cpu += used.cpu;
         peak += used.peak;
         if !status.success() {

@@ -18,11 +18,12 @@ use anyhow::{Context, Result, ensure};
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater};
 use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
+use readmill_peers::usage;
 use readmill_record::{Error, Stamp};
 
 use crate::contender::{Contender, LogSummary};
+use crate::data;
 use crate::work::Work;
-use crate::{data, machine};
 
 /// Options of `bench floor-once`.
 #[derive(clap::Args)]
@@ -97,7 +98,7 @@ pub fn run(args: &Args) -> Result<()> {
         .spilled
         .map(|mib| Spill::prepare(&args.output, args.runs.unwrap_or(1), mib << 20, directory));
     let spill = spill.transpose()?;
-    let used = machine::own_usage()?.cpu;
+    let used = usage::own_usage()?.cpu;
     let started = Instant::now();
     for input in [Some(&args.input), args.and.as_ref()].into_iter().flatten() {
         if input.as_os_str() != "-" {
@@ -107,7 +108,7 @@ pub fn run(args: &Args) -> Result<()> {
     let spilled = spill.as_ref().map(|spill| spill.pass(crew)).transpose()?;
     deflate(crew, &blocks, args.level, &args.to)?;
     let wall = started.elapsed();
-    let cpu = machine::own_usage()?.cpu - used;
+    let cpu = usage::own_usage()?.cpu - used;
     println!("{} {}", wall.as_secs_f64(), cpu.as_secs_f64());
     if let Some((raw, packed)) = spilled {
         eprintln!("{raw} bytes of records were spilled as {packed}");

@@ -16,9 +16,8 @@ use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
 use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_peers::usage;
 use readmill_record::ReadBatch;
-
-use crate::machine;
 
 /// Options of `bench kernel-once`.
 #[derive(clap::Args)]
@@ -53,14 +52,14 @@ pub fn run(args: &Args) -> Result<()> {
         Arc::new(BwaKernel::load(&bwa::FILES.find(&args.reference)?, options)?);
     let cohorts = cohorts(kernel.as_ref(), read(args)?);
     let group = args.group.as_ref().map(String::as_bytes);
-    let (used, started) = (machine::own_usage()?.cpu, Instant::now());
+    let (used, started) = (usage::own_usage()?.cpu, Instant::now());
     let crew = (0..args.threads).map(|_| Arc::clone(&kernel).aligner());
     let mut crew = crew.collect::<Result<Vec<_>, _>>()?;
     let mut records = 0;
     for cohort in &cohorts {
         records += align(kernel.as_ref(), &mut crew, cohort, group)?;
     }
-    let (wall, cpu) = (started.elapsed(), machine::own_usage()?.cpu - used);
+    let (wall, cpu) = (started.elapsed(), usage::own_usage()?.cpu - used);
     std::fs::write(&args.to, format!("{records}\n")).with_context(|| args.to.display().to_string())?;
     println!("{} {}", wall.as_secs_f64(), cpu.as_secs_f64());
     Ok(())

@@ -12,11 +12,52 @@ use readmill_engine::Crew;
 use readmill_simulate::{Profile, Sample};
 use sha2::{Digest, Sha256};
 
-/// Pairs of the sample: enough that the least memory spills.
-const PAIRS: u64 = 20_000;
+/// How large the inputs are.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Pairs of the sample.
+    pub pairs: u64,
+    /// Pairs of the samples that are aligned.
+    pub aligned_pairs: u64,
+    /// Bases of a read.
+    pub read_length: u32,
+    /// Contigs, and the places on them, are this many times shorter than those of [`Profile::small`].
+    pub divisor: u32,
+}
 
-/// Pairs of the samples that are aligned.
-const FEW_PAIRS: u64 = 4_000;
+impl Scale {
+    /// So many reads that they are spilled if a command gets as little memory as it accepts.
+    pub const FULL: Scale = Scale { pairs: 20_000, aligned_pairs: 4_000, read_length: 150, divisor: 1 };
+
+    /// A few kilobytes, so that a command takes milliseconds.
+    pub const TINY: Scale = Scale { pairs: 24, aligned_pairs: 12, read_length: 50, divisor: 100 };
+
+    fn profile(&self) -> Profile {
+        let mut profile = Profile { single_per_mille: 20, ..Profile::small().with_pairs(self.pairs) };
+        profile.contigs.iter_mut().for_each(|(_, length)| *length /= self.divisor);
+        profile.read_length = self.read_length;
+        profile
+    }
+
+    /// Returns the text with every number of four digits and more divided: these are places on contigs.
+    fn scale_places(&self, text: &str) -> String {
+        let (mut scaled, mut digits) = (String::new(), String::new());
+        for c in text.chars().chain(std::iter::once('\n')) {
+            if c.is_ascii_digit() {
+                digits.push(c);
+                continue;
+            }
+            match digits.parse::<u32>() {
+                Ok(place) if digits.len() >= 4 => scaled += &(place / self.divisor).to_string(),
+                _ => scaled += &digits,
+            }
+            digits.clear();
+            scaled.push(c);
+        }
+        scaled.pop();
+        scaled
+    }
+}
 
 /// What a run did, as `--json` writes it. Its times are always the same.
 const RUN: &str = include_str!("run.json");
@@ -46,14 +87,14 @@ const FORMS: [&str; 16] = [
 
 /// Makes all of it in a directory, which is emptied first. The program is the base, so a change cannot make an input
 /// that hides it.
-pub fn make(directory: &Path, program: &Path, has_minibwa: bool) -> Result<()> {
+pub fn make(directory: &Path, program: &Path, scale: &Scale, has_minibwa: bool) -> Result<()> {
     if directory.exists() {
         fs::remove_dir_all(directory)?;
     }
     fs::create_dir_all(directory)?;
-    simulate(directory)?;
+    simulate(directory, scale)?;
     run(directory, program, &TEXTS)?;
-    derive(directory)?;
+    derive(directory, scale)?;
     run(directory, program, &FORMS)?;
     if has_minibwa {
         run(directory, program, &["index --kernel minibwa reference.fa"])?;
@@ -72,10 +113,10 @@ fn run(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
 }
 
 /// Writes what the simulator makes.
-fn simulate(directory: &Path) -> Result<()> {
-    let profile = Profile { single_per_mille: 20, ..Profile::small().with_pairs(PAIRS) };
+fn simulate(directory: &Path, scale: &Scale) -> Result<()> {
+    let profile = scale.profile();
     let umis = Profile { umi_names: true, amplicons: 200, single_per_mille: 0, ..profile.clone() };
-    let pairs = Profile { single_per_mille: 0, ..profile.clone() }.with_pairs(FEW_PAIRS);
+    let pairs = Profile { single_per_mille: 0, ..profile.clone() }.with_pairs(scale.aligned_pairs);
     let file = |name: &str| File::create(directory.join(name)).map(BufWriter::new);
     let sample = Sample::new(profile.clone());
     sample.write_fasta(&mut file("reference.fa")?)?;
@@ -110,8 +151,11 @@ const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000
     b\tb1\tchr1\t-\t8000\t60000\t9000\t50000\t2\t8000,30000,\t20000,60000,\n\
     c\tc1\tchr2\t-\t5000\t90000\t6000\t80000\t1\t5000,\t90000,\n";
 
+/// Regions in BED.
+const REGIONS: &str = "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n";
+
 /// Writes what is made from text.
-fn derive(directory: &Path) -> Result<()> {
+fn derive(directory: &Path, scale: &Scale) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, text: &str| fs::write(directory.join(name), text);
     let reads = read("reads.sam")?;
@@ -122,15 +166,15 @@ fn derive(directory: &Path) -> Result<()> {
     write("comments1.fastq", &with_comments(&one))?;
     write("comments2.fastq", &with_comments(&two))?;
     write("unaligned.sam", &unaligned(&one, &two))?;
-    write("regions.bed", "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n")?;
-    write("genes.refflat", GENES)?;
+    write("regions.bed", &scale.scale_places(REGIONS))?;
+    write("genes.refflat", &scale.scale_places(GENES))?;
     write("contigs.txt", "chr1\t1\nchr2\t2\nchr3\t3\nchrM\tMT\n")?;
     write("groups.txt", "HS00417.H7QSIMADX.1\nHS00417.H7QSIMADX.3\n")?;
     write("run.json", RUN)?;
     write("run2.json", &RUN.replace("\"sample\": \"out\"", "\"sample\": \"two\""))?;
     write("samples.tsv", "sample\tbatch\nout\t1\ntwo\t2\n")?;
     let contigs = [("chrM", 16_569), ("chr4", 180_000), ("chr3", 400_000), ("chr1", 800_000)];
-    let lines = contigs.map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
+    let lines = contigs.map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{}\n", length / scale.divisor));
     Ok(write("other.dict", &lines.concat())?)
 }
 
@@ -210,6 +254,13 @@ fn unaligned(one: &str, two: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_scaled_and_small_numbers_are_not() {
+        let genes = "a1\tchr1\t1000\t9000\t2\t1000,4000,";
+        assert_eq!(Scale::TINY.scale_places(genes), "a1\tchr1\t10\t90\t2\t10,40,");
+        assert_eq!(Scale::FULL.scale_places(genes), genes);
+    }
 
     #[test]
     fn text_is_made_of_text() {

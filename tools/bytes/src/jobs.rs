@@ -8,9 +8,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result};
+use readmill_bytes::lines::{CommandLine, Stage};
 
 use super::digest::outputs;
-use super::lines::{CommandLine, Stage};
 use super::verdict::RunResult;
 
 /// Threads and memory of one run.

@@ -63,8 +63,13 @@ impl CommandLine {
 
 /// All command lines.
 pub fn all() -> Result<Vec<CommandLine>> {
-    let lines = LINES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| parse(line).with_context(|| format!("tools/bytes/src/lines.txt: {line}"))).collect()
+    parse_lines(LINES).context("tools/bytes/src/lines.txt")
+}
+
+/// Parses command lines, one a line; lines that begin with `#` are remarks.
+pub fn parse_lines(text: &str) -> Result<Vec<CommandLine>> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| parse(line).with_context(|| line.to_owned())).collect()
 }
 
 fn parse(text: &str) -> Result<CommandLine> {

@@ -8,9 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod digest;
-mod inputs;
 mod jobs;
-mod lines;
 mod trees;
 mod verdict;
 
@@ -23,7 +21,8 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use digest::Digest;
 use jobs::{Job, RESOURCES, Resources};
-use lines::CommandLine;
+use readmill_bytes::inputs::{self, Scale};
+use readmill_bytes::lines::{self, CommandLine};
 use trees::Tree;
 use verdict::{Judgement, LineVerdict, RunResult};
 
@@ -90,7 +89,7 @@ fn main() -> Result<()> {
         lines.retain(|line| !line.text.contains("minibwa"));
     }
     let inputs = home.join("inputs");
-    inputs::make(&inputs, &base, has_minibwa)?;
+    inputs::make(&inputs, &base, &Scale::FULL, has_minibwa)?;
     let at_once = args.jobs.map(usize::from);
     let at_once =
         at_once.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);

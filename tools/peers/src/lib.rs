@@ -13,6 +13,7 @@ mod install;
 mod maven;
 mod pip;
 mod samtools;
+pub mod usage;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,39 @@
+//! Damages binary files of numbers: indexes of BAM and of text, BCF, files of the aligner, files of stages.
+
+use readmill_fuzz::changes;
+use readmill_simulate::Rng;
+
+use super::numbers::{MAX_BYTES, draw_number};
+
+/// Replaces numbers of one to eight bytes, mostly where a number of four bytes can stand.
+pub fn damage(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let mut damaged = content.to_vec();
+    for _ in 0..=rng.index(3) {
+        if damaged.len() < 8 || rng.once_in(5) {
+            changes::change(&mut damaged, other, MAX_BYTES, rng);
+            continue;
+        }
+        // The first numbers say how many things follow.
+        let end = if rng.once_in(3) { damaged.len().min(64) } else { damaged.len() };
+        let at = rng.index(end / 4 + 1) * 4;
+        let at = if rng.once_in(4) { at + rng.index(4) } else { at };
+        let width = rng.pick(&[1, 2, 4, 4, 4, 8]).min(damaged.len().saturating_sub(at));
+        if width == 0 {
+            continue;
+        }
+        match rng.index(6) {
+            0 => drop(damaged.drain(at..at + width)),
+            1 => {
+                let part = damaged[at..at + width].to_vec();
+                damaged.splice(at..at, part);
+            }
+            _ => {
+                let mut cell = [0; 8];
+                cell[..width].copy_from_slice(&damaged[at..at + width]);
+                let number = draw_number(i64::from_le_bytes(cell), rng);
+                damaged[at..at + width].copy_from_slice(&number.to_le_bytes()[..width]);
+            }
+        }
+    }
+    damaged
+}

@@ -1,0 +1,75 @@
+//! Damages JSON: values of other types, keys that are missing or twice, numbers beyond all bounds.
+
+use readmill_fuzz::changes;
+use readmill_simulate::Rng;
+use serde_json::{Value, json};
+
+use super::numbers::{MAX_BYTES, draw_number};
+
+/// Replaces, removes or repeats one to four values anywhere in the document.
+pub fn damage(content: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let parsed = serde_json::from_slice::<Value>(content).ok().filter(|_| !rng.once_in(6));
+    let Some(mut document) = parsed else {
+        let mut damaged = content.to_vec();
+        changes::change(&mut damaged, content, MAX_BYTES, rng);
+        return damaged;
+    };
+    for _ in 0..=rng.index(4) {
+        let mut at = rng.index(count(&document));
+        change_value(&mut document, &mut at, rng);
+    }
+    serde_json::to_vec(&document).unwrap_or_default()
+}
+
+/// Number of values, the document itself included.
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(fields) => fields.values().map(count).sum(),
+        _ => 0,
+    }
+}
+
+/// Changes the value with the number `at`; returns whether it has been found.
+fn change_value(value: &mut Value, at: &mut usize, rng: &mut Rng) -> bool {
+    if *at == 0 {
+        *value = other_value(value, rng);
+        return true;
+    }
+    *at -= 1;
+    match value {
+        Value::Array(items) => {
+            if *at == 0 && rng.once_in(2) && !items.is_empty() {
+                let one = items[rng.index(items.len())].clone();
+                items.insert(rng.index(items.len() + 1), one);
+                return true;
+            }
+            items.iter_mut().any(|item| change_value(item, at, rng))
+        }
+        Value::Object(fields) => {
+            if *at == 0 && rng.once_in(2) && !fields.is_empty() {
+                let key = fields.keys().nth(rng.index(fields.len())).cloned().unwrap_or_default();
+                fields.remove(&key);
+                return true;
+            }
+            fields.values_mut().any(|field| change_value(field, at, rng))
+        }
+        _ => false,
+    }
+}
+
+fn other_value(value: &Value, rng: &mut Rng) -> Value {
+    match rng.index(11) {
+        0 => Value::Null,
+        1 => json!([]),
+        2 => json!({}),
+        3 => json!([value.clone(), value.clone()]),
+        4 => json!(""),
+        5 => json!("<b>&\"'\u{0}\u{202e}x"),
+        6 => json!("a".repeat(1 << rng.index(14))),
+        7 => json!(rng.pick(&[-0.0, 0.1, 1e308, -1e308, 5e-324, 1e19])),
+        8 => json!(value.as_i64().map_or_else(|| "1".to_owned(), |number| number.to_string())),
+        9 => json!(u64::MAX),
+        _ => json!(draw_number(value.as_i64().unwrap_or_default(), rng)),
+    }
+}

@@ -1,0 +1,88 @@
+//! Damages an input as its format has it: the field of a record, the stream of a codec, the cell of an index. What is
+//! compressed is compressed again, and checksums are made right, so that the damage reaches the code behind them.
+
+mod bam;
+mod bgzf;
+mod cells;
+mod cram;
+mod json;
+mod lines;
+mod numbers;
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use numbers::MAX_BYTES;
+use readmill_fuzz::changes;
+use readmill_simulate::Rng;
+
+/// Returns the bytes of a file with one to four damages. `other` is another file, parts of which may be taken.
+pub fn damage(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    if rng.once_in(12) {
+        return damage_bytes(bytes, other, rng);
+    }
+    let Some(text) = inflate(bytes) else { return damage_content(name, bytes, other, rng) };
+    let other = inflate(other).unwrap_or_else(|| other.to_vec());
+    let text = if rng.once_in(10) { text } else { damage_content(name, &text, &other, rng) };
+    bgzf::compress(&text, bytes, rng)
+}
+
+/// Damages what is not compressed, or no longer.
+fn damage_content(name: &str, content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    match content {
+        [b'B', b'A', b'M', 1, ..] => bam::damage(content, other, rng),
+        [b'C', b'R', b'A', b'M', ..] => cram::damage(content, rng),
+        [b'{', ..] => json::damage(content, rng),
+        _ if content.is_ascii() => lines::damage(content, is_fastq(name, content), rng),
+        _ => cells::damage(content, other, rng),
+    }
+}
+
+fn is_fastq(name: &str, content: &[u8]) -> bool {
+    content.starts_with(b"@") && (name.contains("fastq") || name.contains(".fq"))
+}
+
+/// Damages bytes whatever they are: checksums, magic numbers, ends.
+fn damage_bytes(bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    match rng.index(8) {
+        0 => damaged.truncate(rng.index(bytes.len() + 1)),
+        1 => damaged.extend_from_slice(&other[..rng.index(other.len() + 1)]),
+        2 => damaged.extend_from_slice(bytes),
+        3 => damaged.extend(vec![0; 1 + rng.index(600)]),
+        _ => changes::change(&mut damaged, other, MAX_BYTES, rng),
+    }
+    damaged
+}
+
+/// The text of a file that is compressed by gzip; `None` for all else.
+fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let is_gzip = bytes.starts_with(&[0x1f, 0x8b]);
+    let inflated =
+        is_gzip && MultiGzDecoder::new(bytes).take(MAX_BYTES as u64).read_to_end(&mut text).is_ok();
+    inflated.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_follows_from_the_seed_and_keeps_the_compression() {
+        let seed = bgzf::compress(
+            b"chr1\t10\t20\nchr2\t30\t40\n",
+            &readmill_format::bgzf::EOF_BLOCK,
+            &mut Rng::new(1),
+        );
+        assert_eq!(inflate(&seed).as_deref(), Some(&b"chr1\t10\t20\nchr2\t30\t40\n"[..]));
+        let (mut changed, mut whole) = (0, 0);
+        for number in 0..100 {
+            let once = damage("a.bed", &seed, b"x", &mut Rng::new(number));
+            assert_eq!(once, damage("a.bed", &seed, b"x", &mut Rng::new(number)));
+            changed += usize::from(once != seed);
+            whole += usize::from(inflate(&once).is_some());
+        }
+        assert!(changed > 90 && whole > 70, "{changed} changed, {whole} can be inflated");
+    }
+}

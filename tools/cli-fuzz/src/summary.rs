@@ -1,0 +1,87 @@
+//! What all cases did, as tables.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::case::CaseResult;
+use crate::lines::Line;
+
+/// Cases of one cause that are kept.
+const MAX_KEPT: usize = 3;
+
+/// Exit codes that have a column.
+const CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
+
+/// Counts of cases by command, and the findings.
+#[derive(Default)]
+pub struct Summary {
+    /// Time of all cases.
+    pub seconds: f64,
+    commands: BTreeMap<String, [u64; CODES.len() + 1]>,
+    /// Numbers of cases, and an example, by signature.
+    findings: BTreeMap<String, (u64, Vec<u64>, String)>,
+    share: f64,
+}
+
+impl Summary {
+    /// Adds a case; prints each finding of a new cause. Returns whether the case is worth keeping.
+    pub fn add(&mut self, number: u64, line: &Line, done: &CaseResult) -> bool {
+        let column = CODES.iter().position(|code| Some(*code) == done.code).unwrap_or(CODES.len());
+        self.commands.entry(line.command()).or_default()[column] += 1;
+        self.share = self.share.max(done.share);
+        let mut is_new = false;
+        for finding in &done.findings {
+            let entry = self.findings.entry(finding.signature()).or_default();
+            entry.0 += 1;
+            if entry.1.len() < MAX_KEPT {
+                entry.1.push(number);
+                is_new = true;
+            }
+            if entry.0 == 1 {
+                entry.2 = format!("readmill {} ({})", line.text, done.damaged.join(", "));
+                println!("case {number}: {}: {}\n    {}", finding.kind, finding.detail, entry.2);
+            }
+        }
+        is_new
+    }
+
+    /// Whether any case has a finding.
+    pub fn has_findings(&self) -> bool {
+        !self.findings.is_empty()
+    }
+
+    /// The tables.
+    pub fn table(&self) -> String {
+        let mut text = format!("\n{:<32}{:>8}", "command", "cases");
+        CODES.iter().for_each(|code| _ = write!(text, "{:>8}", format!("exit {code}")));
+        text += "   other\n";
+        let mut all = [0; CODES.len() + 1];
+        for (command, counts) in &self.commands {
+            text += &row(command, counts);
+            all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
+        }
+        text += &row("all", &all);
+        let cases: u64 = all.iter().sum();
+        _ = writeln!(
+            text,
+            "\n{cases} cases, each with 1 and 2 threads, in {:.0} s; at most {:.0} % of the memory that was allowed",
+            self.seconds,
+            self.share * 100.0
+        );
+        for (signature, (count, numbers, example)) in &self.findings {
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            _ = writeln!(text, "{count} times {signature}\n    cases {}: {example}", numbers.join(", "));
+        }
+        if self.findings.is_empty() {
+            text += "no findings\n";
+        }
+        text
+    }
+}
+
+fn row(name: &str, counts: &[u64]) -> String {
+    let mut text = format!("{name:<32}{:>8}", counts.iter().sum::<u64>());
+    counts.iter().for_each(|count| _ = write!(text, "{count:>8}"));
+    text.push('\n');
+    text
+}
