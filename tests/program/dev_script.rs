@@ -377,7 +377,18 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     assert_eq!((outcome("kernels"), outcome("documentation")), (Some("ok"), Some("ok")));
     assert_eq!((outcome("fuzz"), outcome("parity")), (Some("ok"), Some("ok")));
     assert_eq!(outcome("integrations"), Some("ok"));
-    assert!(!table.contains("bytes"), "no base was given: {table}");
+    assert_eq!(outcome("cli-fuzz"), Some("ok"));
+    let fuzzed = done.ran.iter().find(|line| line.contains("-p readmill-cli-fuzz")).unwrap();
+    assert!(fuzzed.contains("--minutes 15") && fuzzed.contains("checked/readmill"), "{fuzzed}");
+    assert!(table.contains("bytes            skipped: no revision was given"), "{table}");
+
+    // A step whose programs cannot be installed is left out with the reason, and no other step is.
+    std::fs::remove_file(machine.0.path("bin/qemu-x86_64")).unwrap();
+    let done = machine.dev("nightly --yes");
+    let (_, table) = done.said.split_once("\n0123456789, rustc 1.95.0").expect("the commit");
+    assert_eq!(done.code, Some(1));
+    assert!(table.contains("processors       skipped: lacking: qemu's user mode\n"), "{table}");
+    assert!(table.contains("shapes           ok"), "{table}");
 
     std::fs::remove_file(machine.0.path("ran")).unwrap();
     let done = machine.dev("nightly --only bytes v1");
@@ -449,9 +460,8 @@ fn help_is_shown_on_request_and_after_a_mistake() {
     let machine = Machine::complete();
     let help = machine.dev("help");
     assert_eq!(help.code, Some(0));
-    for name in
-        ["demo", "test", "lint", "parity", "integrations", "page", "bytes", "bench", "fuzz", "nightly"]
-    {
+    let names = ["demo", "test", "lint", "parity", "integrations", "page", "bytes", "bench"];
+    for name in names.iter().chain(&["fuzz", "cli-fuzz", "nightly"]) {
         assert!(help.said.contains(&format!("\n  {name} ")), "{name}");
     }
     for words in ["", "tset"] {
