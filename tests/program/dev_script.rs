@@ -432,6 +432,7 @@ fn each_target_is_fuzzed_and_one_that_fails_stops_none() {
     machine.program("bin/rustc", says);
     std::fs::create_dir_all(machine.0.path("sys/lib/rustlib/host/lib")).unwrap();
     machine.0.file("sys/lib/rustlib/host/lib/librustc-stable_rt.asan.a", "");
+    machine.program("bin/nproc", "echo 2"); // so two targets run at the same time
     let done = machine.dev("fuzz --runs 5");
     assert_eq!(done.code, Some(1), "{}", done.said);
     let built =

@@ -96,7 +96,7 @@ impl<'a> Workplace<'a> {
         let line = &target.line;
         let memory = target.memory + rng.pick(&SPARE_MEMORY);
         let mut damaged = BTreeMap::new();
-        let in_stages = !line.before.is_empty() && !rng.once_in(10);
+        let in_stages = !line.before.is_empty();
         let mut stages = BTreeMap::new();
         if !in_stages {
             self.damage_inputs(line, &mut damaged, &mut rng);

@@ -9,6 +9,9 @@ use crate::lines::Line;
 /// Cases of one cause that are kept.
 const MAX_KEPT: usize = 3;
 
+/// Cases between two words on how far it is.
+const CASES_BETWEEN_WORDS: u64 = 1000;
+
 /// Exit codes that have a column.
 const CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
@@ -21,6 +24,7 @@ pub struct Summary {
     /// Numbers of cases, and an example, by signature.
     findings: BTreeMap<String, (u64, Vec<u64>, String)>,
     share: f64,
+    cases: u64,
 }
 
 impl Summary {
@@ -29,6 +33,10 @@ impl Summary {
         let column = CODES.iter().position(|code| Some(*code) == done.code).unwrap_or(CODES.len());
         self.commands.entry(line.command()).or_default()[column] += 1;
         self.share = self.share.max(done.share);
+        self.cases += 1;
+        if self.cases.is_multiple_of(CASES_BETWEEN_WORDS) {
+            println!("{} cases, findings of {} kinds", self.cases, self.findings.len());
+        }
         let mut is_new = false;
         for finding in &done.findings {
             let entry = self.findings.entry(finding.signature()).or_default();
