@@ -127,15 +127,17 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
             }
             None => link.finish(spare),
         };
-        let mut batch = linked.batch;
-        if let Err(error) = batch.check(linked.first, header.n_ref()) {
-            expect_refusal(&error);
-            // Records before the bad one, some of which may have come in chunks before it.
-            let good = error.place.record.unwrap_or(0).saturating_sub(1 + linked.first);
-            batch.spans.truncate(good as usize);
-            take(&batch, &mut all);
-            return (all, Some(error));
-        }
+        let checks = linked.batch.records().map(|record| record.check(header.n_ref()));
+        let good: Vec<_> =
+            checks.map_while(|checked| checked.ok().map(|it| it.raw().to_vec())).collect();
+        let mut batch = match linked.batch.check(linked.first, header.n_ref()) {
+            Ok(batch) => batch,
+            Err(error) => {
+                expect_refusal(&error);
+                all.extend(good.into_iter().flatten()); // the records before the bad one
+                return (all, Some(error));
+            }
+        };
         batch.stamp(linked.first);
         take(&batch, &mut all);
         if let Some(fault) = linked.fault {

@@ -99,7 +99,7 @@ impl State {
         let mut decode = |detail| {
             let mut opened = Opened::reuse(Batch::default());
             self.decoder(version).open(container, detail, &mut opened);
-            opened.into_batch()
+            opened.into_batch()?.check(0, i32::MAX)
         };
         let Ok(whole) = decode(Detail::Whole) else { return };
         for detail in [Detail::Flags, Detail::Places] {
@@ -128,8 +128,8 @@ impl State {
                 }
                 None => link.finish(Batch::default()),
             };
-            linked.batch.check(linked.first, n_ref)?;
-            linked.batch.records().try_for_each(|(stamp, record)| all.push(record.raw(), stamp))?;
+            let batch = linked.batch.check(linked.first, n_ref)?;
+            batch.records().try_for_each(|(stamp, record)| all.push(record.raw(), stamp))?;
             linked.fault.map_or(Ok(()), Err)?;
             if ended {
                 return Ok(());

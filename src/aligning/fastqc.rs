@@ -99,13 +99,15 @@ impl LaneFastqc {
         self.files.iter().enumerate().map(piece).collect()
     }
 
-    /// Counts records that become reads.
+    /// Counts records that became reads of a file with `n_ref` contigs.
     ///
     /// # Errors
     /// The first record that cannot be counted.
-    pub fn take_records(&self, raw: &RawRecords) -> Result<()> {
+    pub fn take_records(&self, raw: &RawRecords, n_ref: i32) -> Result<()> {
         let Some((file, number)) = self.files.first() else { return Ok(()) };
-        let records = raw.batch.spans[raw.range.clone()].iter().map(|&span| raw.batch.record(span));
+        let spans = raw.batch.spans()[raw.range.clone()].iter();
+        // A damaged record becomes no read, which is reported before this.
+        let records = spans.filter_map(|&span| raw.batch.record(span).check(n_ref).ok());
         let counted =
             self.counter(*number)?.take_records(raw.number, records, &mut RecordText::default());
         counted.map_err(|error| error.file(file))

@@ -9,7 +9,7 @@ use readmill_fastq::{BatchLinker, TakenBatch};
 use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
-use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, edit, tag};
+use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, UncheckedBatch, edit, tag};
 
 use super::kernel::end_of_piece;
 use super::lane::LaneSource;
@@ -336,11 +336,13 @@ impl AlignWorker {
             AlignTask::Open(lane, claim) => self.open(lane, claim),
             AlignTask::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
+                let unaligned = self.lanes.lanes[raw.lane].unaligned()?;
+                unaligned.reads(&raw, &mut reads)?; // which checks the records
                 let fastqc = self.lanes.lanes[raw.lane].fastqc.as_ref();
-                fastqc.map_or(Ok(()), |fastqc| fastqc.take_records(&raw))?;
-                self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
+                fastqc.map_or(Ok(()), |fastqc| fastqc.take_records(&raw, unaligned.header().n_ref()))?;
                 let prepared = self.lanes.prepare(raw.lane, &mut reads)?;
-                Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
+                let memory = Arc::into_inner(raw.batch).map(UncheckedBatch::into_memory);
+                memory.into_iter().for_each(|batch| self.lanes.batches.put(batch));
                 Ok(AlignTaskResult::Converted(raw.lane, reads, prepared, raw.last))
             }
             AlignTask::Seed(slot, reads) => {

@@ -378,7 +378,7 @@ impl Lanes {
         let Linked { batch, number, mut fault, .. } = linked;
         let records = batch.len();
         if records == 0 && fault.is_none() && !last {
-            self.batches.put(batch);
+            self.batches.put(batch.into_memory());
             return Ok(());
         }
         let unaligned = self.lanes[lane].unaligned()?;
@@ -386,7 +386,7 @@ impl Lanes {
         let (batch, mut queue, mut from) = (Arc::new(batch), self.queue(), 0);
         loop {
             let (mut to, mut bytes) = (from, 0);
-            for template in batch.spans[from..].chunks(segments).take(TEMPLATES) {
+            for template in batch.spans()[from..].chunks(segments).take(TEMPLATES) {
                 to += template.len();
                 bytes += template.iter().map(|span| span.len as usize).sum::<usize>();
                 if bytes >= BATCH_BYTES {

@@ -9,7 +9,7 @@ use readmill_fastq::TakenBatch;
 use readmill_filters::adapter::FoundIn;
 use readmill_format::chain::Opened;
 use readmill_input::Claim;
-use readmill_record::{Batch, Error, ReadBatch, Result};
+use readmill_record::{Error, ReadBatch, Result, UncheckedBatch};
 use readmill_trim::TrimTally;
 
 /// Records of a file that are to become reads.
@@ -17,7 +17,7 @@ pub struct RawRecords {
     /// The lane they are of.
     pub lane: usize,
     /// The records, and others.
-    pub batch: Arc<Batch>,
+    pub batch: Arc<UncheckedBatch>,
     /// Which of them.
     pub range: Range<usize>,
     /// The number of the first one in its file, 0-based.

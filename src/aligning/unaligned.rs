@@ -11,7 +11,10 @@ use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, OpenOptions, Opener, Source};
 use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
-use readmill_record::{Batch, Error, Flags, Header, Limit, Read, ReadBatch, RecordRef, Result};
+use readmill_record::{
+    Batch, Error, Flags, Header, Limit, Read, ReadBatch, RecordRef, Result, UncheckedBatch,
+    UncheckedRecord,
+};
 
 use super::queue::RawRecords;
 use crate::pipeline::open_input;
@@ -173,15 +176,18 @@ impl Unaligned {
         self.opener().open(claim, &mut opened).ok()?;
         let linked = [link.link(opened), link.finish(Batch::default())];
         let batch = linked.into_iter().map(|linked| linked.batch).find(|batch| !batch.is_empty())?;
-        RecordRef::check(batch.record(batch.spans[0]).raw(), self.header.n_ref()).ok()?;
-        Some(batch.record(batch.spans[0]).qname().to_vec())
+        let first = batch.records().next()?.check(self.header.n_ref()).ok()?;
+        Some(first.qname().to_vec())
     }
 
     /// Reads of each template, as the first record of the file, which comes with the first batch, says.
-    pub fn segments(&self, batch: &Batch) -> usize {
-        let of_first = |batch: &Batch| match batch.records().next() {
-            Some((_, record)) if record.raw().len() >= 20 && record.flags().is_paired() => 2,
-            _ => 1,
+    pub fn segments(&self, batch: &UncheckedBatch) -> usize {
+        let of_first = |batch: &UncheckedBatch| {
+            let first = batch.records().next().map(|first| first.check(self.header.n_ref()));
+            match first {
+                Some(Ok(record)) if record.flags().is_paired() => 2,
+                _ => 1, // what is damaged is refused when it becomes a read
+            }
         };
         match self.segments.get() {
             None if batch.is_empty() => 1,
@@ -194,12 +200,12 @@ impl Unaligned {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;
-        for template in raw.batch.spans[raw.range.clone()].chunks(segments) {
+        for template in raw.batch.spans()[raw.range.clone()].chunks(segments) {
             let mut records = [None; 2];
             for (place, span) in records.iter_mut().zip(template) {
                 let record = raw.batch.record(*span);
-                self.check(record.raw(), segments).map_err(|error| self.blame(error, number, record))?;
-                *place = Some(record);
+                let checked = self.check(record, segments);
+                *place = Some(checked.map_err(|error| self.blame(error, number, record.name()))?);
                 number += 1;
             }
             match records {
@@ -211,7 +217,7 @@ impl Unaligned {
                 }
                 [Some(one), other] => {
                     let at = number - 1 - u64::from(other.is_some());
-                    return Err(self.blame(without_mate(), at, one));
+                    return Err(self.blame(without_mate(), at, one.qname()));
                 }
                 [None, _] => {}
             }
@@ -219,14 +225,13 @@ impl Unaligned {
         raw.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone().file(&self.path)))
     }
 
-    fn blame(&self, error: Error, number: u64, record: RecordRef<'_>) -> Error {
-        let name = record.raw().get(36..).unwrap_or_default().split(|&b| b == 0).next();
-        error.file(&self.path).record(number).qname(name.unwrap_or_default())
+    fn blame(&self, error: Error, number: u64, name: &[u8]) -> Error {
+        error.file(&self.path).record(number).qname(name)
     }
 
-    fn check(&self, raw: &[u8], segments: usize) -> Result<()> {
-        RecordRef::check(raw, self.header.n_ref()).map_err(Error::input)?;
-        let flags = RecordRef::new(raw).flags();
+    fn check<'a>(&self, unchecked: UncheckedRecord<'a>, segments: usize) -> Result<RecordRef<'a>> {
+        let record = unchecked.check(self.header.n_ref()).map_err(Error::input)?;
+        let flags = record.flags();
         if !flags.is_primary() {
             Err(Error::input("it is a secondary or supplementary alignment, not a read").hint(RESET))
         } else if !flags.is_unmapped() {
@@ -235,7 +240,7 @@ impl Unaligned {
             Err(Error::input("there are single reads and pairs in one file")
                 .hint("align them apart: samtools view -f 1, and samtools view -F 1"))
         } else {
-            Ok(())
+            Ok(record)
         }
     }
 

@@ -102,9 +102,9 @@ impl RecordFile {
                 self.link.finish(batch)
             }
         };
-        linked.batch.check(linked.first, self.source.header().n_ref())?;
         self.ended |= linked.fault.is_some();
-        (self.batch, self.fault) = (linked.batch, linked.fault);
+        self.batch = linked.batch.check(linked.first, self.source.header().n_ref())?;
+        self.fault = linked.fault;
         Ok(true)
     }
 }

@@ -10,7 +10,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::Fasta;
 use readmill_format::sam::write_record;
 use readmill_input::{OpenOptions, Opener, Source};
-use readmill_record::{Batch, Error, Header, Ledger, Limit, RecordRef, Result};
+use readmill_record::{Batch, Error, Header, Ledger, Limit, Result};
 
 use super::FileOutput;
 
@@ -102,14 +102,14 @@ fn records(
                 linker.finish(Batch::default())
             }
         };
-        for (number, &span) in (linked.number..).zip(&linked.batch.spans) {
+        for (number, record) in (linked.number..).zip(linked.batch.records()) {
             if left == 0 {
                 return Ok(());
             }
-            let raw = linked.batch.record(span).raw();
-            RecordRef::check(raw, header.n_ref()).map_err(|what| Error::input(what).record(number))?;
+            let checked = record.check(header.n_ref());
+            let record = checked.map_err(|what| Error::input(what).record(number))?;
             text.clear();
-            write_record(header, RecordRef::new(raw), &mut text);
+            write_record(header, record, &mut text);
             out.put(&text)?;
             left -= 1;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_filters::merge_alignment::{Candidates, Hit, Merger, TieBreaker, arrange, candidates};
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
-use readmill_record::{Batch, Error, Flags, Limit, RecordRef, Result};
+use readmill_record::{Batch, Error, Flags, Limit, RecordRef, Result, UncheckedBatch};
 
 use super::OTHER_ORDER;
 use super::queue::{Group, GroupPart, MergeFile, MergeTask, MergeTaskResult, Merging};
@@ -37,7 +37,7 @@ pub struct MergeLink {
 /// What is linked of a file, and not in a group yet.
 struct LinkedFile {
     chain: ChunkLinker,
-    batches: VecDeque<(Arc<Batch>, u64)>,
+    batches: VecDeque<(Arc<UncheckedBatch>, u64)>,
     /// The next record of the first batch.
     at: usize,
     /// Whether nothing follows.
@@ -46,10 +46,8 @@ struct LinkedFile {
 }
 
 /// The name of a record that has not been checked.
-fn name(batch: &Batch, at: usize) -> &[u8] {
-    let raw = batch.record(batch.spans[at]).raw();
-    let length = usize::from(raw.get(12).copied().unwrap_or(1)).saturating_sub(1);
-    raw.get(36..36 + length).unwrap_or_default()
+fn name(batch: &UncheckedBatch, at: usize) -> &[u8] {
+    batch.record(batch.spans()[at]).name()
 }
 
 impl LinkedFile {
@@ -186,7 +184,7 @@ impl MergeLink {
         let Some((batch, _)) = self.files[0].batches.front() else { return Ok(()) };
         let (batch, at) = (Arc::clone(batch), self.files[0].at);
         let template = name(&batch, at);
-        let raw = batch.record(batch.spans[at]).raw();
+        let raw = batch.record(batch.spans()[at]).raw();
         let is_paired = raw.get(18).is_some_and(|flags| flags & 1 != 0);
         let reads = if is_paired { self.files[0].run(&merging.files[0], template, 2) } else { 1 };
         self.check_order(merging, template)?;
@@ -219,7 +217,7 @@ impl MergeLink {
         group.parts.resize_with(self.files.len(), Vec::new);
         group.arranged.extend(arranged.map(|rows| (group.templates, rows)));
         group.templates += 1;
-        let bytes = batch.spans[at..at + reads].iter().map(|span| span.len as usize).sum::<usize>();
+        let bytes = batch.spans()[at..at + reads].iter().map(|span| span.len as usize).sum::<usize>();
         group.bytes += bytes * (alignments / reads).max(1);
         for ((linked, parts), records) in self.files.iter_mut().zip(&mut group.parts).zip(counts) {
             let Some((batch, number)) = linked.batches.front().filter(|_| records > 0) else { continue };
@@ -247,7 +245,7 @@ impl MergeLink {
         let files = self.files.iter().zip(&merging.files).zip(records).skip(1);
         for ((linked, file), &records) in files {
             let Some((batch, _)) = linked.batches.front() else { continue };
-            for span in &batch.spans[linked.at..linked.at + records] {
+            for span in &batch.spans()[linked.at..linked.at + records] {
                 let raw = batch.record(*span).raw();
                 let Some(&[low, high]) = raw.get(18..20) else { continue };
                 let flags = file.flags(Flags(u16::from_le_bytes([low, high])));
@@ -307,16 +305,16 @@ fn add_hits<'a>(
     hits: &mut Candidates<'a>,
     merging: &Merging,
     file: &MergeFile,
-    batch: &'a Batch,
+    batch: &'a UncheckedBatch,
     range: std::ops::Range<usize>,
     number: u64,
 ) -> Result<()> {
     let n_ref = merging.header.n_ref();
     for at in range {
-        let record = batch.record(batch.spans[at]);
-        let added = RecordRef::check(record.raw(), n_ref)
-            .map_err(Error::input)
-            .and_then(|()| hits.add(&merging.rules, Hit { record, flags: file.flags(record.flags()) }));
+        let checked = batch.record(batch.spans()[at]).check(n_ref).map_err(Error::input);
+        let added = checked.and_then(|record| {
+            hits.add(&merging.rules, Hit { record, flags: file.flags(record.flags()) })
+        });
         let blame = |error: Error| {
             error.file(file.records.path()).record(number + at as u64).qname(name(batch, at))
         };
@@ -397,7 +395,7 @@ impl MergeWorker {
             starts.iter().zip(ends).for_each(|(&start, end)| opened.push_sized(start, end - start));
         }
         let batches = group.parts.into_iter().flatten().filter_map(|part| Arc::into_inner(part.batch));
-        batches.for_each(|batch| merging.batches.put(batch));
+        batches.for_each(|batch| merging.batches.put(batch.into_memory()));
         group.fault.map_or(Ok(opened), Err)
     }
 }
@@ -416,7 +414,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The batch of the next record, its place there, and the number of the first record of the batch.
-    fn peek(&mut self) -> Option<(&'a Batch, usize, u64)> {
+    fn peek(&mut self) -> Option<(&'a UncheckedBatch, usize, u64)> {
         loop {
             let part = self.parts.get(self.part)?;
             if self.at < part.range.len() {
@@ -439,7 +437,7 @@ struct Template<'a> {
 impl<'a> Template<'a> {
     fn next(cursor: &mut Cursor<'a>, merging: &Merging) -> Result<Self> {
         let Some(first) = cursor.peek() else { return Err(Error::bug("a group lacks a template")) };
-        let take = |cursor: &mut Cursor<'a>, (batch, at, number): (&'a Batch, usize, u64)| {
+        let take = |cursor: &mut Cursor<'a>, (batch, at, number): (&'a UncheckedBatch, usize, u64)| {
             cursor.at += 1;
             check_read(batch, at, number, merging)
         };
@@ -473,11 +471,16 @@ impl<'a> Template<'a> {
 }
 
 /// A record of the reads, checked.
-fn check_read<'a>(batch: &'a Batch, at: usize, number: u64, merging: &Merging) -> Result<RecordRef<'a>> {
-    let record = batch.record(batch.spans[at]);
+fn check_read<'a>(
+    batch: &'a UncheckedBatch,
+    at: usize,
+    number: u64,
+    merging: &Merging,
+) -> Result<RecordRef<'a>> {
     let file = &merging.files[0].records;
     let blame = |error: Error| error.file(file.path()).record(number + at as u64).qname(name(batch, at));
-    RecordRef::check(record.raw(), file.header().n_ref()).map_err(|what| blame(Error::input(what)))?;
+    let checked = batch.record(batch.spans()[at]).check(file.header().n_ref());
+    let record = checked.map_err(|what| blame(Error::input(what)))?;
     let flags = record.flags();
     if !flags.is_primary() {
         let what = "it is a secondary or supplementary alignment, not a read";

@@ -10,7 +10,7 @@ use readmill_filters::merge_alignment::{Arrangement, MergeRules};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Opened;
 use readmill_input::{Claim, MAX_CLAIM, OpenOptions};
-use readmill_record::{Batch, Error, Flags, Header, Result};
+use readmill_record::{Batch, Error, Flags, Header, Result, UncheckedBatch};
 
 use crate::aligning::Unaligned;
 use crate::pipeline::open_input::is_any_cram;
@@ -54,7 +54,7 @@ impl MergeFile {
 /// Records of one file that are of a group of templates.
 pub struct GroupPart {
     /// The records, and others.
-    pub batch: Arc<Batch>,
+    pub batch: Arc<UncheckedBatch>,
     /// Which of them.
     pub range: Range<usize>,
     /// The number of the first one in its file, 0-based.

@@ -8,7 +8,9 @@ use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_input::{MAX_CLAIM, Opener};
-use readmill_record::{Batch, Detail, Error, Limit, Result, ShareUse, Step};
+use readmill_record::{
+    Batch, Detail, Error, Limit, Result, ShareUse, Stamp, Step, UncheckedBatch, UncheckedRecord,
+};
 
 use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
 use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
@@ -51,11 +53,11 @@ impl Gather {
             None => next,
             Some(mut held) => {
                 let (batch, more) = (&mut held.linked.batch, &next.linked.batch);
-                let room = self.enough as usize + KEPT_BYTES;
-                batch.bytes.reserve_exact(room.saturating_sub(batch.bytes.len()));
-                more.records().try_for_each(|(stamp, record)| batch.push(record.raw(), stamp))?;
+                let (room, bytes) = (self.enough as usize + KEPT_BYTES, batch.parts_mut().0);
+                bytes.reserve_exact(room.saturating_sub(bytes.len()));
+                more.records().try_for_each(|record| batch.push(record, Stamp::default()))?;
                 held.linked.fault = next.linked.fault;
-                readers.reuse(next.linked.batch);
+                readers.reuse(next.linked.batch.into_memory());
                 held
             }
         };
@@ -64,7 +66,10 @@ impl Gather {
         }
         let LinkedBatch { input, linked: Linked { first, number, .. } } = all;
         self.held = Some(all);
-        Ok(LinkedBatch { input, linked: Linked { batch: Batch::default(), first, number, fault: None } })
+        Ok(LinkedBatch {
+            input,
+            linked: Linked { batch: UncheckedBatch::default(), first, number, fault: None },
+        })
     }
 }
 
@@ -290,9 +295,9 @@ impl LinkedBatch {
         self.linked.batch.record_bytes()
     }
 
-    /// Returns the name of the first record, if there is one.
+    /// Returns the name of the first record, if there is one. The record has not been checked: the name may be empty.
     pub fn first_name(&self) -> Option<&[u8]> {
-        self.linked.batch.records().next().map(|(_, record)| record.qname())
+        self.linked.batch.records().next().map(UncheckedRecord::name)
     }
 }
 
@@ -368,7 +373,7 @@ impl FeedReader {
     /// Checks and numbers the records, adapts them to the common header, and passes them to `then`. An error names the
     /// input and the number of the record in it.
     pub fn check<T>(&mut self, linked: LinkedBatch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
-        let Linked { mut batch, first, number, fault } = linked.linked;
+        let Linked { batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];
         let (n_ref, reconcile) = (input.header.n_ref(), &mut self.reconcile[linked.input]);
         let without_fields = self.shared.detail < Detail::Whole && reconcile.is_none();
@@ -377,7 +382,7 @@ impl FeedReader {
         } else {
             batch.check(number, n_ref)
         };
-        checked.map_err(input.named())?;
+        let mut batch = checked.map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
         let fastqc = self.shared.fastqc.as_ref();
         if let Some(counter) = fastqc.and_then(|fastqc| fastqc.file(linked.input)) {

@@ -13,7 +13,9 @@ pub use readmill_input::OpenOptions;
 use readmill_input::regions::IndexedInput;
 use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
 use readmill_record::header::HeaderLine;
-use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{
+    Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step, UncheckedBatch,
+};
 
 use crate::aligning::{AlignTask, Lanes};
 use crate::merging::{MergeTask, Merging};
@@ -288,7 +290,7 @@ impl Inputs {
             let mut link = ChunkLinker::new(Limit::NONE);
             let all = [link.link(opened).batch, link.finish(Batch::default()).batch];
             let mut records =
-                all.iter().flat_map(Batch::records).map(|(_, record)| record.qname().to_vec());
+                all.iter().flat_map(UncheckedBatch::records).map(|record| record.name().to_vec());
             let first = records.next();
             names.push([first.clone(), records.last().or(first)]);
         }
@@ -466,7 +468,7 @@ fn open_alone(claim: Claim, input: &InputFile) -> Option<Batch> {
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template
     }
-    batch.check(0, input.header.n_ref()).ok()?;
+    let mut batch = batch.check(0, input.header.n_ref()).ok()?;
     batch.stamp(0);
     Some(batch)
 }

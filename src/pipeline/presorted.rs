@@ -212,8 +212,8 @@ impl Pass for ReadBackPass<'_> {
     fn work(&self, worker: &mut Self::Worker, linked: Linked) -> Result<Frames> {
         linked.fault.map_or(Ok(()), Err)?;
         let frames = self.frames.take().unwrap_or_default();
-        let frames = worker.1.pack_batch(&linked.batch, &self.context.sort, frames)?;
-        let mut batch = linked.batch;
+        let mut batch = linked.batch.check(linked.number, self.n_ref)?;
+        let frames = worker.1.pack_batch(&batch, &self.context.sort, frames)?;
         batch.retire(3 * MAX_CLAIM / 2);
         self.batches.put(batch);
         Ok(frames)

@@ -4,6 +4,7 @@
 //! Numbers of reports are those of their texts, which are read back. Times and memory differ from run to run; all else is
 //! the same for any number of threads, any memory, and in stages.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use readmill_filters::spec::Stage;
@@ -68,7 +69,7 @@ impl RunState<'_> {
                 "memory_peak_bytes": used::peak_rss(),
                 "memory_shares": division.iter().map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
                 "memory_at_peak": at_peak.map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
-                "temp_dirs": plan.resources.temp_dirs,
+                "temp_dirs": plan.resources.temp_dirs.iter().map(|dir| dir.to_string_lossy()).collect::<Vec<_>>(),
                 "spilled_bytes": summary.spilled,
                 "spilled_runs": summary.runs,
             },
@@ -99,7 +100,18 @@ fn share(name: &str, bytes: u64) -> Value {
 /// An input, with its bytes if it is a regular file.
 fn input(path: &Path, sums: &InputSums) -> Value {
     let bytes = bytes_of(path);
-    json!({ "path": path, "bytes": bytes, "xxh128": bytes.and_then(|bytes| sums.of(path, bytes)) })
+    with_path(path, json!({ "bytes": bytes, "xxh128": bytes.and_then(|bytes| sums.of(path, bytes)) }))
+}
+
+/// Adds a file name to an object. JSON is UTF-8, which a file name need not be: such a name is text with U+FFFD for the
+/// bytes that are no UTF-8, and all its bytes are in `path_hex`.
+fn with_path(path: &Path, mut object: Value) -> Value {
+    object["path"] = json!(path.to_string_lossy());
+    if path.to_str().is_none() {
+        let hex = path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}"));
+        object["path_hex"] = json!(hex.collect::<String>());
+    }
+    object
 }
 
 fn bytes_of(path: &Path) -> Option<u64> {
@@ -134,7 +146,9 @@ fn outputs(
     extra: &[CompleteOutput],
     files: &ReportFiles,
 ) -> Vec<Value> {
-    let file = |kind: &str, path: &Path, bytes: Option<u64>, reads: Option<u64>| json!({ "kind": kind, "path": path, "bytes": bytes, "reads": reads });
+    let file = |kind: &str, path: &Path, bytes: Option<u64>, reads: Option<u64>| {
+        with_path(path, json!({ "kind": kind, "bytes": bytes, "reads": reads }))
+    };
     let mut list = Vec::new();
     let has_main = matches!(plan.destination, Destination::Main(..));
     if let Some(main) = main.filter(|_| has_main) {

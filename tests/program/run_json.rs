@@ -1,7 +1,9 @@
 //! `--json`: what a run did.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
@@ -217,4 +219,28 @@ fn a_run_that_fails_or_has_no_place_for_it_leaves_none() {
         done.stderr
     );
     assert_eq!(dir.names(), ["in.bam"]);
+}
+
+/// Guards against a former defect: such a name ended the run with a panic.
+#[test]
+fn a_file_name_that_is_not_utf_8_is_text_and_bytes() {
+    let dir = TestDir::new();
+    let odd = |before: &[u8], after: &[u8]| {
+        dir.path("").join(OsStr::from_bytes(&[before, b"\xff\xe9", after].concat()))
+    };
+    let (input, output, json) = (odd(b"in", b".bam"), odd(b"out", b".bam"), dir.path("x.json"));
+    fs::write(&input, bgzip(&sample(20))).expect("an input");
+    let args =
+        ["sort".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str(), "--json".as_ref()];
+    let done = readmill(args.into_iter().chain([json.as_os_str()]));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let run = described(&dir, "x.json");
+    for (described, path) in [(&run["inputs"][0], &input), (&run["outputs"][0], &output)] {
+        assert_eq!(described["path"], json!(path.to_string_lossy()));
+        let bytes = path.as_os_str().as_bytes().iter();
+        assert_eq!(
+            described["path_hex"],
+            json!(bytes.map(|byte| format!("{byte:02x}")).collect::<String>())
+        );
+    }
 }

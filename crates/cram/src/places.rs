@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_format::chain::Opened;
-use readmill_record::{Batch, Detail, Error, RecordRef, Result};
+use readmill_record::{Batch, Detail, Error, Result, UncheckedBatch};
 
 use crate::block::{ContentType, CramBlock};
 use crate::codec::Codecs;
@@ -95,10 +95,10 @@ impl SliceHead {
 }
 
 /// Returns the ranges of the reads of a container, each by itself.
-fn read_ranges(batch: &Batch) -> Result<Vec<ContigRange>> {
+fn read_ranges(batch: &UncheckedBatch) -> Result<Vec<ContigRange>> {
     let mut out = Vec::with_capacity(batch.len());
-    for (_, record) in batch.records() {
-        RecordRef::check(record.raw(), i32::MAX).map_err(damaged)?;
+    for record in batch.records() {
+        let record = record.check(i32::MAX).map_err(damaged)?;
         let start = i64::from(record.pos()) + 1;
         out.push(ContigRange { contig: record.ref_id(), start, end: record.end().max(start) });
     }

@@ -8,7 +8,7 @@
 //! microseconds a chunk.
 
 use readmill_record::view::FIXED;
-use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, batch::Span};
+use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, UncheckedBatch, batch::Span};
 
 use crate::bgzf::{Chunk, Inflater};
 
@@ -29,7 +29,7 @@ pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
 #[derive(Default)]
 pub struct Opened {
     /// The bytes of the chunk, and the positions of its whole records, from the first on.
-    batch: Batch,
+    batch: UncheckedBatch,
     /// Where the first record starts: a guess for BAM, certain for text.
     first: usize,
     /// The end of the last whole record.
@@ -46,16 +46,16 @@ impl Opened {
         if batch.bytes.capacity() > MOST_REUSED {
             batch = Batch::default(); // free the memory of one large record
         }
-        batch.spans.clear();
-        Opened { batch, stale: true, ..Opened::default() }
+        Opened { batch: UncheckedBatch::reuse(batch), stale: true, ..Opened::default() }
     }
 
     /// The bytes, to fill.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        let bytes = self.batch.parts_mut().0;
         if std::mem::take(&mut self.stale) {
-            self.batch.bytes.clear();
+            bytes.clear();
         }
-        &mut self.batch.bytes
+        bytes
     }
 
     /// Makes the bytes those of a chunk of BGZF blocks.
@@ -64,12 +64,12 @@ impl Opened {
     /// The chunk is damaged.
     pub fn inflate(&mut self, inflater: &mut Inflater, chunk: &Chunk) -> Result<()> {
         self.stale = false;
-        inflater.replace(chunk, &mut self.batch.bytes)
+        inflater.replace(chunk, self.batch.parts_mut().0)
     }
 
     /// Guesses where the first record starts, and follows the chain from there.
     pub fn guess(&mut self, n_ref: i32) {
-        let bytes = &self.batch.bytes;
+        let bytes = self.batch.bytes();
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], n_ref));
         let first = at.unwrap_or(bytes.len());
         self.hop(first);
@@ -77,7 +77,7 @@ impl Opened {
 
     /// Finds the whole records from `first` on.
     fn hop(&mut self, first: usize) {
-        let Batch { bytes, spans, .. } = &mut self.batch;
+        let (bytes, spans) = self.batch.parts_mut();
         spans.clear();
         (self.first, self.exit, self.fault) = (first, first, None);
         while let Some(head) = bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
@@ -104,14 +104,14 @@ impl Opened {
     /// Adds a whole record that was just appended to the bytes. This is for records with a known start, such as SAM
     /// text.
     pub fn push(&mut self, start: usize) {
-        self.push_sized(start, self.batch.bytes.len() - start);
+        self.push_sized(start, self.batch.bytes().len() - start);
     }
 
     /// Adds a whole record of `len` bytes at `start`, after those added before.
     pub fn push_sized(&mut self, start: usize, len: usize) {
         match Span::new(start, len, Stamp::default()) {
             Ok(span) if self.fault.is_none() => {
-                self.batch.spans.push(span);
+                self.batch.parts_mut().1.push(span);
                 self.exit = start + len;
             }
             Ok(_) => {}
@@ -121,7 +121,7 @@ impl Opened {
 
     /// Drops whole records for which `keep` is false; those that are left keep their bytes and their order.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
-        let Batch { bytes, spans, .. } = &mut self.batch;
+        let (bytes, spans) = self.batch.parts_mut();
         spans.retain(|span| keep(&bytes[span.start as usize..][..span.len as usize]));
     }
 
@@ -129,14 +129,14 @@ impl Opened {
     ///
     /// # Errors
     /// The error that ends the chunk.
-    pub fn into_batch(mut self) -> Result<Batch> {
+    pub fn into_batch(mut self) -> Result<UncheckedBatch> {
         self.bytes_mut();
         self.fault.map_or(Ok(self.batch), Err)
     }
 
     /// Bytes of the chunk.
     pub fn len(&self) -> usize {
-        if self.stale { 0 } else { self.batch.bytes.len() }
+        if self.stale { 0 } else { self.batch.bytes().len() }
     }
 
     /// Whether it has no bytes.
@@ -200,7 +200,7 @@ pub struct ChunkLinker {
 /// The records of complete templates, and the number of the first.
 pub struct Linked {
     /// The records, not yet checked or stamped.
-    pub batch: Batch,
+    pub batch: UncheckedBatch,
     /// Number of the first record, over all inputs.
     pub first: u64,
     /// Its number in its own input.
@@ -234,12 +234,13 @@ impl ChunkLinker {
     /// Takes the next chunk and returns the records whose templates are complete.
     pub fn link(&mut self, mut opened: Opened) -> Linked {
         let border = opened.bytes_mut().len();
-        let entry = match self.complete_straddler(&opened.batch.bytes) {
+        let entry = match self.complete_straddler(opened.batch.bytes()) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
-                self.waiting.reserve_exact(opened.batch.bytes.len()); // a long record; twice its size would be too much
-                self.waiting.extend_from_slice(&opened.batch.bytes);
-                opened.batch.spans.clear();
+                let bytes = opened.batch.bytes();
+                self.waiting.reserve_exact(bytes.len()); // a long record; twice its size would be too much
+                self.waiting.extend_from_slice(bytes);
+                opened.batch.parts_mut().1.clear();
                 return self.give(opened.batch, 0, None);
             }
             Err(fault) => return self.fail(fault, opened.batch),
@@ -256,16 +257,17 @@ impl ChunkLinker {
         self.waiting.clear();
         self.waiting.shrink_to(MOST_REUSED);
         self.lengths.clear();
-        for &span in &batch.spans[keep..] {
+        for &span in &batch.spans()[keep..] {
             self.waiting.extend_from_slice(batch.record(span).raw());
             self.lengths.push(span.len);
         }
-        self.waiting.extend_from_slice(&batch.bytes[exit..border]);
+        self.waiting.extend_from_slice(&batch.bytes()[exit..border]);
         self.give(batch, keep, fault)
     }
 
     /// Ends the input: returns the last templates, and an error if a record is cut. Another input may follow.
-    pub fn finish(&mut self, mut batch: Batch) -> Linked {
+    pub fn finish(&mut self, memory: Batch) -> Linked {
+        let mut batch = UncheckedBatch::reuse(memory);
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let mut fault = (whole < self.waiting.len()).then(|| {
             Error::input(INSIDE_A_RECORD)
@@ -281,42 +283,43 @@ impl ChunkLinker {
         linked
     }
 
-    /// Returns no records, in the memory of `batch`: there is no input yet.
-    pub fn pause(&mut self, mut batch: Batch) -> Linked {
-        batch.clear();
-        self.give(batch, 0, None)
+    /// Returns no records, in the memory of another batch: there is no input yet.
+    pub fn pause(&mut self, memory: Batch) -> Linked {
+        self.give(UncheckedBatch::reuse(memory), 0, None)
     }
 
     /// Puts the waiting bytes after the chunk's own, and the waiting records before the chunk's in order.
-    fn put_waiting_first(&mut self, batch: &mut Batch, border: usize) -> Result<()> {
+    fn put_waiting_first(&mut self, batch: &mut UncheckedBatch, border: usize) -> Result<()> {
         let mut spans = std::mem::take(&mut self.spare);
         let mut at = border;
         for &len in &self.lengths {
             spans.push(Span::new(at, len as usize, Stamp::default())?);
             at += len as usize;
         }
-        batch.bytes.reserve_exact(at - border);
-        batch.bytes.extend_from_slice(&self.waiting[..at - border]);
-        spans.extend_from_slice(&batch.spans);
-        self.spare = std::mem::replace(&mut batch.spans, spans);
+        let (bytes, own_spans) = batch.parts_mut();
+        bytes.reserve_exact(at - border);
+        bytes.extend_from_slice(&self.waiting[..at - border]);
+        spans.extend_from_slice(own_spans);
+        self.spare = std::mem::replace(own_spans, spans);
         self.spare.clear();
         Ok(())
     }
 
     /// Replaces the content of `batch` by the waiting records.
-    fn release_waiting(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.clear();
-        batch.bytes = std::mem::take(&mut self.waiting);
+    fn release_waiting(&mut self, batch: &mut UncheckedBatch) -> Result<()> {
+        let (bytes, spans) = batch.parts_mut();
+        spans.clear();
+        *bytes = std::mem::take(&mut self.waiting);
         let mut at = 0;
         for len in self.lengths.drain(..) {
-            batch.spans.push(Span::new(at, len as usize, Stamp::default())?);
+            spans.push(Span::new(at, len as usize, Stamp::default())?);
             at += len as usize;
         }
-        batch.bytes.truncate(at);
+        bytes.truncate(at);
         Ok(())
     }
 
-    fn fail(&mut self, fault: Error, mut batch: Batch) -> Linked {
+    fn fail(&mut self, fault: Error, mut batch: UncheckedBatch) -> Linked {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
         // If they do not fit into a batch, the error is enough: it comes as early as theirs.
         let _ = self.release_waiting(&mut batch);
@@ -324,8 +327,8 @@ impl ChunkLinker {
         self.give(batch, keep, Some(fault))
     }
 
-    fn give(&mut self, mut batch: Batch, keep: usize, fault: Option<Error>) -> Linked {
-        batch.spans.truncate(keep);
+    fn give(&mut self, mut batch: UncheckedBatch, keep: usize, fault: Option<Error>) -> Linked {
+        batch.parts_mut().1.truncate(keep);
         let first = self.next;
         self.next += keep as u64;
         Linked { batch, first, number: first - self.base, fault }
@@ -360,16 +363,13 @@ impl ChunkLinker {
     }
 
     /// Number of the batch's records whose templates cannot continue in the next chunk.
-    fn complete_templates(&mut self, batch: &Batch) -> usize {
-        let name = |span: &Span| {
-            let raw = &batch.bytes[span.start as usize..][..span.len as usize];
-            raw.get(FIXED..FIXED + usize::from(raw[12])).unwrap_or_default()
-        };
-        let Some((last, before)) = batch.spans.split_last() else { return 0 };
+    fn complete_templates(&mut self, batch: &UncheckedBatch) -> usize {
+        let name = |span: &Span| batch.record(*span).name();
+        let Some((last, before)) = batch.spans().split_last() else { return 0 };
         let mut bytes = last.len as usize;
         let mut keep = before.len();
         for span in before.iter().rev() {
-            if name(span) != name(last) || name(last) == b"*\0" {
+            if name(span) != name(last) || name(last) == b"*" {
                 return keep;
             }
             bytes += span.len as usize;
@@ -408,8 +408,8 @@ mod tests {
     /// Feeds `bytes` in pieces of `size`; returns the records of each batch, or the error.
     fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
         let (mut link, mut batches) = (ChunkLinker::new(Limit::of(1 << 20)), Vec::new());
-        let mut take = |linked: Linked| {
-            let mut batch = linked.batch;
+        let mut take = |linked: Linked| -> Result<()> {
+            let mut batch = linked.batch.check(linked.number, i32::MAX)?;
             batch.stamp(linked.first);
             batches.push(batch.records().map(|(s, r)| (s.ordinal(), r.raw().to_vec())).collect());
             linked.fault.map_or(Ok(()), Err)

@@ -2,7 +2,7 @@
 
 use readmill_cram::Stop;
 use readmill_format::region::Part;
-use readmill_record::RecordRef;
+use readmill_record::UncheckedRecord;
 
 /// The reads of a container that are wanted.
 #[derive(Debug)]
@@ -24,10 +24,9 @@ impl Selection {
 
     /// Whether a record is wanted. One that is damaged is, so that whoever checks it finds that.
     pub fn holds(&self, record: &[u8]) -> bool {
-        if RecordRef::check_without_fields(record, self.n_ref).is_err() {
+        let Ok(record) = UncheckedRecord::new(record).check_without_fields(self.n_ref) else {
             return true;
-        }
-        let record = RecordRef::new(record);
+        };
         let Ok(contig) = u32::try_from(record.ref_id()) else { return self.unplaced };
         let pos = i64::from(record.pos());
         let next = self.parts.partition_point(|part| (part.contig, part.end) <= (contig, pos));

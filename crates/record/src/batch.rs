@@ -110,32 +110,6 @@ impl Batch {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
 
-    /// Checks every record; the error names the first bad one, counted from `first`.
-    pub fn check(&self, first: u64, n_ref: i32) -> Result<()> {
-        self.check_each(first, |raw| RecordRef::check(raw, n_ref))
-    }
-
-    /// Checks every record apart from its optional fields ([`RecordRef::check_without_fields`]).
-    pub fn check_without_fields(&self, first: u64, n_ref: i32) -> Result<()> {
-        self.check_each(first, |raw| RecordRef::check_without_fields(raw, n_ref))
-    }
-
-    #[inline]
-    fn check_each(
-        &self,
-        first: u64,
-        check: impl Fn(&[u8]) -> std::result::Result<(), &'static str>,
-    ) -> Result<()> {
-        for (i, span) in self.spans.iter().enumerate() {
-            let raw = &self.bytes[span.start as usize..][..span.len as usize];
-            check(raw).map_err(|what| {
-                let name = raw.get(36..36 + usize::from(raw[12]).saturating_sub(1)).unwrap_or_default();
-                Error::input(what).record(first + i as u64).qname(name)
-            })?;
-        }
-        Ok(())
-    }
-
     /// Forgets the records and keeps at most `most` bytes of memory for others. The bytes stay as they are, so that
     /// whoever replaces them need not fill them with zeros first.
     pub fn retire(&mut self, most: usize) {

@@ -30,6 +30,7 @@ mod shared_room;
 mod step;
 pub mod tag;
 mod tally;
+mod unchecked;
 pub mod view;
 
 pub use arena::{Arena, Sealed};
@@ -46,4 +47,5 @@ pub use room::{Prepaid, make_room};
 pub use shared_room::{Room, RoomUser};
 pub use step::{Changes, Step, Tags};
 pub use tally::{DynTally, ReportText, SharedTally, Tally, TallyWorker};
+pub use unchecked::{UncheckedBatch, UncheckedRecord};
 pub use view::RecordRef;

@@ -8,7 +8,7 @@ use crate::tag::{self, Field, Fields, Tag};
 pub const FIXED: usize = 36;
 
 /// A record as BAM stores it, `block_size` included. It is made only from bytes that [`RecordRef::check`] accepted,
-/// so its accessors do not fail.
+/// so its accessors do not fail. Bytes that were read are an [`UncheckedRecord`](crate::UncheckedRecord) before.
 #[derive(Clone, Copy)]
 pub struct RecordRef<'a>(&'a [u8]);
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::BlockWindow;
 use readmill_record::view::FIXED;
-use readmill_record::{Ledger, RecordRef, Result};
+use readmill_record::{Ledger, RecordRef, Result, UncheckedRecord};
 
 use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
 use crate::shard::job::VirtualOffset;
@@ -83,10 +83,8 @@ fn name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> 
     loop {
         let size = size(bytes, at)?;
         let record = bytes.get(at..at + size)?;
-        if !RecordRef::plausible(&bytes[at..], n_ref) {
-            return None; // it is damaged, which whoever reads it will say
-        }
-        let name = RecordRef::new(record).qname();
+        // A damaged record is reported by the stage that reads it.
+        let name = UncheckedRecord::new(record).check_without_fields(n_ref).ok()?.qname();
         if at >= least && before.is_some_and(|before| before != name) {
             return Some(at);
         }

@@ -415,6 +415,36 @@ fn a_cigar_of_70_000_operators() {
     assert!(from_sam == [other, &line], "{:.80}", from_sam[1]);
 }
 
+/// Guards against a former defect: the name was read before the record was checked.
+#[test]
+fn a_record_with_an_empty_name_or_one_longer_than_the_record() {
+    let with_name_length = |length: u8| {
+        let mut raw = raw_record("abc", (0, 4), &[], (&[], &[]), &[]);
+        raw[12] = length;
+        raw
+    };
+    let before = many(3_000, 200);
+    for (damaged, before, number) in
+        [(0, &before[..0], "record 1"), (254, &before[..0], "record 1"), (0, &before, "record 3001")]
+    {
+        let folders = TestFolders::new();
+        let records = [before, &with_name_length(damaged), &record("last", 0, 9, b"")].concat();
+        let input = folders.input("x.bam", bam(&records));
+        let commands = [("fastq", "x.fq"), ("flagstat", "x.txt"), ("index", "x.bai")];
+        let sorting = ["sort", "markdup", "collate", "merge", "prep"].map(|command| (command, "x.bam"));
+        for (command, output) in sorting.into_iter().chain(commands) {
+            let output = folders.out(output);
+            for threads in ["1", "2"] {
+                let mut args =
+                    vec![OsStr::new(command), input.as_os_str(), "-@".as_ref(), threads.as_ref()];
+                args.extend(["-o".as_ref(), output.as_os_str()]);
+                folders.readmill(args).fails(2, &["x.bam", number, "the read name is not terminated"]);
+                assert_eq!(folders.left(), [""; 0], "{command}");
+            }
+        }
+    }
+}
+
 #[test]
 fn fields_of_every_type() {
     let fields = "XA:A:!\tXB:i:-128\tXC:i:255\tXD:i:-32768\tXE:i:65535\tXF:i:-2147483648\t\

@@ -159,11 +159,11 @@ impl ClockedSort {
                     None => link.finish(std::mem::take(&mut batch)),
                 };
                 let first = linked.batch.records().next();
-                first.into_iter().for_each(|(_, read)| self.sort.keyer().set_anchor(read.qname()));
+                first.into_iter().for_each(|read| self.sort.keyer().set_anchor(read.name()));
                 linked
             });
-            let Linked { batch: mut records, first, number, fault } = linked;
-            records.check(number, self.header.n_ref())?;
+            let Linked { batch, first, number, fault } = linked;
+            let mut records = batch.check(number, self.header.n_ref())?;
             fault.map_or(Ok(()), Err)?;
             records.stamp(first);
             entries.clear();

@@ -141,8 +141,9 @@ pub fn each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
             }
             None => link.finish(std::mem::take(&mut batch)),
         };
-        let Linked { batch: linked, fault, .. } = linked;
+        let Linked { batch: linked, number, fault, .. } = linked;
         fault.map_or(Ok(()), Err)?;
+        let linked = linked.check(number, source.header().n_ref())?;
         take(&linked);
         batch = linked;
         if ended {

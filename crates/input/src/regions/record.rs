@@ -4,7 +4,7 @@ use std::num::IntErrorKind;
 
 use readmill_format::bgzf::BlockWindow;
 use readmill_record::view::FIXED;
-use readmill_record::{Error, Header, RecordRef, Result};
+use readmill_record::{Error, Header, Result, UncheckedRecord};
 
 /// A kind of record.
 #[derive(Clone)]
@@ -56,10 +56,10 @@ impl RecordKind {
     /// The place of a whole record; `None` if it does not look like one.
     pub fn place(&self, record: &[u8]) -> Option<RecordPlace> {
         match self {
-            RecordKind::Bam { n_ref } => RecordRef::plausible(record, *n_ref).then(|| {
-                let record = RecordRef::new(record);
-                RecordPlace { contig: record.ref_id(), pos: record.pos().into() }
-            }),
+            RecordKind::Bam { n_ref } => {
+                let record = UncheckedRecord::new(record).check_without_fields(*n_ref).ok()?;
+                Some(RecordPlace { contig: record.ref_id(), pos: record.pos().into() })
+            }
             RecordKind::Text { header } => {
                 let mut columns = record.splitn(5, |&byte| byte == b'\t').skip(2);
                 let name = columns.next()?;
@@ -72,17 +72,10 @@ impl RecordKind {
     }
 
     /// The base behind the last one of a record that has a place; `None` if it is damaged.
-    ///
-    /// A record that has a place has a whole CIGAR. Only one whose CIGAR may be in an optional field is checked as a
-    /// whole.
     pub fn end(&self, bytes: &[u8], pos: i64) -> Option<i64> {
         match self {
             RecordKind::Bam { n_ref } => {
-                let record = RecordRef::new(bytes);
-                if record.stored_cigar().ops().len() == 2 {
-                    RecordRef::check(bytes, *n_ref).ok()?;
-                }
-                Some(record.end())
+                Some(UncheckedRecord::new(bytes).check_without_fields(*n_ref).ok()?.end())
             }
             RecordKind::Text { .. } => {
                 let mut columns = bytes.split(|&byte| byte == b'\t').skip(1);

@@ -3,8 +3,7 @@
 //! [`ChunkReader::open`] inflates a chunk and guesses where its first record starts; [`ChunkJoiner::join`], serially,
 //! confirms the guess and completes the record that the chunk before cuts; [`ChunkIndexer::index`] collects the entries.
 
-use readmill_record::view::FIXED;
-use readmill_record::{Error, Limit, RecordRef, Result};
+use readmill_record::{Error, Limit, RecordRef, Result, UncheckedRecord};
 
 use super::{Fragment, FragmentBuilder, Interval, Scheme};
 use crate::bgzf::{Chunk, Inflater, VirtualOffsets};
@@ -231,16 +230,8 @@ impl ChunkIndexer {
     /// The record, if what an index needs of it is in order.
     #[inline]
     fn checked<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
-        if raw.len() < FIXED || !RecordRef::plausible(raw, self.n_ref) {
-            let what = RecordRef::check(raw, self.n_ref).err().unwrap_or("the record is damaged");
-            return Err(Error::input(what).hint("the file is damaged: get it again"));
-        }
-        let record = RecordRef::new(raw);
-        if record.stored_cigar().ops().len() == 2 {
-            // Its CIGAR may be in an optional field.
-            RecordRef::check(raw, self.n_ref).map_err(Error::input)?;
-        }
-        Ok(record)
+        let checked = UncheckedRecord::new(raw).check_without_fields(self.n_ref);
+        checked.map_err(|what| Error::input(what).hint("the file is damaged: get it again"))
     }
 }
 
