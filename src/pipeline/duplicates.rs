@@ -85,6 +85,9 @@ pub struct DuplicateResolver<'a> {
 impl DuplicateResolver<'_> {
     /// Resolves duplicates among all ends, which are charged to `charge`, of an input of `records` records. Also
     /// returns the charge of the marks.
+    ///
+    /// `collect_again` collects the items anew and returns their charge: it is called if mates were paired where they
+    /// stand together, and coordinate mode pairs them over the whole input.
     pub fn resolve(
         &self,
         wanted: DuplicateMode,
@@ -92,11 +95,18 @@ impl DuplicateResolver<'_> {
         mut ends: EndStore,
         mut charge: Charge,
         records: u64,
+        collect_again: impl FnOnce(&DuplicateEnds, &mut EndStore, Charge) -> Result<Charge>,
     ) -> Result<(Resolved, Charge)> {
         let threads = ThreadedSort(self.crew);
         ends.compare_incomplete(&threads, self.spill)?;
         self.check_fields(&ends)?;
         let (mode, grouped) = self.mode(wanted, stated, &ends);
+        let by_place = self.duplicate_ends.by_place();
+        let mut duplicate_ends = self.duplicate_ends;
+        if mode == Mode::Coordinate && duplicate_ends.mate_pairing().in_batch() && ends.any_pairs() {
+            duplicate_ends = &by_place;
+            charge = collect_again(duplicate_ends, &mut ends, charge)?;
+        }
         if ends.without_read_group > 0 {
             self.console.warn(&format!(
                 "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
@@ -116,13 +126,8 @@ impl DuplicateResolver<'_> {
         let (spill, room) = (Arc::clone(self.spill), charge.bytes());
         let charge = RefCell::new(charge);
         let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
-        let resolver = markdup::DuplicateResolver {
-            threads: &threads,
-            spill,
-            duplicate_ends: self.duplicate_ends,
-            room,
-            in_use,
-        };
+        let resolver =
+            markdup::DuplicateResolver { threads: &threads, spill, duplicate_ends, room, in_use };
         let resolved = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
             // What does not fit is counted as far as it fits: twice the memory is the next to try.
             let least = (self.ledger.capacity() + room).div_ceil(1 << 20);

@@ -12,6 +12,7 @@ pub mod merge;
 pub mod open_input;
 pub mod parallel_sort;
 pub mod presorted;
+pub mod recollect;
 pub mod region_input;
 pub mod sort_buffer;
 pub mod sort_context;

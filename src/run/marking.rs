@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_markdup::apply::FlaggedCounts;
 use readmill_markdup::grouping::Stated;
 use readmill_markdup::optical::CANDIDATE_BYTES;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, Libraries, Resolved, Verdict, Writing};
+use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Libraries, Resolved, Verdict, Writing};
 use readmill_record::{Charge, Error, Result, Step};
 use readmill_sort::Sources;
 
@@ -14,8 +14,9 @@ use super::RunState;
 use super::summary::{self, Summary};
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::pipeline::duplicates::DuplicateResolver;
+use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_buffer::SortBuffer;
-use crate::pipeline::sort_context::{ENDS, SortContext};
+use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use};
 use crate::pipeline::undecided;
 use crate::plan::Plan;
 
@@ -73,7 +74,18 @@ impl RunState<'_> {
         };
         let ends = std::mem::take(&mut buffer.ends);
         let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty(ENDS));
-        let (resolved, charge) = resolver.resolve(wanted.mode, stated, ends, charge, buffer.records)?;
+        let records = buffer.records;
+        let collect_again = |by_place: &DuplicateEnds, ends: &mut EndStore, charge| {
+            buffer.spill(context)?; // which leaves their memory to the ends
+            let sources = Arc::new(buffer.take_sources(context)?);
+            let (crew, largest) = (context.crew, buffer.largest);
+            let charge =
+                collect_ends_again(crew, &sources, largest, by_place, ends, charge, self.console)?;
+            buffer.runs = Arc::into_inner(sources).ok_or_else(arena_in_use)?.runs;
+            Ok(charge)
+        };
+        let (resolved, charge) =
+            resolver.resolve(wanted.mode, stated, ends, charge, records, collect_again)?;
         let verdict = &resolved.verdict;
         if wanted.rules.samtools.is_some() {
             summary::found_by_samtools(&verdict.tally, self.console);

@@ -38,6 +38,20 @@ pub struct CutFile {
     pub starts: Vec<RangeStart>,
 }
 
+impl Slices {
+    /// Adds a slice whose first record has the number `base`; a spill has adopted its file.
+    pub(super) fn push(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
+        let MappedSlice { run, records, largest, any_placed, span, .. } = slice;
+        self.records += records;
+        self.largest = self.largest.max(largest);
+        self.any_placed |= any_placed;
+        self.span = self.span.max(span);
+        if !run.is_empty() {
+            self.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
+        }
+    }
+}
+
 impl Work {
     /// Opens the files of all slices.
     pub(super) fn slices(&self, ledger: &Ledger) -> Result<Vec<StageFile<Checked<MappedSlice>>>> {
@@ -52,18 +66,11 @@ impl Work {
         spill: &mut Spill,
         ledger: &Ledger,
     ) -> Result<Slices> {
-        let (runs, records, largest, any_placed, span) = Default::default();
-        let mut slices = Slices { runs, records, largest, any_placed, span };
+        let mut slices = Slices::default();
         for (file, &base) in files.into_iter().zip(bases) {
-            let MappedSlice { mut run, records, largest, any_placed, span, .. } = file.footer.value;
-            spill.adopt(&file.path, file.file, &mut [run.extent_mut()]);
-            slices.records += records;
-            slices.largest = slices.largest.max(largest);
-            slices.any_placed |= any_placed;
-            slices.span = slices.span.max(span);
-            if !run.is_empty() {
-                slices.runs.push(run.open(base, ledger.empty("indexes of runs on disk")));
-            }
+            let mut slice = file.footer.value;
+            spill.adopt(&file.path, file.file, &mut [slice.run.extent_mut()]);
+            slices.push(slice, base, ledger);
         }
         Ok(slices)
     }

@@ -21,7 +21,7 @@ use crate::process::open_files;
 use crate::run::additions::Additions;
 use crate::run::stages::{
     FirstDecisions, InputEnds, JoinedRange, JoinedSlices, Judgement, MappedSlice, RangeInput, SliceEnds,
-    WrittenRange,
+    Slices, WrittenRange,
 };
 use crate::run::{AlignScope, RunState, with_state};
 
@@ -217,28 +217,28 @@ impl Work {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.need(JobStage::Cut, &ledger)?;
         let mut spill = Spill::new(&self.plan.resources.temp_dirs);
-        let (mut slices, mut charges) = (Vec::new(), Vec::new());
-        for (mut file, &base) in self.slices(&ledger)?.into_iter().zip(&cut.footer.bases) {
+        let (mut slices, mut runs, mut charges) = (Vec::new(), Slices::default(), Vec::new());
+        for (file, &base) in self.slices(&ledger)?.into_iter().zip(&cut.footer.bases) {
             if let Some(data) = &file.footer.data {
                 file.verify(data)?;
             }
-            let Some(mut ends) = file.footer.value.ends.take() else {
+            let mut slice = file.footer.value;
+            let Some(mut ends) = slice.ends.take() else {
                 return Err(Error::bug("a slice has no template ends"));
             };
-            spill.adopt(&file.path, file.file, &mut ends.extents_mut());
+            let mut extents = ends.extents_mut();
+            extents.push(slice.run.extent_mut());
+            spill.adopt(&file.path, file.file, &mut extents);
+            runs.push(slice, base, &ledger);
             slices.push(SliceEnds { ends, base });
             charges.push(file.charge);
         }
         let into = self.create(JobStage::Judge)?;
         let start = into.end()?;
         let decided = self.decided();
-        let CutFile { records, was_cut, .. } = cut.footer;
-        let value = state.judge(
-            inputs,
-            &decided,
-            InputEnds { slices, records, was_cut, spill },
-            into.spill(),
-        )?;
+        let was_cut = cut.footer.was_cut;
+        let value =
+            state.judge(inputs, &decided, InputEnds { slices, runs, was_cut, spill }, into.spill())?;
         let data = Some(into.check_from(start)?);
         self.finish(into, &Checked { value, data })
     }

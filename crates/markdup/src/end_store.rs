@@ -15,8 +15,6 @@ use super::sorter::{Sorter, Sorting, spill_sorted};
 pub struct ItemSorters<S: ItemLayout> {
     /// Pairs of mates.
     pub pairs: Sorter<S::Pair>,
-    /// Pairs that differ between input order and coordinate order: their form in either.
-    pub order_sensitive_pairs: [Sorter<S::Pair>; 2],
     /// Ends of pairs that cannot be derived from the pairs, and ends of reads without their mates.
     pub paired_ends: Sorter<S::EndKey>,
     /// Reads whose mates were not adjacent.
@@ -27,18 +25,14 @@ pub struct ItemSorters<S: ItemLayout> {
 
 impl<S: ItemLayout> Default for ItemSorters<S> {
     fn default() -> Self {
-        let (pairs, order_sensitive_pairs, paired_ends, halves, fragments) = Default::default();
-        ItemSorters { pairs, order_sensitive_pairs, paired_ends, halves, fragments }
+        let (pairs, paired_ends, halves, fragments) = Default::default();
+        ItemSorters { pairs, paired_ends, halves, fragments }
     }
 }
 
 impl<S: ItemLayout> ItemSorters<S> {
     fn push(&mut self, part: &EndsPart) {
         self.pairs.extend(&part.pairs);
-        self.order_sensitive_pairs
-            .iter_mut()
-            .zip(&part.order_sensitive_pairs)
-            .for_each(|(pairs, words)| pairs.extend(words));
         self.paired_ends.extend(&part.paired_ends);
         self.halves.extend(&part.halves);
         self.fragments.extend(&part.fragments);
@@ -46,22 +40,17 @@ impl<S: ItemLayout> ItemSorters<S> {
 
     /// Bytes of memory that is allocated for them.
     pub fn bytes(&self) -> u64 {
-        let pairs: u64 = self.order_sensitive_pairs.iter().chain([&self.pairs]).map(Sorter::bytes).sum();
-        pairs + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
+        self.pairs.bytes() + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
     /// Bytes of memory that hold items.
     pub fn filled(&self) -> u64 {
-        let pairs: u64 =
-            self.order_sensitive_pairs.iter().chain([&self.pairs]).map(Sorter::filled).sum();
-        pairs + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
+        self.pairs.filled() + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
     }
 
     /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
-        for pairs in self.order_sensitive_pairs.iter_mut().chain([&mut self.pairs]) {
-            spill_sorted(pairs, threads, spill, turn)?;
-        }
+        spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
         spill_sorted(&mut self.halves, threads, spill, turn)?;
         spill_sorted(&mut self.fragments, threads, spill, turn)
@@ -131,13 +120,7 @@ impl EndStore {
 
     /// Adds the items of a batch; batches come in input order.
     pub fn push(&mut self, part: &EndsPart) {
-        match &mut self.items {
-            AnyItems::PositionOnly(items) => items.push(part),
-            AnyItems::Barcoded(items) => items.push(part),
-            AnyItems::Samtools(items) => items.push(&part.samtools),
-        }
-        self.name_groups.extend(&part.name_groups);
-        self.name_groups.extend(&part.samtools.names);
+        self.push_items(part);
         self.grouping.add(&part.evidence);
         if self.grouping.is_scattered() {
             self.incomplete = Sorter::default(); // the input is known not to be grouped
@@ -148,6 +131,32 @@ impl EndStore {
         self.fields.add(&part.fields);
         self.without_read_group += part.without_read_group;
         self.has_dt |= part.has_dt;
+    }
+
+    /// Whether mates were paired where they stood together.
+    pub fn any_pairs(&self) -> bool {
+        match &self.items {
+            AnyItems::PositionOnly(items) => !items.pairs.is_empty(),
+            AnyItems::Barcoded(items) => !items.pairs.is_empty(),
+            AnyItems::Samtools(_) => false,
+        }
+    }
+
+    /// Drops all items, and keeps what was counted.
+    pub fn clear_items(&mut self, duplicate_ends: &DuplicateEnds) {
+        self.items = EndStore::new(duplicate_ends).items;
+        self.name_groups = Sorter::default();
+    }
+
+    /// Adds the items of a batch whose reads were counted before.
+    pub fn push_items(&mut self, part: &EndsPart) {
+        match &mut self.items {
+            AnyItems::PositionOnly(items) => items.push(part),
+            AnyItems::Barcoded(items) => items.push(part),
+            AnyItems::Samtools(items) => items.push(&part.samtools),
+        }
+        self.name_groups.extend(&part.name_groups);
+        self.name_groups.extend(&part.samtools.names);
     }
 
     /// Whether there are reads to be joined with their mates.

@@ -21,7 +21,8 @@ use super::umi::Umi;
 /// Returns how mates find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MatePairing {
-    /// In their batch: the input looks grouped by name, which is verified.
+    /// In their batch: the input looks grouped by name, which is verified. If it turns out not to be, ends are collected
+    /// again, by [`DuplicateEnds::by_place`].
     InBatch,
     /// In their batch, and by name if the input turns out not to be grouped.
     InBatchThenName,
@@ -78,8 +79,6 @@ pub struct EndsPart {
     pub(super) paired_ends: Vec<u64>,
     pub(super) halves: Vec<u64>,
     pub(super) fragments: Vec<u64>,
-    /// Pairs that differ between input order and coordinate order: their form in either.
-    pub(super) order_sensitive_pairs: [Vec<u64>; 2],
     pub(super) name_groups: Vec<u64>,
     pub(super) evidence: Evidence,
     pub(super) examined: Examined,
@@ -92,16 +91,7 @@ pub struct EndsPart {
 impl EndsPart {
     /// Bytes its items take.
     pub fn bytes(&self) -> u64 {
-        let [by_input, by_place] = &self.order_sensitive_pairs;
-        let items = [
-            by_input,
-            by_place,
-            &self.pairs,
-            &self.paired_ends,
-            &self.halves,
-            &self.fragments,
-            &self.name_groups,
-        ];
+        let items = [&self.pairs, &self.paired_ends, &self.halves, &self.fragments, &self.name_groups];
         let items = items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>();
         items + self.evidence.bytes() + self.samtools.bytes()
     }
@@ -126,6 +116,12 @@ impl DuplicateEnds {
         }
         let libraries = Arc::new(Libraries::new(header)?);
         Ok(DuplicateEnds { libraries, rules: Arc::new(rules), mate_pairing })
+    }
+
+    /// The same, with mates that find each other in the order of a coordinate-sorted file.
+    pub fn by_place(&self) -> Self {
+        let (libraries, rules) = (Arc::clone(&self.libraries), Arc::clone(&self.rules));
+        DuplicateEnds { libraries, rules, mate_pairing: MatePairing::NameCoordinate }
     }
 
     /// How mates find each other.
@@ -236,16 +232,10 @@ impl DuplicateEnds {
             // Records of a template have one name; its read groups are distinguished by their numbers.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
-            let EndsPart { pairs, paired_ends: seconds, order_sensitive_pairs, .. } = part;
+            let EndsPart { pairs, paired_ends: seconds, .. } = part;
             let replaced = meet(&mut pending, key, read, (record, group.seed), |seen, arriving| {
-                let mut end = |end: &S::EndKey| push(seconds, end);
-                if self.mate_pairing == MatePairing::InBatch && order_counts(seen, arriving) {
-                    let [by_input, by_place] = order_sensitive_pairs;
-                    self.rules.pair::<S>(seen, arriving, |pair| push(by_input, pair), &mut end);
-                    self.rules.pair::<S>(arriving, seen, |pair| push(by_place, pair), |_| {});
-                } else {
-                    self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), end);
-                }
+                let end = |end: &S::EndKey| push(seconds, end);
+                self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), end);
             });
             if let Some((replaced, (record, seed))) = replaced {
                 self.push_unmatched::<S>(replaced, record, seed, part);
@@ -391,13 +381,6 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
         part.has_dt |= field.tag == tag::DT;
     }
     group
-}
-
-/// Whether a coordinate-sorted file has two mates in the other order, and the order makes a difference.
-fn order_counts(seen: &ReadSummary, arriving: &ReadSummary) -> bool {
-    let place = |read: &ReadSummary| (read.end.ref_id, read.pos, read.end.reverse);
-    let end = |read: &ReadSummary| (read.end.ref_id, read.end.five_prime);
-    place(arriving) < place(seen) && (seen.code != arriving.code || end(seen) == end(arriving))
 }
 
 /// Returns the entry of a record that does not take part itself, but gets the marks of its template.

@@ -97,8 +97,6 @@ impl<T: Sorting> ResolverRun<'_, T> {
             spill_sorted(&mut self.name_groups, threads, spill, 0)?;
         }
         threads.sort(self.name_groups.chunks_mut())?;
-        let [by_input, by_place] = std::mem::take(&mut items.order_sensitive_pairs);
-        items.pairs.absorb(if self.mode == Mode::Template { by_input } else { by_place });
         let templates = self.join(&mut items)?;
         if items.fragments.is_empty() {
             items.paired_ends = Sorter::default(); // paired ends matter to single reads alone

@@ -88,16 +88,6 @@ impl<T: Item> Sorter<T> {
         words.chunks_exact(T::WORDS).for_each(|words| self.push(item(words)));
     }
 
-    /// Takes all items of another.
-    pub fn absorb(&mut self, other: Self) {
-        // The last chunk must be the one that is not full.
-        let own = std::mem::replace(&mut self.chunks, other.chunks);
-        self.chunks.extend(own);
-        self.chunks.sort_by_key(|chunk| chunk.len() < CHUNK);
-        self.runs.extend(other.runs);
-        self.len += other.len;
-    }
-
     /// Items in all, those on disk included.
     pub fn len(&self) -> u64 {
         self.len

@@ -18,7 +18,6 @@ use super::sorter::{Sorting, StoredItems};
 #[derive(Serialize, Deserialize)]
 pub struct StoredEnds {
     pairs: StoredItems,
-    order_sensitive_pairs: [StoredItems; 2],
     paired_ends: StoredItems,
     halves: StoredItems,
     fragments: StoredItems,
@@ -35,19 +34,15 @@ pub struct StoredEnds {
 impl StoredEnds {
     /// Where the first of its items lies in the file, which are behind each other; `None` if there is no item.
     pub fn start(&self) -> Option<u64> {
-        let [by_input, by_place] = &self.order_sensitive_pairs;
-        let first = [&self.pairs, by_input, by_place, &self.paired_ends, &self.halves, &self.fragments];
+        let first = [&self.pairs, &self.paired_ends, &self.halves, &self.fragments];
         let all = first.into_iter().chain([&self.name_groups, &self.incomplete]);
         all.filter(|items| items.len > 0).map(|items| items.extent.start).min()
     }
 
     /// Where its items lie, to be found in a spill.
     pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
-        let [by_input, by_place] = &mut self.order_sensitive_pairs;
         let all = [
             &mut self.pairs,
-            by_input,
-            by_place,
             &mut self.paired_ends,
             &mut self.halves,
             &mut self.fragments,
@@ -68,15 +63,13 @@ impl EndStore {
         }
         threads.sort(self.name_groups.chunks_mut())?;
         threads.sort(self.incomplete.chunks_mut())?;
-        let (is_barcoded, [pairs, by_input, by_place, paired_ends, halves, fragments]) =
-            match &self.items {
-                AnyItems::PositionOnly(items) => (false, items.store(spill, into)?),
-                AnyItems::Barcoded(items) => (true, items.store(spill, into)?),
-                AnyItems::Samtools(_) => return Err(other_layout()),
-            };
+        let (is_barcoded, [pairs, paired_ends, halves, fragments]) = match &self.items {
+            AnyItems::PositionOnly(items) => (false, items.store(spill, into)?),
+            AnyItems::Barcoded(items) => (true, items.store(spill, into)?),
+            AnyItems::Samtools(_) => return Err(other_layout()),
+        };
         Ok(StoredEnds {
             pairs,
-            order_sensitive_pairs: [by_input, by_place],
             paired_ends,
             halves,
             fragments,
@@ -124,20 +117,15 @@ fn other_layout() -> Error {
 
 impl<S: ItemLayout> ItemSorters<S> {
     fn sort(&mut self, threads: &impl Sorting) -> Result<()> {
-        for pairs in self.order_sensitive_pairs.iter_mut().chain([&mut self.pairs]) {
-            threads.sort(pairs.chunks_mut())?;
-        }
+        threads.sort(self.pairs.chunks_mut())?;
         threads.sort(self.paired_ends.chunks_mut())?;
         threads.sort(self.halves.chunks_mut())?;
         threads.sort(self.fragments.chunks_mut())
     }
 
-    fn store(&self, spill: &Spill, into: &Spill) -> Result<[StoredItems; 6]> {
-        let [by_input, by_place] = &self.order_sensitive_pairs;
+    fn store(&self, spill: &Spill, into: &Spill) -> Result<[StoredItems; 4]> {
         Ok([
             self.pairs.store(spill, into)?,
-            by_input.store(spill, into)?,
-            by_place.store(spill, into)?,
             self.paired_ends.store(spill, into)?,
             self.halves.store(spill, into)?,
             self.fragments.store(spill, into)?,
@@ -145,11 +133,7 @@ impl<S: ItemLayout> ItemSorters<S> {
     }
 
     fn adopt(&mut self, ends: &StoredEnds, base: u64, order: HalfOrder, spill: &Spill) -> Result<()> {
-        let pair = item::count_pair_from::<S>;
-        self.pairs.adopt(ends.pairs, base, pair, spill)?;
-        for (pairs, stored) in self.order_sensitive_pairs.iter_mut().zip(ends.order_sensitive_pairs) {
-            pairs.adopt(stored, base, pair, spill)?;
-        }
+        self.pairs.adopt(ends.pairs, base, item::count_pair_from::<S>, spill)?;
         self.paired_ends.adopt(ends.paired_ends, 0, |_, _| {}, spill)?;
         let half = match order {
             HalfOrder::Place => item::count_half_by_place_from::<S>,

@@ -37,6 +37,7 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::merge::{self, OutputRange};
 use crate::pipeline::parallel_sort::ThreadedSort;
+use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
 use crate::plan::Format;
 use crate::process::console::Console;
@@ -108,6 +109,7 @@ pub struct WrittenRange {
 }
 
 /// The sorted runs of all slices, and sums over them.
+#[derive(Default)]
 pub struct Slices {
     /// Their runs, without those that are empty.
     pub runs: Vec<SpilledRun>,
@@ -154,8 +156,8 @@ pub struct SliceEnds {
 pub struct InputEnds {
     /// Those of each slice, in their order.
     pub slices: Vec<SliceEnds>,
-    /// Records of all slices.
-    pub records: u64,
+    /// The reads of all slices.
+    pub runs: Slices,
     /// Whether a template was too long to be kept together.
     pub was_cut: bool,
     /// Has adopted the files of the ends.
@@ -298,7 +300,8 @@ impl<'a> RunState<'a> {
         ends: InputEnds,
         into: &Spill,
     ) -> Result<Judgement> {
-        let InputEnds { slices, records, was_cut, spill } = ends;
+        let InputEnds { slices, runs, was_cut, spill } = ends;
+        let records = runs.records;
         let (Some(wanted), Some(duplicate_ends)) =
             (&self.plan.steps.duplicates, self.duplicate_ends(decided)?)
         else {
@@ -329,7 +332,15 @@ impl<'a> RunState<'a> {
         };
         let charge = self.memory.ledger.empty(ENDS);
         let stated = duplicates::stated(inputs);
-        let (resolved, _marks) = resolver.resolve(wanted.mode, stated, ends, charge, records)?;
+        let collect_again = |by_place: &DuplicateEnds, ends: &mut EndStore, charge| {
+            let merging = runs.runs.iter().map(SpilledRun::merging_bytes).sum();
+            let _merging = self.memory.ledger.charge("merging of runs", merging)?;
+            let sources = Arc::new(self.sources(runs.runs, Arc::clone(&spill)));
+            let crew = self.memory.crew;
+            collect_ends_again(crew, &sources, runs.largest, by_place, ends, charge, self.console)
+        };
+        let (resolved, _marks) =
+            resolver.resolve(wanted.mode, stated, ends, charge, records, collect_again)?;
         Ok(Judgement { verdict: resolved.verdict.store(records, into)?, has_dt })
     }
 

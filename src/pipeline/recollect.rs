@@ -1,0 +1,72 @@
+//! Collects template ends once more, from the reads in the sort buffer: mates that were paired where they stood together are
+//! no use if the input turns out not to be grouped by name.
+//!
+//! Coordinate mode pairs reads of one name in the order of a coordinate-sorted file, over the whole input. Pairs do not store
+//! names, so which of them have a name that other reads share can only be read from the reads.
+
+use std::sync::Arc;
+
+use readmill_engine::{Crew, map_ordered};
+use readmill_markdup::{DuplicateEnds, EndStore, EndsPart};
+use readmill_record::{Batch, Charge, Error, Result};
+use readmill_sort::{Merge, PARTITION, Partition, Range, Sources};
+
+use super::parallel_sort::ThreadedSort;
+use super::sort_context::{ENDS, crew_for};
+use crate::process::console::Console;
+
+/// Ledger name of reads whose ends are collected again.
+const AGAIN: &str = "reads whose ends are collected again";
+
+/// Bytes of the smallest possible record, to bound the number of ends of a range.
+const SMALLEST_RECORD: u64 = 37;
+
+/// Collects the items of `ends` anew from `sources`, as `duplicate_ends` says, and returns the charge of their memory.
+/// `largest` is the size of the largest record.
+pub fn collect_ends_again(
+    crew: Crew,
+    sources: &Arc<Sources>,
+    largest: u64,
+    duplicate_ends: &DuplicateEnds,
+    ends: &mut EndStore,
+    mut charge: Charge,
+    console: &Console,
+) -> Result<Charge> {
+    console.stage("pairing again", None, false);
+    ends.clear_items(duplicate_ends);
+    charge.resize(0);
+    let ledger = charge.ledger().clone();
+    let (crew, _large) = crew_for(crew, &ledger, largest)?;
+    let each = 2 * PARTITION + 2 * PARTITION / SMALLEST_RECORD * duplicate_ends.most_bytes() as u64;
+    let in_flight = crew.in_flight.min(usize::try_from(ledger.free() / 2 / each).unwrap_or(1)).max(1);
+    let _batches = ledger.charge(AGAIN, each * in_flight as u64)?;
+    let limit = ledger.free() / 2;
+    let mut room = ledger.charge(ENDS, limit)?;
+    let (threads, spill) = (ThreadedSort(crew), &sources.spill);
+    let mut merge = Merge::new(Arc::clone(sources));
+    let mut turn = 0;
+    let collect = |(scratch, batch): &mut (_, Batch), range: Range| {
+        Partition::from(range.order()?).gather_into(batch)?;
+        let mut part = EndsPart::default();
+        duplicate_ends.accept(scratch, batch, &mut part)?;
+        Ok::<_, Error>((part, batch.len() as u64))
+    };
+    let claim = || Ok(merge.next_range());
+    map_ordered(
+        Crew { in_flight, ..crew },
+        claim,
+        || (duplicate_ends.scratch(), Batch::with_capacity(0)),
+        collect,
+        |(part, records)| {
+            console.advance(records);
+            ends.push_items(&part);
+            if ends.bytes() > limit {
+                ends.spill(&threads, spill, turn)?;
+                turn += 1;
+            }
+            Ok(())
+        },
+    )?;
+    room.move_to(&mut charge, ends.bytes());
+    Ok(charge)
+}
