@@ -15,6 +15,7 @@ use readmill_record::{Header, ReadBatch, Result};
 use super::unaligned::{CONTAINER, Unaligned};
 use crate::pipeline::open_input::is_any_cram;
 use crate::plan::{self, Aligning};
+use crate::process::console::Console;
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
 const READ_BASES: usize = 300;
@@ -39,14 +40,15 @@ const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 /// How many times as many bases a byte of CRAM may have.
 const RECORDS_PER_FASTQ: u64 = 4;
 
-/// Bytes that text of FASTQ takes for each batch that is being taken: see `readmill_fastq::Claims::most_bytes`.
+/// Bytes that text of two FASTQ files takes for each batch that is being taken: see `readmill_fastq::Claims::most_bytes`.
 const TEXT_PER_BATCH: u64 = 8 << 20;
 
 /// Additional memory for two BGZF files, whose blocks are there twice until they are inflated.
 const TEXT: u64 = 24 << 20;
 
-/// Additional memory where both files are pipes: if one program fills both, the text of one is kept until it is needed.
-const TEXT_OF_PIPES: u64 = 128 << 20;
+/// Additional memory of each pipe where there are several: if one program fills them, the text of one is kept until it is
+/// needed.
+const TEXT_OF_PIPE: u64 = 64 << 20;
 
 /// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
 const BATCH: u64 = 8 << 20;
@@ -143,12 +145,15 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let sizes =
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
     let bytes = sizes.sum::<Option<u64>>().map_or(u64::MAX, |n| n.saturating_mul(COHORT_BYTES_PER_BYTE));
-    let piped = |lane: &plan::Lane| lane.files.iter().filter(|file| is_pipe(file)).count() > 1;
+    let pipes = |lane: &plan::Lane| lane.all_files().filter(|file| is_pipe(file)).count() as u64;
+    let pipes = aligning.lanes.iter().map(pipes).max().filter(|&pipes| pipes > 1).unwrap_or(0);
+    let files =
+        aligning.lanes.iter().map(|lane| lane.all_files().count() as u64).max().unwrap_or(0).max(2);
     let records = aligning.lanes.iter().any(|lane| lane.records);
     let bytes = bytes.saturating_mul(if records { RECORDS_PER_FASTQ } else { 1 });
     let crams = aligning.lanes.iter().filter(|lane| lane.records).any(|lane| is_any_cram(&lane.files));
     let more = if crams { CONTAINER.bytes() } else { 0 };
-    let text = TEXT + if aligning.lanes.iter().any(piped) { TEXT_OF_PIPES } else { 0 };
+    let text = TEXT / 2 * files + TEXT_OF_PIPE * pipes;
     let (index, thread, bases): (u64, u64, u64) = match aligning.aligner {
         plan::Aligner::None(_) => (0, 0, 0),
         #[cfg(feature = "bwa")]
@@ -168,7 +173,14 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     };
     let bases = if aligning.lanes.iter().all(are_alone) { 0 } else { bases };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
-    Ok(AlignNeeds { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
+    Ok(AlignNeeds {
+        index,
+        thread,
+        cohort,
+        text,
+        taking: TEXT_PER_BATCH / 2 * files + more,
+        ticket: BATCH,
+    })
 }
 
 /// Whether it is a named pipe or standard input.
@@ -238,6 +250,16 @@ pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
             Ok(Arc::new(minibwa::MinibwaKernel::load(&prefix, (**options).clone())?))
         }
     }
+}
+
+/// Reports how many reference sequences are alternate loci, and what of the list of them the aligner does not read.
+pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
+    let alternates = kernel.contigs().iter().filter(|contig| contig.alternate).count();
+    if alternates > 0 {
+        let of = kernel.contigs().len();
+        console.note(&format!("{alternates} of {of} reference sequences are alternate loci (ALT)"));
+    }
+    kernel.warnings().iter().for_each(|warning| console.warn(warning));
 }
 
 /// Returns the header of aligned reads: the reference sequences of the index, the read groups of all lanes, the lines

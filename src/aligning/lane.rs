@@ -1,6 +1,6 @@
 //! A lane: the files of one sequencing unit, as they are read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_fastq::{Claims, Encoding, FastqInput, Layout, Options, template_name};
@@ -125,16 +125,30 @@ impl Lane {
     }
 }
 
-/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
-pub fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
-    let input = |number: usize| {
-        let path = lane.files[number].clone();
-        match place {
-            LanePlace::Fastq(points) => points.get(number).cloned(),
-            LanePlace::Start | LanePlace::Piece(_) => None,
-        }
-        .map_or(FastqInput::Path(path.clone()), |point| FastqInput::From(path, point))
+/// Opens the FASTQ files of a lane, from a place on; `None` if it is a file of records.
+pub fn open_claims(lane: &plan::Lane, place: &LanePlace, options: Options) -> Result<Option<Claims>> {
+    let numbered = lane.index_files.iter().zip(lane.files.len()..);
+    let index = numbered.map(|(path, number)| input_from(path, number, place)).collect();
+    let open = |layout| Claims::open_with_index_reads(layout, index, options);
+    layout(lane, place)?.map(open).transpose()
+}
+
+/// A file of a lane, the `number`th of its files and those of its index reads, from a place on.
+fn input_from(path: &Path, number: usize, place: &LanePlace) -> FastqInput {
+    let point = match place {
+        LanePlace::Fastq(points) => points.get(number).cloned(),
+        LanePlace::Start | LanePlace::Piece(_) => None,
     };
+    let path = path.to_path_buf();
+    match point {
+        Some(point) => FastqInput::From(path, point),
+        None => FastqInput::Path(path),
+    }
+}
+
+/// The FASTQ files of a lane, from a place on; `None` if it is a file of records.
+fn layout(lane: &plan::Lane, place: &LanePlace) -> Result<Option<Layout>> {
+    let input = |number: usize| input_from(&lane.files[number], number, place);
     Ok(match &lane.files[..] {
         [_] if lane.records => None,
         [_, _, ..] => Some(Layout::Paired(input(0), input(1))),

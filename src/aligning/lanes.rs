@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{BatchLinker, Claims, Doubt, Encoding, Options, TakenBatch};
+use readmill_fastq::{BatchLinker, Doubt, Encoding, Options, TakenBatch};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
@@ -14,7 +14,7 @@ use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::fastqc::AlignFastqc;
 use super::kernel::{AlignRoom, ahead};
-use super::lane::{ChosenLanes, Lane, LaneSource, encoding, layout};
+use super::lane::{ChosenLanes, Lane, LaneSource, encoding, open_claims};
 use super::qualities;
 use super::queue::{AlignQueue, AlignTask, Prepared, RawRecords};
 use super::read_names;
@@ -97,7 +97,8 @@ impl Lanes {
             ChosenLanes::Slice(slice) => slice.start.clone(),
             _ => SliceStart::default(),
         };
-        let options = Options { first: start.reading.template, ..options };
+        let numbering = start.reading.numbering;
+        let options = Options { first: start.reading.template, numbering, ..options };
         let until = if let ChosenLanes::Slice(slice) = chosen { slice.until } else { None };
         let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
         let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
@@ -108,8 +109,8 @@ impl Lanes {
             None => None,
         };
         let mut open = |lane: &plan::Lane| {
-            let origin = match layout(lane, &start.reading.place)? {
-                Some(layout) => LaneSource::Fastq(Arc::new(Claims::open(layout, options)?)),
+            let origin = match open_claims(lane, &start.reading.place, options)? {
+                Some(claims) => LaneSource::Fastq(Arc::new(claims)),
                 None => {
                     let next = unaligned.next().ok_or_else(|| Error::bug("a file was not opened"))?;
                     LaneSource::Records(Box::new(next))
@@ -159,6 +160,24 @@ impl Lanes {
         })
     }
 
+    /// Reports the encoding of qualities that was guessed, as whoever knows better can name it.
+    pub fn report_encoding(&self, console: &Console) {
+        let Some((import, encoding)) = &self.import else { return };
+        if import.encoding.is_some() {
+            return;
+        }
+        let offset = if *encoding == Encoding::Standard { 33 } else { 64 };
+        let name = encoding.name();
+        let what = format!("qualities are taken for {name} (Phred + {offset}), as the first reads look");
+        match encoding {
+            Encoding::Standard => console.note(&what),
+            _ => console.warn(&format!(
+                "{what}: none is a letter below {}; if that is wrong, name the encoding: --quality-encoding standard (Picard's QUALITY_FORMAT=Standard)",
+                char::from(if *encoding == Encoding::Solexa { b';' } else { b'@' })
+            )),
+        }
+    }
+
     /// Has the reads of all lanes counted for the modules of FastQC, if these are wanted.
     pub fn counting(mut self, fastqc: Option<&AlignFastqc>) -> Self {
         for lane in &mut self.lanes {
@@ -183,6 +202,12 @@ impl Lanes {
     pub fn check_layout(&self, console: &Console) -> Result<()> {
         for lane in &self.lanes {
             let LaneSource::Fastq(claims) = &lane.origin else { continue };
+            if let (Some(separator), Some(name)) = (claims.numbering(), claims.first_name()) {
+                let (separator, name) = (char::from(separator), String::from_utf8_lossy(name));
+                let what =
+                    "mates are numbered at the ends of their names; records get the names without";
+                console.note(&format!("{what} {separator} and the number (the first read is {name})"));
+            }
             match claims.doubt() {
                 Some(Doubt::Certain(error)) => return Err(error),
                 Some(Doubt::Likely(what)) => console.warn(&what),
@@ -225,12 +250,10 @@ impl Lanes {
         Ok(Prepared { found_in, trimmed })
     }
 
-    /// The error of files that have no read at all, unless there need not be any.
+    /// The error of files that have no read at all, if there must be one.
     pub fn without_reads(&self) -> Option<Error> {
         let (import, _) = self.import.as_ref()?;
-        let what = "there is no read in any file";
-        (!import.allow_empty)
-            .then(|| Error::input(what).hint("if there need not be any, say --allow-empty"))
+        import.needs_reads.then(|| Error::input("there is no read in any file"))
     }
 
     /// Updates the adapters that the next batches of a lane look for, and counts what was trimmed.

@@ -30,7 +30,9 @@ mod unaligned;
 
 pub use fastqc::AlignFastqc;
 pub use flow::{AlignLink, AlignWorker};
-pub use kernel::{AlignNeeds, AlignRoom, header, index_files, load, needs, without_index};
+pub use kernel::{
+    AlignNeeds, AlignRoom, header, index_files, load, needs, report_alternates, without_index,
+};
 pub use lane::ChosenLanes;
 pub use lanes::Lanes;
 pub use queue::{AlignTask, AlignTaskResult};

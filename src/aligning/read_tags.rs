@@ -21,6 +21,10 @@ const PLACES: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
+/// What to say of names that have no UMI.
+const NAME_UMIS: &str = "--umi-from-name takes what follows the seventh colon, or the last _; --umi-from-name=SEPARATOR what \
+follows the last such character, as --umi-from-name=+; leave it out where names have no UMI";
+
 /// The meaning of comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Comments {
@@ -81,19 +85,22 @@ pub fn apply(
     let group = (comments == Comments::Text { has_group: true }).then_some(tag::RG);
     let of_others: Vec<Tag> = of_aligner.iter().copied().chain(marked).chain(group).collect();
     let (mut barcodes, mut shared, mut own) = (<[Barcode; 3]>::default(), Vec::new(), Vec::new());
+    let has_sample_reads = wanted.index_reads.iter().any(|it| it.structure.has(Purpose::Sample));
     for first in (0..reads.len()).step_by(segments) {
         barcodes.iter_mut().for_each(Barcode::clear);
         if let Some(separator) = wanted.name_umis {
             let umi = in_name(template_name(reads.read(first).name), separator);
-            let umi = umi.map_err(|error| blame(error, reads, first))?;
+            let umi = umi.map_err(|error| blame(error.hint(NAME_UMIS), reads, first))?;
             barcodes[2].add(&umi.to_text(), None);
         }
         for at in first..first + segments {
             cut(wanted, reads, at, at - first, &mut barcodes)
                 .map_err(|error| blame(error, reads, at))?;
         }
+        add_index_reads(wanted, reads, first / segments, &mut barcodes)
+            .map_err(|error| blame(error, reads, first))?;
         shared.clear();
-        write(&barcodes, &mut shared);
+        write(&barcodes, has_sample_reads, &mut shared);
         for at in first..first + segments {
             own.clear();
             let comment = reads.read(at).comment;
@@ -109,6 +116,36 @@ pub fn apply(
             kept.map_err(|error| blame(error, reads, at))?;
             own.extend_from_slice(&shared);
             note(&own, reads).map_err(|error| blame(error, reads, at))?;
+        }
+    }
+    reads.drop_index_reads();
+    Ok(())
+}
+
+/// Adds the barcodes of the index reads of a template, given by its number in the batch.
+fn add_index_reads(
+    wanted: &ReadTags,
+    reads: &ReadBatch,
+    template: usize,
+    barcodes: &mut [Barcode; 3],
+) -> Result<()> {
+    for (index, Read { bases, qualities, .. }) in
+        wanted.index_reads.iter().zip(reads.index_reads(template))
+    {
+        let structure = &index.structure;
+        if bases.len() < structure.least_bases() {
+            let what = format!(
+                "its index read ({}) has {} bases, and {structure} takes at least {}",
+                index.flag,
+                bases.len(),
+                structure.least_bases()
+            );
+            return Err(Error::input(what).hint("give a structure that fits: --read-structures"));
+        }
+        for (purpose, range) in structure.pieces(bases.len()) {
+            if let Some(place) = PLACES.iter().position(|(of, ..)| *of == purpose) {
+                barcodes[place].add(&bases[range.clone()], qualities.map(|all| &all[range]));
+            }
         }
     }
     Ok(())
@@ -144,8 +181,9 @@ fn cut(
     Ok(())
 }
 
-/// Writes the fields of a template's barcodes.
-fn write(barcodes: &[Barcode; 3], out: &mut Vec<u8>) {
+/// Writes the fields of a template's barcodes; qualities of those of the sample only where index reads have them, as
+/// samtools import does.
+fn write(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
     let mut field = |tag: Tag, text: &[u8]| {
         out.extend_from_slice(&tag);
         out.push(b'Z');
@@ -157,6 +195,7 @@ fn write(barcodes: &[Barcode; 3], out: &mut Vec<u8>) {
             continue;
         }
         field(tag, &barcode.bases);
+        let qualities_tag = qualities_tag.or((tag == *b"BC" && has_sample_reads).then_some(*b"QT"));
         if let (Some(tag), Some(qualities)) = (qualities_tag, &barcode.qualities) {
             field(tag, qualities);
         }

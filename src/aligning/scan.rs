@@ -68,6 +68,7 @@ impl LaneScan {
             adapters: self.adapters.clone(),
             left: self.left,
             cuts_poly_g: self.cuts_poly_g.unwrap_or_default(),
+            numbering: None,
         };
         match self.cutter {
             Some(_) => self.waiting.push(reading),
@@ -204,9 +205,10 @@ impl ScanLink<'_> {
         let found = self.lanes.link_taken(0, order, &mut self.scan.adapters, batch, &mut reads)?;
         let (template, left) = (reads.first(), self.scan.left);
         let cuts_poly_g = self.scan.cuts_poly_g.unwrap_or_default();
+        let numbering = self.lanes.lanes[0].claims()?.numbering();
         let reading = |place| {
             let adapters = adapters.clone();
-            ReadingStart { template, place, adapters, left, cuts_poly_g }
+            ReadingStart { template, place, adapters, left, cuts_poly_g, numbering }
         };
         let lanes = Arc::clone(&self.lanes);
         let dropped = found.dropped(reads.segments());

@@ -35,6 +35,9 @@ pub struct ReadingStart {
     pub left: u64,
     /// Whether tails of G are cut off, as the first read of the lane says.
     pub cuts_poly_g: bool,
+    /// What stands before the number of a read at the end of its name, as the first reads of the lane say.
+    #[serde(default)]
+    pub numbering: Option<u8>,
 }
 
 /// A place in the files of a lane.

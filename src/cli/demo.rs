@@ -137,8 +137,9 @@ const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --ma
 /// Simulates FASTQ files, and aligns and prepares their reads in one pass.
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
-    use readmill::plan::{Aligner, Aligning, Lane, ReadTags, read_group};
+    use readmill::plan::{Aligner, Aligning, Lane, ReadTags};
     use readmill_align::bwa::{BwaOptions, IndexOptions, build_index, unfinished};
+    use readmill_record::header::GivenReadGroup;
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
     let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e));
@@ -162,9 +163,10 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let reads = vec![one, two];
     let lane = Lane {
         files: reads.clone(),
+        index_files: Vec::new(),
         interleaved: false,
         records: false,
-        group: Some(read_group(group)?),
+        group: Some(GivenReadGroup::parse(group)?.line),
     };
     let prepared = dir.join("prepared.bam");
     let mut plan = Plan::new(reads, &prepared);
@@ -181,6 +183,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
         aligner,
         words: Vec::new(),
         as_given: false,
+        warnings: Vec::new(),
     };
     plan.resources.threads = threads;
     plan.resources.memory =

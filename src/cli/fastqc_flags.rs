@@ -55,11 +55,12 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         encoding: Some(Encoding::Standard),
         qualities: 0..=93,
         comments: Vec::new(),
-        allow_empty: true,
+        needs_reads: false,
         ends_by_name: true, // so that names may be as they are
     };
     let lane = |path: &PathBuf| Lane {
         files: vec![path.clone()],
+        index_files: Vec::new(),
         interleaved: false,
         records: false,
         group: None,
@@ -72,6 +73,7 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         aligner: Aligner::None(import),
         words: Vec::new(),
         as_given: true,
+        warnings: Vec::new(),
     };
     let memory = memory::of_aligning(&aligning, threads)?;
     Ok(Some((aligning, memory)))

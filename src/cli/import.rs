@@ -35,8 +35,11 @@ pub struct ImportArgs {
     /// Names of single reads that end in /1 or /2 say which end of its template each is, and so do comments with --casava, as samtools import takes them
     #[arg(long)]
     ends_by_name: bool,
-    /// Accept files without any read
-    #[arg(long)]
+    /// Refuse files without any read: without it the output has none, too
+    #[arg(long, overrides_with = "allow_empty")]
+    require_reads: bool,
+    /// Accept files without any read, which is the default
+    #[arg(long, overrides_with = "require_reads", hide = true)]
     allow_empty: bool,
     #[command(flatten)]
     output: OutputFlags,
@@ -122,21 +125,25 @@ impl ImportArgs {
             encoding: self.qualities.quality_encoding.0,
             qualities: self.qualities.range()?,
             comments: self.comment.clone(),
-            allow_empty: self.allow_empty,
+            needs_reads: self.require_reads && !self.allow_empty,
             ends_by_name: self.ends_by_name,
         };
         let steps =
             Steps { filters: self.filters.filters()?, sort: self.sort.order(), ..Steps::default() };
         let mut plan = self.output.plan(Command::Import, self.reads.files(), steps)?;
         plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
+        let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());
+        self.reads.divide_structures(&mut read_tags);
+        plan.inputs.extend(self.reads.index_files());
         let aligning = Aligning {
             reference: None,
             lanes,
-            read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
+            read_tags,
             trimming: None,
             aligner: Aligner::None(import),
             words,
             as_given: self.reads.as_given() || self.ends_by_name,
+            warnings: self.reads.warnings(),
         };
         if self.output.memory().is_none() {
             let more = memory::of_aligning(&aligning, plan.resources.threads)?;

@@ -1,6 +1,7 @@
 //! Flags of barcodes, comments and adapters, which become tags.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 use readmill::plan::ReadTags;
@@ -23,9 +24,22 @@ pub struct ReadTagFlags {
     /// UMIs at the end of read names go to RX: behind the seventh colon, or behind SEPARATOR
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
     umi_from_name: Option<NameUmis>,
-    /// Structures of the reads, one for each read of a template: 8M3S+T,+T has a UMI of 8 bases for RX and QX, skips 3, and aligns the rest; B and C are barcodes of samples (BC) and cells (CB)
+    /// Structures of the reads, one for each read of a template: 8M3S+T,+T has a UMI of 8 bases for RX and QX, skips 3, and aligns the rest; B and C are barcodes of samples (BC) and cells (CB). Those of index reads follow: '+T +T 9M'
     #[arg(long, value_name = "STRUCTURES", value_delimiter = ',')]
-    read_structures: Vec<ReadStructure>,
+    read_structures: Vec<Structures>,
+}
+
+/// Structures with blanks between them.
+#[derive(Clone)]
+struct Structures(Vec<ReadStructure>);
+
+impl FromStr for Structures {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let words = if text.trim().is_empty() { vec![text] } else { text.split_whitespace().collect() };
+        words.into_iter().map(str::parse).collect::<Result<_>>().map(Structures)
+    }
 }
 
 /// The separator of UMIs in names, or that of the sequencer.
@@ -56,7 +70,8 @@ impl ReadTagFlags {
             comments: self.append_comment,
             casava: self.casava,
             name_umis: self.umi_from_name.map(|(separator,)| separator),
-            structures: self.read_structures.clone(),
+            structures: self.read_structures.iter().flat_map(|some| some.0.clone()).collect(),
+            index_reads: Vec::new(),
             adapters,
             adapter_words,
         }

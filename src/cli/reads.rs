@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{self, Lane};
-use readmill_record::header::HeaderLine;
+use readmill::plan::{IndexReads, Lane, ReadTags};
+use readmill_fastq::{Purpose, ReadStructure};
+use readmill_record::header::GivenReadGroup;
 use readmill_record::{Error, Result};
 
 use super::hints::{is_named_as_records, no_output};
@@ -28,8 +29,58 @@ pub struct ReadsFlags {
     #[arg(long, conflicts_with_all = ["single", "interleaved"])]
     unaligned: bool,
     /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
-    #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
-    groups: Vec<HeaderLine>,
+    #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = GivenReadGroup::parse)]
+    groups: Vec<GivenReadGroup>,
+    #[command(flatten)]
+    index: IndexReadFlags,
+}
+
+/// Files of index reads.
+#[derive(Args)]
+#[command(next_help_heading = "Index reads")]
+pub struct IndexReadFlags {
+    /// FASTQ of the first index read, one record for each template, in the order of the reads: its bases go to BC, their qualities to QT. Given once for each lane
+    #[arg(long, value_name = "FASTQ", conflicts_with = "unaligned")]
+    i1: Vec<PathBuf>,
+    /// The same of the second index read; both are joined by - in BC
+    #[arg(long, value_name = "FASTQ", conflicts_with = "unaligned")]
+    i2: Vec<PathBuf>,
+    /// FASTQ of UMIs, one record for each template, in the order of the reads: RX and QX. Given once for each lane
+    #[arg(long, value_name = "FASTQ", conflicts_with_all = ["unaligned", "umi_from_name"])]
+    umi_fastq: Vec<PathBuf>,
+}
+
+impl IndexReadFlags {
+    /// The flags that are given, their files, and what these have.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &[PathBuf], Purpose)> {
+        let all = [
+            ("--i1", &self.i1[..], Purpose::Sample),
+            ("--i2", &self.i2[..], Purpose::Sample),
+            ("--umi-fastq", &self.umi_fastq[..], Purpose::Molecule),
+        ];
+        all.into_iter().filter(|(_, files, _)| !files.is_empty())
+    }
+
+    /// The files of a lane.
+    fn files_of(&self, lane: usize) -> Vec<PathBuf> {
+        self.given().filter_map(|(_, files, _)| files.get(lane).cloned()).collect()
+    }
+
+    /// Checks that each of so many lanes has its files.
+    fn check(&self, lanes: usize) -> Result<()> {
+        for (flag, files, _) in self.given() {
+            if files.len() != lanes {
+                let what = format!(
+                    "the number of files of {flag} is {}, and that of lanes {lanes}",
+                    files.len()
+                );
+                return Err(
+                    Error::usage(what).hint(format!("give {flag} once for each lane, in their order"))
+                );
+            }
+        }
+        Ok(())
+    }
 }
 
 impl ReadsFlags {
@@ -38,9 +89,39 @@ impl ReadsFlags {
         self.reads.clone()
     }
 
+    /// The files of index reads.
+    pub fn index_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.index.given().flat_map(|(_, files, _)| files.iter().cloned())
+    }
+
+    /// Divides the structures among reads and index reads, whose structures come last. Without them index reads have a
+    /// UMI, or a barcode of the sample, and nothing else.
+    pub fn divide_structures(&self, tags: &mut ReadTags) {
+        let given: Vec<_> = self.index.given().collect();
+        let whole = |purpose: Purpose| ReadStructure::whole(purpose);
+        let reads = tags.structures.len().saturating_sub(given.len());
+        let segments = if self.interleaved || self.reads.len() > 1 && !self.single { 2 } else { 1 };
+        // (Only as many as there are reads: then they are not those of index reads.)
+        let own =
+            if tags.structures.len() > segments { tags.structures.split_off(reads) } else { Vec::new() };
+        let mut own = own.into_iter();
+        tags.index_reads = given
+            .into_iter()
+            .map(|(flag, _, purpose)| {
+                let structure = own.next().unwrap_or_else(|| whole(purpose));
+                IndexReads { flag, structure, usual: whole(purpose) }
+            })
+            .collect();
+    }
+
     /// Whether the files are taken as they are given.
     pub fn as_given(&self) -> bool {
         self.as_given
+    }
+
+    /// Returns warnings about the read groups.
+    pub fn warnings(&self) -> Vec<String> {
+        self.groups.iter().filter_map(GivenReadGroup::warning).collect()
     }
 
     /// Refuses a last file that is probably the output, unless one is named.
@@ -66,6 +147,7 @@ impl ReadsFlags {
                 .hint("give two for each lane; or say --single, or --interleaved"));
         }
         let lanes = reads.len() / each;
+        self.index.check(lanes)?;
         if self.groups.len() > 1 && self.groups.len() != lanes {
             return Err(Error::usage(format!(
                 "there are {} read groups for {lanes} lanes",
@@ -73,9 +155,11 @@ impl ReadsFlags {
             ))
             .hint("give -R once, or once for each lane, in their order"));
         }
-        let group = |lane: usize| self.groups.get(if self.groups.len() > 1 { lane } else { 0 }).cloned();
+        let group = |lane: usize| self.groups.get(if self.groups.len() > 1 { lane } else { 0 });
+        let group = |lane: usize| group(lane).map(|given| given.line.clone());
         let lane = |(at, files): (usize, &[PathBuf])| Lane {
             files: files.to_vec(),
+            index_files: self.index.files_of(at),
             interleaved: self.interleaved,
             records: false,
             group: group(at),
@@ -85,6 +169,10 @@ impl ReadsFlags {
 
     /// Files whose records say what FASTQ leaves to flags.
     fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<Lane>> {
+        if let Some((flag, ..)) = self.index.given().next() {
+            return Err(Error::usage(format!("{flag} is for reads of FASTQ"))
+                .hint("leave it out: records of SAM, BAM and CRAM have their barcodes in fields"));
+        }
         if !self.groups.is_empty() {
             return Err(Error::usage("reads of SAM, BAM and CRAM keep their read groups")
                 .hint("leave -R out; --read-group puts all reads into one"));
@@ -95,7 +183,8 @@ impl ReadsFlags {
         }
         let lane = |path: &PathBuf| {
             let records = self.unaligned || readmill_fastq::holds_records(path);
-            Lane { files: vec![path.clone()], interleaved: false, records, group: None }
+            let (files, index_files) = (vec![path.clone()], Vec::new());
+            Lane { files, index_files, interleaved: false, records, group: None }
         };
         Ok(self.reads.iter().map(lane).collect())
     }

@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use readmill_fastq::{Encoding, ReadStructure};
+use readmill_fastq::{Encoding, Purpose, ReadStructure};
 use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Result};
 
 use super::trimming::Trimming;
 
@@ -28,6 +28,8 @@ pub struct Aligning {
     pub words: Vec<String>,
     /// Whether the order and the pairing of FASTQ files are taken as given, without a look at their first reads.
     pub as_given: bool,
+    /// Warnings about the command line.
+    pub warnings: Vec<String>,
 }
 
 impl Aligning {
@@ -62,6 +64,8 @@ pub struct ReadTags {
     pub name_umis: Option<Option<u8>>,
     /// The purpose of the bases of each read, one structure for each segment; empty if all bases are of the template.
     pub structures: Vec<ReadStructure>,
+    /// The files of index reads that each lane has, and the purpose of their bases.
+    pub index_reads: Vec<IndexReads>,
     /// The adapters to mark, if any.
     pub adapters: Option<AdapterRules>,
     /// How the rules differ from their defaults, as flags, for `@PG`.
@@ -72,7 +76,10 @@ impl ReadTags {
     fn words(&self) -> Vec<String> {
         let separator =
             |it: &Option<u8>| it.map_or(String::new(), |byte| format!("={}", char::from(byte)));
-        let structures: Vec<String> = self.structures.iter().map(ToString::to_string).collect();
+        let are_usual = self.index_reads.iter().all(|index| index.structure == index.usual);
+        let of_index = self.index_reads.iter().map(|index| &index.structure).filter(|_| !are_usual);
+        let structures: Vec<String> =
+            self.structures.iter().chain(of_index).map(ToString::to_string).collect();
         [
             self.comments.then(|| "-C".to_string()),
             self.casava.map(|tag| match &tag {
@@ -81,6 +88,8 @@ impl ReadTags {
             }),
             self.name_umis.as_ref().map(|it| format!("--umi-from-name{}", separator(it))),
             (!structures.is_empty()).then(|| format!("--read-structures {}", structures.join(","))),
+            (!self.index_reads.is_empty())
+                .then(|| self.index_reads.iter().map(|index| index.flag).collect::<Vec<_>>().join(" ")),
             self.adapters.as_ref().map(|_| {
                 let marked = std::iter::once("--mark-adapters");
                 let words = marked.chain(self.adapter_words.iter().map(String::as_str));
@@ -92,10 +101,40 @@ impl ReadTags {
         .collect()
     }
 
+    /// Checks that reads have a template, and index reads none.
+    fn check_structures(&self) -> Result<()> {
+        let has_template = |structure: &ReadStructure| structure.has(Purpose::Template);
+        if let Some(structure) = self.structures.iter().find(|structure| !has_template(structure)) {
+            let what = format!("the structure {structure} has no bases of the template (T)");
+            return Err(Error::usage(what)
+                .hint("a read has one piece T, such as +T or 8M+T; index reads (--umi-fastq, --i1, --i2) have none"));
+        }
+        let index = self.index_reads.iter().find(|index| has_template(&index.structure));
+        index.map_or(Ok(()), |index| {
+            let what = format!(
+                "the structure {} of {} has bases of the template (T), and index reads are not aligned",
+                index.structure, index.flag
+            );
+            Err(Error::usage(what).hint("use M, B, C and S, such as 9M or 4M2S+B"))
+        })
+    }
+
     /// Whether reads carry neither comments nor barcodes.
     pub fn is_nothing(&self) -> bool {
-        !self.comments && self.casava.is_none() && self.name_umis.is_none() && self.structures.is_empty()
+        let has_barcodes = self.name_umis.is_some() || !self.structures.is_empty();
+        !self.comments && self.casava.is_none() && !has_barcodes && self.index_reads.is_empty()
     }
+}
+
+/// A kind of files that have an index read for each template, and no bases to be aligned.
+#[derive(Clone, Debug)]
+pub struct IndexReads {
+    /// The flag that names the files.
+    pub flag: &'static str,
+    /// The purpose of their bases.
+    pub structure: ReadStructure,
+    /// The structure of files of this flag, unless another is given.
+    pub usual: ReadStructure,
 }
 
 /// An aligner and its options.
@@ -142,8 +181,8 @@ pub struct Import {
     pub qualities: RangeInclusive<u8>,
     /// Texts of `@CO` lines.
     pub comments: Vec<String>,
-    /// Whether there may be no read at all.
-    pub allow_empty: bool,
+    /// Whether files without any read are an error.
+    pub needs_reads: bool,
     /// Whether names of single reads say which end of its template each is.
     pub ends_by_name: bool,
 }
@@ -153,6 +192,8 @@ pub struct Import {
 pub struct Lane {
     /// One file, or the two that have the first and the last segments; `-` is standard input.
     pub files: Vec<PathBuf>,
+    /// Files that have an index read for each template, as [`ReadTags::index_reads`] describes them.
+    pub index_files: Vec<PathBuf>,
     /// Whether one file has both segments of each template, one after the other.
     pub interleaved: bool,
     /// Whether the one file is SAM, BAM or CRAM, of reads that are not aligned.
@@ -167,6 +208,11 @@ impl Lane {
         if self.interleaved { 2 } else { self.files.len() }
     }
 
+    /// Its files, and those of its index reads.
+    pub fn all_files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.index_files)
+    }
+
     /// Whether its reads get no read group and bring none.
     pub fn lacks_group(&self) -> bool {
         self.group.is_none() && !self.records
@@ -175,29 +221,6 @@ impl Lane {
     /// The ID of the read group.
     pub fn group_id(&self) -> Option<&[u8]> {
         self.group.as_ref()?.get(b"ID")
-    }
-}
-
-/// Reads an `@RG` line whose tabs may be written as `\t`, as bwa mem takes it by `-R`.
-pub fn read_group(text: &str) -> Result<HeaderLine> {
-    let wrong = |what: &str| {
-        Err(Error::usage(format!("{text:?} is no read group: {what}"))
-            .hint("give a line such as '@RG\\tID:lane1\\tSM:sample\\tLB:library'"))
-    };
-    let plain = text.replace("\\t", "\t");
-    if !plain.starts_with("@RG\t") {
-        return wrong("it does not begin with @RG and a tab, which may be written \\t");
-    }
-    if plain.contains(['\n', '\r', '\\']) {
-        return wrong("it has more than one line, or a \\ that is not \\t");
-    }
-    if let Err(error) = Header::parse(plain.as_bytes()) {
-        return wrong(&error.what);
-    }
-    let line = HeaderLine::new(plain);
-    match line.get(b"ID") {
-        None | Some(b"") => wrong("it has no ID"),
-        Some(_) => Ok(line),
     }
 }
 
@@ -236,8 +259,11 @@ impl Aligning {
                 Error::usage(what).hint("take them apart, and join what comes out: readmill merge")
             );
         }
+        self.read_tags.check_structures()?;
         for (at, lane) in self.lanes.iter().enumerate() {
-            if let Some(reference) = self.reference.as_ref().filter(|it| lane.files.contains(it)) {
+            if let Some(reference) =
+                self.reference.as_ref().filter(|it| lane.all_files().any(|file| file == *it))
+            {
                 return Err(Error::usage("it is given as reads, and as the reference")
                     .file(reference)
                     .hint("the reference comes first, and once: readmill align REF READS..."));
@@ -248,7 +274,7 @@ impl Aligning {
                     lane.segments()
                 );
                 return Err(Error::usage(what)
-                    .hint("give one for each, as in 8M+T,+T for pairs, and 8M+T for single reads"));
+                    .hint("give one for each, as in 8M+T,+T for pairs, and 8M+T for single reads; those of index reads come last"));
             }
             let others = &self.lanes[..at];
             let clash = others.iter().filter_map(|it| it.group.as_ref()).find(|group| {

@@ -32,7 +32,7 @@ use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
-pub use aligning::{Aligner, Aligning, Import, Lane, ReadTags, read_group};
+pub use aligning::{Aligner, Aligning, Import, IndexReads, Lane, ReadTags};
 pub use choice::{Choice, one_of};
 pub use command::Command;
 pub use coverage::{CoverageRequest, index_ending};

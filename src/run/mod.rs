@@ -200,6 +200,10 @@ fn aligned(
         _ => aligning::without_index(wanted)?,
     };
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
+    if matches!(scope, AlignScope::Whole | AlignScope::First) {
+        wanted.warnings.iter().for_each(|warning| console.warn(warning));
+        aligning::report_alternates(&*kernel, console);
+    }
     let slice;
     let chosen = match scope {
         AlignScope::Whole | AlignScope::First => ChosenLanes::All,
@@ -223,6 +227,9 @@ fn aligned(
     let allow_missing_eof = resources.allow_missing_eof;
     let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
     let lanes = lanes.counting(fastqc);
+    if matches!(chosen, ChosenLanes::All) {
+        lanes.report_encoding(console);
+    }
     if !wanted.as_given && matches!(chosen, ChosenLanes::All) {
         lanes.check_layout(console)?;
     }

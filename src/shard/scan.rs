@@ -44,7 +44,7 @@ pub struct ScanFile {
 }
 
 fn size(lane: &Lane) -> u64 {
-    lane.files.iter().map(|path| std::fs::metadata(path).map_or(0, |meta| meta.len())).sum()
+    lane.all_files().map(|path| std::fs::metadata(path).map_or(0, |meta| meta.len())).sum()
 }
 
 /// The first bytes of a file.
@@ -74,7 +74,7 @@ pub fn divide(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let each = (lanes.iter().map(size).sum::<u64>() / wanted.max(1) as u64).max(1);
     let mut slices = Vec::new();
     for (input, lane) in lanes.iter().enumerate() {
-        let is_whole = lane.files.iter().any(|path| magic(path) == ZSTD);
+        let is_whole = lane.all_files().any(|path| magic(path) == ZSTD);
         let most = (MOST - (lanes.len() - 1)) as u64;
         let parts = if is_whole { 1 } else { ((size(lane) + each / 2) / each).clamp(1, most) } as usize;
         slices

@@ -56,15 +56,22 @@ fn qualities_of_other_encodings_become_phred() {
 }
 
 #[test]
-fn no_reads_are_an_error_unless_there_need_not_be_any() {
+fn files_without_reads_give_an_output_without_reads_unless_there_must_be_one() {
     let dir = TestDir::new();
     let (empty, full) = (arg(&dir.file("0.fq", "")), arg(&dir.file("1.fq", ONE)));
     let output = arg(&dir.path("out.bam"));
-    let run = readmill(["import", &empty, "-o", &output]);
-    assert_eq!(run.code, Some(2), "{}", run.stderr);
-    assert!(run.stderr.contains("say --allow-empty"), "{}", run.stderr);
-    assert_eq!(dir.names(), ["0.fq", "1.fq"]);
-    assert_eq!(records(&text(&[&empty, "--allow-empty"])).len(), 0);
+    for refused in [
+        &["import", &empty, "--require-reads", "-o", &output][..],
+        &["picard", "FastqToSam", "SM=s", &format!("F1={empty}"), &format!("O={output}")],
+    ] {
+        let run = readmill(refused);
+        assert_eq!(run.code, Some(2), "{}", run.stderr);
+        assert!(run.stderr.contains("there is no read in any file"), "{}", run.stderr);
+        assert_eq!(dir.names(), ["0.fq", "1.fq"]);
+    }
+    for accepted in [&[&empty[..]][..], &[&empty, "--require-reads", "--allow-empty"]] {
+        assert_eq!(records(&text(accepted)).len(), 0);
+    }
     assert_eq!(records(&text(&["--single", &empty, &full])).len(), 2);
 }
 

@@ -191,6 +191,8 @@ pub struct IndexFiles {
 /// The content of the index files.
 pub(crate) struct Described {
     pub(crate) contigs: Vec<Contig>,
+    /// What the user should know about the files.
+    pub(crate) warnings: Vec<String>,
     /// Bytes it takes in memory.
     pub(crate) bytes: u64,
 }
@@ -222,22 +224,30 @@ impl IndexFiles {
     /// reference's own name, as the aligners call it, or, as others do, that name without `.gz`, or without `.fasta`,
     /// `.fa` or `.fna` too.
     pub fn find(&self, reference: &Path) -> Result<PathBuf> {
-        let mut prefix = reference.to_path_buf();
-        while !self.missing(&prefix).is_empty() {
+        let (mut prefix, mut nearest) = (reference.to_path_buf(), None);
+        loop {
+            let missing = self.missing(&prefix).len();
+            if missing == 0 {
+                return Ok(prefix);
+            }
+            if missing < self.suffixes.len() && nearest.is_none() {
+                nearest = Some(prefix.clone());
+            }
             let extension = prefix.extension().and_then(|it| it.to_str()).unwrap_or_default();
             if !["gz", "bgz", "fasta", "fa", "fna"].contains(&extension) {
-                return Err(self.not_found(reference));
+                return Err(self.not_found(reference, nearest.as_deref().unwrap_or(reference)));
             }
             prefix.set_extension("");
         }
-        Ok(prefix)
     }
 
-    /// The error of a reference without an index.
-    fn not_found(&self, reference: &Path) -> Error {
+    /// The error of a reference without an index, of which some files may be there under the name `prefix`.
+    fn not_found(&self, reference: &Path, prefix: &Path) -> Error {
         const FIRST: &str = "the reference comes first: readmill align REF READS...";
+        let missing = self.missing(prefix);
+        let is_partial = missing.len() < self.suffixes.len();
         let error = match (reference.metadata(), holds_reads(reference)) {
-            (Err(error), _) => Error::io("the reference cannot be opened", &error)
+            (Err(error), _) if !is_partial => Error::io("the reference cannot be opened", &error)
                 .hint("give the FASTA file from which `readmill index` made the index; it comes before the reads"),
             (Ok(about), _) if about.is_dir() => {
                 Error::usage("this is a directory, and the reference is a FASTA file").hint(FIRST)
@@ -245,16 +255,16 @@ impl IndexFiles {
             (_, Some(kind)) => {
                 Error::usage(format!("this is {kind}, and stands where the reference is expected")).hint(FIRST)
             }
-            _ => match &self.missing(reference)[..] {
+            _ => match &missing[..] {
                 [lacking] if lacking.to_string_lossy().ends_with(".bwt.2bit.64") => {
                     let what = format!("it has an index of bwa alone, which lacks {}", lacking.display());
                     return Error::usage(what).file(reference).hint(
                         "add --complete-index, which makes this file first, or make the index with `readmill index REF`",
                     );
                 }
-                [lacking, ..] if self.missing(reference).len() < self.suffixes.len() => {
-                    let lacking = lacking.display();
-                    Error::usage(format!("its index for {} lacks {lacking}", self.aligner))
+                [_, ..] if is_partial => {
+                    let lacking: Vec<String> = missing.iter().map(|file| file.display().to_string()).collect();
+                    Error::usage(format!("its index for {} lacks {}", self.aligner, lacking.join(" and ")))
                 }
                 _ => Error::usage(format!("it has no index for {}", self.aligner)),
             }

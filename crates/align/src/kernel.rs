@@ -34,6 +34,11 @@ pub trait Kernel: Send + Sync {
     /// The reference sequences, in the order of the records' indexes.
     fn contigs(&self) -> &[Contig];
 
+    /// What the user should know about the files of the index.
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
+
     /// How many bases make a cohort of this many segments a template; `None` where templates do not depend on each
     /// other.
     fn cohort_bases(&self, segments: usize) -> Option<u64>;

@@ -7,9 +7,9 @@ use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 
 use crate::claims::{BatchFinding, Claims, TakenBatch};
 use crate::general::{Parser, different_names};
-use crate::line::template_name;
+use crate::line::{is_same_template, template_name};
 use crate::restart::TextPlace;
-use crate::text::Position;
+use crate::text::{Position, Text};
 
 /// Checks batches one after the other.
 ///
@@ -100,29 +100,39 @@ impl BatchLinker {
     fn read(&mut self, reads: &mut ReadBatch) -> Result<()> {
         self.reread += 1;
         let claims = Arc::clone(&self.claims);
-        let Claims { files, segments, options, .. } = &*claims;
+        let Claims { files, segments, read_files, options, .. } = &*claims;
         reads.reset(*segments, self.templates);
-        let records = reads.first() * (*segments / files.len()) as u64;
+        reads.expect_index_reads(files.len() - read_files);
         for (text, at) in files.iter().zip(&self.at) {
             text.release_below(at.block);
         }
-        let parser = |(text, at): (_, &Position)| Parser::new(text, *at, records, options.record_bytes);
-        let mut parsers: Vec<_> = files.iter().zip(&self.at).map(parser).collect();
+        let parser = |(file, (text, at)): (usize, (_, &Position))| {
+            let records = reads.first() * claims.records_in(file) as u64;
+            let numbering = options.numbering.filter(|_| file < *read_files);
+            Parser::new(text, *at, records, options.record_bytes).without_numbers(numbering)
+        };
+        let mut parsers: Vec<_> = files.iter().zip(&self.at).enumerate().map(parser).collect();
+        let (parsers, index) = parsers.split_at_mut(*read_files);
         let mut text = std::mem::take(reads.text_mut());
         for _ in 0..options.templates {
-            let Some(spans) = self.template(&mut parsers, &mut text)? else {
+            let Some(spans) = self.template(parsers, &mut text)? else {
+                index.iter_mut().try_for_each(|file| check_index_end(file, &files[0], &mut text))?;
                 self.claims.ended.store(true, Ordering::Release);
                 break;
             };
             spans.iter().take(*segments).for_each(|&span| reads.push_span(span));
+            for file in &mut *index {
+                let span = read_index(file, &parsers[0], &spans[0], (&claims, &mut text))?;
+                reads.push_index_span(span);
+            }
             if text.len() >= options.batch_bytes {
                 break;
             }
         }
         *reads.text_mut() = text;
-        self.at = parsers.iter().map(Parser::position).collect();
-        let lines = self.next * claims.lines();
-        if reads.templates() < options.templates || self.at.iter().any(|at| at.lines != lines) {
+        self.at = parsers.iter().chain(&*index).map(Parser::position).collect();
+        let is_due = |(file, at): (usize, &Position)| at.lines == self.next * claims.lines(file);
+        if reads.templates() < options.templates || !self.at.iter().enumerate().all(is_due) {
             self.claims.serial.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -130,7 +140,7 @@ impl BatchLinker {
 
     /// The reads of the next template; `None` at the end of all files.
     fn template(&self, parsers: &mut [Parser<'_>], text: &mut Vec<u8>) -> Result<Option<[ReadSpan; 2]>> {
-        let files = &self.claims.files;
+        let files = &self.claims.files[..self.claims.read_files];
         let one = parsers[0].record(text)?;
         if self.claims.segments == 1 {
             return Ok(one.map(|span| [span, span]));
@@ -157,3 +167,43 @@ impl BatchLinker {
         Ok(Some([one, other]))
     }
 }
+
+/// Reads the index read of the template whose first read is `span`.
+fn read_index(
+    index: &mut Parser<'_>,
+    reads: &Parser<'_>,
+    span: &ReadSpan,
+    (claims, text): (&Claims, &mut Vec<u8>),
+) -> Result<ReadSpan> {
+    let found = index.record(text)?;
+    let name = |span: &ReadSpan| &text[span.name as usize..][..span.name_len as usize];
+    match found {
+        Some(found) if is_same_template(name(&found), name(span), claims.options.numbering) => Ok(found),
+        Some(found) => {
+            let shown = |span| String::from_utf8_lossy(template_name(name(span))).into_owned();
+            let what = format!(
+                "the index read is called {}, and the read in its place in {} is called {}",
+                shown(&found),
+                reads.file().display(),
+                shown(span)
+            );
+            Err(index.blame(Error::input(what), 0).hint(SAME_RUN))
+        }
+        None => {
+            let what = format!("the read has no index read: {} ends before", index.file().display());
+            let error = reads.blame(Error::input(what), claims.records_in(0) as u64 - 1);
+            Err(error.qname(name(span)).hint(SAME_RUN))
+        }
+    }
+}
+
+/// Checks that a file of index reads ends with the reads.
+fn check_index_end(index: &mut Parser<'_>, reads: &Text, text: &mut Vec<u8>) -> Result<()> {
+    let Some(found) = index.record(text)? else { return Ok(()) };
+    let what = format!("the index read belongs to no read: {} ends before", reads.name().display());
+    let name = &text[found.name as usize..][..found.name_len as usize];
+    Err(index.blame(Error::input(what), 0).qname(name).hint(SAME_RUN))
+}
+
+/// The way out where index reads do not fit the reads.
+const SAME_RUN: &str = "files of index reads have one record for each template, in the order of the reads: are they of one run, and whole?";

@@ -49,6 +49,9 @@ pub struct Options {
     pub restartable: bool,
     /// The number of the first template in the whole input, if the files are read from places inside.
     pub first: u64,
+    /// What stands before the number of a read at the end of its name, where mates are called `X.1` and `X.2`; `None` if
+    /// the first records of the files tell. Names are read without it.
+    pub numbering: Option<u8>,
 }
 
 impl Default for Options {
@@ -64,6 +67,7 @@ impl Default for Options {
             patience: 1000,
             restartable: false,
             first: 0,
+            numbering: None,
         }
     }
 }
@@ -76,6 +80,8 @@ const RECORD_TEXT: usize = 768;
 pub struct Claims {
     pub(crate) files: Vec<Text>,
     pub(crate) segments: usize,
+    /// How many of the files have the reads themselves; the others have index reads, one for each template.
+    pub(crate) read_files: usize,
     pub(crate) options: Options,
     /// Whether batches are no longer where the count of lines puts them, so that they are read serially.
     pub(crate) serial: AtomicBool,
@@ -111,14 +117,32 @@ impl TakenBatch {
 
 impl Claims {
     /// Opens the files.
+    ///
+    /// # Errors
+    /// A file cannot be opened.
     pub fn open(layout: Layout, options: Options) -> Result<Self> {
-        let (inputs, segments) = match layout {
+        Claims::open_with_index_reads(layout, Vec::new(), options)
+    }
+
+    /// Opens the files, and others that have an index read for each template, in the same order: a UMI, or the barcode
+    /// of a sample. [`ReadBatch::index_reads`] has them.
+    ///
+    /// # Errors
+    /// A file cannot be opened.
+    pub fn open_with_index_reads(
+        layout: Layout,
+        index: Vec<FastqInput>,
+        options: Options,
+    ) -> Result<Self> {
+        let (mut inputs, segments) = match layout {
             Layout::Single(one) => (vec![one], 1),
             Layout::Paired(one, two) => (vec![one, two], 2),
             Layout::Interleaved(both) => (vec![both], 2),
         };
         let templates = options.templates.max(1);
-        let records = templates * segments / inputs.len();
+        let read_files = inputs.len();
+        let records = templates * segments / read_files;
+        inputs.extend(index);
         let rules = TextOptions {
             block_bytes: options.block_bytes,
             window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
@@ -131,8 +155,14 @@ impl Claims {
         };
         let files = Text::open(inputs, rules)?;
         let batch_bytes = options.batch_bytes.clamp(1, MOST_TEXT);
-        let options = Options { templates, batch_bytes, ..options };
-        Ok(Claims { files, segments, options, serial: false.into(), ended: false.into() })
+        let numbering = options.numbering.or_else(|| match &files[..read_files] {
+            [one, two] => layout::numbering(one.first().iter().zip(two.first())),
+            [one] if segments == 2 => layout::numbering(layout::neighbours(one.first())),
+            _ => None,
+        });
+        let options = Options { templates, batch_bytes, numbering, ..options };
+        let (serial, ended) = (false.into(), false.into());
+        Ok(Claims { files, segments, read_files, options, serial, ended })
     }
 
     /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, without waiting
@@ -148,9 +178,14 @@ impl Claims {
         self.files.first()?.first().first().map(layout::FirstRead::name)
     }
 
+    /// What stands before the number of a read at the end of its name, where mates are called `X.1` and `X.2`.
+    pub fn numbering(&self) -> Option<u8> {
+        self.options.numbering
+    }
+
     /// The doubt that the first records cast on the layout of the files.
     pub fn doubt(&self) -> Option<Doubt> {
-        match &self.files[..] {
+        match &self.files[..self.read_files] {
             [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),
             [one] if self.segments == 2 => layout::of_interleaved(one.name(), one.first()),
             [one] => layout::of_single(one.name(), one.first()),
@@ -211,21 +246,25 @@ impl Claims {
         self.files.iter().map(|text| text.most_bytes(threads)).sum()
     }
 
-    /// Lines of a full batch in each file.
-    pub(crate) fn lines(&self) -> u64 {
-        (4 * self.options.templates * self.segments / self.files.len()) as u64
+    /// Records of each template in a file.
+    pub(crate) fn records_in(&self, file: usize) -> usize {
+        if file < self.read_files { self.segments / self.read_files } else { 1 }
+    }
+
+    /// Lines of a full batch in a file.
+    pub(crate) fn lines(&self, file: usize) -> u64 {
+        (4 * self.options.templates * self.records_in(file)) as u64
     }
 
     fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchFinding {
         if self.serial.load(Ordering::Relaxed) || self.ended() {
             return BatchFinding::Unusual;
         }
-        let (from, to) = (ticket * self.lines(), (ticket + 1) * self.lines());
         let mut reach = vec![Reach::Full; self.files.len()];
         for turn in 0..self.files.len() {
             // Threads start with different files, so that they do not all wait for the same one.
             let file = (turn + ticket as usize) % self.files.len();
-            reach[file] = self.files[file].reach(to);
+            reach[file] = self.files[file].reach((ticket + 1) * self.lines(file));
             if reach[file] == Reach::Full {
                 return BatchFinding::Unusual;
             }
@@ -235,10 +274,13 @@ impl Claims {
         }
         let full = reach[0] == Reach::Enough;
         let mut text = std::mem::take(reads.text_mut());
-        let places = self.copy(from, full.then_some(to), &mut text);
+        let places = self.copy(ticket, full, &mut text);
         let clean = places.as_ref().is_some_and(|(parts, _)| {
-            let second = self.files.get(1).map(|_| parts[0]..text.len());
-            strict::parse(&text, 0..parts[0], second, reads)
+            let part = |file: usize| file.checked_sub(1).map_or(0, |before| parts[before])..parts[file];
+            let index = (self.read_files..parts.len()).map(part).collect();
+            let second = (self.read_files > 1).then(|| part(1));
+            let parts = strict::Parts { first: part(0), second, index };
+            strict::parse(&text, &parts, self.options.numbering, reads)
         });
         *reads.text_mut() = text;
         match places {
@@ -250,20 +292,15 @@ impl Claims {
         }
     }
 
-    /// Appends the lines after line `from` up to line `to`, or to the end, of each file, unless they are more than
-    /// a batch may have. Returns the end of each file's lines in `out` and in the file.
-    fn copy(
-        &self,
-        from: u64,
-        to: Option<u64>,
-        out: &mut Vec<u8>,
-    ) -> Option<(Vec<usize>, Vec<Position>)> {
+    /// Appends the lines of batch `ticket`, or those to the end unless it is `full`, of each file, unless they are more
+    /// than a batch may have. Returns the end of each file's lines in `out` and in the file.
+    fn copy(&self, ticket: u64, full: bool, out: &mut Vec<u8>) -> Option<(Vec<usize>, Vec<Position>)> {
         let (mut parts, mut ends) = (Vec::new(), Vec::new());
-        for text in &self.files {
-            let start = text.end_of_line(from)?;
-            let end = match to {
-                Some(line) => Some(text.end_of_line(line)?),
-                None => None,
+        for (file, text) in self.files.iter().enumerate() {
+            let start = text.end_of_line(ticket * self.lines(file))?;
+            let end = match full {
+                true => Some(text.end_of_line((ticket + 1) * self.lines(file))?),
+                false => None,
             };
             if !text.copy(start, end, out, self.options.batch_bytes) {
                 return None;

@@ -6,11 +6,12 @@
 //! which drops what it cannot parse, everything else is an error; so are records that start with `@` and have no
 //! qualities.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use readmill_record::{Error, ReadSpan, Result};
 
-use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name};
+use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_number};
 use crate::text::{Position, Text, TextBlock};
 
 /// The remedy for a file that ends in the middle.
@@ -30,12 +31,24 @@ pub(crate) struct Parser<'a> {
     most: usize,
     /// The length of the name of the current record, when it is known.
     name: Option<usize>,
+    /// What stands before the number at the end of a name that is left out.
+    numbering: Option<u8>,
 }
 
 impl<'a> Parser<'a> {
     /// A parser that starts at a position, with record `records`, 0-based.
     pub fn new(text: &'a Text, at: Position, records: u64, most: usize) -> Self {
-        Parser { text, block: None, at, records, most, name: None }
+        Parser { text, block: None, at, records, most, name: None, numbering: None }
+    }
+
+    /// Leaves the numbers at the ends of names out that follow this character.
+    pub fn without_numbers(self, numbering: Option<u8>) -> Self {
+        Parser { numbering, ..self }
+    }
+
+    /// The name of the file in errors.
+    pub fn file(&self) -> &Path {
+        self.text.name()
     }
 
     /// The current position.
@@ -85,6 +98,7 @@ impl<'a> Parser<'a> {
         if let Some(fault) = fault_of_name(&out[start..start + name_len]) {
             return Err(Error::input(fault));
         }
+        let name_len = without_number(&out[start..start + name_len], self.numbering).len();
         let bases = out.len();
         while self.peek()?.is_some_and(|b| !matches!(b, b'@' | b'>' | b'+')) {
             self.line(out, start)?;

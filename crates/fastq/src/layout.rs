@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_record::Error;
 
-use crate::line::{fault_of_name, name_and_comment, template_name, without_return};
+use crate::line::{fault_of_name, name_and_comment, numbers_of_mates, template_name, without_return};
 
 /// Number of records of each file to examine.
 const RECORDS: usize = 64;
@@ -45,6 +45,26 @@ pub enum Doubt {
     Certain(Error),
     /// The layout is probably wrong: a warning.
     Likely(String),
+}
+
+/// Returns what stands before the numbers at the ends of names, where those of all mates are equal but for the same two
+/// numbers: `SRR1.7.1` and `SRR1.7.2`. A single pair has the numbers 1 and 2: what else it may be, is not known.
+pub(crate) fn numbering<'a>(
+    mut mates: impl Iterator<Item = (&'a FirstRead, &'a FirstRead)>,
+) -> Option<u8> {
+    let numbers = |(first, last): (&FirstRead, &FirstRead)| numbers_of_mates(&first.name, &last.name);
+    let all @ (separator, of_first) = mates.next().and_then(numbers)?;
+    let (mut count, mut are_so) = (1, true);
+    mates.for_each(|pair| {
+        count += 1;
+        are_so &= numbers(pair) == Some(all);
+    });
+    (are_so && (count > 1 || of_first == *b"12")).then_some(separator)
+}
+
+/// Returns the pairs of reads of one file.
+pub(crate) fn neighbours(reads: &[FirstRead]) -> impl Iterator<Item = (&FirstRead, &FirstRead)> {
+    reads.chunks_exact(2).map(|two| (&two[0], &two[1]))
 }
 
 /// Parses the first records of text that may end anywhere, as long as they have four lines.
@@ -95,6 +115,13 @@ pub(crate) fn of_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     if interleaved(reads) {
         let what = "each read is followed by its mate, and the file was given as one of single reads";
         return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
+    }
+    if reads.len() >= 4 && numbering(neighbours(reads)).is_some() {
+        let [one, two] = [0, 1].map(|at| String::from_utf8_lossy(&reads[at].name).into_owned());
+        let file = file.display();
+        return Some(Doubt::Likely(format!(
+            "{file}: reads are called {one}, {two} and so on, as mates are, and are aligned as single reads; say -p if they are pairs"
+        )));
     }
     let beside = reads.windows(2).filter(|two| same_template(two)).count();
     (mates > 0 && mates == pairs || beside > 0 && numbers(reads).any(|it| it == 2)).then(|| {
@@ -265,6 +292,26 @@ mod tests {
         ] {
             assert_eq!(number(head), wanted, "{head}");
         }
+    }
+
+    #[test]
+    fn all_first_mates_are_numbered_or_none_is() {
+        let separator = |one: &[&str], two: &[&str]| {
+            let (one, two) = (reads(one), reads(two));
+            numbering(one.iter().zip(&two))
+        };
+        assert_eq!(separator(&["S.1.1", "S.2.1"], &["S.1.2", "S.2.2"]), Some(b'.'));
+        assert_eq!(separator(&["S.1_1", "S.2_1"], &["S.1_4", "S.2_4"]), Some(b'_'));
+        assert_eq!(separator(&["S.1.1"], &["S.1.2"]), Some(b'.'));
+        assert_eq!(separator(&["S.1"], &["S.3"]), None);
+        assert_eq!(separator(&["S.1", "S.2"], &["S.2", "S.3"]), None, "a read is missing");
+        assert_eq!(separator(&["S.1.1", "S.2.1"], &["S.1.2", "S.2.3"]), None);
+        assert_eq!(separator(&["S", "T"], &["S", "T"]), None);
+        assert_eq!(separator(&[], &[]), None);
+        assert!(
+            single(&["S.1.1", "S.1.2", "S.2.1", "S.2.2"])
+                .starts_with("?x: reads are called S.1.1, S.1.2")
+        );
     }
 
     #[test]

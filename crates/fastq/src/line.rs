@@ -16,6 +16,35 @@ pub fn template_name(name: &[u8]) -> &[u8] {
     }
 }
 
+/// Whether an index read belongs to the template of this name, whose number was left out.
+pub(crate) fn is_same_template(index: &[u8], template: &[u8], numbering: Option<u8>) -> bool {
+    let (index, template) = (template_name(index), template_name(template));
+    index == template || without_number(index, numbering) == template
+}
+
+/// Characters that may stand before the number of a read at the end of its name, beside the slash.
+const BEFORE_NUMBER: &[u8] = b"._:";
+
+/// The name without its number, where the numbers of reads follow `separator`: `SRR1.7` of `SRR1.7.1`.
+pub(crate) fn without_number(name: &[u8], separator: Option<u8>) -> &[u8] {
+    match name {
+        [rest @ .., before, digit] if Some(*before) == separator && digit.is_ascii_digit() => {
+            if rest.is_empty() { name } else { rest }
+        }
+        _ => name,
+    }
+}
+
+/// Returns the separator and the numbers of mates whose names are equal but for a number at their ends: `SRR1.7.1` and
+/// `SRR1.7.2`, as fasterq-dump and fastq-dump write them.
+pub(crate) fn numbers_of_mates(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2])> {
+    let ([one @ .., number], [other @ .., other_number]) = (first, last) else { return None };
+    let [_, .., before] = one else { return None };
+    let are_numbers = number.is_ascii_digit() && other_number.is_ascii_digit();
+    let is_numbered = one == other && are_numbers && number < other_number;
+    (is_numbered && BEFORE_NUMBER.contains(before)).then_some((*before, [*number, *other_number]))
+}
+
 /// The line without the carriage return that may end it.
 pub(crate) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
@@ -55,6 +84,31 @@ pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mates_may_be_numbered_behind_a_dot_a_colon_or_an_underscore() {
+        for (first, last, expected) in [
+            ("SRR1.7.1", "SRR1.7.2", Some((b'.', *b"12"))),
+            ("r_1", "r_2", Some((b'_', *b"12"))),
+            ("r:1", "r:3", Some((b':', *b"13"))),
+            ("SRR1.7.1", "SRR1.8.2", None),
+            ("r.2", "r.1", None),
+            ("r.1", "r.1", None),
+            ("r11", "r12", None),
+            ("r.1", "r:2", None),
+            (".1", ".2", None),
+            ("r.a", "r.b", None),
+            ("", "", None),
+        ] {
+            assert_eq!(numbers_of_mates(first.as_bytes(), last.as_bytes()), expected, "{first} {last}");
+        }
+        assert_eq!(without_number(b"SRR1.7.1", Some(b'.')), b"SRR1.7");
+        for (name, separator) in
+            [("r.1", None), ("r:1", Some(b'.')), ("r.x", Some(b'.')), (".1", Some(b'.'))]
+        {
+            assert_eq!(without_number(name.as_bytes(), separator), name.as_bytes());
+        }
+    }
 
     #[test]
     fn names_end_at_blanks_and_lose_their_digit() {

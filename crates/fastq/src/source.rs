@@ -130,14 +130,7 @@ enum Handle {
 /// Opens all inputs before anything is read.
 pub(crate) fn open(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<Opened>> {
     let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
-    let handles = match <[_; 2]>::try_from(handles) {
-        Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
-            let [first, second] = twins([first, second]);
-            vec![(one, Handle::Other(Box::new(first))), (two, Handle::Other(Box::new(second)))]
-        }
-        Ok(others) => others.into(),
-        Err(others) => others,
-    };
+    let handles = join_pipes(handles);
     handles.into_iter().map(|(name, handle)| source(name, handle, packing)).collect()
 }
 
@@ -418,43 +411,69 @@ const PIPE_READ_SIZE: usize = 64 << 10;
 /// pipes alternately, it waits forever.
 const MOST_BUFFERED: usize = 64 << 20;
 
+/// Has pipes that one program may fill alternately read together, if there are several.
+fn join_pipes(handles: Vec<(PathBuf, Handle)>) -> Vec<(PathBuf, Handle)> {
+    let is_pipe = |(_, handle): &&(PathBuf, Handle)| matches!(handle, Handle::Pipe(_));
+    if handles.iter().filter(is_pipe).count() < 2 {
+        return handles;
+    }
+    let mut files = Vec::new();
+    let others: Vec<_> = handles
+        .into_iter()
+        .map(|(name, handle)| match handle {
+            Handle::Pipe(file) => {
+                files.push(file);
+                (name, None)
+            }
+            other => (name, Some(other)),
+        })
+        .collect();
+    let mut joined = twins(files);
+    let mut next = |other: Option<Handle>| {
+        other.or_else(|| joined.next().map(|twin| Handle::Other(Box::new(twin))))
+    };
+    others.into_iter().filter_map(|(name, other)| Some((name, next(other)?))).collect()
+}
+
 struct Pipe {
     file: File,
     buffered: Vec<u8>,
     /// Bytes of the buffer that have been consumed.
     at: usize,
+    /// Whether there is nothing more to buffer.
+    has_ended: bool,
 }
 
-/// One of the two pipes, as a stream.
+/// One of several pipes, as a stream.
 pub(crate) struct Twin {
-    both: Arc<Mutex<[Pipe; 2]>>,
+    pipes: Arc<Mutex<Vec<Pipe>>>,
     which: usize,
 }
 
-/// Two pipes that one program fills alternately, to be read in any order.
+/// Pipes that one program fills alternately, to be read in any order.
 ///
-/// Such a program waits as soon as either pipe is full, and a batch is more than a pipe holds. So while one of the
-/// pipes is empty, data from the other are buffered.
-pub(crate) fn twins(files: [File; 2]) -> [Twin; 2] {
-    let pipes = files.map(|file| Pipe { file, buffered: Vec::new(), at: 0 });
-    let both = Arc::new(Mutex::new(pipes));
-    [0, 1].map(|which| Twin { both: both.clone(), which })
+/// Such a program waits as soon as any of the pipes is full, and a batch is more than a pipe holds. So while one of the
+/// pipes is empty, data from the others are buffered.
+pub(crate) fn twins(files: Vec<File>) -> impl Iterator<Item = Twin> {
+    let count = files.len();
+    let pipe = |file| Pipe { file, buffered: Vec::new(), at: 0, has_ended: false };
+    let pipes = Arc::new(Mutex::new(files.into_iter().map(pipe).collect::<Vec<_>>()));
+    (0..count).map(move |which| Twin { pipes: Arc::clone(&pipes), which })
 }
 
 impl Read for Twin {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let mut both = self.both.lock().unwrap_or_else(PoisonError::into_inner);
-        let [first, second] = &mut *both;
-        let (own, other) = if self.which == 0 { (first, second) } else { (second, first) };
-        while own.buffered.is_empty() {
-            let (own_ready, other_ready) = ready(&own.file, &other.file, other.has_room())?;
-            if own_ready {
-                return own.file.read(into);
+        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        while pipes[self.which].buffered.is_empty() {
+            let ready = ready(&pipes, self.which)?;
+            if ready.contains(&self.which) {
+                return pipes[self.which].file.read(into);
             }
-            if other_ready && !other.fill_buffer()? {
-                return own.file.read(into); // the other pipe has ended: there is nothing more to buffer
+            for other in ready {
+                pipes[other].fill_buffer()?;
             }
         }
+        let own = &mut pipes[self.which];
         let rest = &own.buffered[own.at..];
         let n = rest.len().min(into.len());
         into[..n].copy_from_slice(&rest[..n]);
@@ -468,31 +487,35 @@ impl Read for Twin {
 }
 
 impl Pipe {
+    /// Whether more of it may be buffered.
     fn has_room(&self) -> bool {
-        self.buffered.len() < MOST_BUFFERED
+        !self.has_ended && self.buffered.len() < MOST_BUFFERED
     }
 
-    /// Buffers the available data; false at the end.
-    fn fill_buffer(&mut self) -> io::Result<bool> {
+    /// Buffers the available data, or notes the end.
+    fn fill_buffer(&mut self) -> io::Result<()> {
         let filled = self.buffered.len();
         self.buffered.resize(filled + PIPE_READ_SIZE, 0);
         let read = self.file.read(&mut self.buffered[filled..]);
         self.buffered.truncate(filled + *read.as_ref().unwrap_or(&0));
-        read.map(|n| n > 0)
+        self.has_ended = read? == 0;
+        Ok(())
     }
 }
 
-/// Waits until one of the files is readable; polls the second one only `if_room`.
-fn ready(own: &File, other: &File, if_room: bool) -> io::Result<(bool, bool)> {
-    let mut both = [PollFd::new(own, PollFlags::IN), PollFd::new(other, PollFlags::IN)];
-    let looked_at = if if_room { &mut both[..] } else { &mut both[..1] };
+/// Waits until the pipe `own`, or another that may be buffered, is readable; returns which ones are.
+fn ready(pipes: &[Pipe], own: usize) -> io::Result<Vec<usize>> {
+    let looked_at: Vec<usize> =
+        (0..pipes.len()).filter(|&which| which == own || pipes[which].has_room()).collect();
+    let mut polled: Vec<_> =
+        looked_at.iter().map(|&which| PollFd::new(&pipes[which].file, PollFlags::IN)).collect();
     loop {
-        match poll(looked_at, None) {
+        match poll(&mut polled, None) {
             Ok(_) => break,
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    let is_ready = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
-    Ok((is_ready(looked_at.first()), is_ready(looked_at.get(1))))
+    let is_ready = |(_, fd): &(usize, &PollFd<'_>)| !fd.revents().is_empty();
+    Ok(looked_at.into_iter().zip(&polled).filter(is_ready).map(|(which, _)| which).collect())
 }

@@ -8,7 +8,10 @@ use std::ops::Range;
 
 use readmill_record::{ReadBatch, ReadSpan};
 
-use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_return};
+use crate::line::{
+    fault_of_name, is_graphic, is_same_template, name_and_comment, template_name, without_number,
+    without_return,
+};
 
 /// Records one after the other.
 struct StrictRecords<'a> {
@@ -16,20 +19,41 @@ struct StrictRecords<'a> {
     at: usize,
     /// Number of characters on the last line of bases; the next line usually has as many.
     guess: usize,
+    /// What stands before the number at the end of a name that is left out.
+    numbering: Option<u8>,
 }
 
-/// Adds the reads whose records are in `text` to `reads`: those of two files alternately, if `second` is a part of
-/// the text, too. Returns whether both parts are read completely, nothing is unusual, and mates have the same name.
+/// Where the records of each file are in a text.
+pub(crate) struct Parts {
+    /// The file of reads, or of first reads.
+    pub first: Range<usize>,
+    /// The file of last reads.
+    pub second: Option<Range<usize>>,
+    /// The files of index reads.
+    pub index: Vec<Range<usize>>,
+}
+
+/// Adds the reads whose records are in `text` to `reads`: those of two files alternately, if there are two, and
+/// the index reads. Names of reads lose the number that follows `numbering`. Returns whether all parts are
+/// read completely, nothing is unusual, and the reads of a template have the same name.
 pub(crate) fn parse(
     text: &[u8],
-    first: Range<usize>,
-    second: Option<Range<usize>>,
+    Parts { first, second, index }: &Parts,
+    numbering: Option<u8>,
     reads: &mut ReadBatch,
 ) -> bool {
-    let start =
-        |range: &Range<usize>| StrictRecords { text: &text[..range.end], at: range.start, guess: 0 };
+    let start = |range: &Range<usize>| StrictRecords {
+        text: &text[..range.end],
+        at: range.start,
+        guess: 0,
+        numbering: None,
+    };
+    let name = |span: ReadSpan| template_name(&text[span.name as usize..][..span.name_len as usize]);
+    let mut index: Vec<_> = index.iter().map(start).collect();
+    reads.expect_index_reads(index.len());
     let (mut files, paired) =
-        ([start(&first), start(&second.clone().unwrap_or(0..0))], reads.segments() == 2);
+        ([start(first), start(&second.clone().unwrap_or(0..0))], reads.segments() == 2);
+    files.iter_mut().for_each(|file| file.numbering = numbering);
     let mate = usize::from(second.is_some());
     while files[0].at < files[0].text.len() {
         let Some(one) = files[0].record() else { return false };
@@ -37,14 +61,20 @@ pub(crate) fn parse(
         if paired {
             let Some(other) = files[mate].record() else { return false };
             reads.push_span(other);
-            let name =
-                |span: ReadSpan| template_name(&text[span.name as usize..][..span.name_len as usize]);
             if name(one) != name(other) {
                 return false;
             }
         }
+        for file in &mut index {
+            match file.record() {
+                Some(span) if is_same_template(name(span), name(one), numbering) => {
+                    reads.push_index_span(span)
+                }
+                _ => return false,
+            }
+        }
     }
-    files[1].at == files[1].text.len()
+    files[1..].iter().chain(&index).all(|file| file.at == file.text.len())
 }
 
 impl StrictRecords<'_> {
@@ -61,6 +91,7 @@ impl StrictRecords<'_> {
         if fault_of_name(&line[..name_len]).is_some() {
             return None;
         }
+        let name_len = without_number(&line[..name_len], self.numbering).len();
         let bases = end + 1;
         let end = self.end_of_guessed(bases)?;
         self.guess = end - bases;
@@ -116,7 +147,12 @@ mod tests {
 
     fn records(text: &[u8]) -> Option<Vec<Owned>> {
         let mut reads = ReadBatch::new(1, 0);
-        let clean = parse(text, 0..text.len(), None, &mut reads);
+        let clean = parse(
+            text,
+            &Parts { first: 0..text.len(), second: None, index: Vec::new() },
+            None,
+            &mut reads,
+        );
         reads.text_mut().extend_from_slice(text);
         let owned = reads.iter().map(|read| {
             let [name, comment, bases, qualities] =

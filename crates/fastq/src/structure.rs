@@ -45,7 +45,7 @@ pub struct ReadStructure(Vec<ReadSegment>);
 impl FromStr for ReadStructure {
     type Err = Error;
 
-    /// Parses pairs of a number, or at the end `+`, and a letter. One of them is `T`.
+    /// Parses pairs of a number, or at the end `+`, and a letter. At most one of them is `T`.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |what: &str| {
             Err(Error::usage(format!("{text:?} is no structure of a read: {what}")).hint(
@@ -74,8 +74,10 @@ impl FromStr for ReadStructure {
             refused("a number has no letter behind it")
         } else if open.is_some_and(|at| at + 1 < pieces.len()) {
             refused("only the last piece may have a +")
-        } else if pieces.iter().filter(|piece| piece.purpose == Purpose::Template).count() != 1 {
-            refused("it needs one piece of the template (T)")
+        } else if pieces.is_empty() {
+            refused("it is empty")
+        } else if pieces.iter().filter(|piece| piece.purpose == Purpose::Template).count() > 1 {
+            refused("only one piece may be of the template (T)")
         } else {
             Ok(ReadStructure(pieces))
         }
@@ -99,6 +101,11 @@ impl ReadStructure {
     /// The fewest bases of a read with this structure.
     pub fn least_bases(&self) -> usize {
         self.0.iter().filter_map(|piece| piece.bases).sum()
+    }
+
+    /// The structure of a read all of whose bases have one purpose.
+    pub fn whole(purpose: Purpose) -> Self {
+        ReadStructure(vec![ReadSegment { bases: None, purpose }])
     }
 
     /// Whether some of its bases have this purpose.
@@ -141,9 +148,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
+        assert!(!structure("8M").unwrap().has(Purpose::Template), "of an index read");
         for text in [
             "",
-            "8M",
             "T",
             "8",
             "8M+",

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use readmill_record::header::HeaderLine;
-use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
+use readmill_record::header::GivenReadGroup;
+use readmill_record::{Batch, Changes, Header, Result, Step, edit, tag};
 
 use crate::flag::{Flag, Value, quoted, with_value};
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
@@ -29,11 +29,16 @@ struct ReplaceReadGroupRequest {
 
 impl Filter for ReplaceReadGroupRequest {
     fn words(&self) -> Vec<String> {
-        let line = canonical(&self.group).unwrap_or_else(|_| self.group.clone());
+        let line = GivenReadGroup::parse_any(&self.group).map_or_else(
+            |_| self.group.clone(),
+            |given| String::from_utf8_lossy(given.line.text()).into_owned(),
+        );
         with_value("--read-group", quoted(&line.replace('\t', "\\t")))
     }
 
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        let given = GivenReadGroup::parse_any(&self.group)?;
+        given.warning().iter().for_each(|warning| context.host.warn(warning));
         Ok(Box::new(ReplaceReadGroup::new(&self.group, context.header)?))
     }
 
@@ -53,38 +58,11 @@ impl ReplaceReadGroup {
     /// Parses the group from `ID:g1 LB:l1 …` or from a header line with real or written tabs
     /// (`@RG\tID:g1\tLB:l1`), and sets it in the header.
     pub fn new(group: &str, header: &mut Header) -> Result<Self> {
-        let line = HeaderLine::new(canonical(group)?);
+        let line = GivenReadGroup::parse_any(group)?.line;
         let id = line.get(b"ID").unwrap_or_default().into();
         header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
         Ok(ReplaceReadGroup { id })
     }
-}
-
-/// Returns the `@RG` line of a user's description.
-pub fn canonical(group: &str) -> Result<String> {
-    let group = group.replace("\\t", "\t");
-    let fields: Vec<&str> = match group.strip_prefix("@RG") {
-        Some(line) => line.split('\t').filter(|field| !field.is_empty()).collect(),
-        None => group.split_whitespace().collect(),
-    };
-    let mut seen: Vec<&str> = Vec::new();
-    for field in &fields {
-        let (tag, value) = field.split_once(':').unwrap_or((field, ""));
-        let letters = tag.len() == 2 && tag.bytes().all(|b| b.is_ascii_alphanumeric());
-        if !letters || value.is_empty() || !value.bytes().all(|b| (b' '..=b'~').contains(&b)) {
-            return Err(Error::usage(format!("{field:?} is not a TAG:VALUE of a read group")).hint(
-                "write it as 'ID:g1 LB:lib1 SM:s1 PL:ILLUMINA PU:unit1' or '@RG\\tID:g1\\tLB:lib1'",
-            ));
-        }
-        if seen.contains(&tag) {
-            return Err(Error::usage(format!("the read group gives {tag} twice")));
-        }
-        seen.push(tag);
-    }
-    if !seen.contains(&"ID") {
-        return Err(Error::usage("the read group has no ID").hint("add ID:name"));
-    }
-    Ok(format!("@RG\t{}", fields.join("\t")))
 }
 
 impl Step for ReplaceReadGroup {
@@ -115,17 +93,6 @@ impl Step for ReplaceReadGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn both_spellings_mean_the_same_line() {
-        for given in ["ID:g LB:l", "@RG\tID:g\tLB:l", "@RG\\tID:g\\tLB:l"] {
-            assert_eq!(canonical(given).unwrap(), "@RG\tID:g\tLB:l");
-        }
-        assert_eq!(canonical("@RG\tID:g\tDS:two words").unwrap(), "@RG\tID:g\tDS:two words");
-        for bad in ["LB:l", "ID:", "ID:a ID:b", "I:d", "garbage", "", "ID:a\u{1}"] {
-            assert!(canonical(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn the_header_keeps_one_group() {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use readmill_record::header::HeaderLine;
+use readmill_record::header::{GivenReadGroup, HeaderLine};
 use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
 
 use crate::flag::{Flag, Value, quoted, with_value};
-use crate::replace_read_group::canonical;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -60,7 +59,12 @@ impl Filter for ToReadGroupRequest {
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let made = match self.of {
             Reads::All => ToReadGroup::all(&self.group, context.header),
-            Reads::WithoutGroup => ToReadGroup::orphans(&self.group, context.header),
+            Reads::WithoutGroup => {
+                let given = GivenReadGroup::parse_any(&self.group).ok();
+                let warning = given.and_then(|given| given.warning());
+                warning.iter().for_each(|warning| context.host.warn(warning));
+                ToReadGroup::orphans(&self.group, context.header)
+            }
         };
         Ok(Box::new(made?))
     }
@@ -101,7 +105,7 @@ impl ToReadGroup {
         if group_of(header, group.as_bytes()).is_some() {
             return Ok(ToReadGroup { id: group.as_bytes().into(), of: Reads::WithoutGroup });
         }
-        let line = HeaderLine::new(canonical(group)?);
+        let line = GivenReadGroup::parse_any(group)?.line;
         let id: Arc<[u8]> = line.get(b"ID").unwrap_or_default().into();
         match group_of(header, &id) {
             Some(old) if old.text() != line.text() => {

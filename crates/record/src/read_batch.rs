@@ -15,6 +15,9 @@ pub struct ReadBatch {
     flags: Vec<u16>,
     /// Start of the adapter in each read, 1-based; 0 if there is none. May be shorter than `spans`.
     adapters: Vec<u32>,
+    /// The index reads, as many for each template.
+    index: Vec<ReadSpan>,
+    index_reads: usize,
     segments: usize,
     first: u64,
 }
@@ -70,7 +73,36 @@ impl ReadBatch {
         self.fields.clear();
         self.flags.clear();
         self.adapters.clear();
+        self.index.clear();
+        self.index_reads = 0;
         (self.segments, self.first) = (segments, first);
+    }
+
+    /// Announces that each template has so many index reads, which [`ReadBatch::push_index_span`] adds.
+    pub fn expect_index_reads(&mut self, count: usize) {
+        self.index_reads = count;
+    }
+
+    /// Adds an index read at `span` of the text: those of a template side by side, in the order of templates.
+    pub fn push_index_span(&mut self, span: ReadSpan) {
+        self.index.push(span);
+    }
+
+    /// Returns the index reads of a template, given by its number in this batch; none after
+    /// [`ReadBatch::drop_index_reads`].
+    pub fn index_reads(&self, template: usize) -> impl ExactSizeIterator<Item = Read<'_>> {
+        let start = template * self.index_reads;
+        self.index
+            .get(start..start + self.index_reads)
+            .unwrap_or_default()
+            .iter()
+            .map(|span| self.of(span))
+    }
+
+    /// Drops the index reads, once their barcodes are fields of the reads.
+    pub fn drop_index_reads(&mut self) {
+        self.index.clear();
+        self.index_reads = 0;
     }
 
     /// The text, to append lines to. Bytes that spans point at must not change.
@@ -165,6 +197,7 @@ impl ReadBatch {
         retain(&mut self.fields, segments, &stays);
         retain(&mut self.flags, segments, &stays);
         retain(&mut self.adapters, segments, &stays);
+        retain(&mut self.index, self.index_reads.max(1), &stays);
     }
 
     /// Sets the number of the first template, of which there are fewer in front since some were taken out.
@@ -216,6 +249,7 @@ impl ReadBatch {
             + size_of_val(&self.fields[..])
             + size_of_val(&self.flags[..])
             + size_of_val(&self.adapters[..])
+            + size_of_val(&self.index[..])
     }
 
     /// Reads of each template.
@@ -250,7 +284,10 @@ impl ReadBatch {
 
     /// Read `index`, 0-based in this batch.
     pub fn read(&self, index: usize) -> Read<'_> {
-        let span = &self.spans[index];
+        self.of(&self.spans[index])
+    }
+
+    fn of(&self, span: &ReadSpan) -> Read<'_> {
         Read {
             name: self.part(span.name, span.name_len),
             comment: self.part(span.comment, span.comment_len),
@@ -264,7 +301,7 @@ impl ReadBatch {
         (0..self.len()).map(|index| self.read(index))
     }
 
-    /// A copy of some templates, given by their numbers in this batch.
+    /// A copy of some templates, given by their numbers in this batch, without their index reads.
     pub fn slice(&self, templates: Range<usize>) -> ReadBatch {
         let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {

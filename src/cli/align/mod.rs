@@ -106,14 +106,18 @@ impl AlignArgs {
                 output.cram.reference = Some(fasta.clone());
             }
         }
+        let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());
+        self.reads.divide_structures(&mut read_tags);
+        plan.inputs.extend(self.reads.index_files());
         let aligning = Aligning {
             reference: Some(self.fasta.clone()),
             lanes: self.reads.lanes(self.read_tags.says_comments())?,
-            read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
+            read_tags,
             trimming: self.trim.trimming(),
             aligner,
             words,
             as_given: self.reads.as_given(),
+            warnings: self.reads.warnings(),
         };
         if self.output.memory().is_none() {
             plan.resources.memory = plan

@@ -1,5 +1,6 @@
 //! The files of an index, and what they say of it.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -31,16 +32,16 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
             .file(first)
             .hint("make the index with `readmill index REF`"));
     }
-    let (contigs, bases) = sequences(prefix)?;
+    let (mut contigs, bases) = sequences(prefix)?;
+    let warnings = read_alternates(&named(prefix, ".alt"), &mut contigs)?;
     let bytes = bases.div_ceil(4) + transform(&named(prefix, ".bwt.2bit.64"), bases)?;
-    Ok(Described { contigs, bytes })
+    Ok(Described { contigs, warnings, bytes })
 }
 
 /// Reads the sequences of an index and their number of bases, and holds the other files that bwa 0.7 has, too, against them.
 pub(super) fn sequences(prefix: &Path) -> Result<(Vec<Contig>, u64)> {
-    let (mut contigs, bases) = annotations(&named(prefix, ".ann"))?;
+    let (contigs, bases) = annotations(&named(prefix, ".ann"))?;
     ambiguous(&named(prefix, ".amb"), bases, contigs.len())?;
-    alternates(&named(prefix, ".alt"), &mut contigs)?;
     let packed = named(prefix, ".pac");
     if length(&packed)? != bases / 4 + 2 {
         return Err(damaged(&packed, "it has not the length that the .ann file says"));
@@ -155,21 +156,43 @@ fn ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     Ok(())
 }
 
-/// The `.alt` file, if there is one: names of alternate loci, as the first column of SAM lines.
-fn alternates(file: &Path, contigs: &mut [Contig]) -> Result<()> {
+/// Longest name in a `.alt` file that the C++ code looks up.
+const LONGEST_ALTERNATE: usize = 1023;
+
+/// Marks the contigs that the `.alt` file names, if there is one. Returns warnings about the file.
+///
+/// bwa (0.7.17, `bns_restore`) takes what stands before the first tab or line end of each line that does not begin with
+/// `@`, and looks only at lines that end: a last name without a tab and without a newline is left out.
+fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
     if !file.is_file() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let text = text(file)?;
-    let names: std::collections::HashSet<&str> = text
-        .lines()
-        .filter(|line| !line.starts_with('@'))
-        .filter_map(|line| line.split('\t').next())
-        .collect();
-    for contig in contigs {
-        contig.alternate = names.contains(contig.name.as_str());
+    let text = std::fs::read(file).map_err(|error| Error::io("reading it", &error).file(file))?;
+    // (Of two sequences of one name the C++ code marks the last.)
+    let numbers: HashMap<&[u8], usize> =
+        contigs.iter().enumerate().map(|(number, contig)| (contig.name.as_bytes(), number)).collect();
+    let (mut marked, mut unread) = (vec![false; contigs.len()], None);
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        let Some(end) = line.iter().position(|byte| b"\t\n\r".contains(byte)) else {
+            unread = numbers.get(line).copied();
+            continue;
+        };
+        let name = line[..end].split(|&byte| byte == 0).next().unwrap_or_default();
+        if end > LONGEST_ALTERNATE || name.starts_with(b"@") {
+            continue;
+        }
+        if let Some(&number) = numbers.get(name) {
+            marked[number] = true;
+        }
     }
-    Ok(())
+    let unread = unread.filter(|&number| !marked[number]).map(|number| {
+        let (file, name) = (file.display(), &contigs[number].name);
+        format!("{file}: the last line, {name}, does not end with a newline, and bwa does not read it: {name} is not taken for an alternate locus; add a newline")
+    });
+    for (contig, marked) in contigs.iter_mut().zip(marked) {
+        contig.alternate = marked;
+    }
+    Ok(unread.into_iter().collect())
 }
 
 /// The `.bwt.2bit.64` file: rows, counts, occurrences, samples of the suffix array, the row of the end; bwa-mem3 then
@@ -225,4 +248,44 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
 /// bases, 2,186 for 151, 3,767 for 250, 7,875 for 600.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sequences that a `.alt` file marks, and the warnings.
+    fn alternates(text: &[u8]) -> (String, usize) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ref.fa.alt");
+        std::fs::write(&file, text).unwrap();
+        let contig = |name: &str| Contig { name: name.to_owned(), length: 1, alternate: false };
+        let mut contigs = ["chr1", "chr1_alt", "chr2_alt", "HLA*1 x"].map(contig);
+        let warnings = read_alternates(&file, &mut contigs).unwrap();
+        let marked = contigs.iter().filter(|contig| contig.alternate).map(|contig| &contig.name[..]);
+        (marked.collect::<Vec<_>>().join(","), warnings.len())
+    }
+
+    #[test]
+    fn a_last_name_in_the_alt_file_without_newline_is_not_read_as_in_bwa() {
+        for (text, expected, warnings) in [
+            (&b"chr1_alt\n"[..], "chr1_alt", 0),
+            (b"chr1_alt", "", 1),
+            (b"chr1_alt\nchr1", "chr1_alt", 1),
+            (b"chr1_alt\nchr1_alt", "chr1_alt", 0),
+            (b"chr1_alt\nnothing", "chr1_alt", 0),
+            (b"chr1_alt\t0\tchr1\t1", "chr1_alt", 0),
+            (b"chr1_alt\r\nchr2_alt\r\n", "chr1_alt,chr2_alt", 0),
+            (b"chr1_alt\r", "chr1_alt", 0),
+            (b"chr1_alt \n chr2_alt\nHLA*1 x\n", "HLA*1 x", 0),
+            (b"@SQ\tSN:chr1\n@chr1_alt\nchr2_alt\t4\t*\n\n", "chr2_alt", 0),
+            (b"\nchr1_alt\0more\n", "chr1_alt", 0),
+            (b"", "", 0),
+        ] {
+            let text_shown = String::from_utf8_lossy(text);
+            assert_eq!(alternates(text), (expected.to_owned(), warnings), "{text_shown:?}");
+        }
+        let long = [b"x".repeat(1100), b"\nchr1_alt\n".to_vec()].concat();
+        assert_eq!(alternates(&long), ("chr1_alt".to_owned(), 0));
+    }
 }

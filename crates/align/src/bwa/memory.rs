@@ -59,6 +59,18 @@ impl Index {
         })
     }
 
+    /// Whether each reference sequence is an alternate locus, as the C++ code read it from the `.alt` file.
+    pub(super) fn alternates(&self) -> impl Iterator<Item = bool> {
+        // SAFETY: a live index; its parts have these layouts, as for `loaded`, and the C++ code has allocated so many
+        // sequences as it counts.
+        let sequences = unsafe {
+            let search = &*(*(*self.0.cast::<Handle>()).with_sequences).search;
+            let sequences = &*(*search.files).sequences;
+            slice::from_raw_parts(sequences.sequences, usize::try_from(sequences.count).unwrap_or(0))
+        };
+        sequences.iter().map(|sequence| sequence.is_alternate != 0)
+    }
+
     /// The index as the C++ code has it in memory, or `None` if it is not of a reference of so many bases.
     pub(super) fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and a test reads them).

@@ -46,6 +46,7 @@ pub struct BwaKernel {
     settings: Settings,
     options: BwaOptions,
     contigs: Vec<Contig>,
+    warnings: Vec<String>,
     index_bytes: u64,
 }
 
@@ -62,6 +63,8 @@ impl BwaKernel {
         let index = Index::load(prefix)?;
         let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
         let loaded = index.loaded(described.bases()).filter(|_| described.has(loaded));
+        let loaded = loaded
+            .filter(|_| index.alternates().eq(described.contigs.iter().map(|contig| contig.alternate)));
         loaded
             .ok_or_else(|| files::changed(prefix))?
             .check()
@@ -71,6 +74,7 @@ impl BwaKernel {
             settings,
             options,
             contigs: described.contigs,
+            warnings: described.warnings,
             index_bytes: described.bytes,
         })
     }
@@ -79,7 +83,8 @@ impl BwaKernel {
     pub fn without_index(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
-        Ok(BwaKernel { index: None, settings, options, contigs: described.contigs, index_bytes: 0 })
+        let (contigs, warnings) = (described.contigs, described.warnings);
+        Ok(BwaKernel { index: None, settings, options, contigs, warnings, index_bytes: 0 })
     }
 
     fn index(&self) -> Result<&Index> {
@@ -103,6 +108,10 @@ impl Kernel for BwaKernel {
 
     fn contigs(&self) -> &[Contig] {
         &self.contigs
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     fn cohort_bases(&self, segments: usize) -> Option<u64> {

@@ -27,7 +27,8 @@ pub const FILES: IndexFiles = IndexFiles {
 pub(super) fn check(prefix: &Path) -> Result<Described> {
     let (contigs, bases, sequences) = sequences(&named(prefix, ".l2b"))?;
     let transform = transform(&named(prefix, ".mbw"), bases)?;
-    Ok(Described { contigs, bytes: sequences + transform + PREFIXES })
+    let warnings = Vec::new();
+    Ok(Described { contigs, warnings, bytes: sequences + transform + PREFIXES })
 }
 
 /// Rows of all words of ten bases, which are found when an index is loaded.

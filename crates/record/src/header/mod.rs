@@ -7,6 +7,7 @@ mod change;
 mod contigs;
 mod line;
 pub mod merge;
+mod read_group;
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::ledger::{Charge, Ledger};
 pub use contigs::ReferenceSequence;
 pub use line::HeaderLine;
 pub use merge::{Fate, IdRenames, Merged, Renames};
+pub use read_group::GivenReadGroup;
 
 /// The name of the memory of headers in the ledger.
 const HEADERS: &str = "headers";

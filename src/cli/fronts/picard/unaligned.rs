@@ -35,7 +35,7 @@ const FASTQ_TO_SAM_OPTIONS: &[Opt] = &[
     Opt::native("--MAX_Q", Takes::Value, "--max-quality"),
     Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort; queryname without it"),
     Opt::built("--USE_SEQUENTIAL_FASTQS", Takes::Truth, "X_002.fastq.gz, X_003.fastq.gz … are lanes, as many as there are"),
-    Opt::native("--ALLOW_EMPTY_FASTQ", Takes::Truth, "--allow-empty"),
+    Opt::built("--ALLOW_EMPTY_FASTQ", Takes::Truth, "no --require-reads"),
     Opt::harmless("--ALLOW_AND_IGNORE_EMPTY_LINES", Takes::Truth, "empty lines between records are never an error"),
     Opt::harmless("--STRIP_UNPAIRED_MATE_NUMBER", Takes::Truth, "Picard ignores it, too: /1 and /2 are always taken off names"),
 ];
@@ -63,6 +63,9 @@ fn fastq_to_sam(given: &Given) -> Result<Line> {
     let values = GROUP.iter().map(|&(field, option)| (field, given.value(option).or(usual(field))));
     let group = read_group(given, values)?;
     let mut line = Line::new("import");
+    if !given.has("--ALLOW_EMPTY_FASTQ") {
+        line.add(["--require-reads"]);
+    }
     line.flag("-R", Some(&group)).add(given.native_words());
     let encoding = match given.value("--QUALITY_FORMAT") {
         None => "detect",
@@ -150,7 +153,7 @@ const OWN_ADAPTERS: [&str; 3] = ["INDEXED", "DUAL_INDEXED", "PAIRED_END"];
 fn mark_illumina_adapters(given: &Given) -> Result<Line> {
     let input = given.needed("--INPUT")?;
     given.needed("--METRICS")?;
-    let mut line = Line::new("import --unaligned --allow-empty --mark-adapters");
+    let mut line = Line::new("import --unaligned --mark-adapters");
     line.add(given.native_words());
     let own = if given.is_emptied("--ADAPTERS") { &[][..] } else { &OWN_ADAPTERS };
     let adapters: Vec<&str> = own.iter().copied().chain(given.all("--ADAPTERS")).collect();

@@ -148,12 +148,12 @@ fn lines_of_picard_with_unaligned_reads_become_native_ones() {
         ),
         (
             "picard FastqToSam F1=1.fq F2=2.fq O=o.bam SM=s RG=g DT=2014-06-01 V=Illumina CO=a SO=unsorted",
-            r"readmill import -R @RG\tID:g\tSM:s\tDT:2014-06-01T00:00:00+0000 --comment a --quality-encoding illumina
+            r"readmill import --require-reads -R @RG\tID:g\tSM:s\tDT:2014-06-01T00:00:00+0000 --comment a --quality-encoding illumina
              --sort none -o o.bam -l 5 --no-index 1.fq 2.fq",
         ),
         (
             "picard FastqToSam F1=1.fq O=o.bam SM=s MIN_Q=2 ALLOW_EMPTY_FASTQ=true",
-            r"readmill import -R @RG\tID:A\tSM:s --min-quality 2 --allow-empty --quality-encoding detect --sort queryname
+            r"readmill import -R @RG\tID:A\tSM:s --min-quality 2 --quality-encoding detect --sort queryname
              -o o.bam -l 5 --no-index 1.fq",
         ),
         (
@@ -167,12 +167,12 @@ fn lines_of_picard_with_unaligned_reads_become_native_ones() {
         ),
         (
             "picard MarkIlluminaAdapters I=a.bam O=o.bam M=m ADAPTERS=FLUIDIGM APT=-1 FIVE_PRIME_ADAPTER=ACGT",
-            "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --prune-adapters-after -1 \
+            "readmill import --unaligned --mark-adapters --adapter-metrics m --prune-adapters-after -1 \
              --adapters INDEXED,DUAL_INDEXED,PAIRED_END,FLUIDIGM -o o.bam -l 5 --no-index a.bam",
         ),
         (
             "picard MarkIlluminaAdapters I=a.bam M=m ADAPTERS=null ADAPTERS=NEXTERA_V2",
-            "readmill import --unaligned --allow-empty --mark-adapters --adapter-metrics m --adapters NEXTERA_V2 \
+            "readmill import --unaligned --mark-adapters --adapter-metrics m --adapters NEXTERA_V2 \
              -o /dev/null -O sam a.bam",
         ),
         (

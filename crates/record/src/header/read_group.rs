@@ -1,0 +1,150 @@
+//! Read groups that users write on the command line.
+
+use super::HeaderLine;
+use crate::error::{Error, Result};
+
+/// An `@RG` line made of a user's description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenReadGroup {
+    /// The line, which samtools and htsjdk read.
+    pub line: HeaderLine,
+    /// Whether it had empty fields, which are left out: a tab at its end, or two tabs side by side.
+    pub had_empty_fields: bool,
+}
+
+impl GivenReadGroup {
+    /// Parses a line such as `@RG\tID:g1\tSM:s1`, whose tabs are real or written `\t`.
+    ///
+    /// # Errors
+    /// A field is not `TAG:VALUE`, a tag is given twice, or there is no ID.
+    ///
+    /// ```
+    /// use readmill_record::header::GivenReadGroup;
+    /// let given = GivenReadGroup::parse(r"@RG\tID:g1\tSM:s1\t")?;
+    /// assert_eq!((given.line.text(), given.had_empty_fields), (&b"@RG\tID:g1\tSM:s1"[..], true));
+    /// assert!(GivenReadGroup::parse(r"@RG\tID:g1\tSM:").is_err());
+    /// # Ok::<(), readmill_record::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self> {
+        let plain = text.replace("\\t", "\t");
+        let Some(fields) = plain.strip_prefix("@RG\t") else {
+            return Err(refused(text, "it does not begin with @RG and a tab, which may be written \\t"));
+        };
+        let all: Vec<&str> = fields.split('\t').collect();
+        let kept: Vec<&str> = all.iter().copied().filter(|field| !field.is_empty()).collect();
+        check_fields(text, &kept)?;
+        let line = HeaderLine::new(format!("@RG\t{}", kept.join("\t")));
+        Ok(GivenReadGroup { line, had_empty_fields: kept.len() < all.len() })
+    }
+
+    /// Parses a line as [`GivenReadGroup::parse`] does, or fields with blanks between them: `ID:g1 SM:s1`.
+    ///
+    /// # Errors
+    /// As those of [`GivenReadGroup::parse`].
+    pub fn parse_any(text: &str) -> Result<Self> {
+        if text.starts_with("@RG\t") || text.starts_with("@RG\\t") {
+            return Self::parse(text);
+        }
+        let plain = text.replace("\\t", "\t");
+        let fields: Vec<&str> = plain.split_whitespace().collect();
+        check_fields(text, &fields)?;
+        let line = HeaderLine::new(format!("@RG\t{}", fields.join("\t")));
+        Ok(GivenReadGroup { line, had_empty_fields: false })
+    }
+
+    /// Returns the warning that empty fields were left out, if there were any.
+    pub fn warning(&self) -> Option<String> {
+        let line = String::from_utf8_lossy(self.line.text()).replace('\t', "\\t");
+        let what = "the read group has empty fields (a tab at its end, or two side by side)";
+        self.had_empty_fields
+            .then(|| format!("{what}, which other tools refuse; they are left out: {line}"))
+    }
+}
+
+/// Checks that each field is `TAG:VALUE`, that no tag is there twice, and that there is an ID.
+fn check_fields(text: &str, fields: &[&str]) -> Result<()> {
+    let mut seen: Vec<&str> = Vec::new();
+    for field in fields {
+        if field.contains(['\n', '\r']) {
+            return Err(refused(text, "it has more than one line"));
+        }
+        if field.contains('\\') {
+            return Err(refused(text, "it has a \\ that is not \\t"));
+        }
+        let Some((tag, value)) = field.split_once(':') else {
+            return Err(refused(text, &format!("{field:?} is not TAG:VALUE")));
+        };
+        let is_tag =
+            matches!(tag.as_bytes(), [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric());
+        if !is_tag {
+            return Err(refused(text, &format!("{tag:?} is not a tag of two letters")));
+        }
+        if value.is_empty() {
+            return Err(refused(text, &format!("{tag} has no value")));
+        }
+        if value.contains(char::is_control) {
+            return Err(refused(text, &format!("{tag} has a control character")));
+        }
+        if seen.contains(&tag) {
+            return Err(refused(text, &format!("it gives {tag} twice")));
+        }
+        seen.push(tag);
+    }
+    if seen.contains(&"ID") { Ok(()) } else { Err(refused(text, "it has no ID")) }
+}
+
+fn refused(text: &str, what: &str) -> Error {
+    Error::usage(format!("{text:?} is not a read group: {what}"))
+        .hint("write it as '@RG\\tID:lane1\\tSM:sample\\tLB:library'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<(String, bool)> {
+        let given = GivenReadGroup::parse_any(text)?;
+        Ok((String::from_utf8_lossy(given.line.text()).into_owned(), given.had_empty_fields))
+    }
+
+    #[test]
+    fn all_spellings_mean_the_same_line() {
+        for (text, mended) in [
+            ("ID:g LB:l", false),
+            ("@RG\tID:g\tLB:l", false),
+            ("@RG\\tID:g\\tLB:l", false),
+            ("@RG\\tID:g\\tLB:l\\t", true),
+            ("@RG\\t\\tID:g\\t\\tLB:l", true),
+        ] {
+            assert_eq!(parsed(text), Ok(("@RG\tID:g\tLB:l".to_string(), mended)), "{text}");
+        }
+        let words = "@RG\tID:g\tDS:two words, \u{fc}ber";
+        assert_eq!(parsed(words), Ok((words.to_string(), false)));
+    }
+
+    #[test]
+    fn a_read_group_that_other_tools_cannot_read_is_refused() {
+        for (text, reason) in [
+            ("@RG\\tID:x\\tID:y", "it gives ID twice"),
+            ("@RG\\tID:x\\tSM:a\\tSM:a", "it gives SM twice"),
+            ("@RG\\tID:x\\tSM:", "SM has no value"),
+            ("@RG\\tID:", "ID has no value"),
+            ("@RG\\tID:x\\tsample", "\"sample\" is not TAG:VALUE"),
+            ("@RG\\tID:x\\t:sample", "\"\" is not a tag"),
+            ("@RG\\tID:x\\tSAM:s", "\"SAM\" is not a tag"),
+            ("@RG\\tSM:x", "it has no ID"),
+            ("@RG\\t", "it has no ID"),
+            ("", "it has no ID"),
+            ("@RG\\tID:x\n@CO\\ty", "more than one line"),
+            ("@RG\\tID:x\\ny", "a \\ that is not \\t"),
+            ("ID:a\u{1}", "a control character"),
+        ] {
+            let error = parsed(text).expect_err(text).to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        for text in ["@RG ID:x", "@rg\\tID:x", "ID:x", "@SQ\\tSN:x"] {
+            let error = GivenReadGroup::parse(text).expect_err(text).to_string();
+            assert!(error.contains("does not begin with @RG and a tab"), "{text}: {error}");
+        }
+    }
+}
