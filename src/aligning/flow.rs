@@ -4,17 +4,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use readmill_align::{Aligner, Cohorts, Seeded};
+use readmill_align::{Aligner, Cohorts, Model, Seeded};
 use readmill_fastq::{BatchLinker, TakenBatch};
 use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, UncheckedBatch, edit, tag};
 
-use super::kernel::end_of_piece;
+use super::kernel::{end_of_piece, is_full_piece};
 use super::lane::LaneSource;
 use super::lanes::Lanes;
-use super::queue::{AlignTask, AlignTaskResult, BatchSlot, Prepared, ReadyBatch};
+use super::queue::{AlignTask, AlignTaskResult, BatchSeeds, BatchSlot, Prepared, ReadyBatch};
 use super::unaligned::RECORD;
 
 /// Joins the batches of all lanes, in order.
@@ -34,6 +34,8 @@ pub struct AlignLink {
     /// Cohorts that are not complete, the first of them number `first`.
     cohorts: VecDeque<Cohort>,
     first: u64,
+    /// A lane, and its reads up to the last cohort that was complete.
+    numbered: Option<(usize, u64)>,
     /// Whether there was any read.
     has_reads: bool,
     /// Bytes of reads and candidates that wait for their cohort.
@@ -46,7 +48,7 @@ pub struct AlignLink {
 struct Cohort {
     lane: usize,
     /// Batches; `None` while candidates are being found.
-    batches: Vec<Option<(ReadBatch, Seeded)>>,
+    batches: Vec<Option<(ReadBatch, BatchSeeds)>>,
     /// Batches of which there is nothing yet.
     missing: usize,
     /// Bases of the others, and bytes of their reads and candidates.
@@ -68,6 +70,7 @@ impl AlignLink {
             cutter: None,
             cohorts: VecDeque::new(),
             first: 0,
+            numbered: None,
             has_reads: false,
             bytes: 0,
             long: 0,
@@ -124,7 +127,13 @@ impl AlignLink {
     fn add_wanted(&mut self, mut reads: ReadBatch, last: bool) -> Result<()> {
         if self.lanes.trimming.is_some() {
             reads.set_first(self.left); // as if those that were dropped had never been there
-            self.left += reads.templates() as u64;
+            self.left += reads.all_templates() as u64;
+        }
+        if reads.is_mixed() {
+            // (No slice starts or ends behind the first of these batches: see `LaneScan`.)
+            self.add_mixed(&reads)?;
+            self.lanes.buffers.put(reads);
+            return if last { self.end_lane() } else { Ok(()) };
         }
         let wanted = &self.lanes.lanes[self.lane].wanted;
         let (range, are_all) = wanted.among(reads.first(), reads.templates());
@@ -135,11 +144,55 @@ impl AlignLink {
             self.lanes.buffers.put(reads);
             part.map_or(Ok(()), |part| self.add(part))?;
         }
-        if last || are_all {
-            self.lanes.end(self.lane);
-            self.next_lane()?;
+        if last || are_all { self.end_lane() } else { Ok(()) }
+    }
+
+    fn end_lane(&mut self) -> Result<()> {
+        self.lanes.end(self.lane);
+        self.next_lane()
+    }
+
+    /// Adds pairs among which single reads stand to their cohorts, a piece at a time. Where a cohort ends between mates,
+    /// these become single reads, as in bwa.
+    fn add_mixed(&mut self, reads: &ReadBatch) -> Result<()> {
+        let Some(singles) = reads.singles() else { return Ok(()) };
+        self.has_reads |= reads.all_templates() > 0;
+        if self.cutter.is_none() {
+            self.cutter = self.lanes.kernel.numbered_bases().map(Cohorts::new);
+        }
+        let mut pieces = MixedPieces::new(reads.first(), singles.first_read);
+        let mut order = reads.in_order().peekable();
+        while let Some((of, index)) = order.next() {
+            let mate = if of.segments() == 2 { order.next() } else { None };
+            let mut ends = self.ends_cohort(of, index);
+            match mate {
+                Some((_, mate)) if ends => {
+                    pieces.push_single(of, index);
+                    self.add_to_cohort(pieces.take(), true)?;
+                    pieces.push_single(of, mate);
+                    ends = self.ends_cohort(of, mate);
+                }
+                Some((_, mate)) => {
+                    pieces.push_pair(of, [index, mate]);
+                    ends = self.ends_cohort(of, mate);
+                }
+                None => pieces.push_single(of, index),
+            }
+            if ends || pieces.is_full() {
+                self.add_to_cohort(pieces.take(), ends)?;
+            }
+        }
+        let rest = pieces.take();
+        if rest.all_templates() > 0 {
+            self.add_to_cohort(rest, self.cutter.is_none())?;
         }
         Ok(())
+    }
+
+    /// Whether a cohort ends behind this read, which it counts.
+    fn ends_cohort(&mut self, of: &ReadBatch, index: usize) -> bool {
+        let bases = u64::from(of.spans()[index].len);
+        self.cutter.as_mut().is_some_and(|cutter| cutter.take_read(bases))
     }
 
     /// Reads made of records come in order; how many each template has is known with the first.
@@ -233,11 +286,12 @@ impl AlignLink {
         Ok(())
     }
 
-    fn fill(&mut self, slot: BatchSlot, reads: ReadBatch, seeded: Seeded) -> Result<()> {
+    fn fill(&mut self, slot: BatchSlot, reads: ReadBatch, seeded: BatchSeeds) -> Result<()> {
         let at = (slot.cohort - self.first) as usize;
         let cohort = self.cohorts.get_mut(at).ok_or_else(|| Error::bug("a batch has no cohort"))?;
         let took = bytes(&reads, &seeded);
-        cohort.seeded = (cohort.seeded.0 + reads.bases(), cohort.seeded.1 + took);
+        let of_singles = reads.singles().map_or(0, |singles| singles.reads.bases());
+        cohort.seeded = (cohort.seeded.0 + reads.bases() + of_singles, cohort.seeded.1 + took);
         self.bytes += took;
         let available = self.lanes.room.reads - self.long;
         if self.bytes > available {
@@ -258,9 +312,12 @@ impl AlignLink {
     /// Makes the batches of complete cohorts ready to be emitted.
     fn release(&mut self) -> Result<()> {
         while self.cohorts.front().is_some_and(|cohort| cohort.closed && cohort.missing == 0) {
-            let Some(Cohort { lane, batches, .. }) = self.cohorts.pop_front() else { break };
+            let Some(Cohort { lane, mut batches, .. }) = self.cohorts.pop_front() else { break };
             self.first += 1;
-            let seen: Vec<&Seeded> = batches.iter().flatten().map(|(_, seeded)| seeded).collect();
+            let before = self.numbered.filter(|&(of, _)| of == lane).map(|(_, reads)| reads);
+            self.numbered = number_reads(&mut batches, before).map(|reads| (lane, reads));
+            let seen: Vec<&Seeded> =
+                batches.iter().flatten().filter_map(|(_, seeded)| seeded.reads.as_ref()).collect();
             let model = Arc::new(self.lanes.kernel.infer(&seen)?);
             let mut queue = self.lanes.queue();
             for (reads, seeded) in batches.into_iter().flatten() {
@@ -290,7 +347,7 @@ fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: 
 }
 
 /// Returns the memory of a batch that waits.
-fn bytes(reads: &ReadBatch, seeded: &Seeded) -> u64 {
+fn bytes(reads: &ReadBatch, seeded: &BatchSeeds) -> u64 {
     reads.data_bytes() as u64 + seeded.bytes()
 }
 
@@ -346,7 +403,7 @@ impl AlignWorker {
                 Ok(AlignTaskResult::Converted(raw.lane, reads, prepared, raw.last))
             }
             AlignTask::Seed(slot, reads) => {
-                let seeded = self.aligner()?.seed(&reads)?;
+                let seeded = self.seed(&reads)?;
                 self.give_back(self.lanes.long_read_bytes(&reads));
                 Ok(AlignTaskResult::Seeded(slot, reads, seeded))
             }
@@ -354,6 +411,15 @@ impl AlignWorker {
             AlignTask::Records(opened) => Ok(AlignTaskResult::Emitted(opened)),
             AlignTask::Wait => Ok(AlignTaskResult::Waited),
         }
+    }
+
+    /// Finds candidates of the reads of a batch, and of the single reads among them.
+    fn seed(&mut self, reads: &ReadBatch) -> Result<BatchSeeds> {
+        let aligner = self.aligner()?;
+        let lone = reads.singles().map(|singles| &singles.reads).filter(|lone| !lone.is_empty());
+        let of_reads =
+            (!reads.is_empty() || !reads.is_mixed()).then(|| aligner.seed(reads)).transpose()?;
+        Ok(BatchSeeds { reads: of_reads, singles: lone.map(|lone| aligner.seed(lone)).transpose()? })
     }
 
     /// Releases the memory of long reads.
@@ -381,27 +447,130 @@ impl AlignWorker {
         let mut opened = Opened::reuse(spare);
         let lanes = Arc::clone(&self.lanes);
         let group = lanes.lanes[lane].group.as_deref();
-        self.aligner()?.emit(&reads, seeded, &model, group, &mut |read, record| {
-            let (bytes, fields, flags) = (opened.bytes_mut(), reads.fields(read), reads.flags(read));
-            let start = bytes.len();
-            bytes.extend_from_slice(record);
-            if flags != 0 {
-                edit::set_flags(&mut bytes[start..], RecordRef::new(record).flags().0 | flags);
+        let singles = match (reads.singles(), seeded.singles) {
+            (Some(singles), Some(seeded)) => self.emit_singles(&singles.reads, seeded, &model, group)?,
+            _ => Vec::new(),
+        };
+        let mut singles = singles.into_iter().peekable();
+        let lone = reads.singles().map(|singles| &singles.reads);
+        let mut put_singles = |opened: &mut Opened, pair: usize| {
+            let Some(lone) = lone else { return };
+            while let Some((read, record)) =
+                singles.next_if(|(read, _)| lone.pairs_before(*read) <= pair)
+            {
+                put_record(opened, lone, read, &record);
             }
-            if !fields.is_empty() {
-                bytes.extend_from_slice(fields);
-                edit::close(bytes, start);
-            }
-            if let Some(adapter) = reads.adapter(read) {
-                edit::append_integer(bytes, start, tag::XT, adapter);
-            }
-            opened.push(start);
-            Ok(())
-        })?;
+        };
+        if let Some(seeded) = seeded.reads {
+            self.aligner()?.emit(&reads, seeded, &model, group, &mut |read, record| {
+                put_singles(&mut opened, read / 2);
+                put_record(&mut opened, &reads, read, record);
+                Ok(())
+            })?;
+        }
+        put_singles(&mut opened, usize::MAX);
         self.give_back(self.lanes.long_read_bytes(&reads));
         reads.reset(1, 0);
         self.lanes.buffers.put(reads);
         Ok(opened)
+    }
+
+    /// Makes the records of single reads that stand among pairs, each with the number of its read.
+    fn emit_singles(
+        &mut self,
+        reads: &ReadBatch,
+        seeded: Seeded,
+        model: &Model,
+        group: Option<&[u8]>,
+    ) -> Result<Vec<(usize, Vec<u8>)>> {
+        let mut records = Vec::new();
+        self.aligner()?.emit(reads, seeded, model, group, &mut |read, record| {
+            records.push((read, record.to_vec()));
+            Ok(())
+        })?;
+        Ok(records)
+    }
+}
+
+/// Adds a record of read `read` of a batch, with what all records of the read get.
+fn put_record(opened: &mut Opened, reads: &ReadBatch, read: usize, record: &[u8]) {
+    let (bytes, fields, flags) = (opened.bytes_mut(), reads.fields(read), reads.flags(read));
+    let start = bytes.len();
+    bytes.extend_from_slice(record);
+    if flags != 0 {
+        edit::set_flags(&mut bytes[start..], RecordRef::new(record).flags().0 | flags);
+    }
+    if !fields.is_empty() {
+        bytes.extend_from_slice(fields);
+        edit::close(bytes, start);
+    }
+    if let Some(adapter) = reads.adapter(read) {
+        edit::append_integer(bytes, start, tag::XT, adapter);
+    }
+    opened.push(start);
+}
+
+/// Numbers the reads of a complete cohort where single reads stand among pairs, as bwa (0.7.17, `process` with -p) does,
+/// which breaks ties by these numbers: all single reads of a cohort first, then its pairs. `before` are the reads of the
+/// lane in the cohorts before, if any is known. Returns how many reads there are with these.
+fn number_reads(batches: &mut [Option<(ReadBatch, BatchSeeds)>], before: Option<u64>) -> Option<u64> {
+    let (first, _) = batches.first()?.as_ref()?;
+    let segments = first.segments() as u64;
+    // Up to here all were pairs, or the number is known.
+    let before = before.unwrap_or(first.first() * segments);
+    let (mut pairs, mut singles) = (0, 0);
+    for (reads, _) in batches.iter().flatten() {
+        pairs += reads.len() as u64;
+        singles += reads.singles().map_or(0, |it| it.reads.len() as u64);
+    }
+    let all = before + pairs + singles;
+    let (mut pair, mut single) = ((before + singles) / 2, before);
+    for (reads, _) in batches.iter_mut().flatten().filter(|(reads, _)| reads.is_mixed()) {
+        reads.set_first(pair);
+        pair += reads.templates() as u64;
+        if let Some(mut of_batch) = reads.take_singles() {
+            of_batch.reads.set_first(single);
+            single += of_batch.reads.len() as u64;
+            reads.put_singles(Some(of_batch));
+        }
+    }
+    Some(all)
+}
+
+/// A piece of pairs and single reads that are given to an aligner together.
+struct MixedPieces {
+    piece: ReadBatch,
+    first: u64,
+    first_read: u64,
+}
+
+impl MixedPieces {
+    /// Pieces of a batch with these numbers of its first template and its first read.
+    fn new(first: u64, first_read: u64) -> Self {
+        let mut pieces = MixedPieces { piece: ReadBatch::default(), first, first_read };
+        pieces.take();
+        pieces
+    }
+
+    /// Takes the piece, and starts the next one.
+    fn take(&mut self) -> ReadBatch {
+        let mut next = ReadBatch::new(2, self.first);
+        next.expect_singles(self.first_read);
+        std::mem::replace(&mut self.piece, next)
+    }
+
+    fn push_single(&mut self, of: &ReadBatch, index: usize) {
+        self.piece.push_copy_of_single(of, index);
+    }
+
+    fn push_pair(&mut self, of: &ReadBatch, mates: [usize; 2]) {
+        mates.into_iter().for_each(|mate| self.piece.push_copy(of, mate));
+    }
+
+    /// Whether the piece has as many bases as are given to an aligner at once.
+    fn is_full(&self) -> bool {
+        let of_singles = self.piece.singles().map_or(0, |singles| singles.reads.bases());
+        is_full_piece(self.piece.bases() + of_singles, &self.piece)
     }
 }
 

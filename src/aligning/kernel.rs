@@ -73,6 +73,13 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
     end
 }
 
+/// Whether so many bases of a piece are as many as are given to an aligner at once.
+pub fn is_full_piece(bases: u64, reads: &ReadBatch) -> bool {
+    let singles = reads.singles().map_or(0, |singles| singles.reads.bases_of_longest());
+    let longest = reads.bases_of_longest().max(singles) as u64;
+    bases >= BASES_AT_ONCE / 2 || bases.saturating_mul(longest) >= BASES_BY_LONGEST / 2
+}
+
 /// Memory that reads may take while they are aligned, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlignRoom {

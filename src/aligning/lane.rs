@@ -89,6 +89,10 @@ impl Lane {
 
     /// Adds to an error of read `at` of a batch what it is called, and where it stands.
     pub fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
+        if reads.is_mixed() {
+            // Templates have different numbers of reads, so that the number in the file is not known.
+            return error.qname(template_name(reads.read(at).name)).file(&self.files[0]);
+        }
         let segments = reads.segments().max(1);
         let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
         let (file, record) = match &self.files[..] {
@@ -101,6 +105,11 @@ impl Lane {
     /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
     pub fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
+        if let Some(singles) = reads.singles()
+            && (reads.is_empty() || singles.reads.bases_of_longest() > reads.bases_of_longest())
+        {
+            return self.too_long(&singles.reads, bytes, room);
+        }
         let what = format!(
             "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
             reads.spans()[longest].len,

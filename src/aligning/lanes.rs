@@ -1,6 +1,7 @@
 //! The lanes of an aligning run, and the claims of their reads.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
@@ -63,6 +64,28 @@ pub struct Lanes {
     /// The same for pieces of their files.
     pub chunks: Pool<Chunk>,
     queue: Mutex<AlignQueue>,
+    /// Single reads among pairs.
+    pub lone: Arc<LoneReads>,
+}
+
+/// Counts single reads among pairs.
+pub struct LoneReads {
+    count: AtomicU64,
+    /// What becomes of them.
+    how: &'static str,
+}
+
+impl LoneReads {
+    /// Warns of them, if there are any.
+    pub fn report(&self, console: &Console) {
+        let count = self.count.load(Ordering::Relaxed);
+        if count > 0 {
+            console.warn(&format!(
+                "{count} reads of files of pairs (-p) stand beside no read of their name, and are {} as single reads",
+                self.how
+            ));
+        }
+    }
 }
 
 /// The largest window of a zstd file, as a power of two: a quarter of the room for long reads, as there may be two files,
@@ -90,6 +113,7 @@ impl Lanes {
             in_flight: ahead,
             allow_missing_eof,
             zstd_window_log: zstd_window_log(room),
+            singles_among_pairs: true,
             restartable: matches!(chosen, ChosenLanes::Scan(_)),
             ..Options::default()
         };
@@ -143,6 +167,7 @@ impl Lanes {
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
         let threads = crew.threads;
+        let how = if import.is_some() { "written" } else { "aligned" };
         Ok(Lanes {
             kernel,
             lanes,
@@ -157,6 +182,7 @@ impl Lanes {
             batches,
             chunks,
             queue,
+            lone: Arc::new(LoneReads { count: AtomicU64::new(0), how }),
         })
     }
 
@@ -221,6 +247,16 @@ impl Lanes {
     /// finds adapters. Returns what was trimmed, and the templates with adapters, as long as adapters may still be dropped
     /// from the list.
     pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
+        let mut prepared = self.prepare_own(lane, reads)?;
+        if let Some(mut singles) = reads.take_singles() {
+            self.lone.count.fetch_add(singles.reads.len() as u64, Ordering::Relaxed);
+            prepared.singles = Some(Box::new(self.prepare_own(lane, &mut singles.reads)?));
+            reads.put_singles(Some(singles));
+        }
+        Ok(prepared)
+    }
+
+    fn prepare_own(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
         let lane = &self.lanes[lane];
         let comments = match (&lane.origin, self.read_tags.comments) {
             (LaneSource::Records(_), _) => Comments::Stored,
@@ -247,7 +283,7 @@ impl Lanes {
         if kept.is_some() || !marker.prunes() {
             found_in = FoundIn::new();
         }
-        Ok(Prepared { found_in, trimmed })
+        Ok(Prepared { found_in, trimmed, singles: None })
     }
 
     /// The error of files that have no read at all, if there must be one.
@@ -264,12 +300,16 @@ impl Lanes {
         prepared: &Prepared,
         reads: &mut ReadBatch,
     ) {
-        let Prepared { found_in, trimmed } = prepared;
+        let Prepared { found_in, trimmed, singles } = prepared;
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
         }
         if let (Some(trimming), Some(trimmed)) = (&self.trimming, trimmed) {
             trimming.add(trimmed);
+        }
+        if let (Some(prepared), Some(mut singles)) = (singles, reads.take_singles()) {
+            self.keep_findings(lane, tally, prepared, &mut singles.reads);
+            reads.put_singles(Some(singles));
         }
     }
 
@@ -362,7 +402,8 @@ impl Lanes {
 
     /// Bytes that the longest of these reads takes besides while it is aligned.
     pub fn long_read_bytes(&self, reads: &ReadBatch) -> u64 {
-        let longest = reads.spans().iter().map(|span| span.len as usize).max();
+        let singles = reads.singles().into_iter().flat_map(|singles| singles.reads.spans());
+        let longest = reads.spans().iter().chain(singles).map(|span| span.len as usize).max();
         self.kernel.long_read_bytes(longest.unwrap_or(0))
     }
 

@@ -34,7 +34,7 @@ pub use kernel::{
     AlignNeeds, AlignRoom, header, index_files, load, needs, report_alternates, without_index,
 };
 pub use lane::ChosenLanes;
-pub use lanes::Lanes;
+pub use lanes::{Lanes, LoneReads};
 pub use queue::{AlignTask, AlignTaskResult};
 pub use scan::{LaneScan, ScannedLane};
 pub use slice::{LanePlace, LaneSlice, SliceStart};

@@ -70,7 +70,7 @@ pub enum AlignTaskResult {
     /// Reads of a lane, what was found when they were made ready, and whether they are the last of their file.
     Converted(usize, ReadBatch, Prepared, bool),
     /// Candidates.
-    Seeded(BatchSlot, ReadBatch, Seeded),
+    Seeded(BatchSlot, ReadBatch, BatchSeeds),
     /// Records.
     Emitted(Opened),
     /// Nothing.
@@ -84,12 +84,31 @@ pub struct Prepared {
     pub found_in: FoundIn,
     /// What was trimmed, if anything is to be.
     pub trimmed: Option<Box<TrimTally>>,
+    /// The same of single reads that stand among pairs.
+    pub singles: Option<Box<Prepared>>,
+}
+
+/// Candidates of the reads of a batch.
+pub struct BatchSeeds {
+    /// Those of all reads, or of pairs among which single reads stand; `None` if there are no pairs.
+    pub reads: Option<Seeded>,
+    /// Those of single reads among pairs, if there are any.
+    pub singles: Option<Seeded>,
+}
+
+impl BatchSeeds {
+    /// Bytes that they hold.
+    pub fn bytes(&self) -> u64 {
+        self.reads.iter().chain(&self.singles).map(Seeded::bytes).sum()
+    }
 }
 
 impl Prepared {
     /// Templates that were dropped, of which each has so many reads.
     pub fn dropped(&self, segments: usize) -> u64 {
-        self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped() / segments.max(1) as u64)
+        let of_singles = self.singles.as_ref().map_or(0, |singles| singles.dropped(1));
+        let own = self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped() / segments.max(1) as u64);
+        own + of_singles
     }
 }
 
@@ -109,7 +128,7 @@ pub struct ReadyBatch {
     /// Its reads.
     pub reads: ReadBatch,
     /// Their candidates.
-    pub seeded: Seeded,
+    pub seeded: BatchSeeds,
     /// The insert size model of the cohort.
     pub model: Arc<Model>,
 }

@@ -140,10 +140,15 @@ impl LaneScan {
         dropped: u64,
         mut border: impl FnMut(&mut Self, u64) -> Result<()>,
     ) -> Result<()> {
-        let templates = reads.templates() as u64;
+        let templates = reads.all_templates() as u64;
         (self.segments, self.templates) = (reads.segments(), reads.first() + templates + dropped);
         reads.set_first(self.left);
         self.left += templates;
+        if reads.is_mixed() {
+            // Cohorts may end between mates, and their reads are numbered by what is before: the last slice has them all.
+            self.marks.clear();
+            return Ok(());
+        }
         let Some(mut cutter) = self.cutter.take() else { return border(self, reads.first()) };
         let mut from = 0;
         while from < reads.templates() {

@@ -23,6 +23,7 @@ impl RunState<'_> {
     ) -> Result<()> {
         let dropped = self.trimming.iter().flat_map(|trimming| trimming.dropped());
         summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
+        self.lone_reads.iter().for_each(|lone| lone.report(self.console));
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
         let mut sink = sink;
         if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {

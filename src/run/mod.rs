@@ -36,7 +36,7 @@ use readmill_record::{Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit,
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, Trimming, Unaligned};
+use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, LoneReads, Trimming, Unaligned};
 use crate::merging::Merging;
 use crate::outputs::coverage::{CoverageOutput, PieceSettings};
 use crate::outputs::extra_writer::ExtraWriter;
@@ -172,6 +172,7 @@ pub(crate) fn with_state<T>(
         discarded,
         tallies,
         trimming: inputs.lanes().and_then(|lanes| lanes.trimming.clone()),
+        lone_reads: inputs.lanes().map(|lanes| Arc::clone(&lanes.lone)),
         sums: sums.unwrap_or_default(),
     };
     let result = execute(state, inputs);
@@ -281,6 +282,8 @@ pub(crate) struct RunState<'a> {
     tallies: RunTallies,
     /// What is trimmed, if reads are.
     trimming: Option<Arc<Trimming>>,
+    /// Single reads among pairs that are aligned.
+    lone_reads: Option<Arc<LoneReads>>,
     /// Checksums of the inputs, where the run is described.
     sums: InputSums,
 }

@@ -41,6 +41,10 @@ fn qualities_of_other_encodings_become_phred() {
     assert_eq!(quality(&[&illumina, "--quality-encoding", "illumina"]).as_deref(), Some("#+I"));
     assert_eq!(quality(&[&illumina, "--quality-encoding", "detect"]).as_deref(), Some("#+I"));
     assert_eq!(quality(&[&solexa, "--quality-encoding", "detect"]).as_deref(), Some("!+I"));
+    let guessed = readmill(["import", &illumina, "--quality-encoding", "detect", "-O", "sam"]);
+    let words = "qualities are taken for illumina (Phred + 64)";
+    assert!(guessed.stderr.contains(words), "{}", guessed.stderr);
+    assert!(guessed.stderr.contains("--quality-encoding standard"), "{}", guessed.stderr);
     let run = readmill(["import", &solexa, "--quality-encoding", "illumina", "-o", "-"]);
     assert_eq!(run.code, Some(2));
     assert!(

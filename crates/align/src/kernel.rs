@@ -43,6 +43,12 @@ pub trait Kernel: Send + Sync {
     /// other.
     fn cohort_bases(&self, segments: usize) -> Option<u64>;
 
+    /// How many bases of reads are numbered together, if single reads stand among pairs: as cohorts are cut, whether or
+    /// not insert sizes are inferred.
+    fn numbered_bases(&self) -> Option<u64> {
+        self.cohort_bases(2)
+    }
+
     /// How many reads it likes to be given at once; others are slower, not different.
     fn batch_reads(&self) -> usize;
 
@@ -166,6 +172,18 @@ impl Cohorts {
             }
         }
         (from..reads.templates(), false)
+    }
+
+    /// Takes one read of the next template, or its last one, where single reads stand among pairs. Returns whether the
+    /// cohort ends behind it, which may be between mates (bwa 0.7.17, `bseq_read`, which knows no mates).
+    pub fn take_read(&mut self, bases: u64) -> bool {
+        self.bases += bases;
+        self.reads += 1;
+        let ends = self.bases >= self.limit && self.reads.is_multiple_of(2);
+        if ends {
+            self.end();
+        }
+        ends
     }
 
     /// Ends the present cohort here, as the end of the input does.

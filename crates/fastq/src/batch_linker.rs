@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use readmill_record::{Error, ReadBatch, ReadSpan, Result};
+use readmill_record::{Error, Read, ReadBatch, ReadSpan, Result};
 
 use crate::claims::{BatchFinding, Claims, TakenBatch};
 use crate::general::{Parser, different_names};
@@ -30,6 +30,10 @@ pub struct BatchLinker {
     at: Vec<Position>,
     /// Number of batches read serially.
     reread: u64,
+    /// Single reads among the pairs of one file so far; `None` before the first one.
+    singles: Option<u64>,
+    /// The record behind the last one that was passed on, whose name was to be known.
+    ahead: Option<(Vec<u8>, ReadSpan)>,
 }
 
 impl BatchLinker {
@@ -37,7 +41,8 @@ impl BatchLinker {
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
         let templates = claims.options.first;
-        BatchLinker { claims: Arc::clone(claims), next: 0, templates, at, reread: 0 }
+        let (singles, ahead) = (None, None);
+        BatchLinker { claims: Arc::clone(claims), next: 0, templates, at, reread: 0, singles, ahead }
     }
 
     /// Returns the place in each file where the next batch starts; `None` at the end of a file. What is needed to read
@@ -46,6 +51,9 @@ impl BatchLinker {
     /// # Errors
     /// A file cannot be read.
     pub fn places(&self) -> Result<Option<Vec<TextPlace>>> {
+        if self.singles.is_some() {
+            return Ok(None); // a record may have been read ahead
+        }
         let files = self.claims.files.iter().zip(&self.at);
         files
             .map(|(text, &at)| {
@@ -83,7 +91,7 @@ impl BatchLinker {
             BatchFinding::Last if !serial => self.claims.ended.store(true, Ordering::Release),
             _ => {
                 self.read(reads)?;
-                self.templates += reads.templates() as u64;
+                self.templates += reads.all_templates() as u64;
                 return Ok(false);
             }
         }
@@ -103,11 +111,18 @@ impl BatchLinker {
         let Claims { files, segments, read_files, options, .. } = &*claims;
         reads.reset(*segments, self.templates);
         reads.expect_index_reads(files.len() - read_files);
+        let first_read = 2 * self.templates - self.singles.unwrap_or(0);
+        if self.singles.is_some() {
+            reads.expect_singles(first_read);
+        }
         for (text, at) in files.iter().zip(&self.at) {
             text.release_below(at.block);
         }
         let parser = |(file, (text, at)): (usize, (_, &Position))| {
-            let records = reads.first() * claims.records_in(file) as u64;
+            let records = match self.singles {
+                Some(_) => first_read + u64::from(self.ahead.is_some()),
+                None => self.templates * claims.records_in(file) as u64,
+            };
             let numbering = options.numbering.filter(|_| file < *read_files);
             Parser::new(text, *at, records, options.record_bytes).without_numbers(numbering)
         };
@@ -115,6 +130,17 @@ impl BatchLinker {
         let (parsers, index) = parsers.split_at_mut(*read_files);
         let mut text = std::mem::take(reads.text_mut());
         for _ in 0..options.templates {
+            if self.claims.may_have_singles() {
+                let is_end = !self.read_pair_or_single(&mut parsers[0], &mut text, reads)?;
+                let of_singles = reads.singles().map_or(0, |singles| singles.reads.text().len());
+                if is_end {
+                    self.claims.ended.store(true, Ordering::Release);
+                }
+                if is_end || text.len() + of_singles >= options.batch_bytes {
+                    break;
+                }
+                continue;
+            }
             let Some(spans) = self.template(parsers, &mut text)? else {
                 index.iter_mut().try_for_each(|file| check_index_end(file, &files[0], &mut text))?;
                 self.claims.ended.store(true, Ordering::Release);
@@ -136,6 +162,48 @@ impl BatchLinker {
             self.claims.serial.store(true, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Reads the next pair, or the next single read, of a file that has both: mates are neighbours of one name, as
+    /// `bwa mem -p` (0.7.17, `bseq_classify`) has it. Returns false at the end of the file.
+    fn read_pair_or_single(
+        &mut self,
+        parser: &mut Parser<'_>,
+        text: &mut Vec<u8>,
+        reads: &mut ReadBatch,
+    ) -> Result<bool> {
+        let start = text.len();
+        let one = match self.ahead.take() {
+            Some((record, span)) => {
+                text.extend_from_slice(&record);
+                Some(shift(span, |at| at + start as u32))
+            }
+            None => parser.record(text)?,
+        };
+        let Some(one) = one else { return Ok(false) };
+        let behind = text.len();
+        let other = parser.record(text)?;
+        let part = |at: u32, len: u32| &text[at as usize..][..len as usize];
+        let name = |span: ReadSpan| template_name(part(span.name, span.name_len));
+        if let Some(other) = other.filter(|&other| name(one) == name(other)) {
+            reads.push_span(one);
+            reads.push_span(other);
+            return Ok(true);
+        }
+        if self.singles.is_none() {
+            reads.expect_singles(2 * self.templates);
+            self.claims.serial.store(true, Ordering::Relaxed);
+        }
+        *self.singles.get_or_insert(0) += 1;
+        reads.push_single(Read {
+            name: part(one.name, one.name_len),
+            comment: part(one.comment, one.comment_len),
+            bases: part(one.bases, one.len),
+            qualities: (one.qualities != ReadSpan::NONE).then(|| part(one.qualities, one.len)),
+        });
+        self.ahead = other.map(|span| (text[behind..].to_vec(), shift(span, |at| at - behind as u32)));
+        text.truncate(start);
+        Ok(true)
     }
 
     /// The reads of the next template; `None` at the end of all files.
@@ -166,6 +234,14 @@ impl BatchLinker {
         }
         Ok(Some([one, other]))
     }
+}
+
+/// Changes the places of the parts of a record.
+fn shift(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
+    let qualities =
+        if span.qualities == ReadSpan::NONE { ReadSpan::NONE } else { change(span.qualities) };
+    let [name, comment, bases] = [span.name, span.comment, span.bases].map(&change);
+    ReadSpan { name, comment, bases, qualities, ..span }
 }
 
 /// Reads the index read of the template whose first read is `span`.

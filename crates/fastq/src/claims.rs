@@ -49,6 +49,9 @@ pub struct Options {
     pub restartable: bool,
     /// The number of the first template in the whole input, if the files are read from places inside.
     pub first: u64,
+    /// Take reads of one file that stand beside no read of their name for single ones ([`ReadBatch::singles`]), and do
+    /// not report that they lack a mate.
+    pub singles_among_pairs: bool,
     /// What stands before the number of a read at the end of its name, where mates are called `X.1` and `X.2`; `None` if
     /// the first records of the files tell. Names are read without it.
     pub numbering: Option<u8>,
@@ -67,6 +70,7 @@ impl Default for Options {
             patience: 1000,
             restartable: false,
             first: 0,
+            singles_among_pairs: false,
             numbering: None,
         }
     }
@@ -244,6 +248,11 @@ impl Claims {
     /// more.
     pub fn most_bytes(&self, threads: usize) -> usize {
         self.files.iter().map(|text| text.most_bytes(threads)).sum()
+    }
+
+    /// Whether single reads may stand among pairs.
+    pub(crate) fn may_have_singles(&self) -> bool {
+        self.options.singles_among_pairs && self.segments == 2 && self.files.len() == 1
     }
 
     /// Records of each template in a file.

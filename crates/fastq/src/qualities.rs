@@ -117,11 +117,11 @@ impl Encoding {
         for ticket in 0.. {
             let taken = claims.take(ticket, &mut reads);
             linker.link(taken, &mut reads)?;
-            for read in reads.iter().take(left) {
-                let qualities = read.qualities.unwrap_or_default();
+            for (of, at) in reads.in_order().take(left) {
+                let qualities = of.read(at).qualities.unwrap_or_default();
                 qualities.iter().for_each(|&letter| letters[usize::from(letter)] = true);
             }
-            left = left.saturating_sub(reads.len());
+            left = left.saturating_sub(reads.in_order().count());
             if left == 0 || claims.ended() {
                 break;
             }

@@ -39,16 +39,17 @@ impl FileCounter {
     /// The first read whose qualities are no qualities, or which is too long for the memory.
     pub fn piece_of(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<Piece> {
         let segments = reads.segments().max(1);
-        let (first, start, step) = match segment {
-            Some(segment) => (reads.first(), segment, segments),
-            None => (reads.first() * segments as u64, 0, 1),
+        let (first, start, step) = match (segment, reads.singles()) {
+            (Some(segment), _) => (reads.first(), segment, segments),
+            (None, Some(singles)) => (singles.first_read, 0, 1),
+            (None, None) => (reads.first() * segments as u64, 0, 1),
         };
-        let (mut piece, text) = (self.piece(first), reads.text());
-        if reads.len() >= usize::from(u16::MAX) {
+        let mut piece = self.piece(first);
+        if reads.len() + reads.singles().map_or(0, |it| it.reads.len()) >= usize::from(u16::MAX) {
             return Err(Error::bug("a batch has too many reads to be counted"));
         }
-        for (number, index) in (first..).zip((start..reads.len()).step_by(step)) {
-            let (read, span) = (reads.read(index), &reads.spans()[index]);
+        for (number, (reads, index)) in (first..).zip(reads.in_order().skip(start).step_by(step)) {
+            let (read, span, text) = (reads.read(index), &reads.spans()[index], reads.text());
             let end = if span.comment_len > 0 {
                 span.comment + span.comment_len
             } else {

@@ -18,8 +18,21 @@ pub struct ReadBatch {
     /// The index reads, as many for each template.
     index: Vec<ReadSpan>,
     index_reads: usize,
+    /// Single reads among the pairs of this batch.
+    singles: Option<Box<Singles>>,
+    /// In a batch of such single reads, how many pairs stand before each of them.
+    pairs_before: Vec<u32>,
     segments: usize,
     first: u64,
+}
+
+/// Single reads that stand among the pairs of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Singles {
+    /// The single reads, each a template.
+    pub reads: ReadBatch,
+    /// The number of the first read of the batch, pair or single, in the file, 0-based.
+    pub first_read: u64,
 }
 
 /// The place of the parts of a read in the text of its batch.
@@ -75,7 +88,86 @@ impl ReadBatch {
         self.adapters.clear();
         self.index.clear();
         self.index_reads = 0;
+        self.singles = None;
+        self.pairs_before.clear();
         (self.segments, self.first) = (segments, first);
+    }
+
+    /// Announces that single reads may stand among the pairs, from the read of this number in the file on.
+    pub fn expect_singles(&mut self, first_read: u64) {
+        let reads = ReadBatch::new(1, self.first);
+        self.singles = Some(Box::new(Singles { reads, first_read, ..Singles::default() }));
+    }
+
+    /// Adds a copy of a single read behind the pairs so far, if there may be any.
+    pub fn push_single(&mut self, read: Read<'_>) {
+        let pairs = self.templates() as u32;
+        if let Some(singles) = &mut self.singles {
+            singles.reads.push(read);
+            singles.reads.pairs_before.push(pairs);
+        }
+    }
+
+    /// Adds a copy of a read of another batch as a single read behind the pairs so far.
+    pub fn push_copy_of_single(&mut self, from: &ReadBatch, index: usize) {
+        let pairs = self.templates() as u32;
+        if let Some(singles) = &mut self.singles {
+            singles.reads.push_copy(from, index);
+            singles.reads.pairs_before.push(pairs);
+        }
+    }
+
+    /// Returns how many pairs stand before a single read, in a batch of single reads among pairs.
+    pub fn pairs_before(&self, index: usize) -> usize {
+        self.pairs_before.get(index).map_or(0, |&pairs| pairs as usize)
+    }
+
+    /// The single reads among the pairs; `None` where all templates have the same number of reads.
+    pub fn singles(&self) -> Option<&Singles> {
+        self.singles.as_deref()
+    }
+
+    /// Whether templates of the file have different numbers of reads: pairs, and single reads among them.
+    pub fn is_mixed(&self) -> bool {
+        self.singles.is_some() || !self.pairs_before.is_empty()
+    }
+
+    /// Number of bases of the longest read.
+    pub fn bases_of_longest(&self) -> usize {
+        self.spans.iter().map(|span| span.len as usize).max().unwrap_or(0)
+    }
+
+    /// Takes the single reads out, to change them.
+    pub fn take_singles(&mut self) -> Option<Box<Singles>> {
+        self.singles.take()
+    }
+
+    /// Puts the single reads back.
+    pub fn put_singles(&mut self, singles: Option<Box<Singles>>) {
+        self.singles = singles;
+    }
+
+    /// Number of templates, single reads included.
+    pub fn all_templates(&self) -> usize {
+        self.templates() + self.singles().map_or(0, |singles| singles.reads.len())
+    }
+
+    /// The reads in the order of the file: each is a read of the batch that comes with it.
+    pub fn in_order(&self) -> impl Iterator<Item = (&ReadBatch, usize)> {
+        let singles = self.singles().map(|singles| &singles.reads).into_iter();
+        let mut lone =
+            singles.flat_map(|it| it.pairs_before.iter().zip(0..).map(move |at| (at, it))).peekable();
+        let (mut at, segments) = (0, self.segments.max(1));
+        std::iter::from_fn(move || {
+            let is_due = |((before, _), _): &((&u32, usize), &ReadBatch)| {
+                at >= self.len() || at.is_multiple_of(segments) && **before as usize * segments <= at
+            };
+            if let Some(((_, index), reads)) = lone.next_if(is_due) {
+                return Some((reads, index));
+            }
+            at += 1;
+            (at <= self.len()).then(|| (self, at - 1))
+        })
     }
 
     /// Announces that each template has so many index reads, which [`ReadBatch::push_index_span`] adds.
@@ -181,6 +273,8 @@ impl ReadBatch {
     }
 
     /// Keeps those templates, given by their numbers in this batch, of which `stays` says so.
+    ///
+    /// Single reads among the pairs stay.
     pub fn retain_templates(&mut self, stays: impl Fn(usize) -> bool) {
         fn retain<T>(list: &mut Vec<T>, segments: usize, stays: &impl Fn(usize) -> bool) {
             let mut index = 0;
@@ -193,10 +287,18 @@ impl ReadBatch {
         if (0..self.templates()).all(&stays) {
             return;
         }
+        if let Some(singles) = &mut self.singles {
+            let (mut at, mut kept) = (0, 0);
+            for before in &mut singles.reads.pairs_before {
+                kept += (at..*before).filter(|&pair| stays(pair as usize)).count() as u32;
+                (at, *before) = (*before, kept);
+            }
+        }
         retain(&mut self.spans, segments, &stays);
         retain(&mut self.fields, segments, &stays);
         retain(&mut self.flags, segments, &stays);
         retain(&mut self.adapters, segments, &stays);
+        retain(&mut self.pairs_before, segments, &stays);
         retain(&mut self.index, self.index_reads.max(1), &stays);
     }
 
@@ -250,6 +352,8 @@ impl ReadBatch {
             + size_of_val(&self.flags[..])
             + size_of_val(&self.adapters[..])
             + size_of_val(&self.index[..])
+            + self.singles().map_or(0, |it| it.reads.data_bytes())
+            + size_of_val(&self.pairs_before[..])
     }
 
     /// Reads of each template.
@@ -305,16 +409,23 @@ impl ReadBatch {
     pub fn slice(&self, templates: Range<usize>) -> ReadBatch {
         let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
-            part.push(self.read(index));
-            part.flags.extend(self.flags.get(index));
-            part.adapters.extend(self.adapters.get(index));
-            if !self.fields.is_empty() {
-                let start = part.text.len() as u32;
-                part.text.extend_from_slice(self.fields(index));
-                part.push_fields(start..part.text.len() as u32);
-            }
+            part.push_copy(self, index);
         }
         part
+    }
+
+    /// Adds a copy of a read of another batch, with its fields, flags and adapter.
+    pub fn push_copy(&mut self, from: &ReadBatch, index: usize) {
+        self.push(from.read(index));
+        self.flags.extend(from.flags.get(index));
+        if let Some(start) = from.adapter(index) {
+            self.set_adapter(self.len() - 1, Some(start as usize - 1));
+        }
+        if !from.fields.is_empty() {
+            let start = self.text.len() as u32;
+            self.text.extend_from_slice(from.fields(index));
+            self.push_fields(start..self.text.len() as u32);
+        }
     }
 
     fn part(&self, start: u32, len: u32) -> &[u8] {
@@ -344,6 +455,31 @@ mod tests {
         let part = reads.slice(1..3);
         assert_eq!((part.first(), part.templates()), (8, 2));
         assert_eq!(part.iter().collect::<Vec<_>>(), reads.iter().skip(2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn single_reads_stand_among_pairs() {
+        let mut reads = ReadBatch::new(2, 0);
+        reads.expect_singles(0);
+        for names in [&["a"][..], &["b", "b"], &["c"], &["d"], &["e", "e"], &["f", "f"], &["g"]] {
+            match names {
+                [name] => reads.push_single(read(name)),
+                pair => pair.iter().for_each(|name| reads.push(read(name))),
+            }
+        }
+        let names = |reads: &ReadBatch| -> String {
+            reads
+                .in_order()
+                .map(|(of, at)| String::from_utf8_lossy(of.read(at).name).into_owned())
+                .collect()
+        };
+        assert_eq!((names(&reads).as_str(), reads.all_templates()), ("abbcdeeffg", 7));
+        reads.retain_templates(|pair| pair != 1);
+        assert_eq!((names(&reads).as_str(), reads.all_templates()), ("abbcdffg", 6));
+        reads.reset(2, 0);
+        reads.push(read("x"));
+        reads.push(read("x"));
+        assert_eq!(names(&reads), "xx");
     }
 
     #[test]

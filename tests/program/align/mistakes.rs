@@ -111,6 +111,114 @@ fn a_read_group_with_blanks_for_tabs_is_refused() {
     assert!(tabs == lines(&[&one, "-R", "@RG\\tID:a\\tSM:s"]), "real tabs are tabs");
 }
 
+#[test]
+fn empty_fields_of_a_read_group_are_left_out_and_others_are_refused() {
+    let (dir, files) = dir();
+    let one = arg(&files[0]);
+    for group in ["@RG\\tID:a\\tSM:s\\t", "@RG\\tID:a\\t\\tSM:s"] {
+        for command in [&["align", reference(), &one, "-R", group][..], &["import", &one, "-R", group]] {
+            let done = readmill([command, &["-O", "sam", "-q"]].concat());
+            let text = String::from_utf8(done.stdout).expect("SAM is text");
+            assert!(text.contains("@RG\tID:a\tSM:s\n"), "{command:?}: {}", done.stderr);
+            assert!(done.stderr.contains("the read group has empty fields"), "{}", done.stderr);
+        }
+    }
+    for (group, reason) in [
+        ("@RG\\tID:a\\tSM", "\"SM\" is not TAG:VALUE"),
+        ("@RG\\tID:a\\tID:b", "gives ID twice"),
+        ("@RG\\tID:a\\tSM:", "SM has no value"),
+    ] {
+        refused(&dir, &["align", reference(), &one, "-R", group], 1, &[reason]);
+        refused(&dir, &["import", &one, "-R", group], 1, &[reason]);
+        refused(&dir, &["samtools", "import", "-r", &group[5..], &one], 1, &[reason]);
+        let sam = arg(&dir.file("x.sam", "@HD\tVN:1.6\n"));
+        refused(&dir, &["prep", &sam, "--read-group", group, "-O", "sam"], 1, &[reason]);
+        refused(&dir, &["samtools", "addreplacerg", "-r", group, &sam], 1, &[reason]);
+    }
+}
+
+/// The header said AH:* where the aligner read no alternate locus.
+#[test]
+fn alternate_loci_are_those_that_bwa_reads() {
+    let (dir, files) = dir();
+    let one = arg(&files[0]);
+    let own = arg(&dir.path("own.fa"));
+    for suffix in ["", ".amb", ".ann", ".pac", ".bwt.2bit.64"] {
+        std::fs::copy(format!("{}{suffix}", reference()), format!("{own}{suffix}")).expect("a copy");
+    }
+    let run = |list: &str| {
+        dir.file("own.fa.alt", list);
+        let done = readmill(["align", &own, &one, "-O", "sam"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let text = String::from_utf8(done.stdout).expect("SAM is text");
+        (text.lines().filter(|line| line.ends_with("\tAH:*")).count(), done.stderr)
+    };
+    let text = lines(&[&one]);
+    let names: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("@SQ\tSN:")?.split('\t').next()).collect();
+    let (first, second) = (names[0], names[1]);
+    let (marked, said) = run(&format!("{first}\n"));
+    assert_eq!(marked, 1);
+    assert!(
+        said.contains(&format!("note: 1 of {} reference sequences are alternate loci", names.len())),
+        "{said}"
+    );
+    let (marked, said) = run(&format!("{first}\n{second}"));
+    assert_eq!(marked, 1);
+    assert!(said.contains(&format!("the last line, {second}, does not end with a newline")), "{said}");
+    assert_eq!(run(second).0, 0);
+    assert_eq!(run(&format!("@SQ\tSN:x\n{first}\t0\tx\n{second}\r\n")).0, 2);
+}
+
+/// A missing .amb was reported as a missing FASTA.
+#[test]
+fn a_missing_file_of_the_index_is_named_without_the_fasta_too() {
+    let (dir, files) = dir();
+    let one = arg(&files[0]);
+    let own = arg(&dir.path("own.fa"));
+    for suffix in [".ann", ".pac", ".bwt.2bit.64"] {
+        std::fs::copy(format!("{}{suffix}", reference()), format!("{own}{suffix}")).expect("a copy");
+    }
+    refused(&dir, &["align", &own, &one], 1, &["its index for bwa mem lacks", "own.fa.amb"]);
+}
+
+/// fasterq-dump's names, "its mate is called SRR1.1.2".
+#[test]
+fn mates_numbered_behind_a_dot_are_mates_and_get_one_name() {
+    let (dir, files) = dir();
+    let [one, two] = files.each_ref().map(|path| arg(path));
+    let expected = lines(&[&one, &two]);
+    for separator in ['.', '_', ':'] {
+        let renamed = [0, 1].map(|segment| {
+            let text = std::str::from_utf8(&reads()[segment]).expect("FASTQ is text");
+            let line = |(at, line): (usize, &str)| match at % 4 {
+                0 => format!(
+                    "{}{separator}{}\n",
+                    line.split(['/', ' ']).next().unwrap_or_default(),
+                    segment + 1
+                ),
+                _ => format!("{line}\n"),
+            };
+            text.lines().enumerate().map(line).collect::<String>()
+        });
+        let [one, two] =
+            [0, 1].map(|segment| arg(&dir.file(&format!("{segment}.fq"), &renamed[segment])));
+        assert!(records(&lines(&[&one, &two])) == records(&expected), "{separator}");
+        let done = align(&[&one, &two, "-O", "sam"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+    }
+    let shifted = [1, 2].map(|from| {
+        let record = |at: usize| format!("@SRR1.{}\nACGTACGT\n+\nIIIIIIII\n", at + from);
+        arg(&dir.file(&format!("shifted.{from}.fq"), (0..9).map(record).collect::<String>()))
+    });
+    refused(
+        &dir,
+        &["align", reference(), &shifted[0], &shifted[1]],
+        2,
+        &["its mate in", "is called SRR1.2"],
+    );
+}
+
 /// How names show which read of the template it is.
 #[derive(Clone, Copy)]
 enum Style {

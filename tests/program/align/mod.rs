@@ -2,11 +2,13 @@
 
 pub mod adapters;
 mod complete_index;
+mod index_reads;
 mod long_reads;
 mod mistakes;
 mod read_tags;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod rescue;
+mod singles_among_pairs;
 mod trimming;
 pub mod unaligned;
 

@@ -2,7 +2,7 @@
 
 use crate::align::{adapters, gzip, reads, reference, unaligned};
 use crate::shard::{Scene, samples};
-use crate::support::{self, bgzip};
+use crate::support::{self, TestDir, bgzip};
 
 /// A command that aligns `in/*`, with enough memory for the aligner.
 fn scene(inputs: &[(&str, Vec<u8>)], flags: &str) -> Scene {
@@ -92,6 +92,34 @@ fn single_reads_pairs_of_one_file_and_lanes_are_aligned_as_in_one_run() {
     ];
     let groups = "-R @RG\\tID:a\\tSM:s -R @RG\\tID:b\\tSM:s\\tLB:l";
     same(&lanes, &format!("-K 50000 {groups} {SORT}"), &["--shards 5 --ranges 2", "--shards 1"]);
+}
+
+#[test]
+fn index_reads_numbered_mates_and_single_reads_among_pairs_are_those_of_one_run() {
+    let lines = |bytes: &[u8]| {
+        let text = String::from_utf8(bytes.to_vec()).expect("FASTQ is text");
+        Vec::from_iter(text.split_inclusive('\n').map(String::from))
+    };
+    let [one, two] = reads().each_ref().map(|text| lines(text));
+    let name = |head: &str| head.trim().split(['/', ' ']).next().unwrap_or_default().to_string();
+    let dir = TestDir::new();
+    let umi = |record: &[String]| format!("{}\n{}\n+\nFFFFFFFF\n", name(&record[0]), &record[1][..8]);
+    let umis = dir.file("u.fq", one.chunks(4).map(umi).collect::<String>());
+    let flags = format!("-K 20000 --umi-fastq {} {SORT}", umis.display());
+    assert!(same(&pair(), &flags, &["--shards 5 --ranges 2"]) > 1);
+    let numbered = |reads: &[String], end: &str| {
+        let record = |record: &[String]| format!("{}{end}\n{}", name(&record[0]), record[1..].concat());
+        reads.chunks(4).map(record).collect::<String>().into_bytes()
+    };
+    let files = [("1.fq", numbered(&one, ".1")), ("2.fq", numbered(&two, ".2"))];
+    assert!(same(&files, &format!("-K 20000 {SORT}"), &["--shards 5 --ranges 2"]) > 1);
+    // Single reads stand behind the first two batches.
+    let both = one.chunks(4).zip(two.chunks(4)).enumerate().flat_map(|(at, (one, two))| {
+        let is_single = at > 2100 && at % 9 == 0;
+        if is_single { one.to_vec() } else { [one, two].concat() }
+    });
+    let both = both.collect::<String>().into_bytes();
+    assert!(same(&[("both.fq", both)], &format!("-p -K 20000 {SORT}"), &["--shards 6 --ranges 2"]) > 1);
 }
 
 #[test]

@@ -119,6 +119,10 @@ impl Kernel for BwaKernel {
         inferred.then(|| self.options.cohort_bases.unwrap_or(BwaOptions::COHORT_BASES))
     }
 
+    fn numbered_bases(&self) -> Option<u64> {
+        Some(self.options.cohort_bases.unwrap_or(BwaOptions::COHORT_BASES))
+    }
+
     fn batch_reads(&self) -> usize {
         ffi::batch_reads()
     }

@@ -2,6 +2,7 @@
 
 mod common;
 mod fuzz;
+mod index_reads;
 mod malformed;
 mod model;
 mod pipes;

@@ -10,8 +10,7 @@ use super::shared::{INPUT, INPUT_FORMAT, NO_PG, OUTPUT, THREADS, command, one_in
 pub const IMPORT: Command =
     command("import", &[IMPORT_OPTIONS, NO_PG, OUTPUT, THREADS, INPUT, INPUT_FORMAT], import);
 
-const NO_INDEX_READS: &str =
-    "readmill import --read-structures takes barcodes out of the reads themselves";
+const NO_INDEX_READS: &str = "samtools gives them to first reads alone; readmill import --i1 I1 --i2 I2 writes BC and QT of both reads";
 
 #[rustfmt::skip] // a row is a line
 const IMPORT_OPTIONS: &[Opt] = &[

@@ -51,7 +51,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools import a.fq b.fq c.fq", ["c.fq", ""]),
         ("samtools import -i -T RX a.fq", ["-i and -T", "--casava"]),
         ("samtools import -r SM:s a.fq", ["no ID", "-r ID"]),
-        ("samtools import --i1 i.fq a.fq", ["--i1", "--read-structures"]),
+        ("samtools import --i1 i.fq a.fq", ["--i1", "readmill import --i1"]),
         ("samtools split -d BC a.bam", ["-d BC", "--move-to"]),
         ("samtools split -f %x a.bam", ["%x", ""]),
         (

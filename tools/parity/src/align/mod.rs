@@ -42,12 +42,15 @@ const OPTIONS: [&str; 21] = [
 ];
 
 /// Other layouts, cohorts and references.
-const LAYOUTS: [AlignCase; 12] = [
+const LAYOUTS: [AlignCase; 15] = [
     AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
     AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 10000" },
     AlignCase { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
     AlignCase { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "" },
     AlignCase { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "-a -Y" },
+    AlignCase { reference: "ref", files: "mixed.fq", flags: "-p -K 100000", options: "" },
+    AlignCase { reference: "ref", files: "mixed.fq", flags: "-p -K 1000", options: "-a" },
+    AlignCase { reference: "alt", files: "mixed.fq", flags: "-p -K 10000", options: "" },
     AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "" },
     AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "-a" },
     AlignCase {
@@ -143,6 +146,13 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let (long, name) = (200_001, "n".repeat(255));
     write("long-read.fq", format!("@r\n{}\n+\n{}\n", "A".repeat(long), "I".repeat(long)).as_bytes())?;
     write("long-name.fq", format!("@{name}\nACGT\n+\nIIII\n").as_bytes())?;
+    // Of every fifth pair the first read, of every seventh the last one.
+    let lines: Vec<&str> = files.both.split_inclusive('\n').collect();
+    let kept = lines
+        .chunks(4)
+        .enumerate()
+        .filter(|(read, _)| !(read / 2 % 5 == 1 && read % 2 == 1 || read / 2 % 7 == 3 && read % 2 == 0));
+    write("mixed.fq", kept.flat_map(|(_, record)| record).copied().collect::<String>().as_bytes())?;
     for (name, text) in [("1.fq", first), ("2.fq", last), ("both.fq", files.both)] {
         write(name, text.as_bytes())?;
         let mut gzip = Command::new("gzip");
