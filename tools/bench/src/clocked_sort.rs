@@ -162,8 +162,8 @@ impl ClockedSort {
                 first.into_iter().for_each(|read| self.sort.keyer().set_anchor(read.name()));
                 linked
             });
-            let Linked { batch, first, number, fault } = linked;
-            let mut records = batch.check(number, self.header.n_ref())?;
+            let Linked { batch: unchecked, first, number, fault } = linked;
+            let mut records = unchecked.check(number, self.header.n_ref())?;
             fault.map_or(Ok(()), Err)?;
             records.stamp(first);
             entries.clear();
