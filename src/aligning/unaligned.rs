@@ -200,6 +200,7 @@ impl Unaligned {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;
+        let mut before = None;
         for template in raw.batch.spans()[raw.range.clone()].chunks(segments) {
             let mut records = [None; 2];
             for (place, span) in records.iter_mut().zip(template) {
@@ -217,10 +218,14 @@ impl Unaligned {
                 }
                 [Some(one), other] => {
                     let at = number - 1 - u64::from(other.is_some());
-                    return Err(self.blame(without_mate(), at, one.qname()));
+                    let name = Some(one.qname());
+                    let is_reused = name == other.map(RecordRef::qname) || name == before;
+                    let error = if is_reused { reused_name() } else { without_mate() };
+                    return Err(self.blame(error, at, one.qname()));
                 }
                 [None, _] => {}
             }
+            before = records[0].map(RecordRef::qname);
         }
         raw.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone().file(&self.path)))
     }
@@ -238,7 +243,7 @@ impl Unaligned {
             Err(Error::input("the read has been aligned").hint(RESET))
         } else if flags.is_paired() != (segments == 2) {
             Err(Error::input("there are single reads and pairs in one file")
-                .hint("align them apart: samtools view -f 1, and samtools view -F 1"))
+                .hint("align them apart: readmill view -f 1, and readmill view -F 1"))
         } else {
             Ok(record)
         }
@@ -292,9 +297,16 @@ fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
         && segments.is_some_and(|(one, other)| one != other)
 }
 
+/// The error of a template whose name has more than one first or last read.
+fn reused_name() -> Error {
+    Error::input("more than two reads have its name, or one end of it is there twice").hint(
+        "give each template a name of its own, or each file once; bringing mates together cannot help",
+    )
+}
+
 fn without_mate() -> Error {
     Error::input(
         "the first and the last read of its template do not stand side by side, or it lacks one",
     )
-    .hint("bring mates together: samtools collate -o together.bam IN; align single reads apart")
+    .hint("bring mates together: readmill collate IN -o together.bam; align single reads apart")
 }

@@ -16,6 +16,9 @@ use crate::outputs::routing::{RoutedRecords, Router};
 use crate::outputs::{CompleteOutput, EncodedPart, EncoderSettings, PartEncoder, Sink};
 use crate::process::console::Console;
 
+/// How to bring mates together.
+const COLLATE: &str = "readmill collate brings mates together";
+
 /// The most bytes of all buffers that are being filled.
 const ALL_BUFFERS: usize = 32 << 20;
 
@@ -323,9 +326,10 @@ fn report_omitted(console: &Console, Segments { excluded, repeated, singles, dro
     }
     if dropped > 0 {
         let what = "they are paired, and the other end does not stand beside them";
-        console.warn(&format!("{dropped} reads left out: {what}"));
+        console.warn(&format!("{dropped} reads left out: {what} ({COLLATE})"));
     } else if singles > 0 {
-        console
-            .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
+        console.warn(&format!(
+            "{singles} reads are paired, and the other end does not stand beside them ({COLLATE})"
+        ));
     }
 }

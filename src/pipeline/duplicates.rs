@@ -9,7 +9,9 @@ use readmill_markdup as markdup;
 use readmill_markdup::grouping::{Evidence, GroupingDecision, Stated};
 use readmill_markdup::rules::FieldShare;
 use readmill_markdup::samtools::Undecided;
-use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Mode, Resolved, instrument};
+use readmill_markdup::{
+    DuplicateCounts, DuplicateEnds, EndStore, MatePairing, Mode, Resolved, instrument,
+};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use super::parallel_sort::ThreadedSort;
@@ -101,6 +103,7 @@ impl DuplicateResolver<'_> {
         ends.compare_incomplete(&threads, self.spill)?;
         self.check_fields(&ends)?;
         let (mode, grouped) = self.mode(wanted, stated, &ends);
+        let doubled = ends.grouping.doubled();
         let by_place = self.duplicate_ends.by_place();
         let mut duplicate_ends = self.duplicate_ends;
         if mode == Mode::Coordinate && duplicate_ends.mate_pairing().in_batch() && ends.any_pairs() {
@@ -136,6 +139,8 @@ impl DuplicateResolver<'_> {
                 None => error,
             }
         })?;
+        let paired_in_batch = duplicate_ends.mate_pairing().in_batch();
+        self.warn_of_mates(&resolved.verdict.tally, if paired_in_batch { doubled } else { 0 });
         let mut charge = charge.into_inner();
         let undecided = resolved.undecided.as_ref().map_or(0, Undecided::bytes);
         charge.move_to(&mut marks, bits + resolved.verdict.bytes_beside_bits() + undecided);
@@ -144,17 +149,17 @@ impl DuplicateResolver<'_> {
 
     /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.
     fn check_fields(&self, ends: &EndStore) -> Result<()> {
-        let Some(coding) = &self.duplicate_ends.rules.coding else { return Ok(()) };
-        for FieldShare { tag, have, of } in ends.fields.shares(coding) {
+        for FieldShare { tag, by_read, have, of } in ends.fields.shares(&self.duplicate_ends.rules) {
             let tag = String::from_utf8_lossy(&tag).into_owned();
             if have == 0 {
                 let hint = "name the field that your reads have, or mark duplicates without it";
                 return Err(Error::input(format!("0 of {of} templates have {tag}")).hint(hint));
             }
             if have < of {
+                let what = if by_read { "reads" } else { "templates" };
                 let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
                 self.console.warn(&format!(
-                    "{lack} of {of} templates ({share:.1} %) lack {tag}; they are compared as if all had the same"
+                    "{lack} of {of} {what} ({share:.1} %) lack {tag}; they are compared as if all had the same"
                 ));
             }
         }
@@ -174,6 +179,25 @@ impl DuplicateResolver<'_> {
                 }
                 if in_batch && grouped { (Mode::Template, true) } else { (Mode::Coordinate, false) }
             }
+        }
+    }
+
+    /// Warns where no paired read has a mate, and where names have an end twice: so many of them stand together, apart from
+    /// those that were counted while mates were joined.
+    fn warn_of_mates(&self, tally: &DuplicateCounts, doubled: u64) {
+        let doubled = doubled + tally.doubled_names;
+        if doubled > 0 {
+            self.console.warn(&format!(
+                "read names with two first or two last reads: {doubled}, as if the same reads were given twice; their \
+                 duplicates are not marked reliably: give each lane once"
+            ));
+        }
+        if tally.mated == 0 && tally.lone > 0 {
+            self.console.warn(&format!(
+                "none of the {} paired reads has its mate in the input, so no pairs are compared; mates must have the \
+                 same name, without /1 and /2 at its end",
+                tally.lone
+            ));
         }
     }
 

@@ -53,9 +53,95 @@ fn fields_that_some_lack_are_a_warning_with_the_share() {
     }
     // It is enough if one mate has it.
     let given = pairs(&[["UX:Z:ACGT", ""], ["UX:Z:ACGT", ""]]);
-    for asked in ["--umi tag:UX", "--barcode-tag UX", "--read-one-barcode-tag UX"] {
+    for asked in ["--umi tag:UX", "--read-one-barcode-tag UX"] {
         let (done, _) = run(&given, &format!("markdup {asked}"));
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{asked}");
+    }
+}
+
+/// A barcode of one mate is not compared if the other mate comes first (Picard), or for the other mate (samtools).
+#[test]
+fn a_barcode_on_one_end_alone_is_a_warning() {
+    let mates = "MC:Z:4M\tms:i:160";
+    let first = format!("{mates}\tUX:Z:ACGT");
+    let given = pairs(&[[&first, mates], [&first, mates]]);
+    for rules in ["picard", "samtools"] {
+        let (done, _) = run(&given, &format!("markdup --barcode-tag UX --rules {rules}"));
+        assert_eq!(done.code, Some(0), "{rules}: {}", done.stderr);
+        assert!(done.stderr.contains("2 of 4 reads (50.0 %) lack UX"), "{rules}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn by_samtools_rules_a_barcode_that_no_read_has_is_an_error() {
+    let given = pairs(&[["MC:Z:4M\tms:i:160", "MC:Z:4M\tms:i:160"]]);
+    for (text, code) in [(given.as_str(), Some(2)), (HEADER, Some(0))] {
+        let (done, files) = run(text, "markdup --rules samtools --barcode-tag UX");
+        assert_eq!(done.code, code, "{}", done.stderr);
+        assert_eq!(done.stderr.contains("0 of 1 templates have UX"), code == Some(2), "{}", done.stderr);
+        assert_eq!(files.contains(&"out.bam".to_string()), code == Some(0));
+    }
+}
+
+#[test]
+fn names_with_an_end_twice_are_counted_in_a_warning() {
+    let given = pairs(&[["", ""], ["", ""]]);
+    let (header, lines) = support::split_header(&given);
+    let mut lines: Vec<&str> = lines.lines().collect();
+    lines.extend(lines.clone());
+    lines.sort_unstable();
+    let grouped = support::with_header(header, &lines);
+    let sorted = support::coordinate_sorted(&grouped);
+    for (text, mode) in
+        [(&grouped, "auto"), (&grouped, "coordinate"), (&sorted, "auto"), (&sorted, "template")]
+    {
+        let (done, _) = run(text, &format!("markdup --duplicate-mode {mode}"));
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let said =
+            "read names with two first or two last reads: 2, as if the same reads were given twice";
+        assert!(done.stderr.contains(said), "{mode}: {}", done.stderr);
+    }
+    let (done, _) = run(&given, "markdup");
+    assert_eq!(done.stderr, "");
+}
+
+#[test]
+fn names_that_end_in_1_and_2_are_a_warning_as_no_read_has_a_mate() {
+    let given = pairs(&[["", ""], ["", ""]]);
+    let (header, lines) = support::split_header(&given);
+    let named = |line: &str| {
+        let (name, rest) = line.split_once('\t').expect("columns");
+        format!("{name}/{}\t{rest}", if rest.starts_with("99") { 1 } else { 2 })
+    };
+    let lines: Vec<String> = lines.lines().map(named).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let named = support::with_header(header, &lines);
+    for text in [support::coordinate_sorted(&named), named] {
+        let (done, _) = run(&text, "markdup");
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        for said in ["none of the 4 paired reads has its mate in the input", "without /1 and /2"] {
+            assert!(done.stderr.contains(said), "{}", done.stderr);
+        }
+    }
+}
+
+/// Messages about mates apart name commands of readmill.
+#[test]
+fn mates_apart_are_brought_together_by_readmill() {
+    let given = pairs(&[["", ""], ["", ""]]);
+    let (header, lines) = support::split_header(&given);
+    let lines: Vec<&str> = lines.lines().collect();
+    let apart = support::with_header(header, &[lines[0], lines[2], lines[1], lines[3]]);
+    for command in [
+        "prep --fix-mates samtools --sort coordinate",
+        "markdup --rules samtools",
+        "prep --sort template-coordinate",
+    ] {
+        let (done, _) = run(&apart, command);
+        assert_eq!(done.code, Some(2), "{command}: {}", done.stderr);
+        assert!(done.stderr.contains("readmill "), "{command}: {}", done.stderr);
+        assert!(!done.stderr.contains("samtools collate"), "{command}: {}", done.stderr);
+        assert!(!done.stderr.contains("before: samtools"), "{command}: {}", done.stderr);
     }
 }
 

@@ -60,7 +60,7 @@ impl LoneMates {
     /// Returns the error for an input whose mates are not adjacent.
     pub fn scattered() -> Error {
         Error::input("mates do not stand together, so they cannot be told of each other")
-            .hint("sort the reads by name first: readmill sort -n")
+            .hint("bring mates together first: readmill collate IN -o together.bam, or readmill sort -n")
     }
 
     /// Adds counts of templates of paired reads: those that lack a mate, and all.

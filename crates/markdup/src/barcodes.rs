@@ -121,7 +121,7 @@ pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
 fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
     let missing = || {
         Error::input("a duplex UMI needs the MC field of both mates")
-            .hint("let samtools fixmate -m add it")
+            .hint("let readmill filter --fix-mates samtools add it, to reads that are grouped by name")
             .qname(record.qname())
     };
     let cigar = text(record, tag::MC)?.ok_or_else(missing)?;

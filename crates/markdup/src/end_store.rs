@@ -129,6 +129,7 @@ impl EndStore {
         }
         self.examined.add(&part.examined);
         self.fields.add(&part.fields);
+        self.fields.add(&part.samtools.fields);
         self.without_read_group += part.without_read_group;
         self.has_dt |= part.has_dt;
     }

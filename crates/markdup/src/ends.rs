@@ -208,7 +208,9 @@ impl DuplicateEnds {
                 }
                 continue;
             }
-            self.rules.coding.iter().for_each(|coding| part.fields.count(coding, record));
+            if self.rules.coding.is_some() {
+                part.fields.count(&self.rules, record);
+            }
             let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
             let read = self.read(record, stamp, group.number, location.unwrap_or(Location::NONE));
             let read = read.map(|read| ReadSummary { first_record_participates, ..read });

@@ -81,6 +81,8 @@ pub struct Evidence {
     without_primary: u64,
     /// All name groups.
     name_groups: u64,
+    /// Name groups with two first reads of a pair, or two last ones.
+    doubled: u64,
     places: CoordinateSpan,
 }
 
@@ -97,6 +99,7 @@ impl Evidence {
                 evidence.places.add(CoordinateSpan::of(record));
             }
             evidence.name_groups += 1;
+            evidence.doubled += u64::from(ends.has_doubled_end());
             let name = batch.record(name_group[0]).qname();
             if ends.primaries == 0 {
                 evidence.without_primary += 1;
@@ -161,6 +164,11 @@ impl PrimaryCounts {
         }
     }
 
+    /// Whether an end of a pair is there twice.
+    fn has_doubled_end(&self) -> bool {
+        self.first > 1 || self.last > 1
+    }
+
     /// Whether each end has its other end. Single reads have only one.
     fn are_complete(&self) -> bool {
         self.first == self.last && self.other.is_multiple_of(2)
@@ -173,6 +181,7 @@ pub struct Grouping {
     #[serde(skip)]
     first: HashSet<[u64; 2]>,
     without_primary: u64,
+    doubled: u64,
     scattered: bool,
     places: CoordinateSpan,
 }
@@ -190,6 +199,7 @@ impl Grouping {
     /// Adds the evidence of a batch; batches come in input order.
     pub fn add(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
+        self.doubled += evidence.doubled;
         self.places.add(evidence.places);
         let room = COMPARED_AT_ONCE - self.first.len();
         for &name in evidence.incomplete.iter().take(room) {
@@ -200,6 +210,7 @@ impl Grouping {
     /// Adds the evidence of the next part of the input. Incomplete name groups of different parts must still be compared.
     pub fn append(&mut self, next: Grouping) {
         self.without_primary += next.without_primary;
+        self.doubled += next.doubled;
         self.places.add(next.places);
         self.scattered |= next.scattered;
     }
@@ -207,6 +218,11 @@ impl Grouping {
     /// Notes that two incomplete name groups have the same name.
     pub fn note_scattered(&mut self) {
         self.scattered = true;
+    }
+
+    /// Returns the number of name groups with two first reads of a pair, or two last ones.
+    pub fn doubled(&self) -> u64 {
+        self.doubled
     }
 
     /// Whether a template is known to be scattered.

@@ -1,5 +1,7 @@
 //! Joins by name the mates that were not adjacent.
 
+use std::cell::Cell;
+
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
@@ -18,6 +20,36 @@ pub struct Join<'a> {
     pub rules: &'a Rules,
     /// The spill.
     pub spill: &'a Spill,
+    /// What is counted on the way.
+    pub counts: &'a JoinCounts,
+}
+
+/// What is counted while mates are joined.
+#[derive(Default)]
+pub struct JoinCounts {
+    /// Paired reads without a mate.
+    pub lone: Cell<u64>,
+    /// Names with two first reads of a pair, or two last ones.
+    pub doubled: Cell<u64>,
+}
+
+/// The first and the last reads of a name so far.
+#[derive(Default)]
+struct NameEnds {
+    seen: [bool; 2],
+    is_doubled: bool,
+}
+
+impl NameEnds {
+    /// Adds a read; a name counts once.
+    fn add(&mut self, read: &ReadSummary, counts: &JoinCounts) {
+        let seen = &mut self.seen[usize::from(read.first_segment)];
+        if *seen && !self.is_doubled {
+            self.is_doubled = true;
+            counts.doubled.set(counts.doubled.get() + 1);
+        }
+        *seen = true;
+    }
 }
 
 /// Halves between two checks whether to spill.
@@ -37,13 +69,15 @@ impl Join<'_> {
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
         let mut pending = Pending::new();
-        let (mut previous, mut joined) = (None, 0u64);
+        let (mut previous, mut joined, mut ends) = (None, 0u64, NameEnds::default());
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             if previous.replace(name) != Some(name) {
                 self.leave(&mut pending, items);
+                ends = NameEnds::default();
             }
             let (_, read) = self.read::<S>(&half, HalfOrder::Place);
+            ends.add(&read, self.counts);
             self.meet(&mut pending, 0, read, items);
             joined += 1;
             if joined.is_multiple_of(CHECK_INTERVAL) {
@@ -91,6 +125,7 @@ impl Join<'_> {
         let (mut pending, mut members) = (Pending::new(), TemplateRecords::default());
         let (mut previous, mut template, mut first_record_participates, mut joined) =
             (None, 0, false, 0u64);
+        let mut ends = NameEnds::default();
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             let (kind, read) = self.read::<S>(&half, HalfOrder::Input);
@@ -98,6 +133,7 @@ impl Join<'_> {
                 self.leave(&mut pending, items);
                 template = read.ordinal;
                 first_record_participates = kind != HalfKind::Bystander;
+                ends = NameEnds::default();
             }
             members.push([template, read.ordinal]);
             // From here on the template's first record represents all of it.
@@ -109,6 +145,7 @@ impl Join<'_> {
                 HalfKind::Bystander => {}
                 HalfKind::Alone => items.fragments.push(self.rules.fragment::<S>(&read)),
                 HalfKind::Paired => {
+                    ends.add(&read, self.counts);
                     if read.next_ref_id < 0 {
                         items.fragments.push(self.rules.fragment::<S>(&read));
                     }
@@ -190,6 +227,7 @@ impl Join<'_> {
     }
 
     fn stay_alone<S: ItemLayout>(&self, read: &ReadSummary, items: &mut ItemSorters<S>) {
+        self.counts.lone.set(self.counts.lone.get() + 1);
         if read.next_ref_id >= 0 {
             items.paired_ends.push(self.rules.paired_end::<S>(read));
         }

@@ -8,7 +8,7 @@ use readmill_record::Result;
 use super::end_store::{AnyItems, EndStore, ItemSorters};
 use super::ends::{DuplicateEnds, MatePairing};
 use super::item::ItemLayout;
-use super::join::{Join, TemplateRecords};
+use super::join::{Join, JoinCounts, TemplateRecords};
 use super::marks::DuplicateMarks;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
@@ -88,7 +88,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
     fn resolve<S: ItemLayout>(
         mut self,
         mut items: ItemSorters<S>,
-        tally: DuplicateCounts,
+        mut tally: DuplicateCounts,
     ) -> Result<Verdict> {
         let &DuplicateResolver { threads, duplicate_ends, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
@@ -97,7 +97,10 @@ impl<T: Sorting> ResolverRun<'_, T> {
             spill_sorted(&mut self.name_groups, threads, spill, 0)?;
         }
         threads.sort(self.name_groups.chunks_mut())?;
-        let templates = self.join(&mut items)?;
+        let counts = JoinCounts::default();
+        let templates = self.join(&mut items, &counts)?;
+        tally.mated = items.pairs.len();
+        (tally.lone, tally.doubled_names) = (counts.lone.get(), counts.doubled.get());
         if items.fragments.is_empty() {
             items.paired_ends = Sorter::default(); // paired ends matter to single reads alone
         }
@@ -137,7 +140,11 @@ impl<T: Sorting> ResolverRun<'_, T> {
     }
 
     /// Joins the halves by name. In the order of the input, also returns the records of each template.
-    fn join<S: ItemLayout>(&self, items: &mut ItemSorters<S>) -> Result<Option<TemplateRecords>> {
+    fn join<S: ItemLayout>(
+        &self,
+        items: &mut ItemSorters<S>,
+        counts: &JoinCounts,
+    ) -> Result<Option<TemplateRecords>> {
         let &DuplicateResolver { threads, duplicate_ends, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
         if items.halves.is_empty() {
@@ -148,7 +155,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         }
         let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(LEAST);
         threads.sort(items.halves.chunks_mut())?;
-        let join = Join { libraries: &duplicate_ends.libraries, rules: &duplicate_ends.rules, spill };
+        let DuplicateEnds { libraries, rules, .. } = duplicate_ends;
+        let join = Join { libraries, rules, spill, counts };
         let by_input = duplicate_ends.mate_pairing() == MatePairing::NameInput;
         let spill_if_full = |items: &mut ItemSorters<S>| {
             if items.bytes() > if by_input { limit / 2 } else { limit } {

@@ -73,51 +73,85 @@ pub enum Coding {
 /// The most fields that a run can use.
 const MOST: usize = 3;
 
-/// How many reads have each field: first segments and single reads, and last segments.
+/// How many reads have each field that barcodes or UMIs are taken from: first segments and single reads, and last segments.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FieldCounts {
     reads: [u64; 2],
     have: [[u64; 2]; MOST],
 }
 
-/// A field, and how many templates have it.
+/// A field, and how many templates have it, or how many reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldShare {
     /// The field.
     pub tag: Tag,
+    /// Whether `have` and `of` are reads: each needs the field, and only one end of some templates has it.
+    pub by_read: bool,
     /// Templates that have it.
     pub have: u64,
     /// Templates in all.
     pub of: u64,
 }
 
-/// A field, and the ends that can have it: the first, the last.
-type EligibleField = (Tag, [bool; 2]);
+/// A field, and the reads that can have it.
+#[derive(Clone, Copy)]
+struct EligibleField {
+    tag: Tag,
+    /// The first segments, the last segments.
+    ends: [bool; 2],
+    /// Whether each read needs it; else it is enough that one mate has it.
+    by_read: bool,
+}
 
-impl Coding {
+impl EligibleField {
+    fn new(tag: Option<Tag>, ends: [bool; 2], by_read: bool) -> Option<Self> {
+        tag.map(|tag| EligibleField { tag, ends, by_read })
+    }
+}
+
+impl Rules {
+    /// The fields that barcodes or UMIs are taken from.
     fn fields(&self) -> [Option<EligibleField>; MOST] {
-        match self {
-            Coding::Umis(umis) => [umis.source.tag().map(|tag| (tag, [true, true])), None, None],
-            Coding::Barcodes(barcodes) => [
-                barcodes.template.map(|tag| (tag, [true, true])),
-                barcodes.first.map(|tag| (tag, [true, false])),
-                barcodes.second.map(|tag| (tag, [false, true])),
+        let both = [true, true];
+        match (&self.samtools, &self.coding) {
+            (Some(samtools), _) => [EligibleField::new(samtools.barcode, both, true), None, None],
+            (None, Some(Coding::Umis(umis))) => {
+                [EligibleField::new(umis.source.tag(), both, false), None, None]
+            }
+            (None, Some(Coding::Barcodes(barcodes))) => [
+                // Picard takes it from the mate that it meets first.
+                EligibleField::new(barcodes.template, both, true),
+                EligibleField::new(barcodes.first, [true, false], false),
+                EligibleField::new(barcodes.second, [false, true], false),
             ],
+            (None, None) => [None; MOST],
         }
     }
 }
 
 impl FieldCounts {
     /// Counts a read that takes part.
-    pub fn count(&mut self, coding: &Coding, record: RecordRef<'_>) {
-        let flags = record.flags();
-        let end = usize::from(flags.is_paired() && !flags.is_first());
-        self.reads[end] += 1;
-        for (have, eligible) in self.have.iter_mut().zip(coding.fields()) {
-            if let Some((tag, _)) = eligible.filter(|(_, ends)| ends[end]) {
+    pub fn count(&mut self, rules: &Rules, record: RecordRef<'_>) {
+        let end = self.count_read(record);
+        for (have, eligible) in self.have.iter_mut().zip(rules.fields()) {
+            if let Some(EligibleField { tag, .. }) = eligible.filter(|field| field.ends[end]) {
                 have[end] += u64::from(record.field(tag).is_some());
             }
         }
+    }
+
+    /// Counts a read that takes part by the rules of samtools, and whether it has a barcode.
+    pub fn count_barcode(&mut self, record: RecordRef<'_>, has_barcode: bool) {
+        let end = self.count_read(record);
+        self.have[0][end] += u64::from(has_barcode);
+    }
+
+    /// Counts a read; returns the number of its end.
+    fn count_read(&mut self, record: RecordRef<'_>) -> usize {
+        let flags = record.flags();
+        let end = usize::from(flags.is_paired() && !flags.is_first());
+        self.reads[end] += 1;
+        end
     }
 
     /// Adds the counts of another part of the input.
@@ -127,14 +161,20 @@ impl FieldCounts {
         own.zip(others).for_each(|(own, other)| *own += other);
     }
 
-    /// Returns the share of each field, by the end that has it more often. A field of an end without reads is
-    /// left out.
-    pub fn shares(&self, coding: &Coding) -> impl Iterator<Item = FieldShare> {
-        let shares = coding.fields().into_iter().zip(self.have).map(|(eligible, have)| {
-            let (tag, ends) = eligible?;
+    /// Returns the share of each field, by the end that has it more often; by read, if each read needs it and the other end
+    /// has it less often. A field of an end without reads is left out.
+    pub fn shares(&self, rules: &Rules) -> impl Iterator<Item = FieldShare> {
+        let shares = rules.fields().into_iter().zip(self.have).map(|(eligible, have)| {
+            let EligibleField { tag, ends, by_read } = eligible?;
+            let part = |have: u64, of: u64| (u128::from(have) << 64) / u128::from(of);
             let seen = [0, 1].into_iter().filter(|&end| ends[end] && self.reads[end] > 0);
-            let shares = seen.map(|end| FieldShare { tag, have: have[end], of: self.reads[end] });
-            shares.max_by_key(|share| (u128::from(share.have) << 64) / u128::from(share.of))
+            let parts = seen.clone().map(|end| part(have[end], self.reads[end]));
+            if by_read && parts.clone().max() != parts.min() {
+                let [have, of] = [have, self.reads].map(|[first, last]| first + last);
+                return Some(FieldShare { tag, by_read, have, of });
+            }
+            let end = seen.max_by_key(|&end| part(have[end], self.reads[end]))?;
+            Some(FieldShare { tag, by_read: false, have: have[end], of: self.reads[end] })
         });
         shares.flatten()
     }

@@ -45,6 +45,12 @@ pub struct DuplicateCounts {
     pub deepest: Option<Deepest>,
     /// Records by the rules of samtools.
     pub reads: ReadCounts,
+    /// Pairs of mates.
+    pub mated: u64,
+    /// Paired reads whose mates are not in the input.
+    pub lone: u64,
+    /// Names with two first reads of a pair, or two last ones, that were joined by name.
+    pub doubled_names: u64,
 }
 
 /// The largest duplicate set.

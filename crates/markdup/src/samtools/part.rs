@@ -6,6 +6,7 @@ use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use super::key::{Code, End, Span, barcode_hash, pair_key};
 use super::report::ReadCounts;
 use super::{PairEnds, SamtoolsRules, item, undecided};
+use crate::rules::FieldCounts;
 use crate::score;
 
 const MS: Tag = *b"ms";
@@ -21,6 +22,8 @@ pub struct SamtoolsPart {
     /// Names of records that get the marks of others, and of those.
     pub(crate) names: Vec<u64>,
     pub(super) reads: ReadCounts,
+    /// How many reads have a barcode, if barcodes are compared.
+    pub(crate) fields: FieldCounts,
 }
 
 impl SamtoolsPart {
@@ -50,6 +53,9 @@ impl SamtoolsPart {
                 let read_group = if rules.by_read_group { read_group(record) } else { 0 };
                 let barcode = rules.barcode.and_then(|tag| record.field(tag));
                 let barcode = barcode.filter(|field| matches!(field.kind, b'Z' | b'H'));
+                if rules.barcode.is_some() {
+                    self.fields.count_barcode(record, barcode.is_some());
+                }
                 let barcode = barcode.map_or(0, |field| barcode_hash(field.value));
                 let code = Code { read_group, barcode };
                 let collected = self.collect_read(rules.ends, code, record, stamp);
@@ -120,7 +126,7 @@ fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
     }
     let lacks = |what: &str| {
         Err(Error::input(format!("the read has no {what}, and samtools' rules need it"))
-            .hint("fix mates of reads that are grouped by name, in the same run: readmill prep --fix-mates samtools --mark-duplicates, or before: samtools fixmate -m"))
+            .hint("fix mates of reads that are grouped by name, in the same run: readmill prep --fix-mates samtools --mark-duplicates, or before: readmill filter --fix-mates samtools"))
     };
     match (cigar, score) {
         (None, _) => lacks("MC, the CIGAR of its mate"),

@@ -50,7 +50,7 @@ impl End {
         }
         let field = field.ok_or_else(|| {
             Error::input("template-coordinate order needs the CIGAR of the mate in the MC field")
-                .hint("add it, for example with samtools fixmate")
+                .hint("add it: readmill filter --fix-mates samtools, for reads that are grouped by name")
         })?;
         let (cigar, start) = (text(Some(field))?, i64::from(record.next_pos()));
         let reverse = flags.is_mate_reverse();
