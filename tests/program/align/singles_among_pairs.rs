@@ -40,7 +40,7 @@ fn a_single_read_before_pairs_is_aligned_alone() {
     let said = "1 reads of files of pairs (-p) stand beside no read of their name, and are aligned as single reads";
     assert!(done.stderr.contains(said), "{}", done.stderr);
     let sam = String::from_utf8(done.stdout).expect("SAM is text");
-    let flags: Vec<u64> = records(&sam).into_iter().map(|line| number(line, 1)).collect();
+    let flags: Vec<i64> = records(&sam).into_iter().map(|line| number(line, 1)).collect();
     assert_eq!(flags.len(), 5);
     assert_eq!(flags[0] & 1, 0, "{flags:?}");
     assert!(flags[1..].iter().all(|flag| flag & 1 == 1), "{flags:?}");
