@@ -4,16 +4,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use readmill_align::{Aligner, Cohorts, Model, Seeded};
+use readmill_align::{Aligner, Cohorts, Seeded};
 use readmill_fastq::{BatchLinker, TakenBatch};
 use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, ReadBatch, RecordRef, Result, UncheckedBatch, edit, tag};
 
-use super::kernel::{end_of_piece, is_full_piece};
+use super::kernel::end_of_piece;
 use super::lane::LaneSource;
 use super::lanes::Lanes;
+use super::mixed::{MixedPieces, SingleRecords, number_reads};
 use super::queue::{AlignTask, AlignTaskResult, BatchSeeds, BatchSlot, Prepared, ReadyBatch};
 use super::unaligned::RECORD;
 
@@ -157,9 +158,6 @@ impl AlignLink {
     fn add_mixed(&mut self, reads: &ReadBatch) -> Result<()> {
         let Some(singles) = reads.singles() else { return Ok(()) };
         self.has_reads |= reads.all_templates() > 0;
-        if self.cutter.is_none() {
-            self.cutter = self.lanes.kernel.numbered_bases().map(Cohorts::new);
-        }
         let mut pieces = MixedPieces::new(reads.first(), singles.first_read);
         let mut order = reads.in_order().peekable();
         while let Some((of, index)) = order.next() {
@@ -224,7 +222,7 @@ impl AlignLink {
         (self.adapters, self.left) = (lane.adapters.clone(), lane.left);
         if let LaneSource::Fastq(claims) = &lane.origin {
             self.order = Some(BatchLinker::new(claims));
-            self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
+            self.cutter = self.lanes.cutter(claims);
         }
     }
 
@@ -447,18 +445,18 @@ impl AlignWorker {
         let mut opened = Opened::reuse(spare);
         let lanes = Arc::clone(&self.lanes);
         let group = lanes.lanes[lane].group.as_deref();
-        let singles = match (reads.singles(), seeded.singles) {
-            (Some(singles), Some(seeded)) => self.emit_singles(&singles.reads, seeded, &model, group)?,
-            _ => Vec::new(),
-        };
-        let mut singles = singles.into_iter().peekable();
+        let mut singles = SingleRecords::default();
+        if let (Some(of_batch), Some(seeded)) = (reads.singles(), seeded.singles) {
+            self.aligner()?.emit(&of_batch.reads, seeded, &model, group, &mut |read, record| {
+                singles.push(read, record);
+                Ok(())
+            })?;
+        }
         let lone = reads.singles().map(|singles| &singles.reads);
         let mut put_singles = |opened: &mut Opened, pair: usize| {
             let Some(lone) = lone else { return };
-            while let Some((read, record)) =
-                singles.next_if(|(read, _)| lone.pairs_before(*read) <= pair)
-            {
-                put_record(opened, lone, read, &record);
+            while let Some((read, record)) = singles.next_before(lone, pair) {
+                put_record(opened, lone, read, record);
             }
         };
         if let Some(seeded) = seeded.reads {
@@ -473,22 +471,6 @@ impl AlignWorker {
         reads.reset(1, 0);
         self.lanes.buffers.put(reads);
         Ok(opened)
-    }
-
-    /// Makes the records of single reads that stand among pairs, each with the number of its read.
-    fn emit_singles(
-        &mut self,
-        reads: &ReadBatch,
-        seeded: Seeded,
-        model: &Model,
-        group: Option<&[u8]>,
-    ) -> Result<Vec<(usize, Vec<u8>)>> {
-        let mut records = Vec::new();
-        self.aligner()?.emit(reads, seeded, model, group, &mut |read, record| {
-            records.push((read, record.to_vec()));
-            Ok(())
-        })?;
-        Ok(records)
     }
 }
 
@@ -508,70 +490,6 @@ fn put_record(opened: &mut Opened, reads: &ReadBatch, read: usize, record: &[u8]
         edit::append_integer(bytes, start, tag::XT, adapter);
     }
     opened.push(start);
-}
-
-/// Numbers the reads of a complete cohort where single reads stand among pairs, as bwa (0.7.17, `process` with -p) does,
-/// which breaks ties by these numbers: all single reads of a cohort first, then its pairs. `before` are the reads of the
-/// lane in the cohorts before, if any is known. Returns how many reads there are with these.
-fn number_reads(batches: &mut [Option<(ReadBatch, BatchSeeds)>], before: Option<u64>) -> Option<u64> {
-    let (first, _) = batches.first()?.as_ref()?;
-    let segments = first.segments() as u64;
-    // Up to here all were pairs, or the number is known.
-    let before = before.unwrap_or(first.first() * segments);
-    let (mut pairs, mut singles) = (0, 0);
-    for (reads, _) in batches.iter().flatten() {
-        pairs += reads.len() as u64;
-        singles += reads.singles().map_or(0, |it| it.reads.len() as u64);
-    }
-    let all = before + pairs + singles;
-    let (mut pair, mut single) = ((before + singles) / 2, before);
-    for (reads, _) in batches.iter_mut().flatten().filter(|(reads, _)| reads.is_mixed()) {
-        reads.set_first(pair);
-        pair += reads.templates() as u64;
-        if let Some(mut of_batch) = reads.take_singles() {
-            of_batch.reads.set_first(single);
-            single += of_batch.reads.len() as u64;
-            reads.put_singles(Some(of_batch));
-        }
-    }
-    Some(all)
-}
-
-/// A piece of pairs and single reads that are given to an aligner together.
-struct MixedPieces {
-    piece: ReadBatch,
-    first: u64,
-    first_read: u64,
-}
-
-impl MixedPieces {
-    /// Pieces of a batch with these numbers of its first template and its first read.
-    fn new(first: u64, first_read: u64) -> Self {
-        let mut pieces = MixedPieces { piece: ReadBatch::default(), first, first_read };
-        pieces.take();
-        pieces
-    }
-
-    /// Takes the piece, and starts the next one.
-    fn take(&mut self) -> ReadBatch {
-        let mut next = ReadBatch::new(2, self.first);
-        next.expect_singles(self.first_read);
-        std::mem::replace(&mut self.piece, next)
-    }
-
-    fn push_single(&mut self, of: &ReadBatch, index: usize) {
-        self.piece.push_copy_of_single(of, index);
-    }
-
-    fn push_pair(&mut self, of: &ReadBatch, mates: [usize; 2]) {
-        mates.into_iter().for_each(|mate| self.piece.push_copy(of, mate));
-    }
-
-    /// Whether the piece has as many bases as are given to an aligner at once.
-    fn is_full(&self) -> bool {
-        let of_singles = self.piece.singles().map_or(0, |singles| singles.reads.bases());
-        is_full_piece(self.piece.bases() + of_singles, &self.piece)
-    }
 }
 
 #[cfg(test)]

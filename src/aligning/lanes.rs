@@ -1,12 +1,11 @@
 //! The lanes of an aligning run, and the claims of their reads.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_align::Kernel;
+use readmill_align::{Cohorts, Kernel};
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{BatchLinker, Doubt, Encoding, Options, TakenBatch};
+use readmill_fastq::{BatchLinker, Claims, Doubt, Encoding, Options, TakenBatch};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Kept, Marker};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
@@ -16,6 +15,7 @@ use readmill_record::{Batch, Error, ReadBatch, Result};
 use super::fastqc::AlignFastqc;
 use super::kernel::{AlignRoom, ahead};
 use super::lane::{ChosenLanes, Lane, LaneSource, encoding, open_claims};
+use super::mixed::LoneReads;
 use super::qualities;
 use super::queue::{AlignQueue, AlignTask, Prepared, RawRecords};
 use super::read_names;
@@ -66,26 +66,6 @@ pub struct Lanes {
     queue: Mutex<AlignQueue>,
     /// Single reads among pairs.
     pub lone: Arc<LoneReads>,
-}
-
-/// Counts single reads among pairs.
-pub struct LoneReads {
-    count: AtomicU64,
-    /// What becomes of them.
-    how: &'static str,
-}
-
-impl LoneReads {
-    /// Warns of them, if there are any.
-    pub fn report(&self, console: &Console) {
-        let count = self.count.load(Ordering::Relaxed);
-        if count > 0 {
-            console.warn(&format!(
-                "{count} reads of files of pairs (-p) stand beside no read of their name, and are {} as single reads",
-                self.how
-            ));
-        }
-    }
 }
 
 /// The largest window of a zstd file, as a power of two: a quarter of the room for long reads, as there may be two files,
@@ -182,7 +162,7 @@ impl Lanes {
             batches,
             chunks,
             queue,
-            lone: Arc::new(LoneReads { count: AtomicU64::new(0), how }),
+            lone: Arc::new(LoneReads::new(how)),
         })
     }
 
@@ -249,7 +229,7 @@ impl Lanes {
     pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
         let mut prepared = self.prepare_own(lane, reads)?;
         if let Some(mut singles) = reads.take_singles() {
-            self.lone.count.fetch_add(singles.reads.len() as u64, Ordering::Relaxed);
+            self.lone.add(singles.reads.len());
             prepared.singles = Some(Box::new(self.prepare_own(lane, &mut singles.reads)?));
             reads.put_singles(Some(singles));
         }
@@ -398,6 +378,13 @@ impl Lanes {
             }
             None => (queue.in_flight > 0).then_some(AlignTask::Wait),
         })
+    }
+
+    /// Cuts the reads of FASTQ files into cohorts; `None` where each batch stands alone. Where single reads may stand among
+    /// pairs, cohorts are cut even if no insert sizes are inferred, because bwa numbers reads by them.
+    pub fn cutter(&self, claims: &Claims) -> Option<Cohorts> {
+        let numbered = || self.kernel.numbered_bases().filter(|_| claims.may_have_singles());
+        self.kernel.cohort_bases(claims.segments()).or_else(numbered).map(Cohorts::new)
     }
 
     /// Bytes that the longest of these reads takes besides while it is aligned.

@@ -19,6 +19,7 @@ mod flow;
 mod kernel;
 mod lane;
 mod lanes;
+mod mixed;
 mod qualities;
 mod queue;
 mod read_names;
@@ -34,7 +35,8 @@ pub use kernel::{
     AlignNeeds, AlignRoom, header, index_files, load, needs, report_alternates, without_index,
 };
 pub use lane::ChosenLanes;
-pub use lanes::{Lanes, LoneReads};
+pub use lanes::Lanes;
+pub use mixed::LoneReads;
 pub use queue::{AlignTask, AlignTaskResult};
 pub use scan::{LaneScan, ScannedLane};
 pub use slice::{LanePlace, LaneSlice, SliceStart};

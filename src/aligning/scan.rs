@@ -99,7 +99,7 @@ impl LaneScan {
         self.cuts_poly_g = lanes.lanes.first().map(|lane| lane.cuts_poly_g);
         let order = match lanes.lanes.first().map(|lane| &lane.origin) {
             Some(LaneSource::Fastq(claims)) => {
-                self.cutter = lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
+                self.cutter = lanes.cutter(claims);
                 Some(BatchLinker::new(claims))
             }
             _ => None,

@@ -177,6 +177,18 @@ impl ProgramFlags {
             ))
             .hint("write tabs as \\t"));
         }
+        let given = [("--program-id", Some(id)), ("--program-name", self.program_name.as_ref())];
+        let others = [
+            ("--program-version", self.program_version.as_ref()),
+            ("--program-command", self.program_command.as_ref()),
+        ];
+        let is_empty = |(_, value): &(&str, Option<&String>)| value.is_some_and(String::is_empty);
+        if let Some((flag, _)) = given.into_iter().chain(others).find(is_empty) {
+            return Err(Error::usage(format!(
+                "{flag} is empty, and other tools refuse @PG lines with an empty field"
+            ))
+            .hint("give it a value, or leave it out"));
+        }
         Ok(Some(HeaderLine::new(text)))
     }
 }

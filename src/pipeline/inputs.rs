@@ -35,6 +35,12 @@ fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
         )
         .hint("name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
     }
+    if id.contains(char::is_control) {
+        return Err(Error::usage(format!(
+            "reads are put into read groups by their files, and {id:?} has a control character"
+        ))
+        .hint("rename the file, or name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
+    }
     let fields = header.lines_of(b"RG").next().map(|line| {
         let text = String::from_utf8_lossy(line.text()).into_owned();
         let others = text.split('\t').skip(1).filter(|field| !field.starts_with("ID:"));

@@ -108,7 +108,7 @@ impl RunState<'_> {
         }
         steps.append(&mut self.late);
         self.tallies.verify(true, &changes(&self.steps), &changes(&steps), self.console)?;
-        self.tallies.write(self.plan, &mut files)?;
+        self.tallies.write(self.plan, &mut files, self.console)?;
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
         summary.spilled = context.spill.written() - known;

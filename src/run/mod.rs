@@ -494,7 +494,7 @@ impl RunState<'_> {
             self.finish_table(counter, &mut files, false)?;
         }
         self.tallies.verify(false, &changes(&steps), &changes(&self.late), self.console)?;
-        self.tallies.write(self.plan, &mut files)?;
+        self.tallies.write(self.plan, &mut files, self.console)?;
         let (written, counts) = (written.records, written.counts);
         let mut summary = Summary { read, written, counts, ..Summary::default() };
         self.finish(&mut summary, sink, extra, files)?;

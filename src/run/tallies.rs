@@ -185,12 +185,13 @@ impl RunTallies {
     }
 
     /// Writes the files that the plan asks for.
-    pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
+    pub fn write(&self, plan: &Plan, files: &mut ReportFiles, console: &Console) -> Result<()> {
         let mut reports = self.reports.iter();
         reports.try_for_each(|it| files.write_tally(plan, &it.files, &it.report))?;
         let counters = self.fastqc.iter().flat_map(|fastqc| fastqc.files());
         counters.enumerate().try_for_each(|(number, counter)| {
             let report = counter.report()?;
+            report.warning().iter().for_each(|warning| console.warn(warning));
             files.write(ReportFile::FastqcData(number), report.data().as_bytes())?;
             files.write(ReportFile::FastqcSummary(number), report.summary().as_bytes())
         })

@@ -33,7 +33,9 @@ pub struct BatchLinker {
     /// Single reads among the pairs of one file so far; `None` before the first one.
     singles: Option<u64>,
     /// The record behind the last one that was passed on, whose name was to be known.
-    ahead: Option<(Vec<u8>, ReadSpan)>,
+    ahead: Option<ReadSpan>,
+    /// Its text.
+    ahead_text: Vec<u8>,
 }
 
 impl BatchLinker {
@@ -41,8 +43,17 @@ impl BatchLinker {
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
         let templates = claims.options.first;
-        let (singles, ahead) = (None, None);
-        BatchLinker { claims: Arc::clone(claims), next: 0, templates, at, reread: 0, singles, ahead }
+        let (singles, ahead, ahead_text) = (None, None, Vec::new());
+        BatchLinker {
+            claims: Arc::clone(claims),
+            next: 0,
+            templates,
+            at,
+            reread: 0,
+            singles,
+            ahead,
+            ahead_text,
+        }
     }
 
     /// Returns the place in each file where the next batch starts; `None` at the end of a file. What is needed to read
@@ -174,8 +185,8 @@ impl BatchLinker {
     ) -> Result<bool> {
         let start = text.len();
         let one = match self.ahead.take() {
-            Some((record, span)) => {
-                text.extend_from_slice(&record);
+            Some(span) => {
+                text.extend_from_slice(&self.ahead_text);
                 Some(shift(span, |at| at + start as u32))
             }
             None => parser.record(text)?,
@@ -201,7 +212,9 @@ impl BatchLinker {
             bases: part(one.bases, one.len),
             qualities: (one.qualities != ReadSpan::NONE).then(|| part(one.qualities, one.len)),
         });
-        self.ahead = other.map(|span| (text[behind..].to_vec(), shift(span, |at| at - behind as u32)));
+        self.ahead_text.clear();
+        self.ahead_text.extend_from_slice(&text[behind..]);
+        self.ahead = other.map(|span| shift(span, |at| at - behind as u32));
         text.truncate(start);
         Ok(true)
     }

@@ -161,7 +161,7 @@ impl Claims {
         let batch_bytes = options.batch_bytes.clamp(1, MOST_TEXT);
         let numbering = options.numbering.or_else(|| match &files[..read_files] {
             [one, two] => layout::numbering(one.first().iter().zip(two.first())),
-            [one] if segments == 2 => layout::numbering(layout::neighbours(one.first())),
+            [one] if segments == 2 => layout::numbering_of_neighbours(one.first()),
             _ => None,
         });
         let options = Options { templates, batch_bytes, numbering, ..options };
@@ -251,7 +251,7 @@ impl Claims {
     }
 
     /// Whether single reads may stand among pairs.
-    pub(crate) fn may_have_singles(&self) -> bool {
+    pub fn may_have_singles(&self) -> bool {
         self.options.singles_among_pairs && self.segments == 2 && self.files.len() == 1
     }
 

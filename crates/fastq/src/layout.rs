@@ -62,6 +62,15 @@ pub(crate) fn numbering<'a>(
     (are_so && (count > 1 || of_first == *b"12")).then_some(separator)
 }
 
+/// The same of one file of pairs, among which single reads may stand.
+pub(crate) fn numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
+    let numbers = |two: &[FirstRead]| numbers_of_mates(&two[0].name, &two[1].name);
+    let (separator, of_mates) = reads.windows(2).find_map(numbers)?;
+    let is_so = |read: &FirstRead| matches!(&read.name[..], [.., before, digit] if *before == separator && of_mates.contains(digit));
+    let pairs = reads.windows(2).filter(|two| numbers(two) == Some((separator, of_mates))).count();
+    (reads.iter().all(is_so) && (pairs > 1 || of_mates == *b"12")).then_some(separator)
+}
+
 /// Returns the pairs of reads of one file.
 pub(crate) fn neighbours(reads: &[FirstRead]) -> impl Iterator<Item = (&FirstRead, &FirstRead)> {
     reads.chunks_exact(2).map(|two| (&two[0], &two[1]))
@@ -308,6 +317,11 @@ mod tests {
         assert_eq!(separator(&["S.1.1", "S.2.1"], &["S.1.2", "S.2.3"]), None);
         assert_eq!(separator(&["S", "T"], &["S", "T"]), None);
         assert_eq!(separator(&[], &[]), None);
+        let alternating = |names: &[&str]| numbering_of_neighbours(&reads(names));
+        assert_eq!(alternating(&["S.1.1", "S.2.1", "S.2.2", "S.3.2", "S.4.1", "S.4.2"]), Some(b'.'));
+        assert_eq!(alternating(&["S.1", "S.2"]), Some(b'.'));
+        assert_eq!(alternating(&["S.1", "S.2", "S.3", "S.4"]), None, "single reads");
+        assert_eq!(alternating(&["S.1.1", "S.2.1"]), None);
         assert!(
             single(&["S.1.1", "S.1.2", "S.2.1", "S.2.2"])
                 .starts_with("?x: reads are called S.1.1, S.1.2")

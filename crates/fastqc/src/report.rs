@@ -38,6 +38,22 @@ impl Report {
         Report { file: file.into(), modules: modules.into_iter().flatten().chain(last).collect() }
     }
 
+    /// Returns a warning where qualities are taken for Phred + 64, as FastQC guesses it of files without a letter below `@`:
+    /// the best reads of new instruments have none either.
+    pub fn warning(&self) -> Option<String> {
+        let rows = &self.modules.first()?.rows;
+        let value = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1].as_str());
+        let encoding = value("Encoding").filter(|name| *name != Encoding::of(LOWEST).name)?;
+        let has_reads = value("Total Sequences").is_some_and(|reads| reads != "0");
+        let file = &self.file;
+        has_reads.then(|| {
+            format!(
+                "{file}: --fastqc takes qualities for {encoding} (Phred + 64), as FastQC does where no letter is below @; if they are \
+Phred + 33, as all since 2011, add 31 to its qualities"
+            )
+        })
+    }
+
     /// The text of fastqc_data.txt.
     pub fn data(&self) -> String {
         let mut text = format!("##FastQC\t{VERSION}\n");

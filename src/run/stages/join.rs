@@ -142,7 +142,7 @@ impl RunState<'_> {
             late = late.and(&Minimise.changes());
         }
         self.tallies.verify(true, &changes(&self.steps), &late, self.console)?;
-        self.tallies.write(self.plan, &mut files)?;
+        self.tallies.write(self.plan, &mut files, self.console)?;
         self.finish(&mut summary, Some(sink), None, files)?;
         Ok(summary)
     }
