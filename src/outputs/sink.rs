@@ -88,7 +88,7 @@ impl Sink {
         let indexable = bam || is_cram && !matches!(output.index, Index::Kind(_));
         if matches!(output.index, Index::Wanted | Index::Kind(_)) && !(indexable && sorted) {
             return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
-                .hint("add --sort coordinate, or drop --write-index"));
+                .hint("sort the file (readmill sort; in prep and align: --sort coordinate), or drop --write-index"));
         }
         let files = OutputFiles::open(output)?;
         if matches!(output.index, Index::Wanted | Index::Kind(_)) && !files.are_regular() {

@@ -186,7 +186,7 @@ impl CovariateWorker {
             let number = self.reference.groups.number(id).ok_or_else(|| {
                 let id = String::from_utf8_lossy(id);
                 Error::input(format!("the read group {id} is not in the header"))
-                    .hint("add its @RG line, or put all reads into one by --read-group")
+                    .hint("add its @RG line, or put all reads into one: readmill prep --read-group 'ID:… SM:… PL:ILLUMINA'")
             })?;
             self.group = (id.to_vec(), number);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Result};
 
 use crate::mates::{ByName, Event, WaitingRead, take_back};
-use crate::piece::{ContigPiece, HeadOp, Piece};
+use crate::piece::{ContigPiece, HeadOp, Piece, SORT_FIRST};
 
 /// Takes the depths of all contigs, in the order of the header.
 pub trait Depths {
@@ -213,5 +213,5 @@ pub fn merge(carried: &[Event], events: impl Iterator<Item = Event>, into: &mut 
 
 fn unsorted() -> Error {
     Error::input("the reads are not sorted by coordinate, and coverage is counted of sorted reads")
-        .hint("sort them by coordinate: --sort coordinate")
+        .hint(SORT_FIRST)
 }

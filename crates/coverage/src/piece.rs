@@ -11,6 +11,9 @@ use crate::changes::Changes;
 use crate::mates::{Block, ByName, Event, Meeting, ReadPlace, WaitingRead, name_of, take_back};
 use crate::options::ReadOptions;
 
+/// The way out where reads are not sorted, for commands with and without a flag that sorts.
+pub(crate) const SORT_FIRST: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
+
 /// Bases behind the first read of a piece in which the mate of a read from before may be said to lie. (Mate positions are
 /// exact, unless a program moved reads and left them.)
 const BORDER: u32 = 1024;
@@ -309,8 +312,5 @@ fn blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<Block
 fn unsorted(batch: &Batch, span: Span) -> Error {
     let what = "the read lies before the one ahead of it, and coverage is counted of sorted reads";
     let record = batch.record(span);
-    Error::input(what)
-        .record(span.stamp.ordinal())
-        .qname(record.qname())
-        .hint("sort them by coordinate: --sort coordinate")
+    Error::input(what).record(span.stamp.ordinal()).qname(record.qname()).hint(SORT_FIRST)
 }

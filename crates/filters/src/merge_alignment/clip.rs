@@ -173,7 +173,7 @@ fn cut_three_prime(read: &mut Draft, from: i64) -> Result<()> {
     }
     if read.field(CUT_BASES).is_some() || read.field(CUT_QUALITIES).is_some() {
         return Err(Error::input("it has XB or XQ, and bases that are hard-clipped go there")
-            .hint("clip softly, or drop these fields: readmill filter --drop-tags XB,XQ"));
+            .hint("clip softly, or drop these fields: readmill filter --remove-optional-fields XB,XQ"));
     }
     if read.qualities.first() == Some(&0xff) {
         return Err(Error::input("it has no qualities, and those of hard-clipped bases go to XQ")

@@ -126,7 +126,7 @@ fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
     }
     let lacks = |what: &str| {
         Err(Error::input(format!("the read has no {what}, and samtools' rules need it"))
-            .hint("fix mates of reads that are grouped by name, in the same run: readmill prep --fix-mates samtools --mark-duplicates, or before: readmill filter --fix-mates samtools"))
+            .hint("fix mates of reads that are grouped by name, in the same run: readmill prep --fix-mates samtools --mark-duplicates, or before: readmill prep --fix-mates samtools"))
     };
     match (cigar, score) {
         (None, _) => lacks("MC, the CIGAR of its mate"),
