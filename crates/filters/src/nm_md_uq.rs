@@ -156,7 +156,8 @@ fn narrow(n: u32) -> Vec<u8> {
 }
 
 impl ReadDifferences {
-    /// Compares along the alignment, up to the end of the read and of the contig.
+    /// Compares along the alignment, up to the end of the read and of the contig. What lies beyond the contig is no
+    /// difference, as for samtools calmd: a read that begins there has the fields `NM:i:0 MD:Z:0`.
     fn walk(
         &mut self,
         record: RecordRef<'_>,
@@ -172,8 +173,10 @@ impl ReadDifferences {
             match op {
                 0 | 7 | 8 => {
                     let n_here = on_contig.min(l_seq.saturating_sub(base));
-                    let letters = window.codes(contig, at, at + n_here)?;
-                    self.aligned(record, base as usize, letters);
+                    if n_here > 0 {
+                        let letters = window.codes(contig, at, at + n_here)?;
+                        self.aligned(record, base as usize, letters);
+                    }
                     if n_here < n {
                         return Ok(());
                     }
@@ -182,11 +185,14 @@ impl ReadDifferences {
                 2 => {
                     self.break_off();
                     self.md.push(b'^');
-                    self.md.extend_from_slice(window.codes(contig, at, at + on_contig)?);
+                    if on_contig > 0 {
+                        self.md.extend_from_slice(window.codes(contig, at, at + on_contig)?);
+                    }
+                    self.nm += on_contig;
                     if on_contig < n {
                         return Ok(());
                     }
-                    (at, self.nm) = (at + n, self.nm + n);
+                    at += n;
                 }
                 3 => at = at.saturating_add(n),
                 1 => (base, self.nm) = (base.saturating_add(n), self.nm.saturating_add(n)),
@@ -291,6 +297,21 @@ mod tests {
         assert_eq!(differences(1, "4M", "A==R", "IIII"), "NM:i:1 MD:Z:3T0 UQ:i:40");
         assert_eq!(differences(1, "4M", "ACGA", "*"), "NM:i:1 MD:Z:3T0", "no qualities, no UQ");
         assert_eq!(differences(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
+    }
+
+    /// Guards against former defects: deleted bases before the end of the contig were not counted, and a read that
+    /// begins beyond it ended the run. The results are those of samtools 1.24 calmd.
+    #[test]
+    fn what_reaches_or_lies_beyond_the_contig_is_told_as_by_calmd() {
+        assert_eq!(differences(9, "4M3D4M", "NNACACGT", "IIIIIIII"), "NM:i:2 MD:Z:4^GT0 UQ:i:0");
+        assert_eq!(differences(11, "4M2D4M", "ACGTACGT", "IIIIIIII"), "NM:i:0 MD:Z:4^0 UQ:i:0");
+        assert_eq!(differences(11, "4M2I4M", "ACGTGGACGT", "IIIIIIIIII"), "NM:i:2 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(13, "4M2I4M", "GTGTGGACGT", "IIIIIIIIII"), "NM:i:0 MD:Z:2 UQ:i:0");
+        assert_eq!(differences(13, "2M4N2M", "GTAC", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0");
+        for pos in [15, 16, 20, 500, i32::MAX as u32] {
+            assert_eq!(differences(pos, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:0 UQ:i:0", "{pos}");
+            assert_eq!(differences(pos, "1S2I2M1D", "ACGTA", "IIIII"), "NM:i:2 MD:Z:0 UQ:i:0", "{pos}");
+        }
     }
 
     #[test]
