@@ -4,18 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use md5::{Digest, Md5};
 use readmill_format::reference::{Reference, Window};
 use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room};
 
 /// The MD5 of a contig of `reference`, as in @SQ lines.
 pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
-    let length = reference.length(contig);
-    let (mut window, mut md5) = (reference.letters(), Md5::new());
-    for start in (0..length).step_by(1 << 12) {
-        md5.update(window.codes(contig, start, (start + (1 << 12)).min(length))?);
-    }
-    Ok(md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    reference.md5(contig)
 }
 
 /// Directories with files of bases named by their MD5, as htslib writes them: patterns of REF_CACHE and REF_PATH.

@@ -6,6 +6,7 @@
 mod bytes;
 mod index;
 mod index_files;
+mod matched;
 mod scan;
 mod window;
 
@@ -15,11 +16,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use readmill_record::{Charge, Error, Header, Ledger, Result};
+use readmill_record::{Error, Header, Ledger, Result};
 
 use bytes::{Layout, with_suffix};
 use index::{FaiEntries, FaiEntry};
 pub use index_files::{FastaIndex, make_index};
+pub use matched::Matched;
 use window::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 
@@ -218,47 +220,6 @@ impl Fasta {
     pub fn open(&self, ledger: &Ledger) -> Result<Reference> {
         let (path, opened) = &*self.0;
         opened.get_or_init(|| Reference::open(path, ledger).map_err(|e| e.file(path))).clone()
-    }
-}
-
-/// The contigs of a header with their indexes in a reference. Clones share them.
-#[derive(Clone)]
-pub struct Matched {
-    reference: Reference,
-    header: Header,
-    numbers: Arc<Numbers>,
-}
-
-struct Numbers {
-    list: Vec<Option<u32>>,
-    _charge: Charge,
-}
-
-impl Matched {
-    /// Matches the contigs of `header` with those of `reference`, as [`Reference::matches`] does.
-    ///
-    /// # Errors
-    /// They do not match, or there is no memory for their indexes.
-    pub fn new(reference: &Reference, header: &Header) -> Result<Self> {
-        let bytes = header.references().len() * size_of::<Option<u32>>();
-        let _charge = reference.0.ledger().charge("contigs of the reference", bytes as u64)?;
-        let numbers = Arc::new(Numbers { list: reference.matches(header)?, _charge });
-        Ok(Matched { reference: reference.clone(), header: header.clone(), numbers })
-    }
-
-    /// Returns the index of contig `contig` in the reference, and its length there; `None` if the header has no
-    /// such contig.
-    ///
-    /// # Errors
-    /// The reference does not have it.
-    #[inline]
-    pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
-        let number = usize::try_from(contig).ok().and_then(|contig| self.numbers.list.get(contig));
-        match number {
-            Some(Some(number)) => Ok(Some((*number, self.reference.length(*number)))),
-            Some(None) => Err(self.reference.lacks(&self.header.references()[contig as usize].name)),
-            None => Ok(None),
-        }
     }
 }
 
