@@ -1,10 +1,12 @@
-//! Detects base qualities that were recalibrated before.
+//! What is known of reads before they are recalibrated: whether they have read groups, and whether their qualities were
+//! recalibrated before.
 
+use readmill_bqsr::ReadGroups;
 use readmill_input::Claim;
 use readmill_record::header::HeaderLine;
-use readmill_record::{Batch, Header, Result, tag};
+use readmill_record::{Batch, Header, Ledger, Result, tag};
 
-use crate::pipeline::inputs::{InputTask, Inputs};
+use crate::pipeline::inputs::{FirstReads, InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
 use crate::process::console::Console;
 
@@ -29,6 +31,35 @@ pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> 
     };
     let at = inputs.list().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
     console.warn(&format!("{at}base qualities were recalibrated before ({why}); {way}"));
+    Ok(())
+}
+
+/// Refuses to recalibrate reads under a header without read groups, before any work is done. A file without reads needs
+/// none: GATK makes an empty file of it.
+///
+/// # Errors
+/// There are reads, and no read group.
+pub fn check_read_groups(
+    plan: &Plan,
+    inputs: &mut Inputs,
+    header: &Header,
+    ledger: &Ledger,
+) -> Result<()> {
+    if plan.steps.recalibration.is_none() {
+        return Ok(());
+    }
+    let groups = ReadGroups::new(header, ledger)?;
+    if groups.names().is_empty() && inputs.prepared_first().is_none() {
+        return match inputs.first_reads()? {
+            FirstReads::Read { batch, .. } if !batch.is_empty() => {
+                groups.require_any().map_err(|error| match inputs.list().as_ref() {
+                    [only] => error.file(&only.path),
+                    _ => error,
+                })
+            }
+            _ => Ok(()), // none yet; the first read that comes is refused
+        };
+    }
     Ok(())
 }
 

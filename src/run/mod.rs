@@ -151,6 +151,7 @@ pub(crate) fn with_state<T>(
     if let Some(output) = plan.destination.main().filter(|output| output.format == Format::Cram) {
         complete_header(&mut header, output, &memory.ledger)?;
     }
+    already_recalibrated::check_read_groups(plan, &mut inputs, &header, &memory.ledger)?;
     steps.extend(early);
     late.extend(added_late);
     tallies::check_order(plan, &header)?;

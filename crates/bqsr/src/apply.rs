@@ -110,6 +110,7 @@ impl ApplyRecalibration {
     fn rewrite(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let writing = &shared.writing;
+        shared.groups.require_any()?;
         let fields = RecalFields::of(record);
         let present = covariates::has_qualities(record);
         if fields.group.is_none() || !present || !shared.well_formed.is_sound(record) {

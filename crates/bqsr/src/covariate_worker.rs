@@ -160,6 +160,7 @@ impl CovariateWorker {
     /// Compares a read with the reference, unless it is filtered out; returns the number of its read group.
     fn prepare(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
         let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
+        reference.groups.require_any()?;
         let Some(id) = record.read_group() else { return Ok(None) };
         if !reference.is_counted(record, duplicate, &counting) {
             return Ok(None);

@@ -173,13 +173,20 @@ impl ReadGroups {
             });
             by_id.insert(id.to_vec(), number);
         }
-        if names.is_empty() {
-            return Err(Error::input(
-                "the header has no read group, and recalibration counts by read group",
-            )
-            .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"));
-        }
         Ok(ReadGroups(Arc::new(ReadGroupIndex { by_id, names, _charge: prepaid.into_charge() })))
+    }
+
+    /// Refuses a header without read groups, which is no error only if there are no reads.
+    ///
+    /// # Errors
+    /// There is no read group.
+    pub fn require_any(&self) -> Result<()> {
+        if !self.0.names.is_empty() {
+            return Ok(());
+        }
+        let what = "the header has no read group, and recalibration counts by read group";
+        Err(Error::input(what)
+            .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"))
     }
 
     /// The number of the read group with this identifier, unless the header lacks it.
