@@ -116,7 +116,7 @@ impl TableArgs {
             padding: self.padding,
         };
         let tables = [Some(self.output.clone()), None];
-        let table_request = self.counting.table_request(&self.qualities, reference, regions, tables);
+        let table_request = self.counting.table_request(&self.qualities, reference, regions, tables)?;
         let source = TableSource::Reads(Box::new(table_request));
         let recalibration = Some(Recalibration { source, apply: None });
         Ok(Plan {

@@ -136,7 +136,7 @@ impl BqsrFlags {
             padding: self.bqsr_interval_padding,
         };
         let tables = [self.bqsr_table.clone(), self.bqsr_after_table.clone()];
-        let table_request = self.counting.table_request(&self.qualities, reference, regions, tables);
+        let table_request = self.counting.table_request(&self.qualities, reference, regions, tables)?;
         let table_request = TableRequest { bootstrap: self.bqsr_bootstrap, ..table_request };
         let source = TableSource::Reads(Box::new(table_request));
         Ok(Some(Recalibration { source, apply: apply().filter(|_| !self.bqsr_table_only) }))

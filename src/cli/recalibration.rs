@@ -1,18 +1,23 @@
 //! Flags of recalibration, under GATK's names.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::plan::{Apply, TableRequest};
 use readmill_bqsr::covariates::LONGEST_CONTEXT;
 use readmill_bqsr::recalibration::MOST_CYCLES;
 use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
+use readmill_record::{Error, Result};
 
 /// Flags of counting.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: counting")]
 pub struct CountingFlags {
-    /// Known sites, at which a mismatch is no error: VCF, BCF, BED, plain or compressed, without an index; may be given again
+    /// Known sites, at which a mismatch is no error: VCF, BCF, BED, plain or compressed, without an index, or a .list of such files; may be given again
     #[arg(long, value_name = "FILE")]
     known_sites: Vec<PathBuf>,
     /// Count even where no file of --known-sites has a site
@@ -121,7 +126,7 @@ impl CountingFlags {
         reference: PathBuf,
         regions: CountRegions,
         [table, after]: [Option<PathBuf>; 2],
-    ) -> TableRequest {
+    ) -> Result<TableRequest> {
         let arguments = Arguments {
             mismatches_context_size: self.mismatches_context_size,
             indels_context_size: self.indels_context_size,
@@ -137,9 +142,9 @@ impl CountingFlags {
             default_quality: self.default_base_qualities,
             indels: self.compute_indel_bqsr_tables,
         };
-        TableRequest {
+        Ok(TableRequest {
             reference,
-            known_sites: self.known_sites.clone(),
+            known_sites: known_site_files(&self.known_sites)?,
             allow_empty: self.allow_empty,
             bootstrap: false,
             intervals: regions.intervals,
@@ -148,8 +153,56 @@ impl CountingFlags {
             counting,
             table,
             after,
+        })
+    }
+}
+
+/// Largest list of file names that is read.
+const MAX_LIST_BYTES: u64 = 1 << 20;
+
+/// Returns the files of known sites. As for GATK, a file whose name ends in `.list` or `.args` may hold the names of
+/// files, one in each line; lines that begin with `#` are remarks.
+///
+/// # Errors
+/// A list cannot be read, or names a file that is not there.
+fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in given {
+        let is_list = path.extension().is_some_and(|ending| ending == "list" || ending == "args");
+        let Some(text) = is_list.then(|| read_list(path)).transpose()?.flatten() else {
+            files.push(path.clone());
+            continue;
+        };
+        let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1..);
+        let before = files.len();
+        for (line, number) in lines.filter(|(line, _)| !line.is_empty() && !line.starts_with(b"#")) {
+            let listed = PathBuf::from(OsStr::from_bytes(line));
+            if let Err(error) = std::fs::metadata(&listed) {
+                let what = format!("line {number}: {} cannot be read", listed.display());
+                return Err(Error::io(what, &error)
+                    .file(path)
+                    .hint("a .list holds names of files, one in each line"));
+            }
+            files.push(listed);
+        }
+        if files.len() == before {
+            return Err(Error::input("there is no file name in it").file(path));
         }
     }
+    Ok(files)
+}
+
+/// Reads a list of file names; `None` if it holds sites itself: an interval list, VCF or BED.
+fn read_list(path: &Path) -> Result<Option<Vec<u8>>> {
+    let reading = |error: &std::io::Error| Error::io("it cannot be read", error).file(path);
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(|error| reading(&error))?;
+    file.take(MAX_LIST_BYTES + 1).read_to_end(&mut text).map_err(|error| reading(&error))?;
+    let holds_sites = text.starts_with(b"@")
+        || text.starts_with(b"##")
+        || text.contains(&b'\t')
+        || text.len() as u64 > MAX_LIST_BYTES;
+    Ok((!holds_sites).then_some(text))
 }
 
 impl QualityFlags {
@@ -187,5 +240,29 @@ impl ApplyingFlags {
             drop_malformed: self.gatk_drop_malformed,
         };
         Apply { applying, writing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_names_the_files_of_known_sites() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let [a, b] = ["a.bed", "b.bed"].map(|name| put(name, "c\t1\t2\n"));
+        let list = put("x.list", &format!("# sites\n{}\n\n  {}\r\n", a.display(), b.display()));
+        let intervals = put("y.list", "@SQ\tSN:c\tLN:9\nc\t1\t2\t+\tx\n");
+        let found = known_site_files(&[b.clone(), list, intervals.clone()]).unwrap();
+        assert_eq!(found, [b.clone(), a, b, intervals]);
+        let missing = known_site_files(&[put("z.args", "no/such.vcf\n")]).unwrap_err().to_string();
+        assert!(missing.contains("z.args: line 1: no/such.vcf cannot be read"), "{missing}");
+        let empty = known_site_files(&[put("e.list", "#\n")]).unwrap_err().to_string();
+        assert!(empty.contains("there is no file name in it"), "{empty}");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use readmill_format::features::bed_position;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Header, Ledger, Result, make_room};
 
@@ -58,8 +59,7 @@ impl Regions {
                 skipped += 1;
                 continue;
             };
-            let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u32>().ok();
-            let (start, end) = match (number(start), number(end)) {
+            let (start, end) = match (bed_position(start), bed_position(end)) {
                 (Some(start), Some(end)) if start <= end => (start, end),
                 (Some(_), Some(_)) => return Err(lines.wrong("the region ends before it starts")),
                 _ => return Err(lines.wrong("the second and third column of BED are numbers")),

@@ -89,7 +89,15 @@ impl Read for TextInput {
 
 /// Opens a file that may be compressed; it is inflated while it is read.
 pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
-    let opening = |e| Error::io("it cannot be opened", &e).file(path);
+    let opening = |e| {
+        let error = Error::io("it cannot be opened", &e).file(path);
+        // Users separate file names by commas, as some tools take them.
+        let parts = path.to_str().into_iter().flat_map(|name| name.split(','));
+        if parts.clone().count() > 1 && parts.clone().all(|part| Path::new(part).is_file()) {
+            return error.hint("give each of these files by a flag of its own");
+        }
+        error
+    };
     let (from, bytes) = inflated(File::open(path).map_err(opening)?).map_err(opening)?;
     let charge = ledger.charge(READING, bytes as u64).map_err(|e| e.file(path))?;
     Ok(TextInput { from, charge })

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::path::Path;
 
+use readmill_format::features::bed_position;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Header, Ledger, Result, make_room};
 
@@ -73,7 +74,7 @@ impl BedLines {
             }
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let contig = words.next().unwrap_or_default();
-            let number = |word: Option<&[u8]>| std::str::from_utf8(word?).ok()?.parse::<u32>().ok();
+            let number = |word: Option<&[u8]>| bed_position(word?);
             let (start, end) = match (number(words.next()), number(words.next())) {
                 (Some(start), Some(end)) if start <= end => (start, end),
                 (Some(_), Some(_)) => return Err(lines.wrong("the region ends before it starts")),

@@ -46,6 +46,14 @@ pub(crate) fn number(text: &[u8]) -> Option<u32> {
     if text.is_empty() { None } else { text.iter().try_fold(0, digit).filter(|&n| n <= i32::MAX as u32) }
 }
 
+/// Parses a position of BED. One above 2^31 - 1, the largest in BAM, is that number: users write such ends for "up to the
+/// end of the contig".
+pub fn bed_position(text: &[u8]) -> Option<u32> {
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| number(digits).unwrap_or(i32::MAX as u32))
+}
+
 /// The start of a text, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
@@ -149,7 +157,7 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
         return Err(format!("a BED line has a contig, a start and an end, this one is {}", shown(line)));
     };
     let wrong = |what, text| format!("the {what} of a BED line is not a position: {}", shown(text));
-    let first = number(start).ok_or_else(|| wrong("start", start))?;
+    let first = bed_position(start).ok_or_else(|| wrong("start", start))?;
     let end = match columns.next() {
         None => {
             number(start)
@@ -157,7 +165,7 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
                 .ok_or_else(|| wrong("start", start))?
                 + 1
         }
-        Some(end) => number(end).ok_or_else(|| wrong("end", end))?,
+        Some(end) => bed_position(end).ok_or_else(|| wrong("end", end))?,
     };
     if end < first {
         return Err(format!("a BED line ends ({end}) before it starts ({first})"));

@@ -18,9 +18,9 @@ use readmill_record::{Error, Ledger, Result};
 use crate::text::{self, LineReader};
 pub use dictionary::Dictionary;
 pub(crate) use dictionary::{OTHER_BUILD, no_common_contig};
-pub use lines::FeaturePlace;
 use lines::Spot;
 pub(crate) use lines::number;
+pub use lines::{FeaturePlace, bed_position};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,38 @@ impl Features {
     }
 }
 
+/// First bytes of files that hold no places, what they are, and the remedy.
+const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
+    (b">", "FASTA", "a reference is given by --reference"),
+    (b"BAM\x01", "BAM", "reads are given without a flag"),
+    (b"CRAM", "CRAM", "reads are given without a flag"),
+    (b"BAI\x01", "an index", "give the file that it belongs to"),
+    (b"CSI\x01", "an index", "give the file that it belongs to"),
+    (b"TBI\x01", "an index", "give the file that it belongs to"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it: zstd -d FILE"),
+    (b"PK\x03\x04", "a zip archive", "unpack it: unzip FILE"),
+    (b"#:GATKReport", "a report of GATK", "bqsr apply takes a recalibration table by --bqsr-table"),
+];
+
+/// Refuses files of other kinds, which would be taken for BED or an interval list, by their name.
+fn refuse_other_kinds(start: &[u8], path: &Path) -> Result<()> {
+    let known = OTHER_KINDS.iter().find(|(first, ..)| start.starts_with(first));
+    let mut lines = start.split(|&byte| byte == b'\n');
+    let mut line = || lines.next().unwrap_or_default();
+    let (first, _, third) = (line(), line(), line());
+    let (what, hint) = match known {
+        Some(&(_, what, hint)) => (what, hint),
+        None if first.starts_with(b"@") && third.starts_with(b"+") => {
+            ("FASTQ", "reads of FASTQ are given to readmill align")
+        }
+        None => return Ok(()),
+    };
+    let needed = "places on the genome are VCF, BCF, BED or an interval list";
+    Err(Error::input(format!("this is {what}, and {needed}")).file(path).hint(hint))
+}
+
 fn kind(start: &[u8], path: &Path) -> Result<FeatureFormat> {
+    refuse_other_kinds(start, path)?;
     if start.starts_with(b"##fileformat=VCF") {
         return Ok(FeatureFormat::Vcf);
     }
@@ -257,12 +288,30 @@ mod tests {
         let expected = chr1(&[(5, 9), (7, 8), (20, 21), (4, 4)]);
         assert_eq!(places("a.bed", text).unwrap(), expected);
         assert_eq!(places("a.txt", text).unwrap(), expected);
+        let far = "chr1\t5\t2147483648\nchr1\t7\t99999999999999999999999\n";
+        assert_eq!(places("a.bed", far).unwrap(), chr1(&[(5, 2_147_483_647), (7, 2_147_483_647)]));
         refused(
             places("a.bed", "chr1\t5\t9\nchr1\t9\t5\n"),
             "line 2: a BED line ends (5) before it starts (9)",
         );
         refused(places("a.bed", "chr1\n"), "line 1: a BED line has");
         refused(places("a.bed", "chr1\t-1\t5\n"), "start");
+    }
+
+    /// Such files were taken for BED, and refused at some line of it.
+    #[test]
+    fn files_of_other_kinds_are_named() {
+        for (text, what) in [
+            (&b">chr1\nACGT\n"[..], "this is FASTA"),
+            (b"BAM\x01\0\0\0\0", "this is BAM"),
+            (b"CRAM\x03\0", "this is CRAM"),
+            (b"BAI\x01", "this is an index"),
+            (b"@r\nACGT\n+\nIIII\n", "this is FASTQ"),
+            (b"#:GATKReport.v1.1:5\n", "this is a report of GATK"),
+        ] {
+            refused(places("a.bed", text), what);
+            refused(places("a.vcf.gz", text), what);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use readmill_format::features::bed_position;
 use readmill_format::region::{NO_END, Part};
 use readmill_format::text::LineReader;
 use readmill_record::cigar::consumes_reference;
@@ -49,7 +50,7 @@ impl Targets {
                 unknown.get_or_insert_with(|| String::from_utf8_lossy(name).into_owned());
                 continue;
             };
-            let number = |word: Option<&[u8]>| std::str::from_utf8(word?).ok()?.parse::<u32>().ok();
+            let number = |word: Option<&[u8]>| bed_position(word?);
             let (Some(start), Some(end)) = (number(words.next()), number(words.next())) else {
                 return Err(lines.wrong("a contig is followed by its first and its last base, 1-based"));
             };
