@@ -156,6 +156,13 @@ fn templates_that_are_not_whole_are_dropped_behind_a_sort_in_one_line() {
         "b\t141\t*\t0\t0\t*\t*\t0\t0\tTTGA\tIIII\tRG:Z:g",
     ];
     assert_eq!(support::records(&text), expected);
+    // Guards against a former defect: an OQ of another length than SEQ ended the run; Picard discards the template.
+    dir.file("in.sam", ALIGNED.replace("OQ:Z:IIII", "OQ:Z:III"));
+    let run = line("1");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let text = std::fs::read_to_string(&output).expect("the output");
+    assert_eq!(support::records(&text), [""; 0]);
+    dir.file("in.sam", ALIGNED);
     std::fs::remove_file(&output).expect("it is there");
     let run = line("0.1");
     assert_eq!(run.code, Some(2), "{}", run.stderr);

@@ -31,6 +31,7 @@ pub mod exact_mapping;
 pub mod fix_mates;
 pub mod flags;
 pub mod group_fields;
+mod in_intervals;
 pub mod in_read_groups;
 pub mod library;
 pub mod min_mapq;
@@ -86,6 +87,7 @@ pub const FILTERS: &[&FilterSpec] = &[
     &min_query_length::SPEC,
     &exact_mapping::SPEC,
     &overlap::SPEC,
+    &in_intervals::SPEC,
     &flags::SPEC,
     &in_read_groups::SPEC,
     &library::SPEC,

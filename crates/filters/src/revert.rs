@@ -58,6 +58,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "Leave the lines @PG before the one of this ID (samtools reset --reject-PG)",
         )
         .requires("revert"),
+        Flag::switch(
+            "revert-erase-unequal",
+            "Leave a read whose OQ or XQ has another length than its bases without qualities, so that --whole-templates drops it [default: such a read is an error]",
+        )
+        .requires("revert"),
     ],
     parse,
 };
@@ -115,6 +120,7 @@ fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
         hard_clips: !keeps("hard-clips") && !keeps("alignments"),
         programs: keeps("programs"),
         programs_before: given.parsed("revert-programs-before")?,
+        erases_unequal: given.is_given("revert-erase-unequal"),
         cleared: tags("revert-clear", &CLEARED)?,
         reversed: tags("revert-reverse", &REVERSED)?,
         complemented: tags("revert-complement", &COMPLEMENTED)?,
@@ -132,6 +138,8 @@ struct Rules {
     programs: bool,
     /// Those before the line of this ID stay.
     programs_before: Option<String>,
+    /// Whether a read with another number of original qualities than bases loses its qualities, and is no error.
+    erases_unequal: bool,
     cleared: TagList,
     reversed: TagList,
     complemented: TagList,
@@ -153,6 +161,7 @@ impl Filter for Rules {
         if let Some(id) = &self.programs_before {
             words.extend(["--revert-programs-before".to_string(), quoted(id)]);
         }
+        words.extend(self.erases_unequal.then(|| "--revert-erase-unequal".to_string()));
         for (flag, tags, usual) in [
             ("--revert-clear", &self.cleared, &CLEARED[..]),
             ("--revert-reverse", &self.reversed, &REVERSED),
@@ -183,6 +192,7 @@ struct Revert {
     rules: Rules,
     dropped: u64,
     restored: u64,
+    erased: u64,
     bases: Vec<u8>,
     qualities: Vec<u8>,
 }
@@ -208,13 +218,22 @@ impl Revert {
         } else {
             header.replace(b"CO", Vec::new(), &[])?;
         }
-        Ok(Revert { rules, dropped: 0, restored: 0, bases: Vec::new(), qualities: Vec::new() })
+        Ok(Revert {
+            rules,
+            dropped: 0,
+            restored: 0,
+            erased: 0,
+            bases: Vec::new(),
+            qualities: Vec::new(),
+        })
     }
 
     fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let (start, rules) = (out.len(), &self.rules);
         let is_turned = rules.alignments && record.flags().is_reverse();
+        // An empty OQ is none, as for htsjdk.
         let original = rules.qualities.then(|| text(record, tag::OQ)).flatten();
+        let original = original.filter(|letters| !letters.is_empty());
         let cut =
             rules.hard_clips.then(|| text(record, CUT_BASES).zip(text(record, CUT_QUALITIES))).flatten();
         self.bases.clear();
@@ -223,11 +242,11 @@ impl Revert {
             let (packed, length) = (record.seq(), record.l_seq());
             let code = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
             match original {
-                Some(letters) if letters.len() != length => {
+                Some(letters) if letters.len() != length && !rules.erases_unequal => {
                     let what =
                         format!("its OQ has {} letters, and it has {length} bases", letters.len());
                     return Err(Error::input(what)
-                        .hint("keep its qualities by --revert-keep qualities, or drop the read"));
+                        .hint("keep its qualities by --revert-keep qualities, or drop such templates by --revert-erase-unequal --whole-templates"));
                 }
                 Some(letters) => {
                     self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')))
@@ -242,7 +261,7 @@ impl Revert {
                 self.bases.extend((0..length).map(|i| LETTERS[code(i)]));
             }
             if let Some((bases, letters)) = cut {
-                if bases.len() != letters.len() {
+                if bases.len() != letters.len() && !rules.erases_unequal {
                     let what =
                         format!("XB has {} bases, and XQ {} qualities", bases.len(), letters.len());
                     return Err(
@@ -251,6 +270,11 @@ impl Revert {
                 }
                 self.bases.extend_from_slice(bases);
                 self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')));
+            }
+            if self.qualities.len() != self.bases.len() {
+                self.qualities.clear();
+                self.qualities.resize(self.bases.len(), 0xff);
+                self.erased += 1;
             }
         }
         let is_same = original.is_none() && !is_turned && cut.is_none();
@@ -364,10 +388,14 @@ impl Step for Revert {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![
+        let mut counts = vec![
             ("secondary and supplementary records dropped", self.dropped),
             ("reads whose original qualities were restored", self.restored),
-        ]
+        ];
+        if self.rules.erases_unequal {
+            counts.push(("reads with other numbers of original qualities than of bases", self.erased));
+        }
+        counts
     }
 }
 
@@ -444,6 +472,29 @@ mod tests {
         );
         let kept = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:1\tLN:100\n@RG\tID:g\tSM:s\n@PG\tID:p\n";
         assert_eq!(made(&["--revert-keep", "alignments"]), kept);
+    }
+
+    /// Guards against a former defect: Picard RevertSam SANITIZE discards such templates, and the run ended.
+    #[test]
+    fn qualities_of_another_length_can_be_erased() {
+        let erase = |fields: &str| {
+            let line = format!("r 16 1 11 60 3M * 0 0 ACG !+5 {fields}");
+            reverted(&["--revert-erase-unequal"], &[&line]).remove(0)
+        };
+        assert_eq!(erase("OQ:Z:II"), "r 4 * 0 0 * * 0 0 CGT *");
+        assert_eq!(erase("OQ:Z:IIII"), "r 4 * 0 0 * * 0 0 CGT *");
+        assert_eq!(erase("OQ:Z:ABC"), "r 4 * 0 0 * * 0 0 CGT CBA");
+        assert_eq!(erase("XB:Z:A XQ:Z:II"), "r 4 * 0 0 * * 0 0 CGTA *");
+        assert_eq!(erase("OQ:Z:AB XB:Z:A XQ:Z:II"), "r 4 * 0 0 * * 0 0 CGTA BAII");
+    }
+
+    /// htsjdk takes an empty OQ for none.
+    #[test]
+    fn an_empty_oq_leaves_the_qualities() {
+        assert_eq!(
+            reverted(&[], &["r 0 1 11 60 3M * 0 0 ACG !+5 OQ:Z:"]),
+            ["r 4 * 0 0 * * 0 0 ACG !+5 OQ:Z:"]
+        );
     }
 
     #[test]

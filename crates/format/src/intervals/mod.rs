@@ -192,7 +192,7 @@ struct Region {
 }
 
 /// Whether the text means reads without a position.
-fn is_unmapped(text: &str) -> bool {
+pub fn is_unmapped(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("unmapped")
 }
 

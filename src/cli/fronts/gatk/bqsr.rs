@@ -1,9 +1,6 @@
 //! BaseRecalibrator, ApplyBQSR, GatherBQSRReports and AnalyzeCovariates.
 
-use std::fs::File;
-use std::io::Read;
-
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
 use super::super::grammar::{Given, Opt, Takes};
 use super::super::line::{Line, htsjdk_output, standard_stream};
@@ -85,11 +82,11 @@ const APPLY: &[Opt] = &[
     Opt::built("-OBI --create-output-bam-index", Takes::Truth, "writes OUT.bai; --no-index if false"),
     Opt::native("-OBM --create-output-bam-md5", Takes::Truth, "--md5"),
     Opt::native("--emit-original-quals", Takes::Truth, "--emit-original-quals"),
-    Opt::refused("-XL --exclude-intervals", Takes::Values, "drops reads of some regions", "readmill prep --bqsr-apply TABLE --overlap BED"),
+    Opt::native("-XL --exclude-intervals", Takes::Values, "--outside-intervals"),
     Opt::native("--global-qscore-prior", Takes::Value, "--global-qscore-prior"),
-    Opt::only("-ixp --interval-exclusion-padding", Takes::Value, &["0"], "widens excluded intervals", ""),
-    Opt::only("-ip --interval-padding", Takes::Value, &["0"], "widens intervals", "bedtools slop, before"),
-    Opt::built("-L --intervals", Takes::Values, "prep --overlap, of one file; a region, or a list of regions, is refused"),
+    Opt::native("-ixp --interval-exclusion-padding", Takes::Value, "--outside-intervals-padding"),
+    Opt::native("-ip --interval-padding", Takes::Value, "--in-intervals-padding"),
+    Opt::native("-L --intervals", Takes::Values, "--in-intervals"),
     Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
     Opt::native("--quantize-quals", Takes::Value, "--quantize-quals"),
     Opt::native("-R --reference", Takes::Value, "--reference"),
@@ -102,29 +99,10 @@ const APPLY: &[Opt] = &[
 fn apply_bqsr(given: &Given) -> Result<Line> {
     let (table, output) = (given.needed("--bqsr-recal-file")?, given.needed("--output")?);
     given.needed("--input")?;
-    let regions: Vec<&str> = given.all("--intervals").collect();
-    let mut line = match regions[..] {
-        [] => {
-            let mut line = Line::new("bqsr apply");
-            line.flag("--bqsr-table", Some(table));
-            line
-        }
-        [file] if is_list_of_regions(file)? => {
-            return Err(given
-                .refuse(&format!("-L {file} is not supported: it is a list of regions"))
-                .hint("give the regions as BED or as a Picard interval list"));
-        }
-        [file] if std::path::Path::new(file).is_file() => {
-            let mut line = Line::new("prep");
-            line.flag("--bqsr-apply", Some(table)).flag("--overlap", Some(file));
-            line
-        }
-        _ => {
-            return Err(given.refuse("-L takes one file here: reads of regions are chosen by it").hint(
-                "readmill view -u IN REGION … | readmill bqsr apply - --bqsr-table TABLE -o OUT",
-            ));
-        }
-    };
+    // The filters that choose reads of regions are flags of prep alone.
+    let chooses = given.all("--intervals").chain(given.all("--exclude-intervals")).next().is_some();
+    let mut line = Line::new(if chooses { "prep" } else { "bqsr apply" });
+    line.flag(if chooses { "--bqsr-apply" } else { "--bqsr-table" }, Some(table));
     if given.has("--round-down-quantized") && !given.has("--static-quantized-quals") {
         return Err(given.refuse("--round-down-quantized needs --static-quantized-quals"));
     }
@@ -134,19 +112,6 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
     htsjdk_output(&mut line, output, LEVEL, is_indexed);
     line.operands(given.all("--input").map(standard_stream));
     Ok(line)
-}
-
-/// Whether a file has a region in each line, as its name says; Picard's interval lists begin with a header.
-fn is_list_of_regions(path: &str) -> Result<bool> {
-    let is_named = [".list", ".intervals"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
-    if !is_named || !std::path::Path::new(path).is_file() {
-        return Ok(false);
-    }
-    let mut first = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(1).read_to_end(&mut first))
-        .map_err(|error| Error::io(format!("{path} cannot be read"), &error))?;
-    Ok(first != b"@")
 }
 
 pub const GATHER_BQSR_REPORTS: Command = command("GatherBQSRReports", &[GATHER, COMMON], |given| {

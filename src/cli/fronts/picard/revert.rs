@@ -28,7 +28,7 @@ const OPTIONS: &[Opt] = &[
     Opt::built("--ATTRIBUTE_TO_CLEAR", Takes::Values, "--revert-clear, in addition to Picard's own, which null takes away"),
     Opt::built("-RV --ATTRIBUTE_TO_REVERSE", Takes::Values, "--revert-reverse, in addition to Picard's own, which null takes away"),
     Opt::built("-RC --ATTRIBUTE_TO_REVERSE_COMPLEMENT", Takes::Values, "--revert-complement, in addition to Picard's own, which null takes away"),
-    Opt::built("--SANITIZE", Takes::Truth, "--whole-templates; behind a sort by name, unless the header says that names stand together"),
+    Opt::built("--SANITIZE", Takes::Truth, "--revert-erase-unequal --whole-templates; behind a sort by name, unless the header says that names stand together"),
     Opt::built("--MAX_DISCARD_FRACTION", Takes::Value, "--max-discarded; if more are dropped, there is no output"),
     Opt::built("--KEEP_FIRST_DUPLICATE", Takes::Truth, "--first-of-each-end"),
     Opt::native("-ALIAS --SAMPLE_ALIAS", Takes::Value, "--set-sample"),
@@ -73,6 +73,7 @@ fn revert_sam(given: &Given) -> Result<Line> {
         let list = if tags.is_empty() { ",".to_string() } else { tags.join(",") };
         line.flag(flag, Some(&list).filter(|list| *list != own).map(String::as_str));
     }
+    line.add((!sanitize.is_empty()).then_some("--revert-erase-unequal"));
     line.flag("--sort", Some(sort));
     if sanitize.is_empty() {
         finish(&mut line);

@@ -195,6 +195,11 @@ fn lines_of_gatk_become_native_ones() {
             "readmill bqsr apply --bqsr-table t --gatk-drop-malformed --reference r.fa -o o.bam -l 2 a.bam",
         ),
         (
+            "gatk ApplyBQSR -I a.bam -bqsr t -O o.bam -L chr1 -L chr2:5-9 -L unmapped -XL x.bed -ip 10",
+            "readmill prep --bqsr-apply t --gatk-drop-malformed --outside-intervals x.bed --in-intervals-padding 10 \
+             --in-intervals chr1 --in-intervals chr2:5-9 --in-intervals unmapped -o o.bam -l 2 a.bam",
+        ),
+        (
             "gatk BaseRecalibrator -I a.bam -R r.fa --known-sites k.vcf -O t -RF WellformedReadFilter -DF AllowAllReadsReadFilter",
             "readmill bqsr table --allow-empty --reference r.fa --known-sites k.vcf -o t a.bam",
         ),
@@ -219,7 +224,7 @@ fn a_line_that_needs_two_runs_is_a_pipe_with_half_of_the_memory_each() {
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     };
     let source = files.source.as_deref().map(joined).unwrap_or_default();
-    let wanted = "prep -m 2048M --revert --quiet --revert-complement , --sort queryname --no-index -O bam -l 0 -o - a.bam";
+    let wanted = "prep -m 2048M --revert --quiet --revert-complement , --revert-erase-unequal --sort queryname --no-index -O bam -l 0 -o - a.bam";
     assert_eq!(source, wanted);
     assert_eq!(parsed::refusal(&format!("readmill {wanted}")), None);
     let wanted = "readmill filter -m 2048M --whole-templates --max-discarded 0.5 --quiet -o o.bam -l 5 --no-index -";

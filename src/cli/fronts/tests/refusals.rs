@@ -103,18 +103,3 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         }
     }
 }
-
-#[test]
-fn a_list_of_regions_is_refused_where_a_file_of_features_is_taken() {
-    let dir = tempfile::tempdir().expect("a line that is translated");
-    for (name, text, is_taken) in [
-        ("a.list", "chr1\n", false),
-        ("b.intervals", "@SQ\tSN:c\tLN:9\n", true),
-        ("c.bed", "c\t0\t1\n", true),
-    ] {
-        let path = dir.path().join(name);
-        std::fs::write(&path, text).expect("a line that is translated");
-        let said = native(&format!("gatk ApplyBQSR -I a -O b -bqsr t -L {}", path.display()));
-        assert_eq!(!said.contains("a list of regions"), is_taken, "{said}");
-    }
-}

@@ -43,6 +43,23 @@ fn a_header_without_read_groups() {
     is_not_applied(&folders, "", 2, &words);
 }
 
+/// Guards against a former defect: a file without reads was refused for want of read groups. GATK's ApplyBQSR makes an
+/// empty file of it.
+#[test]
+fn a_header_without_read_groups_is_enough_for_no_reads() {
+    let folders = folders_with("");
+    folders.input("x.sam", header().replace("@RG", "@CO"));
+    for way in [
+        "bqsr apply in/x.sam --bqsr-table in/table -o out/x.sam",
+        "prep in/x.sam --bqsr-apply in/table --sort coordinate -o out/x.sam",
+        "gatk ApplyBQSR -I in/x.sam -bqsr in/table -O out/x.sam",
+    ] {
+        run(&folders, way).succeeds();
+        assert_eq!(folders.lines(&folders.out("x.sam")), [""; 0], "{way}");
+    }
+    run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/table")).succeeds();
+}
+
 #[test]
 fn a_read_without_read_group_is_left_alone() {
     let folders = folders_with(&read("bad", "chr1", 20, ""));
@@ -173,6 +190,30 @@ fn a_reference_of_another_genome() {
     );
 }
 
+/// Guards against a former defect: such reads were counted without a word. Picard stops.
+#[test]
+fn a_reference_with_other_bases_than_the_header_states() {
+    let folders = folders();
+    let other = "0123456789abcdef0123456789abcdef";
+    let stated = header().replacen("LN:400", &format!("LN:400\tM5:{other}"), 1);
+    folders.input("x.sam", stated + &reads());
+    let words = ["in/ref.fa", "chr1 has other bases here (M5 ", other, "were aligned"];
+    is_not_counted(&folders, AGAINST, 2, &words);
+    for way in [
+        "filter in/x.sam -o out/x.bam --nm-md-uq --reference in/ref.fa",
+        "qc in/x.sam -o out/q --reference in/ref.fa --metrics CollectWgsMetrics",
+        "qc in/x.sam -o out/q --reference in/ref.fa --metrics CollectGcBiasMetrics",
+        "qc in/x.sam -o out/q --reference in/ref.fa --metrics CollectAlignmentSummaryMetrics",
+    ] {
+        for threads in [1, 2] {
+            refused(&folders, &format!("{way} -@ {threads}"), 2, &words);
+        }
+    }
+    // A read that does not ask for the reference does not mind.
+    folders.input("x.sam", header().replacen("LN:400", &format!("LN:400\tM5:{other}"), 1));
+    run(&folders, "filter in/x.sam -o out/x.bam --nm-md-uq --reference in/ref.fa").succeeds();
+}
+
 #[test]
 fn a_contig_that_the_reference_lacks_matters_where_reads_lie_on_it() {
     let folders = folders_with(&read("bad", "chr2", 20, "\tRG:Z:g1"));
@@ -244,6 +285,28 @@ fn sites_that_are_not_there() {
     let flags = "--reference in/ref.fa --known-sites";
     is_not_counted(&folders, &format!("{flags} in/none.vcf"), 3, &["in/none.vcf", "No such file"]);
     is_not_counted(&folders, &format!("{flags} in"), 3, &["in", "directory"]);
+}
+
+/// GATK takes such a list, too. Two files between commas are none.
+#[test]
+fn sites_in_a_list_of_files() {
+    let folders = folders();
+    folders.input("more.bed", "chr1\t60\t90\n");
+    let base = folders.out("../in").display().to_string();
+    folders.input("x.list", format!("{base}/known.vcf\n{base}/more.bed\n"));
+    let count = |flags: &str| {
+        run(&folders, &format!("bqsr table in/x.sam --reference in/ref.fa {flags} -o out/table"))
+            .succeeds();
+        std::fs::read(folders.out("table")).unwrap()
+    };
+    let both = count("--known-sites in/known.vcf --known-sites in/more.bed");
+    assert!(both != count("--known-sites in/known.vcf"));
+    assert!(both == count("--known-sites in/x.list"));
+    std::fs::remove_file(folders.out("table")).unwrap();
+    let commas = "--reference in/ref.fa --known-sites in/known.vcf,in/more.bed";
+    is_not_counted(&folders, commas, 3, &["in/known.vcf,in/more.bed", "by a flag of its own"]);
+    sites_are_refused("x.vcf", ">chr1\nACGT\n", &["this is FASTA", "--reference"]);
+    sites_are_refused("x.bam", "BAM\x01", &["this is BAM"]);
 }
 
 #[test]

@@ -1,0 +1,207 @@
+//! Keeps reads that overlap intervals, as GATK's `-L` and `-XL` choose them.
+
+use std::path::{Path, PathBuf};
+
+use readmill_format::intervals::{IntervalArguments, Intervals, is_unmapped};
+use readmill_record::{Detail, Error, Header, Ledger, RecordRef, Result, Step};
+
+use crate::criterion::Criterion;
+use crate::flag::{Flag, Value, quoted, with_value};
+use crate::spec::{Filter, FilterSpec, MakeContext};
+
+pub(crate) const SPEC: FilterSpec = FilterSpec {
+    flags: &[
+        Flag::with_value(
+            "in-intervals",
+            Value::Text,
+            "REGION|FILE",
+            "Drop reads that overlap none of these intervals, as with GATK -L: chr1:5-9, a BED file, an interval list, or a .list of regions; unmapped means reads without a position; may be given again",
+        )
+        .repeats(),
+        Flag::with_value(
+            "outside-intervals",
+            Value::Text,
+            "REGION|FILE",
+            "The same for what is left of the intervals, or of all contigs, without these (GATK -XL)",
+        )
+        .repeats(),
+        Flag::with_value(
+            "in-intervals-padding",
+            Value::U32,
+            "N",
+            "Bases added on both sides of each of --in-intervals [default: 0]",
+        )
+        .requires("in-intervals"),
+        Flag::with_value(
+            "outside-intervals-padding",
+            Value::U32,
+            "N",
+            "Bases added on both sides of each of --outside-intervals [default: 0]",
+        )
+        .requires("outside-intervals"),
+    ],
+    parse: |given, filters| {
+        let request = InIntervalsRequest {
+            include: given.all("in-intervals")?,
+            exclude: given.all("outside-intervals")?,
+            padding: given.parsed("in-intervals-padding")?.unwrap_or(0),
+            exclusion_padding: given.parsed("outside-intervals-padding")?.unwrap_or(0),
+        };
+        if !request.include.is_empty() || !request.exclude.is_empty() {
+            filters.add(request);
+        }
+        Ok(())
+    },
+};
+
+#[derive(Debug)]
+struct InIntervalsRequest {
+    include: Vec<String>,
+    exclude: Vec<String>,
+    padding: u32,
+    exclusion_padding: u32,
+}
+
+impl Filter for InIntervalsRequest {
+    fn words(&self) -> Vec<String> {
+        let each = |flag: &str, values: &[String]| {
+            Vec::from_iter(values.iter().flat_map(|value| with_value(flag, quoted(value))))
+        };
+        let padding = |flag: &str, bases: u32| match bases {
+            0 => Vec::new(),
+            bases => with_value(flag, bases),
+        };
+        [
+            each("--in-intervals", &self.include),
+            each("--outside-intervals", &self.exclude),
+            padding("--in-intervals-padding", self.padding),
+            padding("--outside-intervals-padding", self.exclusion_padding),
+        ]
+        .concat()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let files = self.include.iter().chain(&self.exclude).map(Path::new);
+        files.filter(|path| path.is_file()).map(Path::to_path_buf).collect()
+    }
+
+    fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        Ok(Box::new(InIntervals::new(self, context.header, context.ledger)?.step()))
+    }
+}
+
+/// Drops reads that overlap none of the intervals, as GATK 4.6.2 chooses reads by `-L` and `-XL`. A read that aligns no
+/// base, and an unmapped one with a position, is one base long.
+#[derive(Clone)]
+struct InIntervals {
+    /// `None` if only reads without a position are wanted.
+    intervals: Option<Intervals>,
+    /// Whether reads without a position stay.
+    unplaced: bool,
+}
+
+impl InIntervals {
+    fn new(request: &InIntervalsRequest, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let unplaced = request.include.iter().any(|argument| is_unmapped(argument));
+        if unplaced && request.include.iter().all(|argument| is_unmapped(argument)) {
+            return match &request.exclude[..] {
+                [] => Ok(InIntervals { intervals: None, unplaced }),
+                _ => Err(Error::usage(
+                    "--outside-intervals takes nothing away from reads without a position",
+                )
+                .hint("leave it out")),
+            };
+        }
+        let chosen = IntervalArguments {
+            include: &request.include,
+            exclude: &request.exclude,
+            padding: request.padding,
+            exclusion_padding: request.exclusion_padding,
+        };
+        Ok(InIntervals { intervals: Some(Intervals::of(&chosen, header, ledger)?), unplaced })
+    }
+}
+
+impl Criterion for InIntervals {
+    fn name(&self) -> &'static str {
+        "in-intervals"
+    }
+
+    fn dropped(&self) -> &'static str {
+        "reads outside the intervals dropped"
+    }
+
+    fn detail(&self) -> Detail {
+        Detail::Places
+    }
+
+    #[inline]
+    fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let (Ok(contig), Ok(start)) = (u32::try_from(record.ref_id()), u32::try_from(record.pos()))
+        else {
+            return Ok(self.unplaced);
+        };
+        let end = record.end().min(u32::MAX.into()) as u32;
+        Ok(self.intervals.as_ref().is_some_and(|intervals| intervals.overlaps(contig, start, end)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flag::GivenFlags;
+    use crate::spec::Filters;
+    use crate::testing::{header, kept};
+
+    const HEADER: &str = "@SQ SN:c LN:100;@SQ SN:d LN:50";
+    const READS: [&str; 7] = [
+        "a 0 c 7 60 4M * 0 0 ACGT IIII", // 7-10
+        "b 0 c 8 60 4M * 0 0 ACGT IIII",
+        "e 0 c 20 60 4M * 0 0 ACGT IIII",
+        "f 0 c 21 60 4M * 0 0 ACGT IIII",
+        "g 0 d 50 60 1M3S * 0 0 ACGT IIII",
+        "p 4 c 15 0 * * 0 0 ACGT IIII",
+        "u 4 * 0 0 * * 0 0 ACGT IIII",
+    ];
+
+    fn keeps(words: &[&str]) -> Result<String> {
+        let given = GivenFlags::from_words(SPEC.flags.iter(), words)?;
+        let request = InIntervalsRequest {
+            include: given.all("in-intervals")?,
+            exclude: given.all("outside-intervals")?,
+            padding: given.parsed("in-intervals-padding")?.unwrap_or(0),
+            exclusion_padding: given.parsed("outside-intervals-padding")?.unwrap_or(0),
+        };
+        let mut filters = Filters::default();
+        (SPEC.parse)(&given, &mut filters)?;
+        let said = filters.words(crate::spec::Stage::BeforeSort);
+        assert_eq!(said, request.words(), "{words:?}");
+        let header = header(HEADER);
+        let step = InIntervals::new(&request, &header, &Ledger::unlimited())?;
+        Ok(kept(&mut step.step(), &header, &READS))
+    }
+
+    #[test]
+    fn reads_of_regions_stay_as_with_gatk() {
+        assert_eq!(keeps(&["--in-intervals", "c:11-20"]).unwrap(), "b e p");
+        assert_eq!(
+            keeps(&["--in-intervals", "c:11-20", "--in-intervals-padding", "1"]).unwrap(),
+            "a b e f p"
+        );
+        assert_eq!(keeps(&["--in-intervals", "d", "--in-intervals", "c:7"]).unwrap(), "a g");
+        assert_eq!(keeps(&["--in-intervals", "c", "--outside-intervals", "c:9-22"]).unwrap(), "a b e f");
+        assert_eq!(keeps(&["--outside-intervals", "c"]).unwrap(), "g");
+        assert_eq!(
+            keeps(&["--outside-intervals", "c:12-19", "--outside-intervals-padding", "3"]).unwrap(),
+            "a e f g"
+        );
+        assert!(keeps(&["--in-intervals", "x:1-5"]).is_err());
+    }
+
+    #[test]
+    fn unmapped_means_reads_without_a_position() {
+        assert_eq!(keeps(&["--in-intervals", "unmapped"]).unwrap(), "u");
+        assert_eq!(keeps(&["--in-intervals", "d", "--in-intervals", "unmapped"]).unwrap(), "g u");
+        assert!(keeps(&["--in-intervals", "unmapped", "--outside-intervals", "c"]).is_err());
+    }
+}
