@@ -1,11 +1,18 @@
 //! `readmill cluster`: hands over to the Python package, which starts a cluster of Dask.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use clap::Args;
 use readmill_record::{Error, Result};
+
+/// What `python3 -m readmill.cluster PLACE --help` prints, for machines without the package. A test compares the flags.
+const HELP: &[(&str, &str)] = &[
+    ("local", include_str!("cluster_help/local.txt")),
+    ("slurm", include_str!("cluster_help/slurm.txt")),
+];
 
 /// The module that does the work.
 const MODULE: &str = "readmill.cluster";
@@ -25,14 +32,17 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Replaces this process by Python.
+    /// Replaces this process by Python. Help needs no Python.
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
-        let found = python().args(["-c", &format!("import {MODULE}")]).output().map_err(|e| {
-            Error::io("python3 cannot be started", &e).hint("install Python 3.10 or later")
-        })?;
-        if !found.status.success() {
-            return Err(missing(&String::from_utf8_lossy(&found.stderr)));
+        if let Err(error) = find_module(python()) {
+            let Some(help) = self.help() else { return Err(error) };
+            let text = format!("{help}\nIt cannot run yet: {error}\n");
+            let mut output = std::io::stdout();
+            return output
+                .write_all(text.as_bytes())
+                .and_then(|()| output.flush())
+                .map_err(|error| Error::io("standard output cannot be written", &error));
         }
         let mut command = python();
         command.args(["-m", MODULE]).args(&self.words);
@@ -43,6 +53,23 @@ impl ClusterArgs {
         }
         Err(Error::io("python3 cannot be started", &command.exec()))
     }
+
+    /// Returns the help that these words ask for, as the module prints it; `None` if they ask for none.
+    fn help(&self) -> Option<&'static str> {
+        let mut own = self.words.iter().take_while(|word| *word != "--");
+        let place = own.next()?;
+        let text = HELP.iter().find(|(name, _)| place == name).map(|(_, text)| *text)?;
+        own.any(|word| word == "--help" || word == "-h").then_some(text)
+    }
+}
+
+/// Checks that this Python has the module.
+fn find_module(mut python: Command) -> Result<()> {
+    let found = python
+        .args(["-c", &format!("import {MODULE}")])
+        .output()
+        .map_err(|e| Error::io("python3 cannot be started", &e).hint("install Python 3.10 or later"))?;
+    if found.status.success() { Ok(()) } else { Err(missing(&String::from_utf8_lossy(&found.stderr))) }
 }
 
 /// What to do where Python cannot import the module; `said` is what it said.

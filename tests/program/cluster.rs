@@ -49,3 +49,35 @@ fn without_python_or_its_package_it_says_what_to_install() {
     assert_eq!(done.code, Some(3), "{}", done.stderr);
     assert!(done.stderr.contains("install Python 3.10 or later"), "{}", done.stderr);
 }
+
+#[test]
+fn help_of_both_places_needs_no_python() {
+    let source = include_str!("../../python/readmill/cluster.py");
+    let (_, local) = source.split_once("local = places.add_parser").expect("local");
+    let (local, slurm) = local.split_once("slurm = places.add_parser").expect("slurm");
+    let (slurm, both) = slurm.split_once("for place in (local, slurm)").expect("both");
+    let flags = |text: &str| -> Vec<String> {
+        let quoted = text.split('"').filter(|word| word.starts_with("--") && !word.contains(' '));
+        quoted.map(str::to_string).collect()
+    };
+    for (place, own) in [("local", local), ("slurm", slurm)] {
+        let done = run("echo 'No module named readmill' >&2; exit 1\n", &[place, "--help"], None);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(text.starts_with(&format!("usage: readmill cluster {place} [-h]")), "{text}");
+        assert!(
+            text.contains("python3 has no package readmill") && text.contains("pip install"),
+            "{text}"
+        );
+        let mut wanted = [flags(own), flags(both), vec!["--help".into()]].concat();
+        let lines = text.lines().filter_map(|line| {
+            line.trim_start().split(' ').find(|word| word.starts_with("--") && line.starts_with("  -"))
+        });
+        let mut found: Vec<String> = lines.filter(|word| word.len() > 2).map(str::to_string).collect();
+        wanted.sort();
+        found.sort();
+        assert_eq!(found, wanted, "{text}");
+    }
+    let done = run("exit 1\n", &["slurm", "--", "sort", "--help"], None);
+    assert_eq!(done.code, Some(1), "help of the command is for Python");
+}
