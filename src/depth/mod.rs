@@ -209,8 +209,12 @@ impl<'a> Files<'a> {
         match &request.form {
             DepthForm::Lines { positions, targets, header } => {
                 let first = self.inputs[0].header();
-                let targets =
-                    targets.as_ref().map(|path| targets::read(path, first, ledger)).transpose()?;
+                let read = |path: &PathBuf| {
+                    let (set, unknown) = targets::read(path, first, ledger)?;
+                    unknown.warning(path, "regions").iter().for_each(|warning| console.warn(warning));
+                    Ok(set)
+                };
+                let targets = targets.as_ref().map(read).transpose()?;
                 let options = LineOptions { positions: *positions, window: self.window, targets };
                 let mut lines = DepthLines::new(options, &self.contigs, self.inputs.len(), write);
                 if *header {

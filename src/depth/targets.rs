@@ -4,16 +4,18 @@ use std::path::Path;
 
 use readmill_format::intervals::{List, Set};
 use readmill_format::text::LineReader;
+use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{Error, Header, Ledger, Result};
 
 /// Reads regions. A line has a contig and two numbers, as in BED, or one number, which is a 1-based position. What follows is
 /// left out, and so are regions on contigs that the header lacks, lines without text, and those that begin with `#`, `browser`
-/// or `track`.
+/// or `track`. Contigs that the header lacks are returned, too.
 ///
 /// # Errors
 /// The file cannot be read, or a line has no number behind its contig.
-pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Set> {
+pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<(Set, UnknownContigs)> {
     let (mut lines, mut list) = (LineReader::open(path, ledger)?, List::new(ledger));
+    let mut unknown = UnknownContigs::default();
     while lines.advance()? {
         let mut words = lines.line().split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let Some(contig) = words.next().filter(|contig| !contig.starts_with(b"#")) else { continue };
@@ -31,12 +33,14 @@ pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Set> {
                 ));
             }
         };
-        if let (Some(contig), true) = (header.reference_id(contig), start < end) {
-            list.push(contig as u32, start, end);
+        match header.reference_id(contig) {
+            Some(contig) if start < end => list.push(contig as u32, start, end),
+            Some(_) => {}
+            None => unknown.add(contig),
         }
     }
     list.check().map_err(|error: Error| error.file(path))?;
-    list.into_set(header.references().len())
+    Ok((list.into_set(header.references().len())?, unknown))
 }
 
 /// The number at the start of a word; large ones count as the largest.

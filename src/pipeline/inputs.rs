@@ -237,7 +237,7 @@ impl Inputs {
     /// It has no index, a contig is not in its header, or the memory is not free.
     pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
         let path = self.list[0].path.clone();
-        let regions = region_input::regions(request, &self.header, &self.rules.ledger)?;
+        let regions = region_input::regions(request, &self.header, &self.rules.ledger, console)?;
         let index = region_input::index(&path, request.index.as_deref(), console)?;
         let file = File::open(&path)
             .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))?;

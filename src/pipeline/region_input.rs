@@ -19,7 +19,12 @@ use crate::process::console::Console;
 const REGIONS: &str = "regions";
 
 /// Returns the regions that a request means.
-pub fn regions(request: &RegionRequest, header: &Header, ledger: &Ledger) -> Result<Regions> {
+pub fn regions(
+    request: &RegionRequest,
+    header: &Header,
+    ledger: &Ledger,
+    console: &Console,
+) -> Result<Regions> {
     let (mut list, mut charge) = (Vec::new(), ledger.empty(REGIONS));
     make_room(&mut list, request.texts.len(), &mut charge)?;
     for text in &request.texts {
@@ -27,6 +32,7 @@ pub fn regions(request: &RegionRequest, header: &Header, ledger: &Ledger) -> Res
     }
     if let Some(path) = &request.file {
         let overlap = Overlap::open(path, header, ledger)?;
+        overlap.warning(path).iter().for_each(|warning| console.warn(warning));
         make_room(&mut list, overlap.regions().len(), &mut charge)?;
         list.extend(overlap.regions().iter().map(|&(contig, start, end)| {
             let (start, end) = (i64::from(start), i64::from(end));

@@ -161,6 +161,7 @@ pub(crate) fn with_state<T>(
     if let Some(name) = tallies.stats().as_ref().and_then(|stats| stats.unknown_contig()) {
         console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
     }
+    tallies.warnings().iter().for_each(|warning| console.warn(warning));
     let state = RunState {
         plan,
         memory,

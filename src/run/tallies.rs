@@ -20,8 +20,8 @@ use readmill_sort::Order;
 
 use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::pipeline::batch_pipeline::DynTallies;
-use crate::plan::Plan;
-use crate::process::console::Console;
+use crate::plan::{self, Plan};
+use crate::process::console::{Console, log};
 use crate::run::memory::Memory;
 
 /// A point of the pipeline where tallies see the reads.
@@ -54,6 +54,8 @@ pub struct RunTallies {
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
+    /// What the user should know of the files that tallies read.
+    warnings: Vec<String>,
 }
 
 /// A tally whose result is written, and its files.
@@ -88,8 +90,8 @@ impl RunTallies {
             reports.push(RunReport { tap, files, report: (spec.make)(&context) });
         }
         reports.extend(fingerprint(plan, header, memory)?);
-        let mut depths = None;
-        if let Some((report, counting)) = quality(plan, header, memory)? {
+        let (mut depths, mut warnings) = (None, Vec::new());
+        if let Some((report, counting)) = quality(plan, header, memory, &mut warnings)? {
             reports.push(report);
             depths = counting;
         }
@@ -101,7 +103,13 @@ impl RunTallies {
             spans: None,
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
+            warnings,
         })
+    }
+
+    /// Returns what the user should know of the files that tallies read.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Adds the modules of FastQC.
@@ -229,7 +237,11 @@ pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
     let what = format!(
         "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
     );
-    Err(Error::usage(what).hint("add --sort coordinate, or sort the file first: readmill sort"))
+    let way_out = match plan.command {
+        plan::Command::Prep | plan::Command::Align => "add --sort coordinate",
+        _ => "sort the file first: readmill sort IN -o SORTED",
+    };
+    Err(Error::usage(what).hint(way_out))
 }
 
 /// Returns the tally of the quality metrics that the plan asks for, and the count of depths that it needs.
@@ -237,6 +249,7 @@ fn quality(
     plan: &Plan,
     header: &Header,
     memory: &Memory,
+    warnings: &mut Vec<String>,
 ) -> Result<Option<(RunReport, Option<Arc<OrderedCounting>>)>> {
     let Some(request) = &plan.tallies.qc else { return Ok(None) };
     let reference = plan.resources.reference.as_ref();
@@ -244,11 +257,19 @@ fn quality(
     let crew = memory.crew;
     let options = request.options.clone();
     let regions = regions(&options, header, memory)?;
+    warnings.extend(regions.rna.genes.iter().flat_map(|genes| genes.warnings()).cloned());
+    let ref_flat = options.ref_flat.clone();
     let more = memory.more_for_metrics;
     let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, more)?;
     let (scan, territory, depths) = (tally.gc_scan(), tally.territory_scan(), tally.ordered());
     let targets = tally.target_gc();
     let texts = move |total: QcTotal, names: &RunNames<'_>| {
+        if let (Some(path), Some(bases)) = (&ref_flat, total.only_intergenic_bases()) {
+            log(&format!(
+                "readmill: warning: {}: none of {bases} aligned bases lies in a gene; is it the refFlat of this genome?",
+                path.display()
+            ));
+        }
         let windows = scan.as_ref().map(|scan| gc_windows(scan, crew)).transpose()?;
         let territory = territory.as_ref().map(|scan| positions(scan, crew)).transpose()?;
         let reference = ReferenceCounts {

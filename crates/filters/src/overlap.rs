@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::features::Features;
 use readmill_format::intervals::{List, Set};
-use readmill_record::{Detail, Error, Header, Ledger, RecordRef, Result, Step};
+use readmill_format::unknown_contigs::UnknownContigs;
+use readmill_record::{Detail, Header, Ledger, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
@@ -45,6 +46,7 @@ impl Filter for OverlapRequest {
             let path = self.path.display();
             context.host.warn(&format!("{path}: there is no region in it, so that no read is kept"));
         }
+        overlap.warning(&self.path).iter().for_each(|warning| context.host.warn(warning));
         Ok(Box::new(overlap.step()))
     }
 }
@@ -60,33 +62,33 @@ impl Filter for OverlapRequest {
 pub struct Overlap {
     /// The regions. Those without bases lie between two bases.
     regions: Set,
+    /// Contigs of the file that the header lacks.
+    unknown: UnknownContigs,
 }
 
 impl Overlap {
     /// Reads the regions of a BED file, an interval list, a VCF or BCF. Regions on contigs that the header
-    /// lacks are ignored; if there is no other, the file belongs to another genome, which is an error. The
+    /// lacks are ignored, and [`Overlap::warning`] names them; if there is no other, the file belongs to another genome, which is an error. The
     /// regions are charged to `ledger`.
     pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let (mut regions, mut elsewhere) = (List::new(ledger), None);
+        let (mut regions, mut unknown) = (List::new(ledger), UnknownContigs::default());
         let mut features = Features::open(path, ledger)?;
         while let Some(place) = features.next_place()? {
             match header.reference_id(place.contig) {
                 Some(id) => regions.push(id as u32, place.start, place.end),
-                None => {
-                    let shown = &place.contig[..place.contig.len().min(60)];
-                    elsewhere = elsewhere.or_else(|| Some(String::from_utf8_lossy(shown).into_owned()));
-                }
+                None => unknown.add(place.contig),
             }
         }
         regions.check().map_err(|e| e.file(path))?;
-        if let Some(contig) = elsewhere.filter(|_| regions.is_empty()) {
-            return Err(Error::input(format!(
-                "none of its contigs is in the header of the reads; the first is {contig}"
-            ))
-            .file(path)
-            .hint("are names with and without chr mixed? give the file made for this genome"));
+        if regions.is_empty() && !unknown.is_empty() {
+            return Err(unknown.error(path));
         }
-        Ok(Overlap { regions: regions.into_set(header.references().len())? })
+        Ok(Overlap { regions: regions.into_set(header.references().len())?, unknown })
+    }
+
+    /// Returns the warning about regions of the file `path` that are ignored; `None` if all count.
+    pub fn warning(&self, path: &Path) -> Option<String> {
+        self.unknown.warning(path, "regions")
     }
 
     /// The regions: contig, first base, and the base after the last; they are in order, and separate.

@@ -22,4 +22,5 @@ pub mod spill_codec;
 pub mod summed;
 pub mod tabix;
 pub mod text;
+pub mod unknown_contigs;
 mod write_back;

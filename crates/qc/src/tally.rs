@@ -329,6 +329,13 @@ pub struct QcTotal {
 }
 
 impl QcTotal {
+    /// Returns the number of aligned bases if genes were looked at, and not one of these bases lies in a gene.
+    pub fn only_intergenic_bases(&self) -> Option<u64> {
+        let (_, _, totals) = self.rna.as_ref()?;
+        let [intergenic, in_genes @ ..] = totals.first()?.counts.by_function;
+        (intergenic > 0 && in_genes == [0; 3]).then_some(intergenic)
+    }
+
     /// Formats the files, in the order of [`Options::endings`]. `reference` is what was counted of it, where it was scanned,
     /// `command` returns the command line for a program, and the run `started` at a date in any form.
     pub fn texts(

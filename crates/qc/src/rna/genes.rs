@@ -1,6 +1,7 @@
 //! Genes of a refFlat file, as Picard 3.4.0 reads them: those whose lines disagree are left out, and of several at one place and
 //! of one strand there is one.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::ref_flat::{RefFlatReader, RefFlatRow};
+use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{Charge, Header, Ledger, Result, java, make_room};
 
 /// The files that the program reads.
@@ -32,6 +34,7 @@ struct GeneData {
     parts: Vec<((u32, u32), u32)>,
     /// All exons, united.
     union: NamedIntervals,
+    warnings: Vec<String>,
     _charge: Charge,
 }
 
@@ -65,20 +68,35 @@ impl Genes {
     /// Reads a refFlat file; lines of contigs that `header` lacks are passed over.
     ///
     /// # Errors
-    /// A line is wrong, or the memory is not free.
+    /// A line is wrong, all lie on other contigs, or the memory is not free.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut charge = ledger.empty("genes");
         let mut reader = RefFlatReader::open(path, ledger)?;
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut rows: HashMap<Vec<u8>, Vec<RefFlatRow>> = HashMap::new();
-        let is_known = |contig: &[u8]| header.reference_id(contig).is_some();
+        let unknown = RefCell::new(UnknownContigs::default());
+        let is_known = |contig: &[u8]| {
+            let is_known = header.reference_id(contig).is_some();
+            if !is_known {
+                unknown.borrow_mut().add(contig);
+            }
+            is_known
+        };
+        let mut beyond_end = 0u64;
         while let Some(row) = reader.next_row(is_known)? {
             charge.grow(row_bytes(&row))?;
+            let contig = header.reference_id(&row.contig).and_then(|id| usize::try_from(id).ok());
+            let length = contig.map_or(0, |id| header.references()[id].length);
+            beyond_end += u64::from(length > 0 && row.transcribed.1 > length);
             let of_gene = rows.entry(row.gene.clone()).or_default();
             if of_gene.is_empty() {
                 names.push(row.gene.clone());
             }
             of_gene.push(row);
+        }
+        let unknown = unknown.into_inner();
+        if names.is_empty() && !unknown.is_empty() {
+            return Err(unknown.error(path));
         }
         java::hash_order(&mut names);
         let mut data = GeneData {
@@ -87,6 +105,7 @@ impl Genes {
             exons: Vec::new(),
             parts: Vec::new(),
             union: NamedIntervals::of(&[], header.references().len(), ledger)?,
+            warnings: Vec::new(),
             _charge: ledger.empty("genes"),
         };
         let mut places = HashSet::new();
@@ -136,7 +155,19 @@ impl Genes {
         let contigs = header.references().len();
         data.union = NamedIntervals::of(&all, contigs, ledger)?;
         data._charge = kept;
+        let beyond_end = (beyond_end > 0).then(|| {
+            let path = path.display();
+            format!(
+                "{path}: {beyond_end} transcripts reach beyond the end of their contig: is it the file of another build?"
+            )
+        });
+        data.warnings.extend(unknown.warning(path, "transcripts").into_iter().chain(beyond_end));
         Ok(Genes(Arc::new(data)))
+    }
+
+    /// Returns what the user should know of the file: transcripts that are left out, or that do not fit the header.
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
     }
 
     /// The genes that overlap a read: their numbers, in order.

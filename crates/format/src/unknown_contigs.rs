@@ -1,0 +1,87 @@
+//! Contigs that a file of places names and the header of the reads lacks.
+
+use std::path::Path;
+
+use readmill_record::Error;
+
+/// Maximum number of contigs that a message names.
+const MAX_NAMED: usize = 5;
+
+/// Maximum length of a name in a message.
+const MAX_NAME_BYTES: usize = 60;
+
+/// Counts places on contigs that the header of the reads lacks, and keeps the first names, for one warning about all of
+/// them.
+///
+/// ```
+/// use readmill_format::unknown_contigs::UnknownContigs;
+///
+/// let mut unknown = UnknownContigs::default();
+/// for contig in ["1", "1", "2"] {
+///     unknown.add(contig.as_bytes());
+/// }
+/// let warning = unknown.warning("a.bed".as_ref(), "regions").unwrap();
+/// assert_eq!(warning, "a.bed: 3 regions lie on contigs that the header lacks, and are left out: 1, 2");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct UnknownContigs {
+    names: Vec<String>,
+    has_more: bool,
+    places: u64,
+}
+
+impl UnknownContigs {
+    /// Adds a place on this contig.
+    pub fn add(&mut self, contig: &[u8]) {
+        self.places += 1;
+        let shown = String::from_utf8_lossy(&contig[..contig.len().min(MAX_NAME_BYTES)]);
+        if self.names.iter().any(|known| *known == shown) {
+            return;
+        }
+        if self.names.len() < MAX_NAMED {
+            self.names.push(shown.into_owned());
+        } else {
+            self.has_more = true;
+        }
+    }
+
+    /// Returns whether there was no such place.
+    pub fn is_empty(&self) -> bool {
+        self.places == 0
+    }
+
+    /// Returns the warning about the places in a file, which are called `things`; `None` if there were none.
+    pub fn warning(&self, path: &Path, things: &str) -> Option<String> {
+        let (path, places) = (path.display(), self.places);
+        let names = self.names.join(", ") + if self.has_more { ", and others" } else { "" };
+        (places > 0).then(|| {
+            format!("{path}: {places} {things} lie on contigs that the header lacks, and are left out: {names}")
+        })
+    }
+
+    /// Returns the error for a file of another genome, whose places all lie on such contigs.
+    pub fn error(&self, path: &Path) -> Error {
+        let first = self.names.first().map_or("", String::as_str);
+        let what = format!("none of its contigs is in the header of the reads; the first is {first}");
+        Error::input(what)
+            .file(path)
+            .hint("are names with and without chr mixed? give the file made for this genome")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_five_contigs_at_most() {
+        let mut unknown = UnknownContigs::default();
+        assert_eq!(unknown.warning(Path::new("a"), "regions"), None);
+        for n in 0..7 {
+            unknown.add(format!("c{n}").as_bytes());
+        }
+        let warning = unknown.warning(Path::new("a"), "regions").unwrap();
+        assert!(warning.ends_with(": c0, c1, c2, c3, c4, and others"), "{warning}");
+        assert!(warning.starts_with("a: 7 regions"), "{warning}");
+    }
+}
