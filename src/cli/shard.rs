@@ -149,7 +149,7 @@ enum StatusForm {
 #[derive(Args)]
 struct StageResources {
     /// Threads in all
-    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     threads: Option<u16>,
     /// Memory of the whole process in all, such as 512M or 1.5G
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
@@ -332,7 +332,8 @@ impl NumberedArgs {
             if !all.contains(&stage) {
                 let most = all.iter().filter(|other| other.name() == stage.name()).count();
                 return Err(Error::usage(format!("there is no {}", stage.title())).hint(format!(
-                    "this job has {most} of that stage: readmill shard status lists them"
+                    "this job has {most} of that stage: readmill shard status --work {} lists them",
+                    self.stage.work.work.display()
                 )));
             }
             run_stage(&work, stage, &console)?;
@@ -344,7 +345,7 @@ impl NumberedArgs {
 fn run_stage(work: &Work, stage: JobStage, console: &Console) -> Result<()> {
     if !work.stages().contains(&stage) {
         return Err(Error::usage(format!("this job has no stage {}", stage.name()))
-            .hint("readmill shard status lists its stages"));
+            .hint("its stages are listed by readmill shard status --work DIR"));
     }
     work.run_stage(stage, console).map(|_: Outcome| ())
 }

@@ -159,6 +159,8 @@ pub struct Console {
     /// The stage, and when a line about it was last logged; `None` if progress is not logged.
     logged: Option<Mutex<(&'static str, Instant)>>,
     began: Instant,
+    /// Whether the start line was written.
+    is_started: AtomicBool,
     shares: Mutex<Shares>,
     outlook: Mutex<Option<Outlook>>,
     history: Mutex<History>,
@@ -180,6 +182,7 @@ impl Console {
             progress: Progress::new(),
             logged: wanted_in_log.then(|| Mutex::new(("", Instant::now()))),
             began: Instant::now(),
+            is_started: AtomicBool::new(false),
             shares: Mutex::default(),
             outlook: Mutex::default(),
             history: Mutex::default(),
@@ -190,6 +193,11 @@ impl Console {
     /// Whether messages and progress are drawn for people, on a terminal.
     pub fn is_drawn(&self) -> bool {
         self.is_drawn
+    }
+
+    /// Returns true the first time: the stages of a job have one start line.
+    pub fn begin_log(&self) -> bool {
+        !self.is_started.swap(true, Relaxed)
     }
 
     /// What was used over the time so far.

@@ -109,8 +109,11 @@ fn shown_inputs(plan: &Plan) -> String {
     }
 }
 
-/// Writes the first line of the log.
+/// Writes the first line of the log, once for each console.
 pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
+    if !console.begin_log() {
+        return;
+    }
     let mib = |bytes: u64| bytes >> 20;
     console.say(&format!(
         "readmill {} {}: {} -> {}; {} thread{} in total, {} MiB of memory in total, temporary files in {}",
@@ -200,8 +203,21 @@ fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     }
 }
 
+/// Warns if reads came and none is in any output.
+pub fn warn_of_no_reads(plan: &Plan, summary: &Summary, console: &Console) {
+    let writes_reads = !matches!(plan.destination, Destination::Nowhere);
+    if !writes_reads || summary.read == 0 || summary.written + summary.extra() > 0 {
+        return;
+    }
+    let steps: Vec<String> =
+        summary.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
+    let why = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };
+    console.warn(&format!("no read is left: none of the {} records read is written{why}", summary.read));
+}
+
 /// Writes the last lines of the log; on a terminal, a table.
 pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
+    warn_of_no_reads(plan, summary, console);
     match summary.mode {
         Some(Mode::Template) => console
             .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),

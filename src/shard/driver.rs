@@ -7,7 +7,7 @@ use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, Job};
 use super::names::{PLAN, make_directory, sync_directory};
-use super::stage::JobStage;
+use super::stage::{JobStage, StageState};
 use super::work::{Work, is_stage_name};
 use super::{refusals, stages};
 use crate::plan::Plan;
@@ -46,9 +46,18 @@ impl Work {
                 job.inputs.iter().try_for_each(InputIdentity::check)?;
             }
             if !planned.does_the_same_as(&job) {
-                let what = format!("{} has another job, or its input has changed", directory.display());
-                return Err(Error::usage(what)
-                    .hint("use another directory, or empty this one: readmill shard clean"));
+                let directory = directory.display();
+                let what = match planned.request == job.request {
+                    true => {
+                        format!("the input of the job in {directory} has changed since it was planned")
+                    }
+                    false => {
+                        format!("{directory} has another job: readmill {}", planned.command.join(" "))
+                    }
+                };
+                return Err(Error::usage(what).hint(format!(
+                    "use another directory, or empty this one: readmill shard clean --work {directory}"
+                )));
             }
             if division.slices.is_some() || division.ranges.is_some() {
                 console.note("the job was planned before, and goes on as it was divided then");
@@ -82,11 +91,21 @@ impl Work {
             return Ok(());
         }
         let stages = self.stages();
+        let is_finished =
+            |stage: &JobStage| self.state(*stage).is_ok_and(|it| it == StageState::Finished);
+        let finished = stages.iter().filter(|stage| is_finished(stage)).count();
+        if finished > 0 {
+            console.say(&format!("readmill: resumed, {finished} of {} stages done", stages.len()));
+        }
         let mut attempts = 0;
         'again: loop {
             for &stage in &stages {
-                match self.run_stage(stage, console) {
-                    Ok(_) => {}
+                self.sources.borrow_mut().clear();
+                let found = if is_finished(&stage) { self.find(stage) } else { Ok(false) };
+                let run =
+                    |found| if found { Ok(()) } else { self.run_stage(stage, console).map(|_| ()) };
+                match found.and_then(run) {
+                    Ok(()) => {}
                     // A file was damaged, and has been removed.
                     Err(error) if error.kind == ErrorKind::Temporary && attempts < ATTEMPTS => {
                         console.warn(&format!("{error}"));

@@ -19,9 +19,13 @@ use crate::plan::Plan;
 /// The version of stage files; another version cannot read them.
 const FORMAT: u32 = 3;
 
-/// What helps where a plan is damaged.
-const ANEW: &str =
-    "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean";
+/// Returns the way out where a plan is damaged.
+fn plan_anew(directory: &Path) -> String {
+    format!(
+        "plan the job anew, in another directory, or in this one once it is empty: readmill shard clean --work {}",
+        directory.display()
+    )
+}
 
 /// The most slices and ranges: each slice takes memory while ranges are written.
 pub const MOST: usize = 4096;
@@ -209,10 +213,12 @@ impl Job {
             return Err(other_build(&by));
         }
         let job: Job = serde_json::from_slice(&text).map_err(|error| {
-            Error::input(format!("the plan is damaged: {error}")).file(&path).hint(ANEW)
+            Error::input(format!("the plan is damaged: {error}")).file(&path).hint(plan_anew(directory))
         })?;
         if job.checksum != job.sum() {
-            return Err(Error::input("the plan was edited, or is damaged").file(&path).hint(ANEW));
+            return Err(Error::input("the plan was edited, or is damaged")
+                .file(&path)
+                .hint(plan_anew(directory)));
         }
         if job.format != FORMAT {
             return Err(other_build(&job.program));

@@ -56,6 +56,12 @@ pub struct Source {
     pub identity: u64,
 }
 
+/// Returns the way out where a file is of another job.
+fn empty_directory(path: &Path) -> String {
+    let directory = path.parent().unwrap_or(path).display();
+    format!("use another directory, or empty this one: readmill shard clean --work {directory}")
+}
+
 /// The first bytes of the file `name` of a job.
 fn head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
@@ -218,7 +224,7 @@ impl Found {
         if start[MAGIC.len()..][..job.0.len()] != job.0 {
             return Err(Error::input("the file belongs to another job, or another version of readmill")
                 .file(path)
-                .hint("use another directory, or empty this one: readmill shard clean"));
+                .hint(empty_directory(path)));
         }
         if start[..] != head(job, &name_of(path)) {
             return Ok(damaged); // it is the file of another stage

@@ -137,7 +137,8 @@ impl Work {
                     "slice {} of {of} ends inside a record: its border was guessed wrong",
                     slice + 1
                 );
-                error.hint = Some("plan the job anew with another number of slices: readmill shard clean, then shard plan --shards N".into());
+                let work = self.directory.display();
+                error.hint = Some(format!("plan the job anew with another number of slices: readmill shard clean --work {work}, then readmill shard plan --work {work} --shards N COMMAND …").into());
             } else if let (Some(before), Some(record)) =
                 (self.records_before(slice), &mut error.place.record)
             {
@@ -297,6 +298,7 @@ impl Work {
         };
         let console = state.console();
         let summary = state.join(&self.decided(), joined, &mut (0..self.job.ranges).map(range))?;
+        crate::run::summary::warn_of_no_reads(&self.plan, &summary, console);
         console.say(&format!("readmill: {} records read, {} written", summary.read, summary.written));
         let outputs = self.outputs();
         self.finish(self.create(JobStage::Join)?, &outputs)
