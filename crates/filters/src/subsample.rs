@@ -60,6 +60,16 @@ impl Filter for SubsampleRequest {
         let sample = Subsample::new(self.fraction, self.seed, context.header)?;
         let (fraction, seed) = (self.fraction, sample.seed());
         context.host.say(&format!("readmill: {fraction} of the templates stay, by seed {seed}"));
+        if let Some(earlier) = earlier_fraction(context.header, seed) {
+            let effect = if earlier <= fraction {
+                "this step keeps all of them".to_string()
+            } else {
+                format!("this step keeps {:.3} of them", fraction / earlier)
+            };
+            context.host.warn(&format!(
+                "the reads are already a sample of {earlier} by seed {seed}, and {effect}: give another --subsample-seed"
+            ));
+        }
         sample.note(context.header)?;
         Ok(Box::new(sample.step()))
     }
@@ -71,7 +81,7 @@ impl Filter for SubsampleRequest {
     fn check(&self, plan: PlanFacts) -> Result<()> {
         if self.after_duplicates && !plan.marks_duplicates {
             return Err(Error::usage("no duplicates are marked after which reads could be sampled")
-                .hint("add --mark-duplicates, or drop --subsample-after-duplicates"));
+                .hint("mark them in the same run (readmill prep --mark-duplicates), or drop --subsample-after-duplicates"));
         }
         Ok(())
     }
@@ -115,6 +125,39 @@ impl Subsample {
         lines.push(HeaderLine::new(format!("@CO\tSub-sampled fraction={fraction} seed={seed}")));
         header.replace(b"CO", lines, &[])
     }
+}
+
+/// Returns the smallest fraction that an earlier sample of the same seed has kept, by the comments and programs of the
+/// header; `None` if there is no such sample.
+fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
+    let comments = header.lines_of(b"CO").filter_map(|line| {
+        let text = std::str::from_utf8(line.text()).ok()?;
+        let (fraction, seed) = text.strip_prefix("@CO\tSub-sampled fraction=")?.split_once(" seed=")?;
+        Some((fraction.parse().ok()?, seed.parse().ok()?))
+    });
+    let programs = header.lines_of(b"PG").filter_map(|line| {
+        let words: Vec<&str> = std::str::from_utf8(line.get(b"CL")?).ok()?.split(' ').collect();
+        sample_of_samtools(&words)
+    });
+    let fractions = comments.chain(programs).filter(|(_, other)| *other == seed);
+    fractions.map(|(fraction, _)| fraction).reduce(f64::min)
+}
+
+/// Returns the fraction and the seed of `samtools view -s SEED.FRACTION`, or `--subsample` and `--subsample-seed`.
+fn sample_of_samtools(words: &[&str]) -> Option<(f64, u32)> {
+    let value = |flag: &str| {
+        let at = words.iter().position(|word| {
+            word.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        })?;
+        words[at].split_once('=').map(|(_, value)| value).or_else(|| words.get(at + 1).copied())
+    };
+    if let (Some(fraction), Some(seed)) = (value("--subsample"), value("--subsample-seed")) {
+        return Some((fraction.parse().ok()?, seed.parse().ok()?));
+    }
+    words.iter().find(|word| **word == "view")?;
+    let short = words.iter().find_map(|word| word.strip_prefix("-s").filter(|rest| rest.contains('.')));
+    let (seed, digits) = value("-s").or(short)?.split_once('.')?;
+    Some((format!("0.{digits}").parse().ok()?, seed.parse().ok()?))
 }
 
 /// Returns the hash of a name, of signed bytes as on x86 (`__ac_X31_hash_string` in klib's khash.h).
@@ -229,6 +272,24 @@ mod tests {
             assert_eq!(kept, both);
             assert_eq!(step.counts()[0].1, 40 - both.len() as u64);
         }
+    }
+
+    #[test]
+    fn an_earlier_sample_of_the_same_seed_is_found() {
+        let earlier = |line: &str, seed| {
+            let header = Header::parse(format!("@HD\tVN:1.6\n{line}\n").as_bytes()).unwrap();
+            earlier_fraction(&header, seed)
+        };
+        let comment = "@CO\tSub-sampled fraction=0.25 seed=3";
+        assert_eq!(earlier(comment, 3), Some(0.25));
+        assert_eq!(earlier(comment, 4), None);
+        let program = |line: &str| format!("@PG\tID:samtools\tPN:samtools\tCL:samtools {line}");
+        assert_eq!(earlier(&program("view -b -s 42.5 in.bam"), 42), Some(0.5));
+        assert_eq!(earlier(&program("view -s42.10 in.bam"), 42), Some(0.1));
+        assert_eq!(earlier(&program("view --subsample 0.5 --subsample-seed=7 in.bam"), 7), Some(0.5));
+        assert_eq!(earlier(&program("sort -s 42.5 in.bam"), 42), None);
+        assert_eq!(earlier(&format!("{comment}\n{}", program("view -s 3.1 x")), 3), Some(0.1));
+        assert_eq!(earlier("@CO\tSub-sampled fraction=x seed=3", 3), None);
     }
 
     #[test]
