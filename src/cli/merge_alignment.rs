@@ -17,8 +17,8 @@ use readmill_record::{Error, Result};
 
 use super::common::OutputFlags;
 use super::filter_flags::FilterFlags;
-use super::front_source;
 use super::sort::OutputOrder;
+use super::{front_source, plan_of};
 
 /// Flags of merging alignments.
 #[derive(Args)]
@@ -241,6 +241,7 @@ impl MergeAlignmentArgs {
             aligned.display()
         ));
         plan.resources.memory /= 2;
+        self.check_halves(&plan, aligned)?;
         let (path, mut source) = front_source::run(&sorting(aligned, &plan.resources))?;
         if let Some(merging) = &mut plan.merging {
             merging.aligned = vec![AlignedFile { path, end: None }];
@@ -248,6 +249,26 @@ impl MergeAlignmentArgs {
         }
         let done = process(&plan);
         source.failure().map_or(done, Ok) // it has said what is wrong
+    }
+
+    /// Refuses a memory of which half is not enough for this plan, or for the run that sorts `aligned` beside it.
+    fn check_halves(&self, plan: &Plan, aligned: &Path) -> Result<()> {
+        let words = sorting(aligned, &plan.resources);
+        let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let sort = plan_of(&words)?;
+        let half = plan.resources.memory;
+        let both = memory::least_of(plan).max(memory::least_of(&sort));
+        if both <= half {
+            return Ok(());
+        }
+        let (least, given) = ((2 * both).div_ceil(1 << 20), (2 * half) >> 20);
+        let what = format!(
+            "{} is in another order, so that a second process sorts it, and each takes half of the memory: this needs at least \
+             -m {least}M, and has {given}M",
+            aligned.display()
+        );
+        Err(Error::usage(what)
+            .hint("raise -m, or sort the file first: readmill sort --sort queryname IN -o SORTED"))
     }
 
     fn plan(&self) -> Result<Plan> {

@@ -157,6 +157,18 @@ pub struct Memory {
     pub tickets: Arc<TicketUse>,
 }
 
+/// Returns the least memory with which this plan can be carried out, in steps of 1 MiB from what it has.
+pub fn least_of(plan: &Plan) -> u64 {
+    let mut plan = plan.clone();
+    while Memory::divide(&plan).is_err() && plan.resources.memory < MAX_LEAST {
+        plan.resources.memory += MIB;
+    }
+    plan.resources.memory
+}
+
+/// Where [`least_of`] gives up: what is refused with so much memory is refused for another reason.
+const MAX_LEAST: u64 = 16 << 30;
+
 impl Memory {
     /// Divides the plan's memory, or returns an error that names the least memory.
     pub fn divide(plan: &Plan) -> Result<Self> {

@@ -234,8 +234,10 @@ fn regions_of_which_there_are_none_are_told() {
         let regions = arg(&dir.file(name, content));
         let done = readmill(["filter", "--quiet", "-L", &regions, &input, "-O", "sam"]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
-        let said =
-            format!("readmill: warning: {regions}: there is no region in it, so that no read is kept\n");
+        let said = format!(
+            "readmill: warning: {regions}: there is no region in it, so that no read is kept\nreadmill: warning: no read is \
+             left: none of the 1 records read is written (1 reads outside the regions dropped)\n"
+        );
         assert_eq!(done.stderr, said);
         let kept = String::from_utf8(done.stdout).expect("text");
         assert_eq!(support::records(&kept), [""; 0], "as samtools view -L has it");

@@ -45,6 +45,7 @@ mod run_json;
 mod sample_names;
 mod shapes;
 mod shard;
+mod silent_results;
 mod sort;
 mod steps;
 mod support;
