@@ -6,7 +6,7 @@ use clap::Args;
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SampleFlag {
-    /// Name of the sample in metrics, for report tools such as MultiQC [default: the output's name without its ending; without an output file, SM of the read groups]
+    /// Name of the sample in metrics, for report tools such as MultiQC [default: the output's name without its ending; without an output file, the name of the only input, else the prefix, else SM of the read groups]
     #[arg(long, value_name = "NAME", value_parser = parse_sample)]
     pub sample: Option<String>,
 }

@@ -17,6 +17,7 @@ use super::fastqc_flags::{FastqcFlags, fastq_alone};
 use super::hints;
 use super::qc_flags::{PROGRAMS, QcOptions};
 use super::same_pass::DescriptionFlags;
+use super::sample_flag::SampleFlag;
 
 /// Flags of the input and the file of the tally.
 #[derive(Args)]
@@ -183,6 +184,8 @@ pub struct QcArgs {
     #[command(flatten)]
     options: QcOptions,
     #[command(flatten)]
+    sample: SampleFlag,
+    #[command(flatten)]
     description: DescriptionFlags,
     #[command(flatten)]
     resources: ResourceFlags,
@@ -222,7 +225,8 @@ impl QcArgs {
         let metrics = || self.options.request(prefix, &self.metrics, has_reference);
         let qc = (!self.no_metrics).then(metrics).transpose()?;
         let coverage = self.coverage_options.request(self.coverage.then_some(prefix))?;
-        let tallies = Tallies { qc, coverage, fastqc, ..Tallies::default() };
+        let sample = self.sample.sample.clone();
+        let tallies = Tallies { qc, coverage, fastqc, sample, ..Tallies::default() };
         let tallies = self.description.add_to(tallies)?;
         let Some((aligning, memory)) = aligning else {
             return Ok(nothing_but("qc", inputs, tallies, resources));

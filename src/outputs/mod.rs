@@ -32,6 +32,7 @@ pub mod part_counts;
 mod part_writer;
 pub mod report_files;
 pub mod routing;
+mod sample_name;
 pub mod signal;
 mod sink;
 pub mod staged_parts;

@@ -17,8 +17,9 @@ use serde_json::{Map, Value, json};
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
 use crate::outputs::coverage::NamedPile;
 use crate::outputs::made_directories::MadeDirectories;
+use crate::outputs::sample_name::sample_name;
 use crate::outputs::{index_names, texts};
-use crate::plan::{CoverageRequest, Output, Plan, QcRequest};
+use crate::plan::{Command, CoverageRequest, Output, Plan, QcRequest};
 
 /// A kind of report file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,39 +301,6 @@ impl ReportFiles {
 /// In place of the date that Picard writes: equal runs write equal bytes.
 const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
 
-/// File endings that are not part of a sample name.
-const ENDINGS: [&str; 4] = [".bam", ".cram", ".sam.gz", ".sam"];
-
-/// Returns the name of the sample in reports: the name in the plan, else the name of the output without its ending. If
-/// the output has no name: the sample of the read groups if they have only one, else the first input.
-fn sample_name(plan: &Plan, header: &Header) -> String {
-    let name = plan.tallies.sample.clone().or_else(|| output_name(plan)).or_else(|| only_sample(header));
-    let name = name.unwrap_or_else(|| {
-        let input = plan.inputs.first().and_then(|path| path.file_name());
-        input.map_or("-".into(), |name| name.to_string_lossy().into_owned())
-    });
-    // Report tools read up to a blank, and after a slash.
-    name.replace(|c: char| c.is_whitespace() || c == '/', "_")
-}
-
-/// The name of the output without its ending; `None` for standard output and devices.
-fn output_name(plan: &Plan) -> Option<String> {
-    let path = plan.destination.main().map(|output| &output.path)?;
-    if path.as_os_str() == "-" || is_device(path) {
-        return None;
-    }
-    let name = path.file_name()?.to_string_lossy();
-    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
-    Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
-}
-
-/// Returns the sample of the read groups, if they have only one.
-fn only_sample(header: &Header) -> Option<String> {
-    let mut samples = header.lines_of(b"RG").filter_map(|line| line.get(b"SM"));
-    let first = samples.next().filter(|name| !name.is_empty())?;
-    samples.all(|other| other == first).then(|| String::from_utf8_lossy(first).into_owned())
-}
-
 /// The files that the plan names.
 pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
@@ -378,6 +346,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     let is_named = !by_samtools && paths(plan).iter().any(|(what, _)| metrics.contains(what))
         || plan.tallies.qc.is_some()
         || plan.tallies.fingerprint.is_some()
+        || plan.tallies.describe()
         || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
     if plan.tallies.sample.is_some() && !is_named && by_samtools {
         let what = "--sample names the sample in metrics, and the report of samtools has no name of it";
@@ -385,7 +354,11 @@ pub fn check(plan: &Plan) -> Result<()> {
     }
     if plan.tallies.sample.is_some() && !is_named {
         let what = "--sample names the sample in metrics, and none are written";
-        return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
+        let way_out = match plan.command {
+            Command::Tally(_) => "leave --sample out, or --no-metrics",
+            _ => "add --metrics FILE, or leave --sample out",
+        };
+        return Err(Error::usage(what).hint(way_out));
     }
     let main = plan.destination.main().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
@@ -439,7 +412,7 @@ pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
 }
 
 /// Whether the path is a device such as /dev/null, which several outputs may share.
-fn is_device(path: &Path) -> bool {
+pub(super) fn is_device(path: &Path) -> bool {
     path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
