@@ -1,6 +1,5 @@
 //! Flags that every subcommand which writes reads has: inputs, output, resources.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -109,7 +108,7 @@ pub struct ResourceFlags {
     /// Threads in all, not in addition [default: what this process may use]
     ///
     /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
-    #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS")]
+    #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
     /// Memory of the whole process in all, such as 512M or 1.5G [default: 2G at most]
     ///
@@ -413,10 +412,14 @@ impl InputFlags {
     /// None is given, and standard input is a terminal.
     pub fn inputs(&self) -> Result<Vec<PathBuf>> {
         match &self.input[..] {
-            [] if std::io::stdin().is_terminal() => Err(Error::usage("there is no input")
-                .hint("name a SAM, BAM or CRAM file, or pipe reads in; --help shows examples")),
+            [] if hints::has_no_standard_input() => Err(hints::no_input(
+                "name a SAM, BAM or CRAM file, or pipe reads in; --help shows examples",
+            )),
             [] => Ok(vec!["-".into()]),
-            inputs => Ok(inputs.to_vec()),
+            inputs => {
+                hints::refuse_picard_arguments(inputs)?;
+                Ok(inputs.to_vec())
+            }
         }
     }
 }

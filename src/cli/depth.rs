@@ -1,6 +1,5 @@
 //! `readmill depth`, `readmill coverage` and `readmill bedcov`, by the letters of samtools.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, Subcommand};
@@ -15,6 +14,7 @@ use readmill_coverage::depth::{
 use readmill_record::{Error, Flags, Ledger, Result};
 
 use super::common::ResourceFlags;
+use super::hints;
 
 /// The commands.
 #[derive(Subcommand)]
@@ -405,10 +405,12 @@ fn inputs(
         }
         return Ok((names, Vec::new()));
     }
-    if given.is_empty() && std::io::stdin().is_terminal() {
-        return Err(Error::usage("there is no input")
-            .hint("name SAM, BAM or CRAM files that are sorted by coordinate, or pipe reads in"));
+    if given.is_empty() && hints::has_no_standard_input() {
+        return Err(hints::no_input(
+            "name SAM, BAM or CRAM files that are sorted by coordinate, or pipe reads in",
+        ));
     }
+    hints::refuse_picard_arguments(given)?;
     if given.is_empty() {
         return Ok((vec!["-".into()], Vec::new()));
     }

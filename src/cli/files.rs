@@ -1,7 +1,6 @@
 //! Small commands on whole files.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -20,6 +19,7 @@ use readmill_record::{Error, ErrorKind, Ledger, Result};
 use readmill_sort::Order;
 
 use super::common::{Io, MemoryFlag};
+use super::hints;
 use super::index::{FaidxArgs, IndexArgs};
 
 /// The commands.
@@ -249,8 +249,8 @@ pub struct HeadArgs {
 
 impl HeadArgs {
     fn run(&self, ledger: &Ledger) -> Result<()> {
-        if self.file.is_none() && std::io::stdin().is_terminal() {
-            return Err(Error::usage("there is no input").hint("give a SAM, BAM or CRAM file"));
+        if self.file.is_none() && hints::has_no_standard_input() {
+            return Err(hints::no_input("give a SAM, BAM or CRAM file"));
         }
         let options = HeadOptions {
             headers: self.headers,

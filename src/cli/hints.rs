@@ -1,8 +1,10 @@
 //! Hints for command lines that users of other tools write by mistake.
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use super::fronts;
 use readmill::console::log;
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
@@ -109,8 +111,8 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// Tips for words that clap does not know, and that another tool would.
-pub fn of_other_tools(error: &clap::Error) -> Option<&'static str> {
-    use clap::error::{ContextKind, ContextValue};
+pub fn of_other_tools(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
     let kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
     let word = kinds.into_iter().find_map(|kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.split(['=', ' ']).next().unwrap_or_default()),
@@ -121,10 +123,22 @@ pub fn of_other_tools(error: &clap::Error) -> Option<&'static str> {
         && value.ends_with(|c: char| "kKmMgG".contains(c))
     {
         return Some(
-            "-m of view is the least length of reads, as in samtools; --memory SIZE is the memory",
+            "-m of view is the least length of reads, as in samtools; --memory SIZE is the memory"
+                .into(),
         );
     }
-    NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, tip)| *tip)
+    let known = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let tip = known.map(|(_, tip)| tip.to_string());
+    tip.or_else(|| fronts::native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
+}
+
+/// Takes away what clap suggests, such as `demo` for `mem`, where the word is another tool's.
+pub fn without_suggestions(mut error: clap::Error) -> clap::Error {
+    use clap::error::ContextKind;
+    for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested] {
+        error.remove(kind);
+    }
+    error
 }
 
 /// The refusal of several inputs without an output: each flag probably belongs in front of that input.
@@ -133,6 +147,109 @@ pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
     Error::usage(format!("there are {} inputs and no output{hints}", inputs.len()))
         .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
+}
+
+/// Picard's names of arguments, with the native flag; inputs and outputs of commands that readmill has, too.
+const PICARD_ARGUMENTS: &[(&str, &str)] = &[
+    ("I", ""),
+    ("INPUT", ""),
+    ("O", "-o"),
+    ("OUTPUT", "-o"),
+    ("F", "-1"),
+    ("FASTQ", "-1"),
+    ("F2", "-2"),
+    ("SECOND_END_FASTQ", "-2"),
+    ("M", "--metrics"),
+    ("METRICS_FILE", "--metrics"),
+    ("R", "--reference"),
+    ("REFERENCE_SEQUENCE", "--reference"),
+    ("SO", "--sort"),
+    ("SORT_ORDER", "--sort"),
+    ("TMP_DIR", "--temp-dir"),
+    ("REMOVE_DUPLICATES", "--REMOVE_DUPLICATES"),
+    ("VALIDATION_STRINGENCY", ""),
+    ("CREATE_INDEX", ""),
+];
+
+/// Native commands, with the program of Picard that does the same.
+const PICARD_PROGRAMS: &[(&str, &str)] = &[
+    ("sort", "SortSam"),
+    ("merge", "MergeSamFiles"),
+    ("markdup", "MarkDuplicates"),
+    ("prep", "MarkDuplicates"),
+    ("fastq", "SamToFastq"),
+    ("import", "FastqToSam"),
+    ("index", "BuildBamIndex"),
+    ("dict", "CreateSequenceDictionary"),
+    ("merge-alignment", "MergeBamAlignment"),
+];
+
+/// Refuses inputs such as `I=in.bam`, unless a file has this name: they are arguments as Picard takes them.
+pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
+    let is_of_picard = |path: &&PathBuf| {
+        let name = path.to_str().and_then(|text| text.split_once('=')).map_or("", |(name, _)| name);
+        PICARD_ARGUMENTS.iter().any(|(known, _)| *known == name) && !path.exists()
+    };
+    let Some(first) = inputs.iter().find(is_of_picard) else { return Ok(()) };
+    let args: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let what =
+        format!("{} is written as an argument of Picard, and no file has this name", first.display());
+    Err(Error::usage(what).hint(as_picard_line(&args)))
+}
+
+/// Returns the native line of words in Picard's style, and the line of Picard's front.
+fn as_picard_line(args: &[String]) -> String {
+    let native = args.iter().map(|arg| {
+        let known = arg.split_once('=').and_then(|(name, value)| {
+            let (_, flag) = PICARD_ARGUMENTS.iter().find(|(known, _)| *known == name)?;
+            Some((name, *flag, value))
+        });
+        match known {
+            None => quoted(arg),
+            Some(("VALIDATION_STRINGENCY" | "CREATE_INDEX", ..)) => String::new(),
+            Some((_, "", value)) => quoted(value),
+            Some((_, flag, value)) => format!("{flag} {}", quoted(value)),
+        }
+    });
+    let native = native
+        .filter(|word| !word.is_empty())
+        .fold("readmill".to_string(), |line, word| line + " " + &word);
+    let command = args.first().map_or("", String::as_str);
+    let program = PICARD_PROGRAMS.iter().find(|(name, _)| *name == command);
+    let behind = args.iter().skip(1).fold(String::new(), |line, word| line + " " + &quoted(word));
+    match program {
+        // FASTQ files are its inputs, whatever their names here.
+        Some((_, program)) if command == "import" => {
+            format!("as for Picard: readmill picard {program}{behind}")
+        }
+        Some((_, program)) => {
+            format!("write: {native}; or, as for Picard: readmill picard {program}{behind}")
+        }
+        None => format!("write: {native}"),
+    }
+}
+
+/// Returns whether nothing can come from standard input: it is a terminal, closed, or /dev/null, as under cron.
+pub fn has_no_standard_input() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    // A closed standard input is /dev/null, too: Rust opens it before the program starts.
+    let is_null = || {
+        let null = std::fs::metadata("/dev/null").ok()?;
+        let own = std::fs::metadata("/dev/stdin").ok()?;
+        Some(own.rdev() == null.rdev() && !own.is_file() && null.rdev() != 0)
+    };
+    std::io::stdin().is_terminal() || is_null().unwrap_or(false)
+}
+
+/// The error for a command without an input; `way_out` says what to name.
+pub fn no_input(way_out: &'static str) -> Error {
+    let why = if std::io::stdin().is_terminal() {
+        ""
+    } else {
+        ": no file is named, and standard input is /dev/null"
+    };
+    Error::usage(format!("there is no input{why}")).hint(way_out)
 }
 
 /// Refuses a last of several inputs that is not there: it is probably the name of the output.
@@ -175,6 +292,19 @@ fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     }
     let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
+}
+
+/// The error for a file that is for `programs`, which were not named; `is_all` is whether `all` was.
+pub fn lacks_program(flag: &str, programs: &str, is_all: bool) -> Error {
+    let first = programs.split(' ').next().unwrap_or(programs);
+    if is_all {
+        let what = format!(
+            "{flag} is for {programs}, and `all` stands for the programs that need no files and no order"
+        );
+        return Error::usage(what).hint(format!("name it, too: all,{first}; or leave {flag} out"));
+    }
+    let what = format!("{flag} is for {programs}, which was not named");
+    Error::usage(what).hint(format!("add {first} to the programs, or leave {flag} out"))
 }
 
 /// An argument as a shell takes it.

@@ -55,7 +55,7 @@ pub struct IndexArgs {
     #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESETS))]
     preset: Option<Preset>,
     /// Threads in all, not in addition; 0 means one, as in samtools [default: what this process may use]
-    #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS")]
+    #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
     /// Accept a file that lacks its end-of-file marker
     #[arg(long)]
@@ -111,6 +111,7 @@ impl IndexArgs {
         };
         // A file that cannot be indexed does not keep the others from being indexed. The last error is returned.
         let mut failed: Option<Error> = None;
+        super::hints::refuse_picard_arguments(&self.files)?;
         for file in &self.files {
             if let Err(error) = one(file)
                 && let Some(before) = failed.replace(error)

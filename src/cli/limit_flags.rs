@@ -56,7 +56,7 @@ pub fn text_of(path: &Path, most: u64) -> Result<String> {
     if bytes.len() as u64 > most {
         return Err(wrong(path, &format!("it has more than {most} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| wrong(path, "it is no text"))
+    String::from_utf8(bytes).map_err(|_| wrong(path, "it is not text"))
 }
 
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Error {

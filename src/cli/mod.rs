@@ -150,7 +150,7 @@ pub fn main() -> ExitCode {
     };
     let cli = match parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error, is_json),
+        Err(error) => return refuse(error, is_json),
     };
     allocator::configure(cli.command.heaps());
     // Where no file is left, a signal may end the process as it does by itself.
@@ -307,12 +307,36 @@ fn plain(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
     let text = text.split("\n\nFor more information").next().unwrap_or_default();
-    text.trim().trim_start_matches("error: ").to_string()
+    in_plain_words(text.trim().trim_start_matches("error: "))
+}
+
+/// What Rust says of numbers that it cannot read, and the same in the words of users.
+const NUMBERS: &[(&str, &str)] = &[
+    ("invalid digit found in string", "it must be a whole number"),
+    ("cannot parse integer from empty string", "it must be a whole number"),
+    ("number too large to fit in target type", "the number is too large"),
+    ("number too small to fit in target type", "the number is too small"),
+    ("invalid float literal", "it must be a number"),
+    ("cannot parse float from empty string", "it must be a number"),
+];
+
+/// Returns the text of an error of clap in plain words.
+fn in_plain_words(text: &str) -> String {
+    let mut text = NUMBERS.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
+    // "300 is not in 0..=255"
+    if let Some((before, range)) = text.split_once(" is not in ")
+        && let Some((low, rest)) = range.split_once("..=")
+        && !low.contains(char::is_whitespace)
+    {
+        let before = before.rsplit_once(": ").map_or(before, |(before, _)| before);
+        text = format!("{before}: it must be from {low} to {rest}");
+    }
+    text
 }
 
 /// Prints the help or the version that was asked for, or says what is wrong with the command line. clap's own exit code for
 /// misuse is 2, which here means bad input.
-fn refuse(error: &clap::Error, is_json: bool) -> ExitCode {
+fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     if !error.use_stderr() {
         let printed = error.print().and_then(|()| std::io::stdout().flush());
         return match printed {
@@ -320,12 +344,16 @@ fn refuse(error: &clap::Error, is_json: bool) -> ExitCode {
             Err(error) => fail(&Error::io("standard output cannot be written", &error)),
         };
     }
+    let tip = hints::of_other_tools(&error);
+    let error = if tip.is_some() { hints::without_suggestions(error) } else { error };
     if is_json {
-        log(&format!("readmill: error: {}", plain(error)));
+        log(&format!("readmill: error: {}", plain(&error)));
     } else {
-        let _ = error.print(); // there is nobody to tell if this fails
+        let text = error.render();
+        let text = if drawing::is_coloured() { text.ansi().to_string() } else { text.to_string() };
+        let _ = std::io::stderr().write_all(in_plain_words(&text).as_bytes()); // nobody to tell if this fails
     }
-    hints::of_other_tools(error).iter().for_each(|hint| log(&format!("  tip: {hint}")));
+    tip.iter().for_each(|tip| log(&format!("  tip: {tip}")));
     ExitCode::from(1)
 }
 

@@ -1,5 +1,7 @@
 //! `readmill report`: the page of several runs.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -71,10 +73,8 @@ impl ReportArgs {
         for path in &self.files {
             let bytes = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?.len();
             let mut charge = ledger.charge("descriptions of runs", bytes.saturating_mul(VALUE_BYTES))?;
-            let value = serde_json::from_str(&text_of(path, bytes)?);
-            let mut value: Value =
-                value.map_err(|error| wrong(path, &format!("it is no JSON: {error}")))?;
-            check(&value).map_err(|what| wrong(path, &what))?;
+            let mut value = read_run(path, bytes)?;
+            check(&value).map_err(|what| wrong(path, &what).hint(WRITE_RUN))?;
             charge.resize(trim(&mut value) + PAGE_BYTES);
             charges.push(charge);
             values.push(value);
@@ -101,4 +101,29 @@ impl ReportArgs {
         }
         FileOutput::open(Some(path), read)
     }
+}
+
+/// The way out for files that are not those of `--json`.
+const WRITE_RUN: &str = "give the file that --json wrote: readmill qc in.bam -o PREFIX --json run.json; \
+                         or have the run itself make the page: --report page.html";
+
+/// Reads the description of a run, and says so if it is another kind of file.
+fn read_run(path: &Path, bytes: u64) -> Result<Value> {
+    let mut start = [0; 4];
+    let found = File::open(path).and_then(|mut file| file.read(&mut start));
+    let found = found.map_err(|error| unreadable(path, &error))?;
+    let kind = match &start[..found] {
+        [0x1f, 0x8b, ..] => Some("a BAM file, or another compressed file"),
+        b"CRAM" => Some("a CRAM file"),
+        [b'@', ..] => Some("a SAM file"),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return Err(
+            wrong(path, &format!("this is {kind}, and not the description of a run")).hint(WRITE_RUN)
+        );
+    }
+    let text = text_of(path, bytes).map_err(|error| error.hint(WRITE_RUN))?;
+    serde_json::from_str(&text)
+        .map_err(|error| wrong(path, &format!("it is not valid JSON: {error}")).hint(WRITE_RUN))
 }

@@ -7,6 +7,8 @@ use readmill::plan::{Choice, QcRequest, one_of};
 use readmill_qc::{Level, Options, Orientation, Program, StrandSpecificity};
 use readmill_record::{Error, Result};
 
+use super::hints::lacks_program;
+
 /// The programs, and the word for all of them.
 pub const PROGRAMS: &[Choice<Option<Program>>] = &{
     const ALL: Choice<Option<Program>> = Choice { value: None, name: "all", aliases: &[], help: "" };
@@ -354,9 +356,10 @@ impl QcOptions {
                 .unwrap_or(default.rrna_fragment_percentage),
             end_bias_bases: self.end_bias_bases.unwrap_or(default.end_bias_bases),
         };
-        check_intervals(&options)?;
-        check_targets(&options, has_reference)?;
-        check_rna(&options)?;
+        let is_all = programs.contains(&None);
+        check_intervals(&options, is_all)?;
+        check_targets(&options, has_reference, is_all)?;
+        check_rna(&options, is_all)?;
         let most = options.maximum_insert_size;
         let is_least = most > 0 || options.has(Program::CollectOxoGMetrics);
         if is_least && most < options.minimum_insert_size {
@@ -368,7 +371,7 @@ impl QcOptions {
 }
 
 /// Refuses intervals that a program would not look at.
-fn check_intervals(options: &Options) -> Result<()> {
+fn check_intervals(options: &Options, is_all: bool) -> Result<()> {
     if options.intervals.is_none() {
         return Ok(());
     }
@@ -382,14 +385,13 @@ fn check_intervals(options: &Options) -> Result<()> {
         return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
     }
     if !options.needs_order() {
-        let what = "--intervals are for depths and CollectOxoGMetrics, and none of these is asked for";
-        return Err(Error::usage(what).hint("add CollectWgsMetrics to the programs, or leave them out"));
+        return Err(lacks_program("--intervals", "CollectWgsMetrics or CollectOxoGMetrics", is_all));
     }
     Ok(())
 }
 
 /// Refuses programs of targets without their files, and files that no program looks at.
-fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
+fn check_targets(options: &Options, has_reference: bool, is_all: bool) -> Result<()> {
     let (hs, pcr) = (Program::CollectHsMetrics, Program::CollectTargetedPcrMetrics);
     let needed = [
         (hs, "--bait-intervals", !options.bait_intervals.is_empty()),
@@ -402,13 +404,12 @@ fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
             return Err(Error::usage(what).hint("give both, as interval lists of Picard or BED files"));
         }
         if is_given && !is_wanted {
-            let what = format!("{flag} is for {}, which is not asked for", program.name());
-            return Err(Error::usage(what).hint("add it to the programs, or leave the file out"));
+            return Err(lacks_program(flag, program.name(), is_all));
         }
     }
     if !options.target_intervals.is_empty() && !options.has(hs) && !options.has(pcr) {
-        let what = "--target-intervals are for CollectHsMetrics and CollectTargetedPcrMetrics, and none of these is asked for";
-        return Err(Error::usage(what).hint("add one to the programs, or leave the targets out"));
+        let programs = "CollectHsMetrics or CollectTargetedPcrMetrics";
+        return Err(lacks_program("--target-intervals", programs, is_all));
     }
     if options.per_target_coverage && !has_reference {
         let what = "--per-target-coverage has shares of G and C, and there is no reference";
@@ -424,11 +425,10 @@ fn check_targets(options: &Options, has_reference: bool) -> Result<()> {
 }
 
 /// Refuses the program of RNA without its file and strand, and a file that it does not look at.
-fn check_rna(options: &Options) -> Result<()> {
+fn check_rna(options: &Options, is_all: bool) -> Result<()> {
     let is_wanted = options.has(Program::CollectRnaSeqMetrics);
     if options.ref_flat.is_some() && !is_wanted {
-        let what = "--ref-flat is for CollectRnaSeqMetrics, which is not asked for";
-        return Err(Error::usage(what).hint("add it to the programs, or leave the file out"));
+        return Err(lacks_program("--ref-flat", Program::CollectRnaSeqMetrics.name(), is_all));
     }
     if is_wanted && (options.ref_flat.is_none() || options.strand_specificity.is_none()) {
         let what = "CollectRnaSeqMetrics needs --ref-flat and --strand-specificity";

@@ -8,7 +8,7 @@ use readmill_fastq::{Purpose, ReadStructure};
 use readmill_record::header::GivenReadGroup;
 use readmill_record::{Error, Result};
 
-use super::hints::{is_named_as_records, no_output};
+use super::hints::{is_named_as_records, no_output, refuse_picard_arguments};
 
 /// Files of reads.
 #[derive(Args)]
@@ -126,6 +126,7 @@ impl ReadsFlags {
 
     /// Refuses a last file that is probably the output, unless one is named.
     pub fn check_output(&self, is_named: bool) -> Result<()> {
+        refuse_picard_arguments(&self.reads)?;
         match &self.reads[..] {
             [_, .., last] if !is_named && is_named_as_records(last) => {
                 Err(no_output(&self.reads, &[("-o", last)]))

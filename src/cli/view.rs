@@ -1,6 +1,5 @@
 //! `readmill view`: reads of some regions, or all, in any format, by the letters of samtools view.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
@@ -13,6 +12,7 @@ use readmill_record::{Error, Result};
 
 use super::common::OutputFlags;
 use super::filter_flags::{FilterFlags, with_samtools_names};
+use super::hints;
 
 /// The help of -O: other commands write BAM where nothing else is said.
 const FORMAT_HELP: &str =
@@ -288,9 +288,8 @@ impl ViewArgs {
     /// The input, and the index that its name has behind `##idx##`.
     fn input(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let Some(input) = &self.input else {
-            if std::io::stdin().is_terminal() {
-                return Err(Error::usage("there is no input")
-                    .hint("readmill view FILE [REGION]..., or readmill view --help"));
+            if hints::has_no_standard_input() {
+                return Err(hints::no_input("readmill view FILE [REGION]..., or readmill view --help"));
             }
             return Ok((PathBuf::from("-"), None));
         };

@@ -12,6 +12,11 @@ pub fn colour(wanted: bool) {
     COLOURED.store(wanted, Relaxed);
 }
 
+/// Returns whether messages are coloured.
+pub fn is_coloured() -> bool {
+    COLOURED.load(Relaxed)
+}
+
 /// Words that stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {

@@ -204,7 +204,7 @@ fn what_they_need_is_asked_for_by_name() {
             format!("--metrics CollectOxoGMetrics --reference {reference} --maximum-insert-size 0"),
             "below the least one",
         ),
-        (&sorted, format!("--intervals {intervals}"), "--intervals are for depths"),
+        (&sorted, format!("--intervals {intervals}"), "--intervals is for CollectWgsMetrics"),
         (
             &sorted,
             format!(
@@ -213,7 +213,7 @@ fn what_they_need_is_asked_for_by_name() {
             ),
             "CollectSequencingArtifactMetrics counts all sites",
         ),
-        (&sorted, format!("--target-intervals {intervals}"), "none of these is asked for"),
+        (&sorted, format!("--target-intervals {intervals}"), "which was not named"),
         (&sorted, format!("--bait-intervals {intervals}"), "--bait-intervals is for CollectHsMetrics"),
         (&sorted, "--metrics CollectHsMetrics".into(), "needs --bait-intervals and --target-intervals"),
         (&other, format!("--metrics CollectHsMetrics {both}"), "sorted by coordinate"),

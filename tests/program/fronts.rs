@@ -53,9 +53,9 @@ fn what_is_refused_is_said_and_nothing_is_written() {
         (vec!["samtools", "markdup", "-d", "100", &input, &output], "--optical-distance"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
         (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "no directory"),
-        (vec!["gatk", "HaplotypeCaller"], "BaseRecalibrator"),
+        (vec!["gatk", "HaplotypeCaller"], "finds no variants"),
         (vec!["elprep", "filter", &input], "2 files"),
-        (vec!["bwa", "aln"], "mem"),
+        (vec!["bwa", "aln"], "the algorithm of bwa mem"),
     ] {
         let run = readmill(&words);
         assert_eq!(run.code, Some(1), "{words:?} {}", run.stderr);

@@ -28,7 +28,8 @@ fn standard_input_is_the_input_where_none_is_given() {
     let ended = run(&folders, "$0 flagstat < in/x.bam");
     ended.succeeds();
     assert!(String::from_utf8_lossy(&ended.stdout).starts_with("300 + 0 in total"));
-    run(&folders, "$0 sort -o out/none.bam < /dev/null").fails(2, &["standard input"]);
+    run(&folders, "$0 sort -o out/none.bam < /dev/null")
+        .fails(1, &["there is no input", "standard input is /dev/null"]);
 }
 
 #[test]
@@ -148,4 +149,133 @@ fn the_short_flag_of_the_version_says_what_the_build_has_too() {
     for word in ["commit", "aligners", "codecs     libdeflate", "processor"] {
         assert!(text.contains(word), "{word} is not in {text}");
     }
+}
+
+#[test]
+fn a_command_without_an_input_says_so_where_nothing_can_come() {
+    let folders = folders();
+    for line in [
+        "prep -o out/x.bam",
+        "sort -o out/x.bam",
+        "flagstat",
+        "view",
+        "head",
+        "depth",
+        "fastq",
+        "qc -o out/x",
+    ] {
+        for stdin in ["< /dev/null", "<&-"] {
+            run(&folders, &format!("$0 {line} {stdin}")).fails(1, &["there is no input", "/dev/null"]);
+        }
+    }
+    run(&folders, "printf '' | $0 sort -o out/x.bam")
+        .fails(2, &["the file is empty", "the program that should write them"]);
+    assert_eq!(folders.left(), [""; 0]);
+}
+
+#[test]
+fn arguments_in_the_style_of_picard_become_a_native_line_and_one_of_its_front() {
+    let folders = folders();
+    for (line, words) in [
+        (
+            "markdup I=in/x.bam O=out/o.bam M=out/m.txt",
+            &[
+                "write: readmill markdup in/x.bam -o out/o.bam --metrics out/m.txt;",
+                "readmill picard MarkDuplicates I=in/x.bam O=out/o.bam M=out/m.txt",
+            ][..],
+        ),
+        (
+            "sort INPUT=in/x.bam OUTPUT=out/o.bam SO=coordinate",
+            &["readmill sort in/x.bam -o out/o.bam --sort coordinate"],
+        ),
+        (
+            "fastq I=in/x.bam F=out/1.fq F2=out/2.fq",
+            &["write: readmill fastq in/x.bam -1 out/1.fq -2 out/2.fq;"],
+        ),
+        (
+            "index I=in/x.bam",
+            &["write: readmill index in/x.bam;", "readmill picard BuildBamIndex I=in/x.bam"],
+        ),
+        ("flagstat I=in/x.bam", &["write: readmill flagstat in/x.bam"]),
+        ("depth I=in/x.bam", &["write: readmill depth in/x.bam"]),
+    ] {
+        run(&folders, &format!("$0 {line}")).fails(1, words);
+    }
+    run(&folders, "cp in/x.bam in/I=x.bam && cd in && $0 flagstat I=x.bam").succeeds();
+}
+
+#[test]
+fn numbers_that_are_none_are_said_in_plain_words() {
+    let folders = folders();
+    for (line, said) in [
+        ("sort -@ abc in/x.bam", "invalid value 'abc' for '--threads <N>': it must be a whole number"),
+        ("sort -@ -1 in/x.bam", "it must be from 0 to 65535"),
+        ("sort -l 99 in/x.bam", "invalid value '99' for '--level <N>': it must be from 0 to 12"),
+        ("view -q 1.5 in/x.bam", "it must be a whole number"),
+        ("filter --subsample x in/x.bam", "it must be a number"),
+        ("sort --log-format json -@ abc in/x.bam", "it must be a whole number"),
+    ] {
+        let ended = run(&folders, &format!("$0 {line}"));
+        assert_eq!(ended.status.code(), Some(1), "{line}");
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn names_of_other_tools_lead_to_native_lines_and_to_no_other_command() {
+    let folders = folders();
+    for (line, said, not_said) in [
+        ("mem ref.fa 1.fq", "readmill align REF", "demo"),
+        ("mosdepth out in/x.bam", "readmill qc in.bam --no-metrics --coverage -o PREFIX", "similar"),
+        ("fastqc in/x.bam", "readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "similar"),
+        ("calmd in/x.bam", "readmill prep in.bam -o out.bam --nm-md-uq", "similar"),
+        ("CleanSam I=in/x.bam", "readmill picard CleanSam takes its command line", "similar"),
+        ("HaplotypeCaller", "finds no variants", "similar"),
+    ] {
+        let ended = run(&folders, &format!("$0 {line}"));
+        ended.fails(1, &["unrecognized subcommand"]);
+        assert!(ended.stderr.contains(said), "{line}: {}", ended.stderr);
+        assert!(!ended.stderr.contains(not_said), "{line}: {}", ended.stderr);
+    }
+    let ended = run(&folders, "$0 sotr in/x.bam");
+    assert!(ended.stderr.contains("a similar subcommand exists: 'sort'"), "{}", ended.stderr);
+    for (line, said) in [
+        ("help samtools", "readmill samtools COMMAND"),
+        ("help samtools sort", "samtools sort, done by readmill"),
+        ("help picard CollectHsMetrics", "readmill qc in.bam"),
+        ("help bwa", "mem"),
+    ] {
+        let ended = run(&folders, &format!("$0 {line}"));
+        ended.succeeds();
+        let text = String::from_utf8_lossy(&ended.stdout);
+        assert!(text.contains(said), "{line}: {text}");
+    }
+}
+
+#[test]
+fn a_file_of_reads_is_no_file_for_a_report() {
+    let folders = folders();
+    run(&folders, "$0 report in/x.bam -o out/x.html").fails(2, &["a BAM file", "--json run.json"]);
+    run(&folders, "printf '@HD\\tVN:1.6\\n' > in/x.sam && $0 report in/x.sam -o out/x.html")
+        .fails(2, &["a SAM file"]);
+    run(&folders, "echo hello > in/x.txt && $0 report in/x.txt -o out/x.html")
+        .fails(2, &["not valid JSON", "--json run.json"]);
+}
+
+#[test]
+fn all_metrics_do_not_stand_for_those_that_need_files() {
+    let folders = folders();
+    let said = "`all` stands for the programs that need no files and no order";
+    for flag in ["--ref-flat", "--target-intervals", "--bait-intervals", "--amplicon-intervals"] {
+        let line = format!("$0 qc in/x.bam -o out/x --metrics all {flag} in/genes");
+        run(&folders, &line).fails(1, &[flag, said, "all,Collect"]);
+    }
+}
+
+#[test]
+fn qc_of_unsorted_reads_advises_what_it_has() {
+    let folders = folders();
+    let ended = run(&folders, "$0 qc in/x.bam -o out/x --coverage");
+    ended.fails(1, &["sort the file first: readmill sort IN -o SORTED"]);
+    assert!(!ended.stderr.contains("--sort"), "{}", ended.stderr);
 }

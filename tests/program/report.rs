@@ -90,7 +90,7 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
     let other = arg(&dir.file("other.json", b"{\"format\": \"other\"}"));
     let newer = arg(&dir.file("newer.json", b"{\"format\": \"readmill run\", \"version\": 9}"));
     for (line, code, what) in [
-        (format!("report {input} -o {page}"), 2, "it is no text"),
+        (format!("report {input} -o {page}"), 2, "and not the description of a run"),
         (format!("report {other} -o {page}"), 2, "no description of a run"),
         (format!("report {newer} -o {page}"), 2, "its version is not 1"),
         (format!("report {json}.gone -o {page}"), 3, "cannot be read"),

@@ -74,7 +74,7 @@ impl Source {
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
         if peek.is_empty() {
-            return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
+            return Err(Error::input("the file is empty").hint("even a file without reads has a header; if reads were piped in, look at the program that should write them"));
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
         if peek.starts_with(cram::MAGIC) {

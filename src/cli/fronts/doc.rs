@@ -1,6 +1,7 @@
 //! The page docs/fronts.md, which is made from the tables.
 
 use super::TOOLS;
+use super::elsewhere::{self, Answer};
 use super::grammar::{Does, Opt};
 use super::tool::{Command, Make};
 
@@ -36,6 +37,8 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - A line is read by the tool's own grammar: outputs without a flag, clusters of letters, long names cut short, `NAME=value`,
   `--arguments_file`, `null`, lists in files.
 - An option that could change a result is obeyed or refused, never ignored. A refusal names the native way, where there is one.
+- Commands that are not listed here have native lines, too, or are not part of readmill: [the last table](#commands-without-a-front). `readmill help samtools`
+  lists both.
 - Threads: `samtools -@ N` are N threads and one; without it there is one, as in samtools. `bwa -t` is the total. Picard and
   GATK have no such option: readmill takes what the process may use.
 - Memory: `samtools sort -m` counts for each thread, and becomes their sum. `-Xmx`, of 1 GiB and more, becomes `-m` (`--memory` of view; adding up tables has none).
@@ -113,6 +116,28 @@ fn page() -> String {
             let names: Vec<String> = option.names().map(|name| format!("`{name}`")).collect();
             text += &format!("| {} | {} |\n", names.join(", "), cell(&option.becomes()));
         }
+    }
+    text + &elsewhere_table()
+}
+
+/// Commands of other tools that have no front.
+fn elsewhere_table() -> String {
+    let mut text = String::from(
+        "\n## Commands without a front\n\nTheir command lines are refused, with the native line that does the same, or with what to use \
+         instead.\n\n| command | instead |\n|---|---|\n",
+    );
+    for row in elsewhere::TABLE {
+        let command = |name: &&str| format!("`{} {name}`", row.tool);
+        let commands = match row.names {
+            [] => format!("`{}`", row.tool),
+            names => names.iter().map(|name| command(name)).collect::<Vec<_>>().join(", "),
+        };
+        let instead = match row.answer {
+            Answer::Line(line, "") => format!("`{line}`"),
+            Answer::Line(line, how) => format!("`{line}`: {how}"),
+            Answer::Nothing(why) => why.to_string(),
+        };
+        text += &format!("| {commands} | {} |\n", cell(&instead));
     }
     text
 }

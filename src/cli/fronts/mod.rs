@@ -7,6 +7,7 @@ mod bwa;
 #[cfg(test)]
 mod doc;
 mod elprep;
+mod elsewhere;
 mod gatk;
 mod grammar;
 mod headers;
@@ -33,6 +34,13 @@ const TOOLS: &[&Tool] =
 /// Reads the arguments of this process as those of another tool, if they begin with its name, or if this program is
 /// called by it.
 pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
+    let word_at = |at: usize| arguments.get(at).filter(|word| !word.is_empty());
+    if let (Some(_), Some(tool)) =
+        (word_at(1).filter(|word| *word == "help"), word_at(2).and_then(|it| find(it)))
+    {
+        let names = arguments[3..].iter().map(|word| word.to_string_lossy().into_owned());
+        return tool.front(std::iter::once("help".to_string()).chain(names).collect()).map(Some);
+    }
     let called = arguments.first().map(|name| Path::new(name).file_name().unwrap_or(name));
     let (tool, skipped) = match (called.and_then(find), arguments.get(1).and_then(|name| find(name))) {
         (Some(tool), _) => (tool, 1),
@@ -47,6 +55,15 @@ pub fn front(arguments: &[OsString]) -> Result<Option<Front>> {
     };
     let words = arguments[skipped..].iter().map(word).collect::<Result<Vec<String>>>()?;
     tool.front(words).map(Some)
+}
+
+/// Returns what to type in place of a command or tool of others that is no command of readmill.
+pub fn native_way(word: &str) -> Option<String> {
+    let with_front = TOOLS.iter().find_map(|tool| {
+        let own = tool.commands.iter().find(|own| own.name.eq_ignore_ascii_case(word))?;
+        Some(format!("readmill {} {} takes its command line", tool.name, own.name))
+    });
+    with_front.or_else(|| elsewhere::find_word(word).map(elsewhere::Answer::hint))
 }
 
 fn find(name: &OsStr) -> Option<&'static Tool> {

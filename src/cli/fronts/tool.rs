@@ -9,6 +9,7 @@ use readmill_record::{Error, Result};
 
 use super::super::common::environment_memory;
 use super::super::hints::quoted;
+use super::elsewhere::{self, Answer};
 use super::grammar::{Does, Given, Grammar, Opt};
 use super::line::Line;
 
@@ -113,13 +114,23 @@ impl Tool {
             return Ok(Front::Answer(self.version_text()));
         }
         if ["--help", "-h", "help", "--list"].contains(&name.as_str()) {
-            return Ok(Front::Answer(self.help()));
+            let named = words.get(1).filter(|word| !word.starts_with('-'));
+            return match named {
+                Some(named) => self.front(vec![named.clone(), "--help".into()]),
+                None => Ok(Front::Answer(self.help())),
+            };
         }
-        let mut commands = self.commands.iter().chain(self.also);
-        let command = commands.find(|command| command.name == name);
-        let command = command.ok_or_else(|| self.unknown(&name))?;
         let words = words.split_off(1);
-        if words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"] {
+        let asks_help = words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"];
+        let Some(command) = self.find(&name) else {
+            return match self.elsewhere(&name).filter(|_| asks_help) {
+                Some(other) => {
+                    Ok(Front::Answer(format!("{}: {}\n", self.not_taken(&name, other), other.hint())))
+                }
+                None => Err(self.unknown(&name)),
+            };
+        };
+        if asks_help {
             return Ok(Front::Answer(command.help(self.name)));
         }
         let has_version = matches!(command.grammar, Grammar::Barclay { .. });
@@ -152,21 +163,69 @@ impl Tool {
         let others =
             self.also.iter().filter(|also| !self.commands.iter().any(|own| own.name == also.name));
         let rows: String = self.commands.iter().chain(others).map(row).collect();
+        let native: String = self.natively().map(|(name, line)| format!("  {name}: {line}\n")).collect();
+        let native = match native.is_empty() {
+            true => native,
+            false => format!(
+                "Other commands of {} are not taken; native lines do the same:\n{native}\n",
+                self.name
+            ),
+        };
         format!(
-            "readmill {name} COMMAND …: command lines of {name} {}, done by readmill\n\n{rows}\n\
+            "readmill {name} COMMAND …: command lines of {name} {}, done by readmill\n\n{rows}\n{native}\
              readmill {name} COMMAND --help lists the options; {EXPLAIN} says what a line becomes.\n",
             self.version,
             name = self.name,
         )
     }
 
+    /// Returns the command of this name, if its command lines are taken.
+    pub fn find(&self, name: &str) -> Option<&'static Command> {
+        self.commands.iter().chain(self.also).find(|command| command.name == name)
+    }
+
+    /// Returns what does the same as a command that has no front.
+    fn elsewhere(&self, name: &str) -> Option<Answer> {
+        self.owners().find_map(|tool| elsewhere::find(tool, name))
+    }
+
+    /// The tools whose commands it has: its own name, and that of the tool which it runs, too.
+    fn owners(&self) -> impl Iterator<Item = &'static str> {
+        let also = (!self.also.is_empty()).then_some("picard");
+        let own = if self.name == "bwa-mem2" { "bwa" } else { self.name };
+        std::iter::once(own).chain(also)
+    }
+
+    /// Commands that have no front, each with the native line that does the same.
+    fn natively(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let owners: Vec<&str> = self.owners().collect();
+        let rows = elsewhere::TABLE.iter().filter(move |row| owners.contains(&row.tool));
+        rows.flat_map(|row| {
+            let line = match row.answer {
+                Answer::Line(line, _) => Some(line),
+                Answer::Nothing(_) => None,
+            };
+            row.names.iter().filter_map(move |name| Some((*name, line?)))
+        })
+    }
+
+    fn not_taken(&self, name: &str, other: Answer) -> String {
+        match other {
+            Answer::Line(..) => format!("{} {name} is not taken as it is", self.name),
+            Answer::Nothing(_) => format!("{} {name} is not supported", self.name),
+        }
+    }
+
     fn unknown(&self, name: &str) -> Error {
+        if let Some(other) = self.elsewhere(name) {
+            return Error::usage(self.not_taken(name, other)).hint(other.hint());
+        }
         let taken = self.commands.iter().filter(|it| matches!(it.make, Make::Line(_)));
         let names: Vec<&str> = taken.map(|command| command.name).collect();
         Error::usage(format!("{} {name} is not supported", self.name)).hint(format!(
-            "of {}, readmill takes {}; see readmill --help",
-            self.name,
-            names.join(", ")
+            "of {tool}, readmill takes {}; for the rest run {tool} itself",
+            names.join(", "),
+            tool = self.name,
         ))
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use readmill_record::Result;
 
+use super::elsewhere::{self, Answer};
 use super::grammar::{Given, Grammar};
 use super::tool::{Command, Front, Make};
 use super::{TOOLS, headers, line, parsed};
@@ -151,4 +152,49 @@ fn the_shown_line_quotes_names_of_files() {
     let [from, to] = files;
     let line = line::Line { renamed: Some((from, to)), ..line::Line::new("sort") };
     assert_eq!(line.shown(), "readmill sort && mv 'a b.bam.bai' 'a b.bai'");
+}
+
+#[test]
+fn native_lines_in_place_of_other_commands_are_accepted() {
+    let mut lines = 0;
+    for row in elsewhere::TABLE {
+        let Answer::Line(line, _) = row.answer else { continue };
+        let line = line.replace("R1.fq.gz", "1.fq").replace("R2.fq.gz", "2.fq");
+        assert_eq!(parsed::refusal(&line), None, "{} {:?}: {line}", row.tool, row.names);
+        lines += 1;
+    }
+    assert!(lines > 60, "{lines}");
+}
+
+#[test]
+fn no_command_with_a_front_is_said_to_have_none() {
+    for row in elsewhere::TABLE {
+        let tool = TOOLS.iter().find(|tool| tool.name == row.tool);
+        let with_front =
+            row.names.iter().find(|name| tool.is_some_and(|tool| tool.find(name).is_some()));
+        assert_eq!(with_front, None, "{}", row.tool);
+    }
+}
+
+#[test]
+fn a_command_without_a_front_names_the_native_line() {
+    for (line, said) in [
+        ("picard CollectHsMetrics I=a O=b", "readmill qc in.bam -o PREFIX --metrics CollectHsMetrics"),
+        ("picard collecthsmetrics --help", "readmill qc in.bam -o PREFIX --metrics CollectHsMetrics"),
+        ("gatk CollectHsMetrics -I a", "readmill qc in.bam -o PREFIX --metrics CollectHsMetrics"),
+        ("picard DownsampleSam I=a O=b P=0.1", "readmill filter --subsample 0.1"),
+        ("samtools calmd a.bam r.fa", "readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa"),
+        ("samtools mpileup a.bam", "readmill makes no pileup"),
+        ("gatk HaplotypeCaller -I a", "finds no variants"),
+        ("gatk FlagStat -I a", "readmill flagstat in.bam"),
+        ("bwa aln r.fa a.fq", "readmill align ref.fa"),
+        ("bwa-mem2 shm r.fa", "readmill align ref.fa"),
+        ("samtools nonsense", "for the rest run samtools itself"),
+        ("samtools help calmd", "readmill prep in.bam"),
+        ("samtools help sort", "samtools sort, done by readmill"),
+        ("picard --list", "DownsampleSam: readmill filter --subsample 0.1"),
+    ] {
+        let answer = native(line);
+        assert!(answer.contains(said), "{line}: {answer}");
+    }
 }

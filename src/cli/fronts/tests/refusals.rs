@@ -12,7 +12,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools sort --no a.bam", ["--no-PG", ""]),
         ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
         ("samtools stats -r ref.fa a.bam", ["-r", "no such rows"]),
-        ("samtools fasta a.bam", ["fasta", "bam2fq"]),
+        ("samtools fasta a.bam", ["fasta", "readmill fastq"]),
         ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
         ("samtools reheader a.bam", ["new header", ""]),
         ("samtools depth -X a.bam b.bam c.bai", ["-X", "as many indexes"]),
