@@ -1,5 +1,6 @@
 //! One case: a command line, and the inputs that are damaged for it. Both follow from the number of the case.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use readmill_simulate::Rng;
 
-use crate::damage::damage;
+use crate::damage::{damage, words};
 use crate::judge::{self, Finding};
 use crate::lines::Line;
 use crate::run::{Outcome, Run, fresh_directory};
@@ -93,19 +94,26 @@ impl<'a> Workplace<'a> {
         let mut rng = Rng::new(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x636c_6966_757a);
         let which = rng.index(targets.len());
         let target = &targets[which];
-        let line = &target.line;
+        let mut line = Cow::Borrowed(&target.line);
         let memory = target.memory + rng.pick(&SPARE_MEMORY);
         let mut damaged = BTreeMap::new();
         let in_stages = !line.before.is_empty();
         let mut stages = BTreeMap::new();
-        if !in_stages {
-            self.damage_inputs(line, &mut damaged, &mut rng);
-        }
-        self.lay_out(line, &damaged)?;
         if in_stages {
-            self.prepare(line)?;
+            self.lay_out(&line, &damaged)?;
+            self.prepare(&line)?;
             self.damage_stages(&mut stages, &mut rng)?;
+        } else {
+            let of_words = rng.index(12);
+            if of_words < 2 {
+                line.to_mut().words = words::damage(&line.words, &mut rng);
+            }
+            if of_words != 0 {
+                self.damage_inputs(&target.line, &mut damaged, &mut rng);
+            }
+            self.lay_out(&target.line, &damaged)?;
         }
+        let line = &*line;
         let one = self.run(line, 1, memory, &stages)?;
         let two = self.run(line, 2, memory, &stages)?;
         let mut findings = judge::judge_run(&one, memory, &KEPT);
@@ -118,7 +126,10 @@ impl<'a> Workplace<'a> {
             findings.extend(judge::compare_runs(&one, &two, &target.changing));
         }
         let peak = one.usage.peak.max(two.usage.peak);
-        let names = damaged.keys().chain(stages.keys()).cloned().collect();
+        let mut names: Vec<String> = damaged.keys().chain(stages.keys()).cloned().collect();
+        if line.words != target.line.words {
+            names.push(format!("as {}", line.words.join(" ")));
+        }
         let share = peak as f64 / (memory << 20) as f64;
         self.describe(line, memory, number, &findings, &[one.stderr, two.stderr])?;
         Ok((which, CaseResult { damaged: names, code: one.code, share, findings }))
@@ -238,8 +249,8 @@ impl<'a> Workplace<'a> {
             return Ok(());
         }
         let mut text = format!(
-            "case {number}\nreadmill {}\nin scratch/, with READMILL_MEMORY={memory}M and READMILL_THREADS=1, then 2\n",
-            line.text
+            "case {number}\nreadmill {}\nas {:?}\nin scratch/, with READMILL_MEMORY={memory}M and READMILL_THREADS=1, then 2\n",
+            line.text, line.words
         );
         findings.iter().for_each(|finding| text += &format!("{}: {}\n", finding.kind, finding.detail));
         said.iter()

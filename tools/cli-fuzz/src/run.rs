@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Address space of a run, so that a broken limit does not take the machine's memory.
 const ADDRESS_SPACE: u64 = 16 << 30;
 
+/// Bytes of one file that a run may write; it gets SIGXFSZ beyond.
+const MAX_FILE: u64 = 1 << 30;
+
 /// Maximum number of bytes of a message or an output that are kept.
 const MAX_KEPT: u64 = 8 << 20;
 
@@ -96,9 +99,11 @@ impl Run<'_> {
 /// Waits for the end of a child, which is killed if it takes too long. Returns whether it was.
 fn wait(mut child: Child) -> Result<(bool, std::process::ExitStatus, Usage)> {
     let pid = Pid::from_child(&child);
-    let limit = Rlimit { current: Some(ADDRESS_SPACE), maximum: Some(ADDRESS_SPACE) };
-    // A child that has ended needs no limit.
-    _ = prlimit(Some(pid), Resource::As, limit);
+    for (resource, bytes) in [(Resource::As, ADDRESS_SPACE), (Resource::Fsize, MAX_FILE)] {
+        let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+        // A child that has ended needs no limit.
+        _ = prlimit(Some(pid), resource, limit);
+    }
     let handle = pidfd_open(pid, PidfdFlags::empty()).context("no handle of a process")?;
     let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
     let mut ended = [PollFd::new(&handle, PollFlags::IN)];

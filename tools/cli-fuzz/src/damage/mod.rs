@@ -8,6 +8,7 @@ mod cram;
 mod json;
 mod lines;
 mod numbers;
+pub mod words;
 
 use std::io::Read;
 
