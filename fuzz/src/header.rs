@@ -12,7 +12,7 @@ use crate::{MEMORY, MOST, expect_refusal, pieces, seeds};
 pub fn headers() -> Vec<Vec<u8>> {
     let simulated = seeds::simulated().header.to_text();
     let one = seeds::HEADER.as_bytes();
-    let other: &[u8] = b"@HD\tVN:1.5\tGO:query\n@SQ\tSN:chr2\tLN:2000000000\n@SQ\tSN:c3\tLN:0\tM5:0123456789abcdef0123456789abcdef\n\
+    let other: &[u8] = b"@HD\tVN:1.5\tGO:query\n@SQ\tSN:chr2\tLN:2000000000\n@SQ\tSN:c3\tLN:7\tM5:0123456789abcdef0123456789abcdef\n\
 @RG\tID:g1\tSM:t\n@PG\tID:bwa\tPN:bwa\tVN:1\n@PG\tID:sort\tPP:bwa\n@CO\tsome text\n@CO\n";
     vec![
         one.to_vec(),
@@ -33,6 +33,10 @@ pub fn texts(bytes: &[u8]) {
         }
         let rules =
             OpenOptions { most: MOST, ledger: Ledger::of(MEMORY as u64), ..OpenOptions::default() };
+        match Header::read(text, &Ledger::unlimited()) {
+            Ok(header) => check_mended(&header),
+            Err(error) => expect_refusal(&error),
+        }
         match Source::open(Box::new(Cursor::new(text.to_vec())), &rules) {
             Ok(source) => _ = source.header(),
             Err(error) => expect_refusal(&error),
@@ -65,6 +69,16 @@ pub fn texts(bytes: &[u8]) {
     let names: HashSet<_> = merged.header.references().iter().map(|it| &it.name).collect();
     for contig in headers.iter().flat_map(Header::references) {
         assert!(names.contains(&contig.name), "a merged header has lost a contig");
+    }
+}
+
+/// A header that was mended stays as it is when it is read again.
+fn check_mended(header: &Header) {
+    let text = header.to_text();
+    if !has_return_before_end(&text) {
+        let again = Header::read(&text, &Ledger::unlimited());
+        let again = again.unwrap_or_else(|e| panic!("a mended header is refused: {e}"));
+        assert!(again == *header, "a mended header is mended again");
     }
 }
 

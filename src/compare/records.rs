@@ -44,6 +44,7 @@ impl RecordFile {
             container: MOST_CONTAINER,
             reference: reference.clone(),
             cache: Cache::of_environment(),
+            header_as_is: true,
             ..OpenOptions::default()
         };
         let source = Source::open(input(path)?, &rules).map_err(|error| error.file(path))?;

@@ -172,6 +172,7 @@ impl<'a> Files<'a> {
             if let Some(regions) = regions {
                 input.select(&regions, console)?;
             }
+            input.warn_of_headers(console);
             input.warn_of_lengths(console);
             inputs.push(input);
         }

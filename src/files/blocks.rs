@@ -28,13 +28,30 @@ impl BamBlocks {
     /// # Errors
     /// It cannot be read, or is not BAM.
     pub fn open(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
-        let blocks = BlockReader::new(file, allow_missing_eof);
-        Self::of_blocks(blocks, path, ledger).map_err(|e| e.file(path))
+        Self::open_by(path, allow_missing_eof, false, ledger)
     }
 
-    fn of_blocks(mut blocks: BlockReader<File>, path: &Path, ledger: &Ledger) -> Result<Self> {
-        let (header, chunk, taken) = read_header(&mut blocks, ledger)?;
+    /// Opens the BAM file at `path`, whose header will be replaced, whatever its text says.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not BAM.
+    pub fn open_as_is(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
+        Self::open_by(path, allow_missing_eof, true, ledger)
+    }
+
+    fn open_by(path: &Path, allow_missing_eof: bool, as_is: bool, ledger: &Ledger) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
+        let blocks = BlockReader::new(file, allow_missing_eof);
+        Self::of_blocks(blocks, path, as_is, ledger).map_err(|e| e.file(path))
+    }
+
+    fn of_blocks(
+        mut blocks: BlockReader<File>,
+        path: &Path,
+        as_is: bool,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let (header, chunk, taken) = read_header(&mut blocks, as_is, ledger)?;
         Ok(BamBlocks { path: path.to_path_buf(), header, blocks, chunk, taken })
     }
 
@@ -76,11 +93,16 @@ impl BamBlocks {
     }
 }
 
-/// Reads the header; also returns the chunk in which it ends, and how many bytes of that are the header's.
+/// Reads the header, which may be taken as it is; also returns the chunk in which it ends, and how many bytes of that are
+/// the header's.
 ///
 /// # Errors
 /// The file is not BAM, or ends inside its header.
-pub fn read_header(blocks: &mut BlockReader<File>, ledger: &Ledger) -> Result<(Header, Chunk, usize)> {
+pub fn read_header(
+    blocks: &mut BlockReader<File>,
+    as_is: bool,
+    ledger: &Ledger,
+) -> Result<(Header, Chunk, usize)> {
     let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
     let (mut outline, mut charge) = (bam_header::Outline::default(), ledger.empty("headers"));
     loop {
@@ -97,7 +119,10 @@ pub fn read_header(blocks: &mut BlockReader<File>, ledger: &Ledger) -> Result<(H
             return Err(Error::input("it is not BAM"));
         }
         if outline.is_complete(&bytes)? {
-            let (header, taken) = outline.parse(&bytes, ledger)?;
+            let (header, taken) = match as_is {
+                true => outline.parse_as_is(&bytes, ledger)?,
+                false => outline.parse(&bytes, ledger)?,
+            };
             return Ok((header, chunk, taken - before));
         }
     }

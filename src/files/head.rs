@@ -29,6 +29,10 @@ pub struct HeadOptions {
 /// # Errors
 /// It cannot be read, or is none of SAM, BAM and CRAM.
 pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<Source> {
+    open_by(path, OpenOptions { reference, ..OpenOptions::default() }, ledger)
+}
+
+fn open_by(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source> {
     let input: Box<dyn Read + Send> = if path.as_os_str() == "-" {
         Box::new(std::io::stdin())
     } else {
@@ -40,10 +44,9 @@ pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<So
         ledger: ledger.clone(),
         most: room,
         container: room,
-        reference,
         cache: Cache::of_environment(),
         name: path.file_name().unwrap_or_default().as_encoded_bytes().to_vec(),
-        ..OpenOptions::default()
+        ..options
     };
     Source::open(input, &options).map_err(|e| e.file(path))
 }
@@ -66,7 +69,12 @@ pub fn header(path: &Path, ledger: &Ledger) -> Result<Header> {
 /// # Errors
 /// The file is damaged there, or the output cannot be written.
 pub fn head(path: &Path, options: &HeadOptions, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
-    let mut source = open(path, options.reference.clone(), ledger)?;
+    let as_is = OpenOptions {
+        reference: options.reference.clone(),
+        header_as_is: true,
+        ..OpenOptions::default()
+    };
+    let mut source = open_by(path, as_is, ledger)?;
     let header = source.header().clone();
     let lines = usize::try_from(options.headers.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     for line in header.lines().iter().take(lines) {

@@ -38,6 +38,7 @@ pub fn reheader(
     ledger: &Ledger,
 ) -> Result<()> {
     let new = head::header(&options.header, ledger)?;
+    console.warn_of_header(&options.header, &new);
     let input = &options.input;
     let size = std::fs::metadata(input).ok().map(|meta| meta.len());
     console.stage("copying", size, true);
@@ -45,7 +46,7 @@ pub fn reheader(
     if is_cram(input)? {
         of_cram(options, &header, &mut out, console, ledger).map_err(|e| e.file(input))?;
     } else {
-        let blocks = BamBlocks::open(input, options.allow_missing_eof, ledger)?;
+        let blocks = BamBlocks::open_as_is(input, options.allow_missing_eof, ledger)?;
         check_contigs(&blocks.header, &header, false).map_err(|e| e.file(&options.header))?;
         write_header(&header, &mut out, ledger)?;
         blocks.copy(&mut out, |bytes| console.advance(bytes))?;
@@ -100,7 +101,7 @@ fn of_cram(
 ) -> Result<()> {
     let open = || File::open(&options.input).map_err(|e| Error::io("it cannot be opened", &e));
     let most = Limit::part_of(ledger.free(), 2, ledger);
-    let reader = Reader::open(Box::new(open()?), true, most, ledger)?;
+    let reader = Reader::open_as_is(Box::new(open()?), true, most, ledger)?;
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());
     if version.major != 3 {
         return Err(Error::input(format!(

@@ -48,7 +48,7 @@ impl Pass for IndexPass {
 pub fn make(file: File, options: &IndexOptions, workshop: &Workshop<'_>) -> Result<Made> {
     let Workshop { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);
-    let (header, first, taken) = read_header(&mut blocks, ledger)?;
+    let (header, first, taken) = read_header(&mut blocks, false, ledger)?;
     let scheme = options.scheme(&header)?;
     let usual = IndexBuilder::usual_bytes(&header);
     let mut charge = ledger.charge(INDEX, usual)?;

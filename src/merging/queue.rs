@@ -204,6 +204,11 @@ impl Merging {
         })
     }
 
+    /// The files of reads and of alignments.
+    pub fn files(&self) -> impl Iterator<Item = &Unaligned> {
+        self.files.iter().map(|file| &file.records)
+    }
+
     /// Returns the next task; `None` when all records have been passed on.
     pub fn next(&self) -> Result<Option<MergeTask>> {
         let mut queue = self.queue();

@@ -353,6 +353,11 @@ impl Inputs {
         self.list.iter().any(|input| input.setup.is_some())
     }
 
+    /// Warns of header lines that were mended.
+    pub fn warn_of_headers(&self, console: &Console) {
+        self.list.iter().for_each(|input| console.warn_of_header(&input.path, &input.header));
+    }
+
     /// Warns of CRAM inputs whose contigs have another length in the reference than in the header.
     pub fn warn_of_lengths(&self, console: &Console) {
         let setups = self.list.iter().filter_map(|input| input.setup.as_ref());

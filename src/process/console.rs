@@ -2,6 +2,7 @@
 //! a line of JSON.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use indicatif::{
 };
 use readmill_engine::Progress;
 use readmill_format::spill;
+use readmill_record::Header;
 
 use super::drawing::{Tone, bar, painted};
 use super::samples::{Samples, UsageSample};
@@ -280,6 +282,13 @@ impl Console {
         history.warnings.push(line.to_string());
         drop(history);
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
+    }
+
+    /// Warns of what was mended in the header of a file, and of what other programs will not accept in it.
+    pub fn warn_of_header(&self, path: &Path, header: &Header) {
+        for note in header.notes().texts() {
+            self.warn(&format!("{}: {note}", path.display()));
+        }
     }
 
     /// Begins a stage of `total` bytes or reads.

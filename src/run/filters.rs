@@ -74,6 +74,7 @@ impl FilterHost for Host<'_> {
             ..OpenOptions::default()
         };
         let source = Source::open(file, &rules).map_err(|e| e.file(path))?;
+        self.console.warn_of_header(path, source.header());
         Ok(source.header().clone())
     }
 

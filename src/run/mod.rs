@@ -116,6 +116,7 @@ pub(crate) fn with_state<T>(
         cache: Cache::of_environment(),
         name: Vec::new(),
         header_alone: plan.regions.is_some() || plan.is_header_alone(),
+        header_as_is: false,
         ledger: memory.ledger.clone(),
         sums: sums.clone(),
     };
@@ -125,7 +126,7 @@ pub(crate) fn with_state<T>(
     });
     let mut inputs = match (&plan.aligning, &plan.merging) {
         (Some(wanted), _) => aligned(plan, wanted, scope, &memory, fastqc.as_ref(), &rules, console)?,
-        (_, Some(wanted)) => merged(plan, wanted, &memory, &rules)?,
+        (_, Some(wanted)) => merged(plan, wanted, &memory, &rules, console)?,
         _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
     if let Some(regions) = &plan.regions {
@@ -136,6 +137,7 @@ pub(crate) fn with_state<T>(
         lanes.sums().for_each(|(path, sum)| sums.put(path, sum.clone()));
     }
     pause::at(Moment::InputOpened);
+    inputs.warn_of_headers(console);
     inputs.warn_of_lengths(console);
     filters::check(&plan.steps.filters, &mut inputs)?;
     already_recalibrated::check(plan, &mut inputs, console)?;
@@ -198,6 +200,7 @@ fn aligned(
     let resources = &plan.resources;
     let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
+    unaligned.iter().for_each(|file| console.warn_of_header(file.path(), file.header()));
     let kernel = match scope {
         AlignScope::Whole | AlignScope::Slice(Some(_)) => aligning::load(wanted)?,
         _ => aligning::without_index(wanted)?,
@@ -241,9 +244,16 @@ fn aligned(
 }
 
 /// Opens reads and the alignments that they get as they are read.
-fn merged(plan: &Plan, wanted: &plan::Merging, memory: &Memory, rules: &OpenOptions) -> Result<Inputs> {
+fn merged(
+    plan: &Plan,
+    wanted: &plan::Merging,
+    memory: &Memory,
+    rules: &OpenOptions,
+    console: &Console,
+) -> Result<Inputs> {
     let reference = plan.resources.reference.as_ref().map(|fasta| fasta.path());
     let merging = Merging::open(wanted, reference, memory.crew, rules)?;
+    merging.files().for_each(|file| console.warn_of_header(file.path(), file.header()));
     let header = merging.header.clone();
     Ok(Inputs::prepared(Prepared::Merged(Arc::new(merging)), &wanted.unaligned, header))
 }

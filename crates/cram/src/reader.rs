@@ -190,7 +190,22 @@ const CONTAINER: &str = "a container of the CRAM file";
 impl Reader {
     /// Opens `input` and reads its header. A container may take `most`; the container of the header is
     /// charged to `ledger` until it is read.
-    pub fn open(
+    pub fn open(input: Input, allow_missing_eof: bool, most: Limit, ledger: &Ledger) -> Result<Self> {
+        Self::open_by(Header::read, input, allow_missing_eof, most, ledger)
+    }
+
+    /// As [`Reader::open`], but takes header lines that no other program reads as they are.
+    pub fn open_as_is(
+        input: Input,
+        allow_missing_eof: bool,
+        most: Limit,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        Self::open_by(Header::parse_within, input, allow_missing_eof, most, ledger)
+    }
+
+    fn open_by(
+        read_header: fn(&[u8], &Ledger) -> Result<Header>,
         mut input: Input,
         allow_missing_eof: bool,
         most: Limit,
@@ -217,8 +232,8 @@ impl Reader {
         let block = CramBlock::read(&mut ByteCursor(&first.bytes), version)?;
         let needed = first.bytes.len().saturating_add(block.raw_size).saturating_add(block.scratch());
         let _reading = ledger.charge("headers", needed as u64)?;
-        reader.header =
-            Header::parse_within(&container::header_text(block, &mut Codecs::default())?, ledger)?;
+        let text = container::header_text(block, &mut Codecs::default())?;
+        reader.header = read_header(&text, ledger)?;
         Ok(reader)
     }
 

@@ -35,6 +35,8 @@ pub struct OpenOptions {
     pub name: Vec<u8>,
     /// Read no more than the header at first: regions or nothing will follow.
     pub header_alone: bool,
+    /// Take header lines that no other program reads as they are, to show, compare or replace them.
+    pub header_as_is: bool,
     /// Where the checksums of files go, where they are wanted.
     pub sums: Option<InputSums>,
 }

@@ -19,6 +19,7 @@ use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, block_reader};
 use readmill_format::chain::Opened;
 use readmill_format::sam::LineParser;
+use readmill_record::header::text::{BYTE_ORDER_MARK, ReadsFormat, belongs_to_header};
 use readmill_record::{Charge, Detail, Error, Header, Limit, Result, make_room};
 
 use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK, is_long, text_bound};
@@ -60,6 +61,38 @@ pub struct Source {
 
 /// The most bytes of records in one claim of BAM, for planning memory.
 pub const MAX_CLAIM: usize = block_reader::MAX_CHUNK;
+
+/// Where the header of SAM text ends, found while the text arrives.
+#[derive(Default)]
+struct HeaderEnd {
+    /// The start of the first line that is not known to be of the header.
+    at: usize,
+    /// Lines before it.
+    lines: u64,
+}
+
+impl HeaderEnd {
+    /// Continues in `text`, whose lines are complete up to `limit`; returns whether the end is found.
+    ///
+    /// # Errors
+    /// A line has the form of a header line and of a record.
+    fn advance(&mut self, text: &[u8], limit: usize) -> Result<bool> {
+        if self.at == 0 && text.starts_with(BYTE_ORDER_MARK) {
+            self.at = BYTE_ORDER_MARK.len();
+        }
+        while self.at < limit {
+            let line = &text[self.at..limit];
+            let line = &line[..memchr::memchr(b'\n', line).map_or(line.len(), |n| n + 1)];
+            if !belongs_to_header(line, self.lines + 1)? {
+                return Ok(true);
+            }
+            self.at += line.len();
+            self.lines += 1;
+        }
+        // The start of a line that another character begins shows that the header has ended.
+        Ok(text.get(self.at).is_some_and(|&byte| !b"@\r\n".contains(&byte)))
+    }
+}
 
 /// Makes room for `more` bytes of a header. Nobody knows how long it is, so a refusal asks for twice what there is.
 fn header_room(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
@@ -168,8 +201,8 @@ impl Source {
 
     fn cram(input: Input, options: &OpenOptions) -> Result<Self> {
         let ledger = &options.ledger;
-        let mut reader =
-            cram::Reader::open(input, options.allow_missing_eof, options.container, ledger)?;
+        let open = if options.header_as_is { cram::Reader::open_as_is } else { cram::Reader::open };
+        let mut reader = open(input, options.allow_missing_eof, options.container, ledger)?;
         let header = reader.header().clone();
         let reference = options.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
         let references = cram::References::new(&header, reference.as_ref(), &options.cache, ledger)?;
@@ -192,7 +225,10 @@ impl Source {
                 return Self::sam(text, bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
-                let (header, taken) = outline.parse(&bytes, &options.ledger)?;
+                let (header, taken) = match options.header_as_is {
+                    true => outline.parse_as_is(&bytes, &options.ledger)?,
+                    false => outline.parse(&bytes, &options.ledger)?,
+                };
                 let rest = bytes.split_off(taken);
                 blocks.limit_chunks(None);
                 return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
@@ -210,29 +246,38 @@ impl Source {
 
     fn sam(mut text: Text, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
         let mut charge = options.ledger.charge("headers", rest.capacity() as u64)?;
-        let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
-        // The header is every leading line that starts with '@'.
+        let (mut ended, mut searched, mut end) = (false, 0, HeaderEnd::default());
+        let mut complete = 0;
         loop {
             complete =
                 memchr::memrchr(b'\n', &rest[searched..]).map_or(complete, |at| searched + at + 1);
             searched = rest.len();
-            let limit = if ended { rest.len() } else { complete };
-            while end < limit && rest[end] == b'@' {
-                end += memchr::memchr(b'\n', &rest[end..limit]).map_or(limit - end, |n| n + 1);
-            }
-            if ended || rest.get(end).is_some_and(|&b| b != b'@') {
+            if end.advance(&rest, if ended { rest.len() } else { complete })? || ended {
                 break;
             }
             header_room(&mut rest, TEXT_CHUNK, &mut charge)?;
             ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
         }
+        let end = end.at;
+        let marked = rest.starts_with(BYTE_ORDER_MARK);
+        let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        if ReadsFormat::of(&rest) == Some(ReadsFormat::Fastq) {
+            return Err(signature::not_reads(&rest[start..]));
+        }
         let mut lines = rest[end..].split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
         let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // a cut line has only its start
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
-            return Err(signature::not_reads(&rest));
+            return Err(signature::not_reads(&rest[start..]));
         }
-        let header = Header::parse_within(&rest[..end], &options.ledger)?;
+        let header = &rest[start.min(end)..end];
+        let mut header = match options.header_as_is {
+            true => Header::parse_within(header, &options.ledger)?,
+            false => Header::read(header, &options.ledger)?,
+        };
+        if marked {
+            header.add_note("the byte order mark at its start is removed");
+        }
         let rest = rest.split_off(end);
         let (most, long) = (options.most, options.ledger.empty("a long line of SAM"));
         Ok(Source { header, kind: Format::Sam { text, rest, ended, most, long }, setup: None })

@@ -2,14 +2,17 @@
 
 use readmill_format::bgzf::EOF_BLOCK;
 use readmill_format::text;
+use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
 /// First bytes of other kinds of files, their names, and the remedy.
-const KINDS: [(&[u8], &str, &str); 11] = [
+const KINDS: [(&[u8], &str, &str); 13] = [
     (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
     (b"\x28\xb5\x2f\xfd", "it is packed by zstd", "unpack it: zstd -dc FILE"),
     (b"BZh", "it is packed by bzip2", "unpack it: bzip2 -dc FILE"),
     (b"\xfd7zXZ\0", "it is packed by xz", "unpack it: xz -dc FILE"),
+    (b"\xff\xfe", UTF_16, TO_UTF_8),
+    (b"\xfe\xff", UTF_16, TO_UTF_8),
     (b"PK\x03\x04", "it is a zip archive", "unpack it: unzip FILE"),
     (b"BAI\x01", "it is an index", "give the file it belongs to"),
     (b"CSI\x01", "it is an index", "give the file it belongs to"),
@@ -23,11 +26,13 @@ const KINDS: [(&[u8], &str, &str); 11] = [
     (b">", "it is FASTA", "give a BAM, SAM or CRAM file; a reference is given by --reference"),
 ];
 
+const UTF_16: &str = "it is text in UTF-16";
+const TO_UTF_8: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
+
 /// The error for text that is not SAM.
 pub fn not_reads(text: &[u8]) -> Error {
     let known = KINDS.iter().find(|(start, ..)| text.starts_with(start));
-    let lines: Vec<&[u8]> = text.splitn(4, |&byte| byte == b'\n').collect();
-    let is_fastq = matches!(lines[..], [[b'@', ..], _, [b'+', ..], ..]);
+    let is_fastq = ReadsFormat::of(text) == Some(ReadsFormat::Fastq);
     let (what, hint) = match known {
         _ if is_fastq => ("it is FASTQ", "align its reads first: readmill align REF R1 R2"),
         Some(&(_, what, hint)) => (what, hint),

@@ -96,7 +96,7 @@ impl ReadBatch {
     /// Announces that single reads may stand among the pairs, from the read of this number in the file on.
     pub fn expect_singles(&mut self, first_read: u64) {
         let reads = ReadBatch::new(1, self.first);
-        self.singles = Some(Box::new(Singles { reads, first_read, ..Singles::default() }));
+        self.singles = Some(Box::new(Singles { reads, first_read }));
     }
 
     /// Adds a copy of a single read behind the pairs so far, if there may be any.

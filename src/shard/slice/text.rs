@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use readmill_record::header::text::belongs_to_header;
 use readmill_record::{Charge, Ledger, Result};
 
 use super::file::{BORDERS, MOST_SEARCHED, read_up_to};
@@ -13,13 +14,14 @@ const TEXT: usize = 1 << 16;
 /// Returns the offset of the first line of SAM that is not of the header.
 pub fn start(file: &File, ledger: &Ledger) -> Result<u64> {
     let mut lines = Lines::new(file, 0, ledger);
-    loop {
+    for number in 1.. {
         let at = lines.offset();
         match lines.next()? {
-            Some(line) if line.first() == Some(&b'@') => {}
+            Some(line) if belongs_to_header(line, number)? => {}
             _ => return Ok(at),
         }
     }
+    Ok(lines.offset())
 }
 
 /// Finds the border near an offset; `None` if there is none behind it.

@@ -69,6 +69,22 @@ impl Outline {
     /// # Errors
     /// The header is damaged, or there is too little memory for it.
     pub fn parse(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
+        let (text, dictionary) = self.parts(bytes)?;
+        let header = Header::read(text, ledger)?.with_dictionary(dictionary)?;
+        Ok((header, self.at))
+    }
+
+    /// As [`Outline::parse`], but takes lines that no other program reads as they are, and the dictionary as the sequences.
+    ///
+    /// # Errors
+    /// The dictionary is damaged, or there is too little memory for the header.
+    pub fn parse_as_is(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
+        let (text, dictionary) = self.parts(bytes)?;
+        Ok((Header::of_bam_as_is(text, dictionary, ledger)?, self.at))
+    }
+
+    /// The text and the dictionary of a complete header.
+    fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], Dictionary<'a>)> {
         let cut = || Error::bug("a BAM header was read before all of it was there");
         let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;
         let (text, dictionary) = bytes
@@ -76,13 +92,11 @@ impl Outline {
             .and_then(|rest| rest.split_at_checked(text))
             .and_then(|(text, rest)| Some((text, rest.get(4..)?)))
             .ok_or_else(cut)?;
-        let mut header = Header::parse_within(text, ledger)?;
         let dictionary = Dictionary { rest: dictionary, left: n_ref };
         dictionary
             .clone()
             .try_for_each(|(_, bases)| length(bases as i32, "reference length").map(drop))?;
-        header = header.with_dictionary(dictionary)?;
-        Ok((header, self.at))
+        Ok((text, dictionary))
     }
 }
 

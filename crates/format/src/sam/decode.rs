@@ -213,7 +213,13 @@ fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
             None if n == 10 => (*column, rest) = (rest, b""),
             None => {
                 let what = format!("the line has {} of the 11 columns of SAM", n + 1);
-                return Err(Error::input(what));
+                return Err(match line {
+                    [b'@', b'H' | b'S' | b'R' | b'P' | b'C', b'D' | b'Q' | b'G' | b'O', b'\t', ..] => {
+                        Error::input(format!("{what}: it is a header line among records"))
+                            .hint("files of SAM that were put together are joined by readmill merge")
+                    }
+                    _ => Error::input(what),
+                });
             }
         }
     }

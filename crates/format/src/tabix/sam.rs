@@ -1,6 +1,7 @@
 //! Indexes of SAM text.
 
-use readmill_record::{Error, Header, RecordRef, Result};
+use readmill_record::header::text::belongs_to_header;
+use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
 use super::{Entries, Indexer, Lines};
 use crate::bam::index::{IndexBuilder, Interval, Scheme};
@@ -16,6 +17,7 @@ pub struct SamIndexer {
     lines: Lines,
     /// The lines of the header, until the first record comes.
     header: Vec<u8>,
+    header_lines: u64,
     start: u64,
     reading: Option<(LineParser, Entries)>,
     record: Vec<u8>,
@@ -29,6 +31,7 @@ impl SamIndexer {
             scheme: Box::new(scheme),
             lines: Lines::default(),
             header: Vec::new(),
+            header_lines: 0,
             start: 0,
             reading: None,
             record: Vec::new(),
@@ -38,7 +41,7 @@ impl SamIndexer {
 
     fn reading(&mut self) -> Result<&mut (LineParser, Entries)> {
         if self.reading.is_none() {
-            let header = Header::parse(&std::mem::take(&mut self.header))?;
+            let header = Header::read(&std::mem::take(&mut self.header), &Ledger::unlimited())?;
             let scheme = (self.scheme)(&header)?;
             let mut entries = Entries::new(scheme, header.references().len(), self.start);
             entries.clamps = true; // reads may reach beyond their contig, as in BAM
@@ -48,7 +51,8 @@ impl SamIndexer {
     }
 
     fn line(&mut self, line: &[u8], end: u64) -> Result<()> {
-        if self.reading.is_none() && line.starts_with(b"@") {
+        if self.reading.is_none() && belongs_to_header(line, self.header_lines + 1)? {
+            self.header_lines += 1;
             self.header.extend_from_slice(line);
             self.header.push(b'\n');
             self.start = end;

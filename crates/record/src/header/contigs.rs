@@ -66,6 +66,27 @@ impl Contigs {
         Ok(contigs)
     }
 
+    /// Takes the binary dictionary of BAM. Of two sequences with one name, the first is found by it.
+    pub(super) fn of_dictionary<'a>(dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>) -> Self {
+        let n = dictionary.len();
+        let mut contigs = Contigs {
+            list: Vec::with_capacity(n),
+            by_name: HashTable::with_capacity(n),
+            ..Contigs::default()
+        };
+        for (name, length) in dictionary {
+            let is_first = contigs.id(name).is_none();
+            contigs.list.push(ReferenceSequence { name: name.to_vec(), length });
+            let Contigs { list, by_name, hasher, .. } = &mut contigs;
+            if is_first {
+                let hash_of = |id: u32| hasher.hash_one(&list[id as usize].name[..]);
+                let id = list.len() as u32 - 1;
+                by_name.insert_unique(hash_of(id), id, |&id| hash_of(id));
+            }
+        }
+        contigs
+    }
+
     fn push(&mut self, line: &HeaderLine) -> Result<()> {
         let shown = || String::from_utf8_lossy(line.text()).into_owned();
         let name = line.get(b"SN").filter(|name| !name.is_empty());

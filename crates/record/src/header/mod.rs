@@ -6,8 +6,10 @@
 mod change;
 mod contigs;
 mod line;
+mod mend;
 pub mod merge;
 mod read_group;
+pub mod text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,9 +18,11 @@ use contigs::{Contigs, block};
 
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
+use mend::{mend_between, mend_line};
 
 pub use contigs::ReferenceSequence;
 pub use line::HeaderLine;
+pub use mend::HeaderNotes;
 pub use merge::{Fate, IdRenames, Merged, Renames};
 pub use read_group::GivenReadGroup;
 
@@ -34,6 +38,7 @@ const A_FEW: usize = 16;
 pub struct Header {
     lines: Arc<HeaderLines>,
     contigs: Arc<Contigs>,
+    notes: HeaderNotes,
 }
 
 /// The lines of a header, and their charge.
@@ -84,9 +89,47 @@ impl fmt::Debug for Header {
     }
 }
 
+/// A line of a header without its carriage return, and up to a NUL byte.
+fn content(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    &line[..memchr::memchr(0, line).unwrap_or(line.len())]
+}
+
+/// The text of a header without the NUL bytes that may pad it in BAM.
+fn without_padding(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &text[..end]
+}
+
 /// Whether a name of the binary dictionary contains a byte that would end a line or a field.
 fn breaks_a_line(name: &[u8]) -> bool {
     name.iter().any(|byte| b"\0\t\n\r".contains(byte))
+}
+
+/// The lines of a header as they are, charged to `ledger`.
+fn lines_of(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Result<HeaderLines> {
+    let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
+    let n = memchr::memchr_iter(b'\n', text).count() + 1;
+    let mut lines = HeaderLines { list: Vec::new(), charge: None };
+    let each = 32 + size_of::<HeaderLine>() as u64;
+    let charge = ledger.charge(HEADERS, text.len() as u64 + n as u64 * each)?;
+    lines.list.reserve_exact(n);
+    for line in text.split(|&b| b == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            continue;
+        }
+        if !is_line(line) {
+            let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
+            return Err(Error::input(format!("not a header line: {shown:?}")));
+        }
+        // samtools cannot read a header that begins with a bare @CO, and turns such a line into an empty
+        // comment elsewhere.
+        lines.list.push(HeaderLine::new(if line == b"@CO" { b"@CO\t" } else { line }));
+    }
+    lines.charge = Some(charge);
+    lines.update_charge();
+    Ok(lines)
 }
 
 impl Header {
@@ -103,30 +146,82 @@ impl Header {
     /// # Errors
     /// The text is not a header, or there is too little memory for it.
     pub fn parse_within(text: &[u8], ledger: &Ledger) -> Result<Self> {
-        let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
-        let n = memchr::memchr_iter(b'\n', text).count() + 1;
-        let mut lines = HeaderLines { list: Vec::new(), charge: None };
-        let charge = ledger
-            .charge(HEADERS, text.len() as u64 + n as u64 * (32 + size_of::<HeaderLine>() as u64))?;
-        lines.list.reserve_exact(n);
-        for line in text.split(|&b| b == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.is_empty() {
-                continue;
-            }
-            if line[0] != b'@' || line.len() < 3 {
-                let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
-                return Err(Error::input(format!("not a header line: {shown:?}")));
-            }
-            // samtools cannot read a header that begins with a bare @CO, and turns such a line into an empty
-            // comment elsewhere.
-            lines.list.push(HeaderLine::new(if line == b"@CO" { b"@CO\t" } else { line }));
-        }
-        lines.charge = Some(charge);
-        lines.update_charge();
-        let mut header = Header { lines: Arc::new(lines), contigs: Arc::default() };
+        let is_line = |line: &[u8]| line[0] == b'@' && line.len() >= 3;
+        let mut header =
+            Header { lines: Arc::new(lines_of(text, is_line, ledger)?), ..Header::default() };
         header.read_contigs(ledger)?;
         Ok(header)
+    }
+
+    /// Takes the header of a BAM file as it is, to be shown or replaced: any line, and the binary dictionary, whatever
+    /// the @SQ lines say.
+    ///
+    /// # Errors
+    /// There is too little memory for it.
+    pub fn of_bam_as_is<'a>(
+        text: &[u8],
+        dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let lines = Arc::new(lines_of(text, |_| true, ledger)?);
+        let names = dictionary.clone().map(|(name, _)| block(name.len())).sum();
+        let mut charge = ledger.charge(HEADERS, Contigs::bound(dictionary.len() as u64, names))?;
+        let mut contigs = Contigs::of_dictionary(dictionary);
+        charge.resize(contigs.heap_bytes());
+        contigs.charge = Some(charge);
+        Ok(Header { lines, contigs: Arc::new(contigs), ..Header::default() })
+    }
+
+    /// Reads the header of a file so that samtools and htsjdk can read what is written under it: lines that they refuse are
+    /// mended where their meaning is plain, which [`Header::notes`] tells. Its lines and dictionary are charged to `ledger`.
+    ///
+    /// # Errors
+    /// The meaning of a line is not plain, or there is too little memory.
+    pub fn read(text: &[u8], ledger: &Ledger) -> Result<Self> {
+        let text = without_padding(text);
+        let (mut notes, mut blank) = (HeaderNotes::default(), None);
+        let n = memchr::memchr_iter(b'\n', text).count() + 1;
+        let each = 32 + size_of::<HeaderLine>() as u64;
+        let charge = ledger.charge(HEADERS, text.len() as u64 + n as u64 * each)?;
+        let mut list = Vec::new();
+        list.reserve_exact(n);
+        for (number, given) in (1..).zip(text.split(|&b| b == b'\n')) {
+            let line = content(given);
+            if memchr::memchr(0, given).is_some() {
+                notes.add(|| number, || "a NUL byte and what follows it in the line are removed".into());
+            }
+            if line.is_empty() {
+                blank = blank.or(Some(number));
+                continue;
+            }
+            if let Some(blank) = blank.take() {
+                notes.add(|| blank, || "an empty line is removed".into());
+            }
+            list.push(HeaderLine::new(mend_line(line, number, &mut notes)?));
+        }
+        let number = |at| {
+            let lines = text.split(|&b| b == b'\n').enumerate();
+            lines
+                .filter(|(_, line)| !content(line).is_empty())
+                .nth(at)
+                .map_or(0, |(before, _)| before + 1)
+        };
+        mend_between(&mut list, &number, &mut notes, ledger)?;
+        let mut lines = HeaderLines { list, charge: Some(charge) };
+        lines.update_charge();
+        let mut header = Header { lines: Arc::new(lines), notes, ..Header::default() };
+        header.read_contigs(ledger)?;
+        Ok(header)
+    }
+
+    /// What was mended as the header was read, and what other programs will not accept in it.
+    pub fn notes(&self) -> &HeaderNotes {
+        &self.notes
+    }
+
+    /// Adds a note about the file to those of the header.
+    pub fn add_note(&mut self, what: &str) {
+        self.notes.add_of_file(what);
     }
 
     /// Reads the dictionary from the lines.
@@ -148,7 +243,8 @@ impl Header {
     pub fn copy(&self) -> Result<Self> {
         let charge = self.lines.charge.as_ref();
         drop(charge.map(|charge| charge.ledger().charge(HEADERS, charge.bytes())).transpose()?);
-        Ok(Header { lines: Arc::new((*self.lines).clone()), contigs: Arc::clone(&self.contigs) })
+        let (lines, contigs) = (Arc::new((*self.lines).clone()), Arc::clone(&self.contigs));
+        Ok(Header { lines, contigs, notes: self.notes.clone() })
     }
 
     /// The ledger that this header is charged to.
@@ -256,14 +352,40 @@ impl Header {
             });
             self.read_contigs(&ledger)?;
         }
-        let ours = self.references().iter().map(|contig| (&contig.name[..], contig.length));
-        let equal = ours.len() == dictionary.len() && ours.zip(dictionary).all(|(a, b)| a == b);
-        if !equal {
-            return Err(Error::input(
-                "the header's @SQ lines and its binary dictionary of reference sequences differ",
-            ));
-        }
+        self.check_dictionary(dictionary)?;
         Ok(self)
+    }
+}
+
+impl Header {
+    /// Fails if the binary dictionary of a BAM file has other sequences than the @SQ lines.
+    fn check_dictionary<'a>(
+        &self,
+        dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>,
+    ) -> Result<()> {
+        const DIFFER: &str = "the @SQ lines of the BAM header and its binary dictionary differ";
+        let (lines, binary) = (self.references().len(), dictionary.len());
+        let ours = self.references().iter().map(|contig| (&contig.name[..], contig.length));
+        let other = ours.zip(dictionary).enumerate().find(|(_, (ours, theirs))| ours != theirs);
+        let shown = |(name, length): (&[u8], u32)| {
+            format!("{} of {length} bases", String::from_utf8_lossy(name))
+        };
+        let what = match other {
+            Some((number, (ours, theirs))) => format!(
+                "{DIFFER}: sequence {} is {} in the lines, and {} in the dictionary",
+                number + 1,
+                shown(ours),
+                shown(theirs)
+            ),
+            None if lines != binary => {
+                format!("{DIFFER}: {lines} sequences in the lines, and {binary} in the dictionary")
+            }
+            None => return Ok(()),
+        };
+        Err(Error::input(what).hint(
+            "readmill head FILE > header.sam writes the lines; make them agree with the dictionary, whose sequences the \
+             reads lie on, then readmill reheader header.sam FILE > NEW",
+        ))
     }
 }
 

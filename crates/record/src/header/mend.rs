@@ -1,0 +1,174 @@
+//! Header lines of files that other programs cannot read: they are mended where their meaning is plain, else refused.
+//!
+//! The measure is what samtools 1.24 and htsjdk 4.2 read. Each change is noted with the number of its line, so that
+//! whoever opened the file can say so.
+
+mod between;
+mod blanks;
+mod fields;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+pub(super) use between::mend_between;
+use fields::mend_fields;
+
+/// Notes that are kept of one header; the others are counted.
+const MAX_NOTES: usize = 5;
+
+/// How to change the header of a file.
+const FIX: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
+    then readmill reheader header.sam FILE > NEW";
+
+/// What was changed in the header of a file, and what other programs will not accept in it.
+#[derive(Clone, Default)]
+pub struct HeaderNotes {
+    list: Arc<Vec<String>>,
+    left_out: u64,
+}
+
+impl HeaderNotes {
+    /// Adds a note about a line, which is counted from 1; both are found only if the note is kept.
+    pub(super) fn add(&mut self, line: impl FnOnce() -> usize, what: impl FnOnce() -> String) {
+        if self.list.len() < MAX_NOTES {
+            Arc::make_mut(&mut self.list).push(format!("header line {}: {}", line(), what()));
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Adds a note about the whole file.
+    pub fn add_of_file(&mut self, what: &str) {
+        Arc::make_mut(&mut self.list).push(what.to_string());
+    }
+
+    /// The notes in order, each a sentence without its full stop.
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let more = (self.left_out > 0)
+            .then(|| format!("the same or more of {} other header lines", self.left_out));
+        self.list.iter().map(|note| Cow::Borrowed(&note[..])).chain(more.map(Cow::Owned))
+    }
+}
+
+/// The error for a line whose meaning is not plain.
+fn refusal(line: usize, what: &str, text: &[u8]) -> Error {
+    Error::input(format!("header line {line}: {what}: {}", shown(text))).hint(FIX)
+}
+
+/// The start of a text in quotation marks, for a message.
+fn shown(text: &[u8]) -> String {
+    let end = text.len().min(100);
+    format!("{:?}", String::from_utf8_lossy(&text[..end]))
+}
+
+/// What a line lacks; the caller knows its number.
+type LineResult<T> = std::result::Result<T, String>;
+
+/// Returns `line` as samtools and htsjdk read it.
+///
+/// # Errors
+/// Its meaning is not plain.
+pub(super) fn mend_line<'a>(
+    line: &'a [u8],
+    number: usize,
+    notes: &mut HeaderNotes,
+) -> Result<Cow<'a, [u8]>> {
+    let mended = mend_kind(line, &mut |what| notes.add(|| number, || what));
+    mended.map_err(|what| refusal(number, &what, line))
+}
+
+/// Takes the note that a change deserves.
+type Noting<'a> = dyn FnMut(String) + 'a;
+
+fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
+    if line.starts_with(b"@CO") {
+        return mend_comment(line, note);
+    }
+    let is_kind = matches!(line, [b'@', a, b, rest @ ..]
+        if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && rest.first().is_none_or(|c| b"\t ".contains(c)));
+    if !is_kind {
+        return Err(
+            "it is neither a header line (@, two letters, a tab) nor a record with 11 columns".into()
+        );
+    }
+    let kind = line[1..3].to_ascii_uppercase();
+    if kind == b"CO" {
+        note("the letters after @ are capitals now".into());
+        let line = [b"@CO", &line[3..]].concat();
+        return mend_comment(&line, note).map(|line| Cow::Owned(line.into_owned()));
+    }
+    if !KNOWN.iter().any(|known| known.kind == &kind[..]) {
+        return comment_of_unknown(line, note).map(Cow::Owned);
+    }
+    if kind == line[1..3] {
+        return mend_fields(line, note);
+    }
+    note("the letters after @ are capitals now".into());
+    let line = [b"@", &kind[..], &line[3..]].concat();
+    mend_fields(&line, note).map(|line| Cow::Owned(line.into_owned()))
+}
+
+/// A kind of line with rules.
+struct Known {
+    kind: &'static [u8; 2],
+    /// Fields that the specification defines for it.
+    fields: &'static [&'static [u8; 2]],
+    /// Fields without which samtools or htsjdk cannot read it.
+    required: &'static [&'static [u8; 2]],
+}
+
+/// SAM specification, section 1.3.
+const KNOWN: [Known; 4] = [
+    Known { kind: b"HD", fields: &[b"VN", b"SO", b"GO", b"SS"], required: &[b"VN"] },
+    Known {
+        kind: b"SQ",
+        fields: &[b"SN", b"LN", b"AH", b"AN", b"AS", b"DS", b"M5", b"SP", b"TP", b"UR"],
+        required: &[b"SN", b"LN"],
+    },
+    Known {
+        kind: b"RG",
+        fields: &[
+            b"ID", b"BC", b"CN", b"DS", b"DT", b"FO", b"KS", b"LB", b"PG", b"PI", b"PL", b"PM", b"PU",
+            b"SM",
+        ],
+        required: &[b"ID"],
+    },
+    Known { kind: b"PG", fields: &[b"ID", b"PN", b"CL", b"PP", b"DS", b"VN"], required: &[b"ID"] },
+];
+
+/// Returns a comment with the tab that must follow `@CO`.
+fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
+    match &line[3..] {
+        [b'\t', ..] => Ok(Cow::Borrowed(line)),
+        // samtools cannot read a header that begins with a bare @CO, and turns such a line into an empty comment
+        // elsewhere.
+        [] => Ok(Cow::Borrowed(b"@CO\t")),
+        [b' ', text @ ..] => {
+            note("a tab follows @CO now, instead of a blank".into());
+            Ok(Cow::Owned([b"@CO\t", text].concat()))
+        }
+        text if !text.contains(&b'\t') => {
+            note("a tab follows @CO now".into());
+            Ok(Cow::Owned([b"@CO\t", text].concat()))
+        }
+        _ => Err("a tab must follow @CO, and a record has 11 columns".into()),
+    }
+}
+
+/// Returns a line of a kind that no program knows as a comment, which all of them keep.
+fn comment_of_unknown(line: &[u8], note: &mut Noting<'_>) -> LineResult<Vec<u8>> {
+    let has_keys = line[3..].split(|&byte| byte == b'\t').skip(1).all(fields::has_key);
+    let is_bare = line.len() == 3;
+    if !is_bare && (line[3] != b'\t' || !has_keys) {
+        return Err("it is no kind of header line (@HD, @SQ, @RG, @PG, @CO), and no record".into());
+    }
+    let kind = String::from_utf8_lossy(&line[..3]).into_owned();
+    note(format!(
+        "{kind} is no kind of header line: it is a comment (@CO) now, since other programs refuse it"
+    ));
+    Ok([b"@CO\t", line].concat())
+}
+
+#[cfg(test)]
+mod tests;

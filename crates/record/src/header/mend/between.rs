@@ -1,0 +1,128 @@
+//! Lines that do not fit each other: @HD elsewhere than first, and read groups and programs of one ID.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::contigs::block;
+use super::super::{HEADERS, HeaderLine};
+use super::HeaderNotes;
+use crate::error::Result;
+use crate::ledger::Ledger;
+
+/// Mends lines that do not fit each other. `number` finds the number of a line in the file.
+///
+/// # Errors
+/// There is too little memory for lists of IDs.
+pub(in super::super) fn mend_between(
+    lines: &mut Vec<HeaderLine>,
+    number: &dyn Fn(usize) -> usize,
+    notes: &mut HeaderNotes,
+    ledger: &Ledger,
+) -> Result<()> {
+    let count = |kind: &[u8; 2]| lines.iter().filter(|line| line.kind() == kind).count();
+    let (groups, programs) = (count(b"RG"), count(b"PG"));
+    let each = (size_of::<(&[u8], usize)>() + size_of::<(usize, usize)>()) as u64;
+    let _charge = ledger.charge(HEADERS, groups.max(programs) as u64 * each)?;
+    if groups > 1 {
+        let repeated = repeated(lines, b"RG");
+        for &(at, first) in &repeated {
+            let is_same = lines[at] == lines[first];
+            let id = String::from_utf8_lossy(lines[at].get(b"ID").unwrap_or_default()).into_owned();
+            notes.add(|| number(at), || match is_same {
+                true => format!("the read group {id} is there twice, and this line is removed"),
+                false => format!(
+                    "the read group {id} has a line already: line {} holds, as for samtools, and this one is a comment \
+                     (@CO) now",
+                    number(first)
+                ),
+            });
+            let comment = [b"@CO\t", lines[at].text()].concat();
+            lines[at] = HeaderLine::new(if is_same { Vec::new() } else { comment });
+        }
+    }
+    if programs > 1 {
+        rename_programs(lines, number, notes, ledger)?;
+    }
+    put_first_line_first(lines, number, notes);
+    lines.retain(|line| !line.text().is_empty());
+    Ok(())
+}
+
+/// Moves the first @HD to the start, where samtools and htsjdk look for it.
+fn put_first_line_first(
+    lines: &mut [HeaderLine],
+    number: &dyn Fn(usize) -> usize,
+    notes: &mut HeaderNotes,
+) {
+    let at = lines.iter().position(|line| line.kind() == b"HD");
+    let Some(at) = at.filter(|&at| at > 0) else { return };
+    notes.add(|| number(at), || "@HD is the first line now".into());
+    lines[..=at].rotate_right(1);
+}
+
+/// The lines of a kind whose ID an earlier line has, in the order of the file, each with the first line of this ID.
+fn repeated(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)> {
+    let of_kind = lines.iter().enumerate().filter(|(_, line)| line.kind() == kind);
+    let mut ids: Vec<(&[u8], usize)> =
+        of_kind.filter_map(|(at, line)| Some((line.get(b"ID")?, at))).collect();
+    ids.sort_unstable();
+    let mut first = ids.first().copied();
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for &(id, at) in ids.iter().skip(1) {
+        match first {
+            Some((known, before)) if known == id => found.push((at, before)),
+            _ => first = Some((id, at)),
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Gives each program its own ID: htsjdk reads no header with one of them twice.
+fn rename_programs(
+    lines: &mut [HeaderLine],
+    number: &dyn Fn(usize) -> usize,
+    notes: &mut HeaderNotes,
+    ledger: &Ledger,
+) -> Result<()> {
+    let repeated = repeated(lines, b"PG");
+    if repeated.is_empty() {
+        return Ok(());
+    }
+    let ids = || lines.iter().filter(|line| line.kind() == b"PG").filter_map(|line| line.get(b"ID"));
+    // Each ID in the set, and up to as many new ones, which are longer; tables are at most half full.
+    let bytes: u64 = ids().map(|id| 2 * (block(id.len() + 24) + 4 * size_of::<Vec<u8>>() as u64)).sum();
+    let _charge = ledger.charge(HEADERS, bytes)?;
+    let mut taken: HashSet<Vec<u8>> = ids().map(<[u8]>::to_vec).collect();
+    let mut next: HashMap<usize, u64> = HashMap::new();
+    for (at, first) in repeated {
+        let id = lines[at].get(b"ID").unwrap_or_default().to_vec();
+        let shown = String::from_utf8_lossy(&id).into_owned();
+        if lines[at] == lines[first] {
+            notes.add(
+                || number(at),
+                || format!("the program {shown} is there twice, and this line is removed"),
+            );
+            lines[at] = HeaderLine::new(Vec::new());
+            continue;
+        }
+        let count = next.entry(first).or_insert(0);
+        let new = loop {
+            *count += 1;
+            let new = [&id[..], format!(".{count}").as_bytes()].concat();
+            if taken.insert(new.clone()) {
+                break new;
+            }
+        };
+        notes.add(
+            || number(at),
+            || {
+                format!(
+                    "another program has the ID {shown}, and this one is {} now",
+                    String::from_utf8_lossy(&new)
+                )
+            },
+        );
+        lines[at].set(b"ID", &new);
+    }
+    Ok(())
+}

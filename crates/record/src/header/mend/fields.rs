@@ -1,0 +1,352 @@
+//! Fields of a line of a known kind.
+
+use std::borrow::Cow;
+
+use super::blanks::{glued_version, split_at_blanks};
+use super::{KNOWN, Known, LineResult, Noting, shown};
+
+/// Whether a field has the form `XX:value`; the value may be empty.
+pub(super) fn has_key(field: &[u8]) -> bool {
+    matches!(field, [a, b, b':', ..] if !a.is_ascii_whitespace() && !b.is_ascii_whitespace() && *b != b':' && *a != b':')
+}
+
+fn key(field: &[u8]) -> [u8; 2] {
+    [field[0], field[1]]
+}
+
+/// Returns `line`, whose kind is a known one, with fields as samtools and htsjdk read them.
+pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
+    let kind = &line[1..3];
+    let Some(known) = KNOWN.iter().find(|known| known.kind == kind) else {
+        return Ok(Cow::Borrowed(line));
+    };
+    if is_plain(line, known) {
+        return Ok(Cow::Borrowed(line));
+    }
+    if memchr::memchr_iter(b'\t', line).count() > MAX_FIELDS {
+        return Err(format!("it has more than {MAX_FIELDS} fields"));
+    }
+    let mut fields = Fields { known, list: split(line), is_changed: false };
+    if !fields.is_well_formed(line) {
+        fields.mend(line, note)?;
+    }
+    fields.check_values(note)?;
+    Ok(if fields.is_changed { Cow::Owned(fields.join()) } else { Cow::Borrowed(line) })
+}
+
+/// Fields of a line that is looked at closely, so that its lists stay small.
+const MAX_FIELDS: usize = 4096;
+
+/// Whether nothing is to be said of the line, found without any memory: headers may have millions of contigs.
+fn is_plain(line: &[u8], known: &Known) -> bool {
+    let mut keys = [[0; 2]; 16];
+    let mut found = 0;
+    if line.get(3) != Some(&b'\t') {
+        return false;
+    }
+    for (number, field) in line[4..].split(|&byte| byte == b'\t').enumerate() {
+        if number == keys.len()
+            || field.len() < 4
+            || !has_key(field)
+            || keys[..number].contains(&key(field))
+        {
+            return false;
+        }
+        keys[number] = key(field);
+        let value = &field[3..];
+        let is_fine = match (known.kind, &key(field)) {
+            (b"HD", b"VN") => !value.contains(&b' '),
+            (b"HD", b"SO") => ORDERS.contains(&value),
+            (b"HD", b"GO") => GROUPINGS.contains(&value),
+            (b"SQ", b"SN") => is_contig_name(value),
+            (b"SQ", b"LN") => length(value).is_some(),
+            _ => true,
+        };
+        if !is_fine {
+            return false;
+        }
+        found = number + 1;
+    }
+    let has = |tag: &[u8; 2]| keys[..found].contains(tag);
+    known.required.iter().all(|tag| has(tag))
+}
+
+/// Values of SO that htsjdk allows.
+const ORDERS: [&[u8]; 4] = [b"unknown", b"unsorted", b"queryname", b"coordinate"];
+
+/// Values of GO that htsjdk allows.
+const GROUPINGS: [&[u8]; 3] = [b"none", b"query", b"reference"];
+
+/// The length of a contig, if BAM and samtools can have it.
+fn length(text: &[u8]) -> Option<u32> {
+    let number: u32 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(number).filter(|number| (1..=i32::MAX as u32).contains(number))
+}
+
+/// Splits what follows the kind at tabs.
+fn split(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
+    line[3..].split(|&byte| byte == b'\t').skip(1).map(Cow::Borrowed).collect()
+}
+
+struct Fields<'a> {
+    known: &'static Known,
+    list: Vec<Cow<'a, [u8]>>,
+    is_changed: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn get(&self, tag: &[u8; 2]) -> Option<&[u8]> {
+        let field = self.list.iter().find(|field| has_key(field) && key(field) == *tag);
+        field.map(|field| &field[3..])
+    }
+
+    fn is_program(&self) -> bool {
+        self.known.kind == b"PG"
+    }
+
+    /// Whether nothing has to be mended but values.
+    fn is_well_formed(&self, line: &[u8]) -> bool {
+        line.get(3) == Some(&b'\t')
+            && self.list.iter().all(|field| field.len() > 3 && has_key(field))
+            && !self.has_a_key_twice()
+            && self.known.required.iter().all(|tag| self.get(tag).is_some())
+            && !(self.known.kind == b"HD" && self.get(b"VN").is_some_and(|it| it.contains(&b' ')))
+    }
+
+    fn has_a_key_twice(&self) -> bool {
+        let mut keys: Vec<[u8; 2]> = self.list.iter().map(|field| key(field)).collect();
+        keys.sort_unstable();
+        keys.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    fn mend(&mut self, line: &'a [u8], note: &mut Noting<'_>) -> LineResult<()> {
+        self.split_at_blanks(line, note);
+        self.remove_empty(note);
+        self.trim(note);
+        self.join_command_line(note);
+        if let Some(field) = self.list.iter().find(|field| !has_key(field)) {
+            let what = "a field is two characters, a colon and a value, and this one is not";
+            return Err(format!("{what}: {} in", shown(field)));
+        }
+        self.remove_empty_values(note);
+        self.remove_repeated(note)?;
+        self.find_required(note)
+    }
+
+    /// Takes blanks for tabs where tabs are missing: after the kind, in VN of @HD, and where @SQ has no LN.
+    fn split_at_blanks(&mut self, line: &'a [u8], note: &mut Noting<'_>) {
+        let has_blank_version = self.get(b"VN").is_some_and(|it| it.contains(&b' '));
+        let needs = match (line.get(3), self.known.kind) {
+            (Some(b' '), _) => true,
+            (_, b"HD") => {
+                has_blank_version || self.list.iter().any(|field| glued_version(field).is_some())
+            }
+            (_, b"SQ") => self.known.required.iter().any(|tag| {
+                let after_blank = [b" ", &tag[..], b":"].concat();
+                self.get(tag).is_none() && memchr::memmem::find(line, &after_blank).is_some()
+            }),
+            _ => false,
+        };
+        if !needs {
+            return;
+        }
+        let list = split_at_blanks(line.get(4..).unwrap_or_default(), self.known.fields);
+        if list != self.list {
+            (self.list, self.is_changed) = (list, true);
+            note("tabs are between its fields now, instead of blanks".into());
+        }
+    }
+
+    fn remove_empty(&mut self, note: &mut Noting<'_>) {
+        let before = self.list.len();
+        self.list.retain(|field| !field.trim_ascii().is_empty());
+        if self.list.len() < before {
+            self.is_changed = true;
+            note("a tab without a field is removed".into());
+        }
+    }
+
+    /// Removes blanks before keys.
+    fn trim(&mut self, note: &mut Noting<'_>) {
+        for field in &mut self.list {
+            let trimmed = field.trim_ascii_start();
+            if !has_key(field) && has_key(trimmed) {
+                *field = Cow::Owned(trimmed.to_vec());
+                self.is_changed = true;
+                note("a blank before a field is removed".into());
+            }
+        }
+    }
+
+    /// Puts what follows the command line of a program back into it: bwa and others have written tabs there, as of
+    /// `-R '@RG\tID:x\tSM:s'`.
+    fn join_command_line(&mut self, note: &mut Noting<'_>) {
+        if !self.is_program() {
+            return;
+        }
+        let Some(at) = self.list.iter().position(|field| field.starts_with(b"CL:")) else { return };
+        let (mut kept, mut joined): (Vec<Cow<'a, [u8]>>, Vec<u8>) = (Vec::new(), Vec::new());
+        for field in self.list.split_off(at + 1) {
+            let is_own = has_key(&field)
+                && (joined.is_empty() || self.known.fields.contains(&&key(&field)))
+                && !self
+                    .list
+                    .iter()
+                    .chain(&kept)
+                    .any(|other| has_key(other) && key(other) == key(&field));
+            if is_own {
+                kept.push(field);
+            } else {
+                joined.push(b' ');
+                joined.extend_from_slice(&field);
+            }
+        }
+        if !joined.is_empty() {
+            self.list[at].to_mut().extend_from_slice(&joined);
+            self.is_changed = true;
+            note("blanks are in its command line (CL) now, instead of tabs".into());
+        }
+        self.list.append(&mut kept);
+    }
+
+    fn remove_empty_values(&mut self, note: &mut Noting<'_>) {
+        let is_changed = &mut self.is_changed;
+        self.list.retain(|field| {
+            let is_kept = field.len() > 3;
+            if !is_kept {
+                note(format!("{} has no value, and is removed", String::from_utf8_lossy(&field[..2])));
+                *is_changed = true;
+            }
+            is_kept
+        });
+    }
+
+    /// Keeps the first of several fields with one key, as samtools and htsjdk do.
+    fn remove_repeated(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+        let mut first: std::collections::HashMap<[u8; 2], usize> = std::collections::HashMap::new();
+        let mut list: Vec<Cow<'a, [u8]>> = Vec::with_capacity(self.list.len());
+        for field in std::mem::take(&mut self.list) {
+            let Some(&at) = first.get(&key(&field)) else {
+                first.insert(key(&field), list.len());
+                list.push(field);
+                continue;
+            };
+            let name = String::from_utf8_lossy(&field[..2]).into_owned();
+            if list[at] != field && self.known.required.contains(&&key(&field)) {
+                return Err(format!("it has two values of {name}"));
+            }
+            note(format!(
+                "{name} is there twice: {} stays, {} is removed",
+                shown(&list[at]),
+                shown(&field)
+            ));
+            self.is_changed = true;
+        }
+        self.list = list;
+        Ok(())
+    }
+
+    /// Finds required fields that are missing where their value is plain.
+    fn find_required(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+        for &tag in self.known.required {
+            if self.get(tag).is_some() {
+                continue;
+            }
+            let name = String::from_utf8_lossy(tag);
+            let kind = String::from_utf8_lossy(self.known.kind);
+            let lower = tag.to_ascii_lowercase();
+            if let Some(field) = self.list.iter_mut().find(|field| key(field)[..] == lower) {
+                field.to_mut()[..2].copy_from_slice(tag);
+                note(format!("{name} has capitals now"));
+            } else if self.known.kind == b"HD" {
+                self.list.insert(0, Cow::Borrowed(b"VN:1.6"));
+                note("VN was missing, and is 1.6 now".into());
+            } else if let (b"PG", Some(name)) = (self.known.kind, self.get(b"PN").map(<[u8]>::to_vec)) {
+                self.list.insert(0, Cow::Owned([b"ID:", &name[..]].concat()));
+                note("ID was missing, and is the name of the program (PN) now".into());
+            } else {
+                return Err(format!("@{kind} without {name}"));
+            }
+            self.is_changed = true;
+        }
+        Ok(())
+    }
+
+    /// Mends values of which samtools or htsjdk allow only some.
+    fn check_values(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+        match self.known.kind {
+            b"HD" => {
+                self.allow(b"SO", &ORDERS, Some(b"unknown"), note);
+                self.allow(b"GO", &GROUPINGS, None, note);
+            }
+            b"SQ" => self.check_contig(note)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Replaces a value that is none of these by `other`, or removes the field.
+    fn allow(&mut self, tag: &[u8; 2], allowed: &[&[u8]], other: Option<&[u8]>, note: &mut Noting<'_>) {
+        let Some(value) = self.get(tag).filter(|value| !allowed.contains(value)) else { return };
+        let plain = value.trim_ascii().to_ascii_lowercase();
+        let new = allowed.iter().find(|it| ***it == *plain).copied().or(other);
+        let name = String::from_utf8_lossy(tag);
+        note(match new {
+            Some(new) => format!(
+                "{name}:{} is no such order, and is {} now",
+                String::from_utf8_lossy(value),
+                String::from_utf8_lossy(new)
+            ),
+            None => {
+                format!("{name}:{} is no such order, and is removed", String::from_utf8_lossy(value))
+            }
+        });
+        self.is_changed = true;
+        match new {
+            Some(new) => self.set(tag, new),
+            None => self.list.retain(|field| key(field) != *tag),
+        }
+    }
+
+    fn set(&mut self, tag: &[u8; 2], value: &[u8]) {
+        for field in self.list.iter_mut().filter(|field| key(field) == *tag) {
+            *field = Cow::Owned([&tag[..], b":", value].concat());
+        }
+    }
+
+    fn check_contig(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
+        let name = self.get(b"SN").unwrap_or_default();
+        if matches!(name, b"*" | b"=") {
+            return Err("this name means no contig, or the same one".into());
+        }
+        if !is_contig_name(name) {
+            note(format!("Picard and GATK refuse the name {}, which is kept", shown(name)));
+        }
+        let given = self.get(b"LN").unwrap_or_default();
+        let trimmed = given.trim_ascii().to_vec();
+        if trimmed.len() < given.len() {
+            note("a blank beside its length is removed".into());
+            self.is_changed = true;
+            self.set(b"LN", &trimmed);
+        }
+        match length(&trimmed) {
+            Some(_) => Ok(()),
+            None => Err("@SQ needs an LN from 1 to 2147483647".into()),
+        }
+    }
+
+    fn join(&self) -> Vec<u8> {
+        let mut line = [b"@", &self.known.kind[..]].concat();
+        for field in &self.list {
+            line.push(b'\t');
+            line.extend_from_slice(field);
+        }
+        line
+    }
+}
+
+/// Whether the specification allows this name of a contig (section 1.2.1).
+fn is_contig_name(name: &[u8]) -> bool {
+    let is_allowed = |byte: &u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(byte);
+    name.iter().all(is_allowed) && !name.starts_with(b"*") && !name.starts_with(b"=")
+}
