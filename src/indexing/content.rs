@@ -8,6 +8,7 @@ use readmill_cram::MAGIC as CRAM;
 use readmill_format::bgzf::{BlockReader, InflateReader};
 use readmill_format::tabix::Preset;
 use readmill_format::text::is_bgzf;
+use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
 /// A kind of file that can be indexed.
@@ -65,7 +66,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
         if packed.starts_with(b">") {
             return Ok(Content::Fasta); // the aligner reads it, though nothing else can
         }
-        if packed.starts_with(b"@") {
+        if ReadsFormat::of(&packed) == Some(ReadsFormat::Fastq) {
             return Err(fastq());
         }
         return Err(Error::input(
@@ -95,7 +96,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
 fn flate2_start(start: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     if let Ok((from, _)) = readmill_format::text::inflated(start) {
-        let _ = from.take(1).read_to_end(&mut text);
+        let _ = from.take(START).read_to_end(&mut text);
     }
     text
 }
@@ -143,10 +144,9 @@ fn of_text(text: &[u8], path: &Path, preset: Option<Preset>) -> Result<Content> 
     }
 }
 
-/// Whether text begins with a header of SAM.
+/// Whether text begins as SAM does.
 fn is_sam(text: &[u8]) -> bool {
-    let starts = [&b"@HD\t"[..], b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"];
-    starts.iter().any(|start| text.starts_with(start))
+    ReadsFormat::of(text) == Some(ReadsFormat::Sam)
 }
 
 /// The kind of text that the name of a file tells.
@@ -176,7 +176,7 @@ fn not_compressed(start: &[u8], path: &Path) -> Error {
         )
         .hint("write BAM instead: readmill sort FILE -o SORTED.bam, which also writes the index");
     }
-    if start.starts_with(b"@") {
+    if ReadsFormat::of(start) == Some(ReadsFormat::Fastq) {
         return fastq();
     }
     let is_text = start.starts_with(b"##fileformat=VCF")

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use libsais::SuffixArrayConstruction;
+use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
 use crate::Contig;
@@ -90,7 +91,7 @@ pub(crate) fn holds_reads(file: &Path) -> Option<&'static str> {
     let _ = File::open(file).ok()?.take(1 << 16).read_to_end(&mut start);
     if start.starts_with(GZIP) {
         let mut text = Vec::new();
-        let _ = MultiGzDecoder::new(&start[..]).take(16).read_to_end(&mut text);
+        let _ = MultiGzDecoder::new(&start[..]).take(1 << 16).read_to_end(&mut text);
         start = text;
     }
     kind_of_reads(&start)
@@ -98,13 +99,7 @@ pub(crate) fn holds_reads(file: &Path) -> Option<&'static str> {
 
 /// The name of what holds reads and starts so.
 fn kind_of_reads(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [b'B', b'A', b'M', 1, ..] => Some("BAM"),
-        [b'C', b'R', b'A', b'M', ..] => Some("CRAM"),
-        [b'@', b'H' | b'S' | b'R' | b'P' | b'C', b'D' | b'Q' | b'G' | b'O', b'\t', ..] => Some("SAM"),
-        [b'@', ..] => Some("FASTQ"),
-        _ => None,
-    }
+    ReadsFormat::of(start).map(ReadsFormat::name)
 }
 
 const GZIP: &[u8] = &[0x1f, 0x8b];

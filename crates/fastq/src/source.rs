@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_format::bgzf::BlockReader;
 use readmill_format::summed::StreamSum;
+use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, ErrorKind, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -251,7 +252,8 @@ impl Format {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
                 // Damage is found and reported when the data are read.
-                let _ = flate2::read::GzDecoder::new(peek).take(16).read_to_end(&mut start);
+                let text = flate2::read::MultiGzDecoder::new(peek);
+                let _ = text.take(PEEK as u64).read_to_end(&mut start);
                 refuse_reads_of_other_kinds(&start)?;
                 if flags & 4 != 0 && has_block_size(peek) { Format::Bgzf } else { Format::Gzip }
             }
@@ -293,34 +295,23 @@ fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
     }
 }
 
-/// Other formats of reads, recognised by their first bytes.
-fn other_kind(start: &[u8]) -> Option<&'static str> {
-    let kinds: [(&[u8], &str); 6] = [
-        (b"BAM\x01", "BAM"),
-        (b"CRAM", "CRAM"),
-        (b"@HD\tVN:", "SAM"),
-        (b"@SQ\tSN:", "SAM"),
-        (b"@RG\tID:", "SAM"),
-        (b"@PG\tID:", "SAM"),
-    ];
-    kinds.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind)
+/// Another format of reads that a file starts as.
+fn other_kind(start: &[u8]) -> Option<ReadsFormat> {
+    ReadsFormat::of(start).filter(|format| *format != ReadsFormat::Fastq)
 }
 
-/// Whether this is a file, no pipe, and has SAM with a header, BAM or CRAM.
+/// Whether this is a file, no pipe, and has SAM, BAM or CRAM.
 pub fn holds_records(path: &Path) -> bool {
     start_of(path).is_some_and(|start| other_kind(&start).is_some())
 }
 
 /// Whether this is a file, no pipe, and begins as FASTQ does, plain or compressed.
 pub fn holds_fastq(path: &Path) -> bool {
-    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // of which no other format of reads is
-    let begins_so = |start: Vec<u8>| {
-        let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
-        match first {
-            Some(_) if start.starts_with(ZSTD) => true,
-            Some(first) => *first == b'@' && other_kind(&start).is_none(),
-            None => is_named_so(path),
-        }
+    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // no other format of reads is compressed so
+    let begins_so = |start: Vec<u8>| match start.iter().all(u8::is_ascii_whitespace) {
+        _ if start.starts_with(ZSTD) => true,
+        true => is_named_so(path),
+        false => ReadsFormat::of(&start) == Some(ReadsFormat::Fastq),
     };
     start_of(path).is_some_and(begins_so)
 }
@@ -340,7 +331,9 @@ fn start_of(path: &Path) -> Option<Vec<u8>> {
     let _ = file.take(PEEK as u64).read_to_end(&mut peek); // the real reader reports errors
     let mut start = Vec::new();
     if peek.starts_with(&[0x1f, 0x8b]) {
-        let _ = flate2::read::GzDecoder::new(&peek[..]).take(16).read_to_end(&mut start);
+        // The start may be cut anywhere, and BGZF has a first block without text where it was written so.
+        let text = flate2::read::MultiGzDecoder::new(&peek[..]);
+        let _ = text.take(PEEK as u64).read_to_end(&mut start);
         peek = start;
     }
     Some(peek)
