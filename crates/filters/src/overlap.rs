@@ -73,6 +73,7 @@ impl Overlap {
     pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut regions, mut unknown) = (List::new(ledger), UnknownContigs::default());
         let mut features = Features::open(path, ledger)?;
+        features.dictionary().check(header, path)?;
         while let Some(place) = features.next_place()? {
             match header.reference_id(place.contig) {
                 Some(id) => regions.push(id as u32, place.start, place.end),

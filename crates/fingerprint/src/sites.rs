@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use readmill_format::features::Features;
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
@@ -43,6 +44,12 @@ impl Sites {
     /// # Errors
     /// The file cannot be read, a line of it is wrong, or it has no sites on these contigs, or too many.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        // A pipe can be read once; what is wrong with the lines is said as they are read.
+        if path.is_file()
+            && let Ok(features) = Features::open(path, ledger)
+        {
+            features.dictionary().check(header, path)?;
+        }
         let mut lines = LineReader::open(path, ledger)?;
         let (mut list, mut charges, mut elsewhere) = (Vec::new(), Vec::new(), 0u64);
         let mut is_known = false;
@@ -174,6 +181,18 @@ mod tests {
         let map = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:100\n#CHROMOSOME\tPOSITION\tNAME\tMAJOR_ALLELE\tMINOR_ALLELE\tMAF\n\
             a\t7\trs1\tT\tC\t0.4\n";
         assert_eq!(read(map).unwrap().list(), [Site { ref_id: 0, pos: 6, first: b'T', second: b'C' }]);
+    }
+
+    #[test]
+    fn sites_of_another_build_are_refused() {
+        for text in [
+            "@HD\tVN:1.6\n@SQ\tSN:a\tLN:99\n#CHROMOSOME\tPOSITION\tNAME\tMAJOR_ALLELE\tMINOR_ALLELE\tMAF\n\
+             a\t7\trs1\tT\tC\t0.4\n",
+            "##fileformat=VCFv4.2\n##contig=<ID=a,length=99>\n#CHROM\tPOS\tID\tREF\tALT\na\t2\t.\tC\tT\n",
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("contig a has 99 bases here, but 100"), "{error}");
+        }
     }
 
     #[test]

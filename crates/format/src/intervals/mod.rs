@@ -156,6 +156,7 @@ impl ContigNames<'_> {
 
     fn read_features(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
         let mut features = Features::open(path, self.ledger)?;
+        features.dictionary().check(self.header, path)?;
         while let Some(place) = features.next_place()? {
             let (start, end) = (place.start, place.end);
             let Some(contig) = self.number(place.contig) else {

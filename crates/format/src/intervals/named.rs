@@ -52,6 +52,7 @@ impl NamedIntervals {
         let (mut given, mut texts) = (Vec::new(), Vec::new());
         for path in paths {
             let mut features = Features::open(path, ledger)?;
+            features.dictionary().check(header, path)?;
             while let Some(place) = features.next_place()? {
                 let (start, end) = (place.start, place.end);
                 let Some(contig) = contigs.number(place.contig) else {
@@ -228,6 +229,14 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         NamedIntervals::read(&paths, &header(), &Ledger::unlimited())
+    }
+
+    #[test]
+    fn a_list_of_another_build_is_refused() {
+        let list = "@SQ\tSN:c1\tLN:999\nc1\t21\t30\t+\tb\n";
+        let error = read(&[("a.interval_list", list)]).unwrap_err().to_string();
+        assert!(error.contains("contig c1 has 999 bases here, but 1000"), "{error}");
+        assert!(error.contains("another build"), "{error}");
     }
 
     #[test]
