@@ -6,6 +6,8 @@ use clap::Args;
 use readmill::Plan;
 use readmill::plan::group_names::NamePattern;
 use readmill::plan::{Command, Destination, Fastq, FastqFiles, LoneEnds, Steps, Tallies};
+use readmill_filters::flag::GivenFlags;
+use readmill_filters::{FILTERS, Filters};
 use readmill_format::fastq::{FastqStyle, TagSelection};
 use readmill_format::fastq_trim::{Clip, ClipAction, Trim};
 use readmill_record::tag::Tag;
@@ -76,6 +78,8 @@ pub struct FastqArgs {
     /// Leave out records with any of these flags
     #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY)]
     exclude_flags: Flags,
+    #[command(flatten)]
+    choice: ChoiceFlags,
     /// Compression level, 0 to 12
     #[arg(short = 'c', short_alias = 'l', long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
@@ -92,6 +96,46 @@ pub struct FastqArgs {
     t: Vec<String>,
     #[command(flatten)]
     resources: ResourceFlags,
+}
+
+/// Which records are written, by the letters of samtools fastq.
+#[derive(Args)]
+#[command(next_help_heading = "Filters")]
+struct ChoiceFlags {
+    /// Write only records with all of these flags
+    #[arg(short = 'f', long, value_name = "FLAGS")]
+    require_flags: Option<Flags>,
+    /// Write only records with any of these flags
+    #[arg(long, visible_alias = "rf", alias = "incl-flags", value_name = "FLAGS")]
+    include_flags: Option<Flags>,
+    /// Leave out records with all of these flags
+    #[arg(short = 'G', long, value_name = "FLAGS")]
+    exclude_all_flags: Option<Flags>,
+    /// Write only records with this optional field, or this value of it; may be given again for more values
+    #[arg(short = 'd', long, alias = "tag", value_name = "TAG[:VALUE]")]
+    with_tag: Vec<String>,
+    /// Write only records whose value of this optional field is listed in a file
+    #[arg(short = 'D', long, alias = "tag-file", value_name = "TAG:FILE")]
+    with_tag_in: Vec<String>,
+}
+
+impl ChoiceFlags {
+    fn filters(&self) -> Result<Filters> {
+        let bits = [
+            ("--require-flags", self.require_flags),
+            ("--include-flags", self.include_flags),
+            ("--exclude-all-flags", self.exclude_all_flags),
+        ];
+        let bits =
+            bits.into_iter().filter_map(|(flag, bits)| Some([flag.to_string(), bits?.0.to_string()]));
+        let of_tags = |flag: &str, list: &[String]| -> Vec<[String; 2]> {
+            list.iter().map(|value| [flag.to_string(), value.clone()]).collect()
+        };
+        let tags = [of_tags("--with-tag", &self.with_tag), of_tags("--with-tag-in", &self.with_tag_in)];
+        let words: Vec<String> = bits.chain(tags.concat()).flatten().collect();
+        let flags = FILTERS.iter().flat_map(|spec| spec.flags);
+        Filters::parse(&GivenFlags::from_words(flags, words)?)
+    }
 }
 
 /// What FASTQ lacks of reads.
@@ -269,7 +313,11 @@ impl FastqArgs {
             regions: None,
             aligning: None,
             merging: None,
-            steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
+            steps: Steps {
+                filters: self.choice.filters()?,
+                sort: Some(Order::Lexicographic),
+                ..Steps::default()
+            },
             destination: Destination::Fastq(fastq),
             tallies: Tallies::default(),
             resources: self.resources.resources(&beside)?,

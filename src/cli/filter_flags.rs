@@ -55,7 +55,10 @@ fn arg(flag: &'static Flag) -> Arg {
     let arg = arg.requires_all(flag.requires).conflicts_with_all(flag.conflicts);
     let arg = match flag.value {
         Value::None => return arg.action(ArgAction::SetTrue),
-        Value::Text => arg.value_parser(value_parser!(String)),
+        // An expression may begin with a minus sign.
+        Value::Text => {
+            arg.value_parser(value_parser!(String)).allow_hyphen_values(flag.metavar == "EXPR")
+        }
         Value::File => arg.value_parser(value_parser!(PathBuf)),
         Value::U8 => arg.value_parser(value_parser!(u8)),
         Value::U32 => arg.value_parser(value_parser!(u32)),

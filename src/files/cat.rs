@@ -30,10 +30,14 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
     console.stage("joining", Some(options.inputs.iter().map(size).sum()), true);
     let mut header: Option<Header> =
         options.header.as_ref().map(|path| head::header(path, ledger)).transpose()?;
+    if let (Some(path), Some(header)) = (&options.header, &header) {
+        console.warn_of_header(path, header);
+    }
     let given = header.is_some();
     let mut first: Option<&Path> = None;
     for path in &options.inputs {
         let input = BamBlocks::open(path, options.allow_missing_eof, ledger).map_err(not_bam)?;
+        console.warn_of_header(path, &input.header);
         let common = header.get_or_insert_with(|| input.header.clone());
         check_contigs(&input.header, common, !given)
             .map_err(|e| e.file(path).hint("files of different contigs are joined by readmill merge"))?;
@@ -44,9 +48,7 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
         }
         if first.is_none() {
             first = Some(path);
-            if !given {
-                add_read_groups(common, &options.inputs[1..], console, ledger)?;
-            }
+            add_read_groups(common, &options.inputs, &input.header, console, ledger)?;
             write_header(&with_program(common, options.program.as_deref())?, &mut out, ledger)?;
         }
         input.copy(&mut out, |bytes| console.advance(bytes))?;
@@ -56,29 +58,34 @@ pub fn cat(options: &CatOptions, mut out: FileOutput, console: &Console, ledger:
     out.finish_reads(console)
 }
 
-/// Adds the read groups of the other files that the first one lacks, as samtools cat 1.24 does: their reads name them. Pipes
-/// cannot be read twice; theirs are left out.
+/// Adds the read groups of all files that the header lacks, as samtools cat 1.24 does, also with -h: their reads name them. The
+/// header of the first file is known. Other pipes cannot be read twice; theirs are left out.
 fn add_read_groups(
     header: &mut Header,
-    others: &[PathBuf],
+    paths: &[PathBuf],
+    first: &Header,
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
     let mut lines: Vec<HeaderLine> = header.lines_of(b"RG").cloned().collect();
     let before = lines.len();
-    for path in others {
-        if !path.is_file() {
-            console.warn(&format!(
-                "{} is a pipe: the header has none of its read groups that the first file lacks",
-                path.display()
-            ));
-            continue;
-        }
-        for line in head::header(path, ledger)?.lines_of(b"RG") {
+    let mut add = |file: &Header| {
+        for line in file.lines_of(b"RG") {
             if !lines.iter().any(|known| known.get(b"ID") == line.get(b"ID")) {
                 lines.push(line.clone());
             }
         }
+    };
+    add(first);
+    for path in &paths[1..] {
+        if !path.is_file() {
+            console.warn(&format!(
+                "{} is a pipe: the header has none of its read groups that the others lack",
+                path.display()
+            ));
+            continue;
+        }
+        add(&head::header(path, ledger)?);
     }
     if lines.len() == before { Ok(()) } else { header.replace(b"RG", lines, &[b"PG", b"CO"]) }
 }

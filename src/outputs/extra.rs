@@ -91,6 +91,9 @@ fn split_up<'a>(
         _ => None,
     };
     let (most, by_records) = (names.len().max(1), most_records.is_some());
+    // A file that is named for the rest is there, as of samtools split -u, even if it has no reads.
+    let names_rest = split.by == SplitBy::ReadGroup && matches!(split.rest, SplitRest::File(_));
+    let at_first = opened + usize::from(names_rest);
     let sorted = plan.order() == readmill_sort::Order::Coordinate;
     let open: OpenExtra<'a> = Box::new(move |number| {
         if number >= MOST_SPLIT_FILES {
@@ -107,13 +110,12 @@ fn split_up<'a>(
         plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
         let output = split_output(split, path)?;
         let mut header = header.clone();
-        let has_whole_header = number == opened && matches!(split.rest, SplitRest::File(_));
-        if split.by == SplitBy::ReadGroup && !has_whole_header {
+        if split.by == SplitBy::ReadGroup && !(names_rest && number == opened) {
             keep_group(&mut header, number)?;
         }
         create(&output, header, sorted, ledger, console)
     });
-    ExtraWriter::new(Router::Each(route), open, opened, most, most_records, in_flight).map(Some)
+    ExtraWriter::new(Router::Each(route), open, at_first, most, most_records, in_flight).map(Some)
 }
 
 fn no_file_for_the_rest() -> Error {

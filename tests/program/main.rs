@@ -19,6 +19,7 @@ mod fingerprint;
 mod fronts;
 mod grouping;
 mod habits;
+mod headers;
 mod import;
 mod index;
 mod inputs;

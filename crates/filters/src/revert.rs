@@ -34,9 +34,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "revert-clear",
             Value::Text,
             "TAGS",
-            "Fields that go with the alignment, and with RG the lines @RG of the header [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
+            "Fields that go with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
         )
         .requires("revert"),
+        Flag::switch("revert-read-groups", "Take RG of reads and the lines @RG of the header away, too")
+            .requires("revert"),
         Flag::with_value(
             "revert-reverse",
             Value::Text,
@@ -121,6 +123,7 @@ fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
         programs: keeps("programs"),
         programs_before: given.parsed("revert-programs-before")?,
         erases_unequal: given.is_given("revert-erase-unequal"),
+        read_groups: given.is_given("revert-read-groups"),
         cleared: tags("revert-clear", &CLEARED)?,
         reversed: tags("revert-reverse", &REVERSED)?,
         complemented: tags("revert-complement", &COMPLEMENTED)?,
@@ -140,6 +143,8 @@ struct Rules {
     programs_before: Option<String>,
     /// Whether a read with another number of original qualities than bases loses its qualities, and is no error.
     erases_unequal: bool,
+    /// Whether RG of reads and the lines `@RG` go.
+    read_groups: bool,
     cleared: TagList,
     reversed: TagList,
     complemented: TagList,
@@ -162,6 +167,7 @@ impl Filter for Rules {
             words.extend(["--revert-programs-before".to_string(), quoted(id)]);
         }
         words.extend(self.erases_unequal.then(|| "--revert-erase-unequal".to_string()));
+        words.extend(self.read_groups.then(|| "--revert-read-groups".to_string()));
         for (flag, tags, usual) in [
             ("--revert-clear", &self.cleared, &CLEARED[..]),
             ("--revert-reverse", &self.reversed, &REVERSED),
@@ -209,14 +215,15 @@ impl Revert {
                 programs.clear();
             }
             header.replace(b"PG", programs, &[b"CO"])?;
-            let clears_groups = rules.cleared.0.contains(&tag::RG);
-            for kind in [Some(b"SQ"), Some(b"CO"), clears_groups.then_some(b"RG")].into_iter().flatten()
-            {
+            for kind in [b"SQ", b"CO"] {
                 header.replace(kind, Vec::new(), &[])?;
             }
             header.set_order(b"unsorted", None, None);
         } else {
             header.replace(b"CO", Vec::new(), &[])?;
+        }
+        if rules.read_groups {
+            header.replace(b"RG", Vec::new(), &[])?;
         }
         Ok(Revert {
             rules,
@@ -340,6 +347,7 @@ impl Revert {
             at = end;
             let is_gone = has_original && field.tag == tag::OQ
                 || has_cut && [CUT_BASES, CUT_QUALITIES].contains(&field.tag)
+                || rules.read_groups && field.tag == tag::RG
                 || rules.alignments && (field.tag == tag::CG || rules.cleared.0.contains(&field.tag));
             if is_gone {
                 continue;
@@ -467,9 +475,10 @@ mod tests {
         assert_eq!(made(&["--revert-keep", "programs"]), programs);
         assert_eq!(made(&["--revert-programs-before", "q"]), programs);
         assert_eq!(
-            made(&["--revert-programs-before", "p", "--revert-clear", "RG"]),
+            made(&["--revert-programs-before", "p", "--revert-read-groups"]),
             "@HD\tVN:1.6\tSO:unsorted\n"
         );
+        assert_eq!(made(&["--revert-clear", "RG"]), made(&[]), "Picard keeps the lines @RG");
         let kept = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:1\tLN:100\n@RG\tID:g\tSM:s\n@PG\tID:p\n";
         assert_eq!(made(&["--revert-keep", "alignments"]), kept);
     }

@@ -209,8 +209,12 @@ impl<T> FieldChange<T> {
             FieldChange::Set(it) => value(it),
         };
         let fields = start + RecordRef::new(&out[start..]).fields_start();
-        if let Some(found) = tag::locate(&out[fields..], tag).filter(|_| appends) {
-            out.drain(fields + found.start..fields + found.end);
+        if let Some(found) = tag::locate(&out[fields..], tag) {
+            // A field that was there twice would still say what it said before.
+            let first = if appends { fields + found.start } else { fields + found.end };
+            while let Some(again) = tag::locate(&out[first..], tag) {
+                out.drain(first + again.start..first + again.end);
+            }
         }
         edit::set_field(out, start, tag, &value);
     }

@@ -148,7 +148,6 @@ pub const FASTQ: Command =
 pub const BAM2FQ: Command =
     command("bam2fq", &[FASTQ_OPTIONS, REFERENCE, THREADS, INPUT, INPUT_FORMAT], fastq);
 
-const FILTERED: &str = "readmill filter FILTERS IN -o - | readmill fastq -";
 const NO_INDEX_READS: &str =
     "readmill fastq writes no files of barcodes; -t and --tags write fields behind names";
 
@@ -158,12 +157,12 @@ const FASTQ_OPTIONS: &[Opt] = &[
     Opt::built("-1", Takes::Value, "-1; of it and -o the last counts"),
     Opt::built("-2", Takes::Value, "-2; of it and -o the last counts"),
     Opt::built("-o", Takes::Value, "-o; -1 and -2"),
-    Opt::refused("-d --tag", Takes::Values, "keeps reads with a field", FILTERED),
-    Opt::refused("-D --tag-file", Takes::Values, "keeps reads whose field is in a file", FILTERED),
-    Opt::only("-f --require-flags", Takes::Value, &["0"], "keeps some reads alone", FILTERED),
+    Opt::native("-d --tag", Takes::Values, "-d"),
+    Opt::native("-D --tag-file", Takes::Values, "-D"),
+    Opt::native("-f --require-flags", Takes::Value, "-f"),
     Opt::native("-F --excl-flags --exclude-flags", Takes::Value, "-F"),
-    Opt::only("--rf --incl-flags --include-flags", Takes::Value, &["0"], "keeps some reads alone", FILTERED),
-    Opt::only("-G", Takes::Value, &["0"], "drops some reads", FILTERED),
+    Opt::native("--rf --incl-flags --include-flags", Takes::Value, "--rf"),
+    Opt::native("-G", Takes::Value, "-G"),
     Opt::built("-n", Takes::Nothing, "-n, unless -N is given"),
     Opt::native("-N", Takes::Nothing, "-N"),
     Opt::refused("--no-sc", Takes::Nothing, "cuts soft clips off", ""),

@@ -125,7 +125,7 @@ const RESET_OPTIONS: &[Opt] = &[
     Opt::built("-x --remove-tag", Takes::Values, "--revert-clear, in addition to samtools' own; ^LIST is --keep-tag"),
     Opt::built("--keep-tag", Takes::Values, "--keep-optional-fields"),
     Opt::built("--reject-PG", Takes::Value, "--revert-programs-before, instead of --revert-keep programs"),
-    Opt::built("--no-RG", Takes::Nothing, "RG in --revert-clear, and not in --keep-optional-fields"),
+    Opt::built("--no-RG", Takes::Nothing, "--revert-read-groups, and RG not in --keep-optional-fields"),
     Opt::native("--dupflag", Takes::Nothing, "--revert-keep duplicates"),
 ];
 
@@ -147,10 +147,13 @@ fn reset(given: &Given) -> Result<Line> {
     let (is_list, without_groups) = (!kept.is_empty(), given.has("--no-RG"));
     kept.retain(|tag| !(without_groups && *tag == "RG"));
     // (A list of what stays counts alone.)
-    let cleared = if is_list { Vec::new() } else { [ALIGNMENT].into_iter().chain(removed).collect() };
-    let cleared: Vec<&str> = cleared.into_iter().chain(without_groups.then_some("RG")).collect();
+    let cleared: Vec<&str> =
+        if is_list { Vec::new() } else { [ALIGNMENT].into_iter().chain(removed).collect() };
     let cleared = if cleared.is_empty() { ",".to_string() } else { cleared.join(",") };
     line.flag("--revert-clear", Some(&cleared));
+    if without_groups {
+        line.add(["--revert-read-groups"]);
+    }
     if is_list {
         let list = if kept.is_empty() { "none".to_string() } else { kept.join(",") };
         line.flag("--keep-optional-fields", Some(&list));

@@ -142,7 +142,7 @@ fn lines_of_view_and_index_become_native_ones() {
         (
             "samtools reset --no-RG --keep-tag RG,OQ --reject-PG p --dupflag --no-PG -o x.bam a.bam",
             "readmill filter --revert --revert-keep qualities --revert-keep hard-clips --revert-reverse ,
-             --revert-complement , --revert-programs-before p --revert-clear RG --keep-optional-fields OQ
+             --revert-complement , --revert-programs-before p --revert-clear , --revert-read-groups --keep-optional-fields OQ
              --revert-keep duplicates --no-PG -@ 1 -o x.bam -l 6 --no-index a.bam",
         ),
         (
