@@ -57,7 +57,8 @@ impl Trimming {
         blame: impl Fn(Error, &ReadBatch, usize) -> Error,
     ) -> Result<Box<TrimTally>> {
         let lacks_adapter = matches!(&self.options.adapters, Some([None, _]));
-        if reads.segments() == 1 && lacks_adapter && !reads.is_empty() {
+        // (Single reads among pairs keep theirs: it was not named because pairs tell it.)
+        if reads.segments() == 1 && lacks_adapter && !reads.is_empty() && !reads.is_mixed() {
             return Err(blame(plan::without_adapter(), reads, 0));
         }
         let mut tally = Box::<TrimTally>::default();

@@ -38,8 +38,10 @@ fn umis_of_a_third_file_are_fields_of_all_records_whatever_the_threads() {
     let plain = arg(&dir.file("u.fq", &text));
     let packed =
         [gzip(&text), bgzip(&text)].map(|text| arg(&dir.file(&format!("u.{}", text.len()), text)));
-    let expected =
-        with(&lines(&[&one, &two]), |template| format!("\tRX:Z:{}\tQX:Z:FFFFFFFF#", umi(template)));
+    let expected = with(&lines(&[&one, &two]), |template| {
+        let umi = umi(template);
+        format!("\tRX:Z:{umi}\tQX:Z:{}#", "F".repeat(umi.len() - 1))
+    });
     for (file, threads) in [(&plain, "1"), (&plain, "4"), (&packed[0], "3"), (&packed[1], "2")] {
         let found = lines(&[&one, &two, "--umi-fastq", file, "-@", threads]);
         assert!(records(&found) == expected, "{file} {threads}");
@@ -48,7 +50,7 @@ fn umis_of_a_third_file_are_fields_of_all_records_whatever_the_threads() {
     let found = lines(&[&[&one[..], &two, "--umi-fastq", &plain][..], &structures].concat());
     let fields = |template| {
         let umi = umi(template);
-        format!("\tBC:Z:{}\tRX:Z:{}\tQX:Z:FFFF", &umi[6..8], &umi[..4])
+        format!("\tBC:Z:{}\tQT:Z:FF\tRX:Z:{}\tQX:Z:FFFF", &umi[6..8], &umi[..4])
     };
     assert_eq!(records(&found)[7], with(&lines(&[&one, &two]), fields)[7]);
     assert!(found.contains("--read-structures +T,+T,4M2S2B --umi-fastq"), "the line of @PG");
