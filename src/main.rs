@@ -1,5 +1,7 @@
 //! The `readmill` command.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod cli;
 
 use std::process::ExitCode;

@@ -240,11 +240,9 @@ fn a_mate_field_that_is_there_twice_is_once_after_fixing() {
 #[test]
 fn fastq_writes_chosen_records_as_samtools_does() {
     let dir = TestDir::new();
-    let given = format!(
-        "@RG\tID:a\tSM:s\n@RG\tID:b\tSM:s\n\
+    let given = "@RG\tID:a\tSM:s\n@RG\tID:b\tSM:s\n\
          r1\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tII\tRG:Z:a\nr2\t516\t*\t0\t0\t*\t*\t0\t0\tCC\tII\tRG:Z:b\n\
-         r3\t1028\t*\t0\t0\t*\t*\t0\t0\tGG\tII\n"
-    );
+         r3\t1028\t*\t0\t0\t*\t*\t0\t0\tGG\tII\n";
     let file = arg(&dir.file("x.sam", given));
     for (words, names) in [
         (vec!["-f", "512"], vec!["@r2"]),

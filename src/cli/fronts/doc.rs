@@ -130,7 +130,7 @@ fn elsewhere_table() -> String {
         let command = |name: &&str| format!("`{} {name}`", row.tool);
         let commands = match row.names {
             [] => format!("`{}`", row.tool),
-            names => names.iter().map(|name| command(name)).collect::<Vec<_>>().join(", "),
+            names => names.iter().map(command).collect::<Vec<_>>().join(", "),
         };
         let instead = match row.answer {
             Answer::Line(line, "") => format!("`{line}`"),

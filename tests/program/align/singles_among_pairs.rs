@@ -24,7 +24,7 @@ fn mixed(which: impl Fn(usize) -> [bool; 2], numbered: bool) -> String {
 fn some_are_single(template: usize) -> [bool; 2] {
     match template % 5 {
         1 => [true, false],
-        3 if template % 2 == 0 => [false, true],
+        3 if template.is_multiple_of(2) => [false, true],
         _ => [true, true],
     }
 }

@@ -7,7 +7,7 @@ use readmill_record::Header;
 use crate::faults::fixtures::{self, TestFolders, bgzf, gzip};
 use crate::faults::recalibration::{
     AGAINST, CONTIGS, SITES, fasta, folders, folders_with, header, is_not_applied, is_not_counted, read,
-    reads, run, vcf,
+    reads, refused, run, vcf,
 };
 
 /// Where the read stands that is spoilt.
