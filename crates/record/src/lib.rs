@@ -5,8 +5,8 @@
 //! is one block of memory that holds records while they wait to be sorted; [`Header`] is the header as lines, whose
 //! order and unknown parts are kept.
 //!
-//! Positions are 0-based inside (`pos`), and 1-based only where text is read or written. This crate opens no
-//! files and starts no threads.
+//! Positions are 0-based inside (`pos`), and 1-based only where text is read or written. This crate starts no threads;
+//! it opens files by [`input_file::open`] alone, which remembers them.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -20,6 +20,7 @@ pub mod error;
 pub mod exact;
 pub mod flags;
 pub mod header;
+pub mod input_file;
 pub mod java;
 pub mod ledger;
 mod limit;
