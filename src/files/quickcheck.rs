@@ -1,11 +1,9 @@
 //! `readmill quickcheck`: whether files look complete, by their first and last bytes.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use readmill_input::{ENDING, check_ending};
-use readmill_record::{Error, Ledger, Result};
+use readmill_input::check_file_ending;
+use readmill_record::{Error, Ledger, Result, input_file};
 
 use super::head;
 
@@ -24,16 +22,9 @@ fn check_end(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) || path.as_os_str() == "-" {
         return Ok(());
     }
-    let mut file = File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
-    let (mut start, mut end) = (Vec::new(), Vec::new());
-    let mut read = || {
-        (&mut file).take(ENDING as u64).read_to_end(&mut start)?;
-        let last = file.metadata()?.len().saturating_sub(ENDING as u64);
-        file.seek(SeekFrom::Start(last))?;
-        (&mut file).take(ENDING as u64).read_to_end(&mut end)
-    };
-    read().map_err(|e| Error::io("it cannot be read", &e).file(path))?;
-    check_ending(&start, &end).map_err(|e| e.file(path))
+    let file = input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
+    let size = file.metadata().map_err(|e| Error::io("it cannot be read", &e).file(path))?.len();
+    check_file_ending(&file, size).map_err(|e| e.file(path))
 }
 
 fn check_header(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Result<()> {

@@ -3,24 +3,25 @@
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_cram as cram;
 use readmill_format::summed::Summed;
-use readmill_input::{ENDING, OpenOptions, check_ending};
-use readmill_record::{Error, Result};
+use readmill_input::{OpenOptions, check_file_ending};
+use readmill_record::{Error, Result, input_file};
 
 use crate::plan::check_index_mark;
 
 /// Opens a file or pipe as a stream; also returns its size, if it has one.
 pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {
-        return Ok((Box::new(std::io::stdin()), None));
+        let stdin = input_file::stdin().map_err(|e| Error::io("standard input cannot be read", &e))?;
+        return Ok((Box::new(stdin), None));
     }
     check_index_mark(path)?;
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
-    let file = File::open(path).map_err(failed)?;
+    let file = input_file::open(path).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if meta.is_dir() {
         return Err(Error::usage(format!("{} is a directory", path.display()))
@@ -56,26 +57,16 @@ pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
     Ok(())
 }
 
-/// Refuses files that are cut short, as far as their ends show it, before anything is read or written. Pipes are not
-/// checked.
-pub fn check_ends(paths: &[PathBuf]) -> Result<()> {
-    paths.iter().try_for_each(|path| {
+/// Refuses files of records that are cut short, as far as their ends show it, before anything is read or written. Pipes are
+/// not checked.
+pub fn check_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    paths.into_iter().try_for_each(|path| {
         // A file that cannot be opened is reported when it is opened.
-        let Some((start, end)) = ends(path) else { return Ok(()) };
-        check_ending(&start, &end).map_err(|error| error.file(path))
+        let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
+        let file = size.and_then(|_| File::open(path).ok()).filter(|_| path.as_os_str() != "-");
+        let Some((file, size)) = file.zip(size) else { return Ok(()) };
+        check_file_ending(&file, size).map_err(|error| error.file(path))
     })
-}
-
-/// The first and the last bytes of a regular file.
-fn ends(path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
-    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
-    let file = File::open(path).ok().filter(|_| path.as_os_str() != "-")?;
-    let look = size.min(ENDING as u64);
-    let mut start = vec![0; look as usize];
-    file.read_exact_at(&mut start, 0).ok()?;
-    let mut end = start.clone();
-    file.read_exact_at(&mut end, size - look).ok()?;
-    Some((start, end))
 }
 
 /// Returns the rules for a file of this name.

@@ -1,6 +1,7 @@
 //! Batches of reads, taken from the files by many threads at once.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use readmill_format::summed::StreamSum;
@@ -200,6 +201,11 @@ impl Claims {
     /// The files, and their checksums as they are stored. Plain text has none, since it is not read from front to back.
     pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
         self.files.iter().map(|file| (file.name(), file.sum()))
+    }
+
+    /// The files, each with a flag that is set when its BGZF blocks end without the EOF block, though that was not allowed.
+    pub fn missing_ends(&self) -> impl Iterator<Item = (&Path, Arc<AtomicBool>)> {
+        self.files.iter().map(|file| (file.name(), file.lacks_eof()))
     }
 
     /// Reads of each template.

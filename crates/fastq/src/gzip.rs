@@ -14,8 +14,8 @@ use std::io::{self, BufReader, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flate2::bufread::MultiGzDecoder;
 use readmill_format::file_slice::FileSlice;
+use readmill_format::gzip::GzipMembers;
 use serde::{Deserialize, Serialize};
 use zlib_rs::{Inflate, InflateFlush, Status};
 
@@ -123,6 +123,8 @@ pub struct GzipScan<R> {
     crc: crc32fast::Hasher,
     member: u64,
     text: u64,
+    /// Whether NUL bytes followed a member: there may be nothing else.
+    in_padding: bool,
     /// The last text.
     recent: Vec<u8>,
     /// A place that is noted if text of its member follows.
@@ -142,6 +144,7 @@ impl<R: Read> GzipScan<R> {
             crc: crc32fast::Hasher::new(),
             member: 0,
             text: 0,
+            in_padding: false,
             recent: Vec::new(),
             candidate: None,
             points,
@@ -200,6 +203,17 @@ impl<R: Read> Read for GzipScan<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while !into.is_empty() {
             let more = self.fill()?;
+            if more && self.inflate.is_none() && self.offset + self.at as u64 > 0 {
+                let nuls = self.packed[self.at..].iter().take_while(|byte| **byte == 0).count();
+                self.at += nuls;
+                self.in_padding |= nuls > 0;
+                if self.in_padding && self.at == self.packed.len() {
+                    continue;
+                }
+                if self.in_padding {
+                    return Err(damaged("the bytes behind the gzip data are not gzip"));
+                }
+            }
             let inflate = match &mut self.inflate {
                 Some(inflate) if more => inflate,
                 Some(_) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -254,7 +268,7 @@ enum TailState {
     /// In the member of the place.
     Member(Box<MemberTail>),
     /// In the members behind it.
-    Rest(Box<MultiGzDecoder<BufReader<FileSlice>>>),
+    Rest(Box<GzipMembers<BufReader<FileSlice>>>),
     End,
 }
 
@@ -390,7 +404,7 @@ impl Read for GzipTail {
                     } else {
                         let rest = FileSlice::new(&self.file, next, size);
                         let rest = BufReader::with_capacity(READ_SIZE, rest);
-                        TailState::Rest(Box::new(MultiGzDecoder::new(rest)))
+                        TailState::Rest(Box::new(GzipMembers::behind_member(rest)))
                     };
                 }
                 TailState::Rest(rest) => return rest.read(into),

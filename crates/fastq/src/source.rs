@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use readmill_format::bgzf::BlockReader;
+use readmill_format::bgzf::{BlockReader, BlockTail};
+use readmill_format::gzip::GzipMembers;
 use readmill_format::summed::StreamSum;
 use readmill_record::header::text::ReadsFormat;
-use readmill_record::{Error, ErrorKind, Result};
+use readmill_record::{Error, ErrorKind, Result, input_file};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::gzip::{GzipPoints, GzipScan, GzipTail};
@@ -75,6 +76,8 @@ pub(crate) struct Meter {
     pub sum: StreamSum,
     /// Bytes of the whole input, if it is a file.
     pub total: Option<u64>,
+    /// Set if its BGZF blocks end without the EOF block.
+    pub lacks_eof: Arc<AtomicBool>,
 }
 
 impl Meter {
@@ -113,6 +116,18 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
+    /// A reader of blocks that takes what other programs leave at the end of FASTQ: no EOF block (bcl2fastq), plain gzip
+    /// members (`cat`), or NUL bytes. Places in members that follow blocks are not known, so where reading may go on from a
+    /// place they are refused.
+    fn blocks<R: Read>(self, reader: BlockReader<R>, meter: &Meter) -> BlockReader<R> {
+        let tail = if self.restartable { BlockTail::Nuls } else { BlockTail::Members };
+        let reader = reader.with_tail(tail);
+        match self.allow_missing_eof {
+            true => reader,
+            false => reader.noting_missing_eof(Arc::clone(&meter.lacks_eof)),
+        }
+    }
+
     fn zstd<'a, R: BufRead>(self, packed: R) -> io::Result<zstd::stream::read::Decoder<'a, R>> {
         let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
         decoder.window_log_max(self.zstd_window_log)?;
@@ -139,18 +154,20 @@ fn handle(input: FastqInput) -> Result<(PathBuf, Handle)> {
     let path = match input {
         FastqInput::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
         FastqInput::Path(path) if path.as_os_str() == "-" => {
-            return Ok((path, Handle::Other(Box::new(io::stdin()))));
+            let stdin = input_file::stdin();
+            let stdin = stdin.map_err(|e| Error::io("standard input cannot be read", &e))?;
+            return Ok((path, Handle::Other(Box::new(stdin))));
         }
         FastqInput::Path(path) | FastqInput::From(path, RestartPoint::Start) => path,
         FastqInput::From(path, point) => {
             let failed = |e| Error::io("cannot be opened", &e).file(&path);
-            let file = File::open(&path).map_err(failed)?;
+            let file = input_file::open(&path).map_err(failed)?;
             let size = file.metadata().map_err(failed)?.len();
             return Ok((path, Handle::From(file, size, point)));
         }
     };
     let failed = |e| Error::io("cannot be opened", &e).file(&path);
-    let file = File::open(&path).map_err(failed)?;
+    let file = input_file::open(&path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     let handle = match about.len() {
         0 => Handle::Pipe(file),
@@ -190,17 +207,15 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
         (Format::Text, None) => TextSource::Stream(ByteStream(whole)),
         (Format::Bgzf, file) => {
             restart = file.map_or(Restart::Nowhere, |_| Restart::Blocks);
-            TextSource::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)), 0)
+            let reader = packing.blocks(BlockReader::new(whole, packing.allow_missing_eof), &meter);
+            TextSource::Blocks(Box::new(reader), 0)
         }
         (Format::Gzip, Some((_, file))) if packing.restartable => {
             let points = GzipPoints::default();
             restart = Restart::Gzip(Arc::new(file), points.clone());
             TextSource::Stream(ByteStream(Box::new(GzipScan::new(whole, points))))
         }
-        (Format::Gzip, _) => {
-            let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
-            TextSource::Stream(ByteStream(Box::new(gzip)))
-        }
+        (Format::Gzip, _) => TextSource::Stream(ByteStream(Box::new(GzipMembers::new(buffered(whole))))),
         (Format::Zstd, _) => {
             let zstd = packing.zstd(buffered(whole));
             let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
@@ -226,7 +241,8 @@ fn open_from(
             file.seek(SeekFrom::Start(offset))?;
             let stream = Box::new(Metered(Box::new(file), meter.clone()));
             let reader = BlockReader::new(stream as Box<_>, packing.allow_missing_eof);
-            TextSource::Blocks(Box::new(reader.from_offset(offset)), skipped as usize)
+            let reader = packing.blocks(reader.from_offset(offset), &meter);
+            TextSource::Blocks(Box::new(reader), skipped as usize)
         }
         RestartPoint::Gzip(point, skipped) => {
             let mut tail = GzipTail::open(&Arc::new(file), &point)?;

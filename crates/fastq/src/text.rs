@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater, block_reader};
@@ -125,6 +125,11 @@ impl Text {
     /// bytes.
     pub fn sum(&self) -> &StreamSum {
         &self.meter.sum
+    }
+
+    /// A flag that is set when its BGZF blocks end without the EOF block, though that was not allowed.
+    pub fn lacks_eof(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.meter.lacks_eof)
     }
 
     /// Bytes of the file that have been read, and in all if known, as stored in the file.

@@ -9,6 +9,7 @@ pub mod fastq;
 pub mod fastq_trim;
 pub mod features;
 pub mod file_slice;
+pub mod gzip;
 pub mod intervals;
 pub mod library_size;
 pub mod metrics;

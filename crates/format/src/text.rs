@@ -1,13 +1,13 @@
 //! Text files read line by line: plain, gzip or BGZF, detected from the content.
 
-use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use readmill_record::{Charge, Error, Ledger, Result, make_room};
+use readmill_record::{Charge, Error, Ledger, Result, input_file, make_room};
 
-use crate::bgzf::{BlockReader, InflateReader};
+use crate::bgzf::{BlockReader, BlockTail, InflateReader};
+use crate::gzip::GzipMembers;
 
 /// Bytes read from the file at a time.
 const READ_SIZE: usize = 256 << 10;
@@ -98,7 +98,7 @@ pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
         }
         error
     };
-    let (from, bytes) = inflated(File::open(path).map_err(opening)?).map_err(opening)?;
+    let (from, bytes) = inflated(input_file::open(path).map_err(opening)?).map_err(opening)?;
     let charge = ledger.charge(READING, bytes as u64).map_err(|e| e.file(path))?;
     Ok(TextInput { from, charge })
 }
@@ -116,8 +116,11 @@ pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflat
     let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
     let whole = Cursor::new(start).chain(packed);
     Ok(match (gzip, bgzf) {
-        (_, true) => (Box::new(InflateReader::new(BlockReader::new(whole, false))), BGZF_BYTES),
-        (true, _) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), GZIP_BYTES),
+        (_, true) => {
+            let blocks = BlockReader::new(whole, false).with_tail(BlockTail::Members);
+            (Box::new(InflateReader::new(blocks)), BGZF_BYTES)
+        }
+        (true, _) => (Box::new(GzipMembers::new(BufReader::new(whole))), GZIP_BYTES),
         (false, _) => (Box::new(whole), 0),
     })
 }
@@ -320,6 +323,23 @@ mod tests {
         let short = &text[..60_000];
         assert_eq!(lines(&bgzf(short)).unwrap(), lines(short).unwrap());
         assert!(lines(b"").unwrap().is_empty());
+        // Files that were joined by cat, in any order, and NUL bytes behind them.
+        let (start, end) = (&text[..40_000], &text[40_000..80_000]);
+        let expected = lines(&text[..80_000]).unwrap();
+        let open = &bgzf(start)[..bgzf(start).len() - EOF_BLOCK.len()];
+        let orders = [
+            [bgzf(start), gzip(end)],
+            [gzip(start), bgzf(end)],
+            [bgzf(start), bgzf(end)],
+            [open.to_vec(), gzip(end)],
+            [gzip(start), gzip(end)],
+        ];
+        for joined in orders.map(|parts| parts.concat()) {
+            assert_eq!(lines(&joined).unwrap(), expected);
+            assert_eq!(lines(&[&joined[..], &[0; 100_000]].concat()).unwrap(), expected);
+            assert!(lines(&[&joined[..], b"\0\0x"].concat()).is_err());
+            assert!(lines(&joined[..joined.len() - 1]).is_err());
+        }
         let long = [vec![b'y'; 3 * READ_SIZE], vec![b'z'; 10]];
         assert_eq!(lines(&long.join(&b'\n')).unwrap(), long);
     }

@@ -7,26 +7,29 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod claim;
+mod joints;
 pub mod regions;
 mod selection;
 mod signature;
 
-use std::io::{Cursor, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use readmill_cram as cram;
 use readmill_format::bam::header as bam_header;
-use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, block_reader};
+use readmill_format::bgzf::{BlockReader, BlockTail, Chunk, InflateReader, Inflater, block_reader};
 use readmill_format::chain::Opened;
+use readmill_format::gzip::GzipMembers;
 use readmill_format::sam::LineParser;
 use readmill_record::header::text::{BYTE_ORDER_MARK, ReadsFormat, belongs_to_header};
 use readmill_record::{Charge, Detail, Error, Header, Limit, Result, make_room};
 
 use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK, is_long, text_bound};
 pub use claim::{Claim, OpenOptions};
+use joints::Joints;
 use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions};
 pub use selection::Selection;
-pub use signature::{ENDING, check_ending};
+pub use signature::check_file_ending;
 
 /// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
@@ -45,7 +48,7 @@ enum Text {
 }
 
 enum Format {
-    Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
+    Bam { blocks: BlockReader<Input>, rest: Vec<u8>, joints: Joints },
     Sam { text: Text, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
     Cram(Box<cram::Reader>),
     Regions(RegionReader),
@@ -120,11 +123,19 @@ impl Source {
         if !peek.starts_with(&[0x1f, 0x8b]) {
             return Self::sam(Text::Plain(whole), Vec::new(), options);
         }
+        let is_bam = inflated_start(&peek).starts_with(bam_header::MAGIC);
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
-            let text: Input = Box::new(flate2::read::MultiGzDecoder::new(whole));
+            if is_bam {
+                return Err(Error::input(
+                    "this is BAM compressed by gzip, and BAM is compressed by BGZF",
+                )
+                .hint("compress it again: gzip -dc FILE | bgzip > NEW.bam"));
+            }
+            let text: Input = Box::new(GzipMembers::new(BufReader::new(whole)));
             return Self::sam(Text::Plain(text), Vec::new(), options);
         }
-        Self::bgzf(BlockReader::new(whole, options.allow_missing_eof), options)
+        let tail = if is_bam { BlockTail::Nothing } else { BlockTail::Members };
+        Self::bgzf(BlockReader::new(whole, options.allow_missing_eof).with_tail(tail), options)
     }
 
     /// Bytes that opening a file takes if its header is known.
@@ -216,7 +227,7 @@ impl Source {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let (mut outline, mut charge) =
             (bam_header::Outline::default(), options.ledger.empty("headers"));
-        let mut ended = false;
+        let (mut ended, mut joints) = (false, Joints::default());
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
@@ -231,13 +242,14 @@ impl Source {
                 };
                 let rest = bytes.split_off(taken);
                 blocks.limit_chunks(None);
-                return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
+                return Ok(Source { header, kind: Format::Bam { blocks, rest, joints }, setup: None });
             }
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
             }
             ended = !blocks.next_chunk(&mut chunk)?;
             if !ended {
+                joints.check(&chunk)?;
                 header_room(&mut bytes, chunk.inflated, &mut charge)?;
                 inflater.chunk(&chunk, &mut bytes)?;
             }
@@ -297,9 +309,11 @@ impl Source {
                 *rest = piece.split_off(cut);
                 Ok(Some(Claim::Bytes(piece)))
             }
-            Format::Bam { blocks, .. } => {
+            Format::Bam { blocks, joints, .. } => {
                 let mut chunk = reuse;
-                Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
+                let any = blocks.next_chunk(&mut chunk)?;
+                joints.check(&chunk)?;
+                Ok(any.then_some(Claim::Blocks(chunk)))
             }
             Format::Regions(reader) => reader.claim(reuse),
             Format::Cram(reader) => {
@@ -344,6 +358,14 @@ impl Source {
             }
         }
     }
+}
+
+/// The first bytes of what gzip data that start so inflate to.
+pub(crate) fn inflated_start(packed: &[u8]) -> Vec<u8> {
+    let mut start = Vec::new();
+    // The data may be cut anywhere; damage is found and reported when all is read.
+    let _ = flate2::read::GzDecoder::new(packed).take(16).read_to_end(&mut start);
+    start
 }
 
 /// Reads the rest of a line that begins in `start`, without keeping it; returns the length of the line.

@@ -1,9 +1,15 @@
 //! Tells files by their first and last bytes: those that are not reads, and those that are cut short.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::EOF_BLOCK;
 use readmill_format::text;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
+
+use crate::inflated_start;
 
 /// First bytes of other kinds of files, their names, and the remedy.
 const KINDS: [(&[u8], &str, &str); 13] = [
@@ -45,10 +51,61 @@ pub fn not_reads(text: &[u8]) -> Error {
 }
 
 /// Bytes to read at the start and at the end of a file.
-pub const ENDING: usize = 64;
+const ENDING: usize = 64;
+
+/// Refuses a BGZF or CRAM file of `size` bytes that does not end as it should; other formats have no end to check.
+///
+/// # Errors
+/// Its end-of-file marker is missing, or there are bytes behind it. (A file that cannot be read is reported by whoever
+/// reads it.)
+pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
+    let look = size.min(ENDING as u64);
+    let mut start = vec![0; look as usize];
+    let mut end = start.clone();
+    let read =
+        file.read_exact_at(&mut start, 0).and_then(|()| file.read_exact_at(&mut end, size - look));
+    if read.is_err() {
+        return Ok(());
+    }
+    check_ending(&start, &end).or_else(|error| match text::is_bgzf(&start) {
+        true => explain(file, size, error),
+        false => Err(error),
+    })
+}
+
+/// Walks over the blocks of a file that does not end with the EOF block, to say why: `error`, unless there are bytes behind
+/// that block. What may follow the blocks of text is accepted, because whoever reads them knows it.
+fn explain(file: &File, size: u64, error: Error) -> Result<()> {
+    let mut peek = vec![0; size.min(1 << 16) as usize];
+    let read = file.read_exact_at(&mut peek, 0);
+    let is_text = read.is_ok() && !inflated_start(&peek).starts_with(bam_header::MAGIC);
+    let (mut at, mut after_eof) = (0, false);
+    while at < size {
+        let mut head = [0; 28];
+        let n = (size - at).min(head.len() as u64) as usize;
+        if file.read_exact_at(&mut head[..n], at).is_err() {
+            return Err(error);
+        }
+        if !text::is_bgzf(&head[..n]) || n < 18 {
+            let is_tail = head[0] == 0 || n >= 4 && head[..3] == [0x1f, 0x8b, 8] && head[3] & 4 == 0;
+            return match (is_text && is_tail, after_eof) {
+                (true, _) => Ok(()),
+                (false, true) => Err(Error::input(format!(
+                    "{} bytes stand behind the BGZF EOF block, and they are not BGZF",
+                    size - at
+                ))
+                .hint(format!("cut them off: head -c {at} FILE > NEW"))),
+                (false, false) => Err(error),
+            };
+        }
+        after_eof = head[..n] == EOF_BLOCK;
+        at += u64::from(u16::from_le_bytes([head[16], head[17]])) + 1;
+    }
+    Err(error)
+}
 
 /// Refuses a BGZF or CRAM file without its end-of-file marker; other formats have none to check.
-pub fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
+fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
         "the BGZF EOF block is missing at the end, so the file is truncated"
     } else if !readmill_cram::ends_well(start, end) {

@@ -4,9 +4,12 @@
 //! pipe delivered at once.
 
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use readmill_record::{Error, Result};
 
+use super::gzip_tail::BlockInput;
 use super::{EOF_BLOCK, MAX_BLOCK};
 
 /// A chunk is complete when its blocks inflate to this many bytes …
@@ -62,17 +65,34 @@ impl Chunk {
 
 /// Reads a file chunk by chunk.
 pub struct BlockReader<R> {
-    input: R,
+    input: BlockInput<R>,
     /// Bytes read after the end of the last chunk.
     beyond: Vec<u8>,
     offset: u64,
     inflated: u64,
     last_was_eof_block: bool,
     allow_missing_eof: bool,
+    /// Set where the EOF block is missing.
+    lacks_eof: Option<Arc<AtomicBool>>,
+    /// What may follow the blocks.
+    tail: BlockTail,
     /// The most blocks of a chunk.
     most_blocks: usize,
     /// Bytes to read from the system at a time.
     read_size: usize,
+}
+
+/// What may follow the blocks of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockTail {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// NUL bytes.
+    Nuls,
+    /// Plain gzip members, as where files are joined by `cat`, and NUL bytes. Offsets of blocks are those of the file up to
+    /// the first such member only.
+    Members,
 }
 
 /// Bytes to read from the system at a time, straight into the chunk. Bytes beyond the end of a chunk are copied
@@ -88,12 +108,14 @@ impl<R: Read> BlockReader<R> {
     pub fn new(input: R, allow_missing_eof: bool) -> Self {
         let beyond = Vec::new();
         BlockReader {
-            input,
+            input: BlockInput::Blocks(input),
             beyond,
             offset: 0,
             inflated: 0,
             last_was_eof_block: false,
             allow_missing_eof,
+            lacks_eof: None,
+            tail: BlockTail::Nothing,
             most_blocks: CHUNK_BLOCKS,
             read_size: READ_SIZE,
         }
@@ -103,6 +125,18 @@ impl<R: Read> BlockReader<R> {
     #[must_use]
     pub fn from_offset(self, offset: u64) -> Self {
         BlockReader { offset, ..self }
+    }
+
+    /// The same reader, which accepts what may follow blocks of text.
+    #[must_use]
+    pub fn with_tail(self, tail: BlockTail) -> Self {
+        BlockReader { tail, ..self }
+    }
+
+    /// The same reader, which accepts a file without the EOF block, and sets `lacks_eof` if it is missing.
+    #[must_use]
+    pub fn noting_missing_eof(self, lacks_eof: Arc<AtomicBool>) -> Self {
+        BlockReader { allow_missing_eof: true, lacks_eof: Some(lacks_eof), ..self }
     }
 
     /// Makes chunks of at most so many blocks from here on; `None` makes usual chunks.
@@ -123,7 +157,15 @@ impl<R: Read> BlockReader<R> {
             match (&mut self.input).take(self.read_size as u64).read_to_end(bytes) {
                 Ok(0) => break,
                 Ok(_) => {}
-                Err(e) => return Err(Error::io("reading failed", &e).offset(self.offset)),
+                Err(e) => {
+                    let is_damaged = self.input.has_members() && e.raw_os_error().is_none();
+                    let error = match is_damaged {
+                        true => Error::input(format!("the gzip data is damaged or cut short ({e})"))
+                            .hint("get the file again"),
+                        false => Error::io("reading failed", &e).offset(self.offset),
+                    };
+                    return Err(error);
+                }
             }
         }
         Ok(&bytes[start..bytes.len().min(start + n)])
@@ -166,6 +208,8 @@ impl<R: Read> BlockReader<R> {
         let fixed = self.need(chunk, start, 12)?;
         if fixed.is_empty() {
             if complete {
+                let lacks_eof = self.lacks_eof.iter().filter(|_| !self.last_was_eof_block);
+                lacks_eof.for_each(|it| it.store(true, Relaxed));
                 return Ok(None);
             }
             return Err(Error::input(
@@ -174,11 +218,21 @@ impl<R: Read> BlockReader<R> {
             .offset(offset)
             .hint("get the file again, or pass --allow-missing-eof to go on with what is there"));
         }
-        if fixed.len() < 12 {
+        let is_padding = fixed[0] == 0 && self.tail != BlockTail::Nothing;
+        if is_padding && !self.input.has_members() {
+            return self.pass_over_nuls(chunk, start);
+        }
+        if fixed.len() < 12 && (fixed[0] == 0x1f || !self.last_was_eof_block) {
             return Err(truncated(offset));
         }
-        if fixed[..3] != [0x1f, 0x8b, 8] || fixed[3] & 4 == 0 {
-            return Err(Error::input("this is not a BGZF block").offset(offset));
+        if fixed[0] != 0x1f || fixed[..3] != [0x1f, 0x8b, 8] || fixed[3] & 4 == 0 {
+            let is_gzip = fixed.starts_with(&[0x1f, 0x8b, 8]);
+            if is_gzip && self.tail == BlockTail::Members && !self.input.has_members() {
+                let start_of_members = chunk.compressed.split_off(start);
+                self.input.go_on_with_members(start_of_members);
+                return self.next_header(chunk, start);
+            }
+            return Err(self.no_block(is_gzip));
         }
         let header = 12 + usize::from(u16::from_le_bytes([fixed[10], fixed[11]]));
         let plain = fixed[3] == 4;
@@ -190,6 +244,37 @@ impl<R: Read> BlockReader<R> {
         let size =
             size.ok_or_else(|| Error::input("the header of a BGZF block is damaged").offset(offset))?;
         Ok(Some((header, size)))
+    }
+}
+
+impl<R: Read> BlockReader<R> {
+    /// Passes over NUL bytes up to the end of the file.
+    fn pass_over_nuls(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
+        loop {
+            if chunk.compressed[start..].iter().any(|byte| *byte != 0) {
+                return Err(self.no_block(false));
+            }
+            chunk.compressed.truncate(start);
+            if self.need(chunk, start, 1)?.is_empty() {
+                return self.next_header(chunk, start);
+            }
+        }
+    }
+
+    /// The error for bytes that are no block.
+    fn no_block(&self, is_gzip: bool) -> Error {
+        let (what, hint) = match (is_gzip, self.last_was_eof_block) {
+            (true, _) => (
+                "this is gzip, but not BGZF",
+                "compress the file again: gzip -dc FILE | bgzip > NEW".into(),
+            ),
+            (_, true) => (
+                "the bytes behind the BGZF EOF block are not BGZF",
+                format!("cut them off: head -c {} FILE > NEW", self.offset),
+            ),
+            _ => ("this is not a BGZF block", "the file is damaged: get it again".into()),
+        };
+        Error::input(what).offset(self.offset).hint(hint)
     }
 }
 

@@ -3,11 +3,12 @@
 pub mod block_reader;
 pub mod codec;
 pub mod deflate;
+mod gzip_tail;
 pub mod inflate;
 mod offsets;
 pub mod window;
 
-pub use block_reader::{Block, BlockReader, Chunk};
+pub use block_reader::{Block, BlockReader, BlockTail, Chunk};
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use inflate::{InflateReader, Inflater};

@@ -177,7 +177,7 @@ impl Layout {
 }
 
 /// The remedy for a bad index.
-pub(super) const REINDEX: &str = "make it again: readmill faidx FASTA";
+pub(super) const REINDEX: &str = "make it again: readmill faidx FASTA, or delete it";
 
 /// The path with `end` appended.
 pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {

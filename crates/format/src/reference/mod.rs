@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use readmill_record::{Error, Header, Ledger, Result};
+use readmill_record::{Error, Header, Ledger, Result, input_file};
 
 use bytes::{Layout, with_suffix};
 use index::{FaiEntries, FaiEntry};
@@ -43,7 +43,7 @@ impl ReferenceFiles {
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
             let path = with_suffix(path, ending);
-            let file = path.exists().then(|| File::open(&path)).transpose();
+            let file = path.exists().then(|| input_file::open(&path)).transpose();
             let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
         };
@@ -51,7 +51,7 @@ impl ReferenceFiles {
     }
 
     fn open_fasta(path: &Path) -> Result<File> {
-        File::open(path).map_err(|e| Error::io("the reference cannot be opened", &e).file(path))
+        input_file::open(path).map_err(|e| Error::io("the reference cannot be opened", &e).file(path))
     }
 }
 

@@ -259,9 +259,9 @@ fn an_index_of_another_file() {
     reference_is_refused(
         &fasta,
         Some("nonsense\n"),
-        &["in/ref.fa.fai", "not a .fai index", "samtools faidx"],
+        &["in/ref.fa.fai", "not a .fai index", "readmill faidx"],
     );
-    reference_is_refused(&fasta, Some("chr1\t400\t6\t50\t0\n"), &["in/ref.fa.fai", "samtools faidx"]);
+    reference_is_refused(&fasta, Some("chr1\t400\t6\t50\t0\n"), &["in/ref.fa.fai", "readmill faidx"]);
 }
 
 /// Asserts that counting refuses these sites, with these words in the message.

@@ -1,0 +1,43 @@
+//! BAM files that were joined by `cat`, which keeps the header of each among the records.
+
+use readmill_format::bam::header as bam_header;
+use readmill_format::bgzf::{Block, Chunk, Inflater};
+use readmill_record::{Error, Result};
+
+/// Whether the last block was empty, as the one that ends a file is.
+#[derive(Default)]
+pub struct Joints {
+    after_empty: bool,
+}
+
+impl Joints {
+    /// Checks the next blocks.
+    ///
+    /// # Errors
+    /// A header begins behind an empty block. (Empty blocks by themselves are no error.)
+    pub fn check(&mut self, chunk: &Chunk) -> Result<()> {
+        for block in &chunk.blocks {
+            let after_empty = std::mem::replace(&mut self.after_empty, block.inflated == 0);
+            if after_empty && block.inflated > 0 && begins_file(chunk, block) {
+                let what = "another BAM file begins here: several files were joined by cat";
+                return Err(Error::input(what)
+                    .offset(chunk.offset + u64::from(block.start))
+                    .hint("join the files themselves by readmill cat, or readmill merge"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a block starts with the header of a file. Whoever inflates it reports damage.
+fn begins_file(chunk: &Chunk, block: &Block) -> bool {
+    let member = &chunk.compressed[block.start as usize..][..block.size as usize];
+    let alone = Chunk {
+        compressed: member.to_vec(),
+        blocks: vec![Block { start: 0, ..*block }],
+        offset: 0,
+        inflated: block.inflated as usize,
+    };
+    let mut bytes = Vec::new();
+    Inflater::default().chunk(&alone, &mut bytes).is_ok() && bytes.starts_with(bam_header::MAGIC)
+}
