@@ -230,7 +230,9 @@ impl References {
             None => {
                 let what =
                     format!("CRAM needs the bases of contig {name} ({md5}), and there is no reference");
-                Error::input(what).hint(hint)
+                // As where CRAM is written: the command line lacks a reference, or the places that are named lack its bases.
+                let is_unnamed = self.0.cache.is_empty();
+                if is_unnamed { Error::usage(what) } else { Error::input(what) }.hint(hint)
             }
         }
     }

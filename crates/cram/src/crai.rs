@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use readmill_format::region::Part;
@@ -43,7 +44,15 @@ impl CraiEntry {
             container: words.next()?.parse().ok()?,
             slice: (words.next()?.parse().ok()?, words.next()?.parse().ok()?),
         };
-        words.next().is_none().then_some(entry)
+        let fits = |number: i64| (-1..=i64::from(i32::MAX)).contains(&number);
+        let is_whole = words.next().is_none() && fits(entry.start) && fits(entry.span);
+        is_whole.then_some(entry)
+    }
+
+    /// Where the slice ends, if the header of its container took no bytes.
+    fn least_end(&self) -> u64 {
+        let CraiEntry { container, slice: (at, size), .. } = self;
+        container.saturating_add(*at).saturating_add(*size)
     }
 
     /// Appends the line.
@@ -106,8 +115,34 @@ impl CraiBuilder {
 #[derive(Debug)]
 pub struct CraiIndex {
     contigs: BTreeMap<i32, Vec<IndexedSlice>>,
+    containers: Vec<IndexedContainer>,
     _charge: Charge,
 }
+
+/// A container, and the contigs of its lines; reads without one come last ([`rank`]).
+#[derive(Clone, Copy, Debug)]
+struct IndexedContainer {
+    offset: u64,
+    first: u32,
+    last: u32,
+    /// Lines.
+    lines: u64,
+    /// Where its last slice ends, if its header took no bytes.
+    least_end: u64,
+}
+
+/// Where a contig stands in the file: reads without one are the last.
+fn rank(contig: i32) -> u32 {
+    contig.cast_unsigned()
+}
+
+/// The most bytes of a container's header but for the places of its slices, of which each takes up to
+/// [`SLICE_PLACE_BYTES`] (CRAM specification 3.1, section 7).
+const CONTAINER_HEADER_BYTES: u64 = 56;
+const SLICE_PLACE_BYTES: u64 = 5;
+
+/// The most bytes of the container that ends a file.
+const END_BYTES: u64 = 38;
 
 /// An entry, and the largest end of the entries up to it, in the order of their starts.
 #[derive(Clone, Copy, Debug)]
@@ -117,11 +152,11 @@ struct IndexedSlice {
 }
 
 impl CraiIndex {
-    /// Reads the index of a file of `file_bytes` bytes, whose header has `contigs` contigs.
+    /// Reads the index of a file whose containers of reads are in these bytes, and whose header has `contigs` contigs.
     ///
     /// # Errors
     /// It is damaged, does not fit the file, or its memory is not free.
-    pub fn open(path: &Path, file_bytes: u64, contigs: usize, ledger: &Ledger) -> Result<Self> {
+    pub fn open(path: &Path, file: Range<u64>, contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut lines = LineReader::open(path, ledger)?;
         let mut charge = ledger.empty(INDEX);
         let mut list: BTreeMap<i32, Vec<IndexedSlice>> = BTreeMap::new();
@@ -135,16 +170,23 @@ impl CraiIndex {
                     .hint("make the index anew: readmill index FILE")
             };
             let entry = CraiEntry::parse(lines.line());
-            let entry = entry.ok_or_else(|| wrong("six numbers are expected"))?;
+            let entry = entry.ok_or_else(|| wrong("six numbers of at most 31 bits are expected"))?;
             if !(i64::from(SEVERAL)..contigs as i64).contains(&entry.contig.into()) {
                 return Err(wrong("the header has no such contig"));
             }
-            if entry.container >= file_bytes {
+            if !file.contains(&entry.container) {
                 return Err(wrong("a container lies outside of the file"));
             }
             let slices = list.entry(entry.contig).or_default();
             make_room(slices, 1, &mut charge)?;
             slices.push(IndexedSlice { entry, reach: 0 });
+        }
+        let containers = containers(&list, &mut charge)?;
+        if let Some(at) = first_gap(&containers, &file) {
+            let what = format!(
+                "the index is damaged, or is that of another file: it does not say what is in the file from byte {at} on"
+            );
+            return Err(Error::input(what).file(path).hint("make the index anew: readmill index FILE"));
         }
         for slices in list.values_mut() {
             slices.sort_by_key(|slice| (slice.entry.bounds().0, slice.entry.container));
@@ -154,7 +196,7 @@ impl CraiIndex {
                 slice.reach = reach;
             }
         }
-        Ok(CraiIndex { contigs: list, _charge: charge })
+        Ok(CraiIndex { contigs: list, containers, _charge: charge })
     }
 
     fn slices(&self, contig: i32) -> &[IndexedSlice] {
@@ -182,26 +224,90 @@ impl CraiIndex {
         entries
     }
 
+    /// Returns where the containers start that may hold reads of a region though no line says so: a container of several
+    /// contigs has a line for each of them, and if one is lost, nothing else in the index shows it. These are the containers
+    /// before and behind those of the region's contig, unless the region begins and ends within what the lines cover.
+    pub fn neighbours(&self, part: Option<&Part>) -> Vec<u64> {
+        let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
+        let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
+        let (slices, rank) = (self.slices(contig), rank(contig));
+        let covered = slices.first().zip(slices.last());
+        let covered = covered.map(|(first, last)| (first.entry.bounds().0, last.reach));
+        let is_before = covered.is_none_or(|(first, _)| start < first);
+        let is_behind = covered.is_none_or(|(_, reach)| end > reach);
+        let own = |it: &&IndexedContainer| (it.first..=it.last).contains(&rank);
+        let at = self.containers.partition_point(|it| it.last < rank);
+        let before = self.containers[..at].last().filter(|_| is_before);
+        let behind = self.containers[at..].iter().find(|it| it.first > rank).filter(|_| is_behind);
+        let within = self.containers[at..].iter().take_while(own).filter(|_| slices.is_empty());
+        before.into_iter().chain(within).chain(behind).map(|it| it.offset).collect()
+    }
+
     /// The bytes of the slices that may hold reads of a region.
     pub fn bytes(&self, part: Option<&Part>) -> u64 {
         self.of(part).fold(0, |sum, entry| entry.slice.1.saturating_add(sum))
     }
 }
 
+/// The containers of these slices, in the order of the file.
+fn containers(
+    contigs: &BTreeMap<i32, Vec<IndexedSlice>>,
+    charge: &mut Charge,
+) -> Result<Vec<IndexedContainer>> {
+    let mut list = Vec::new();
+    make_room(&mut list, contigs.values().map(Vec::len).sum(), charge)?;
+    list.extend(contigs.values().flatten().map(|IndexedSlice { entry, .. }| IndexedContainer {
+        offset: entry.container,
+        first: rank(entry.contig),
+        last: rank(entry.contig),
+        lines: 1,
+        least_end: entry.least_end(),
+    }));
+    list.sort_unstable_by_key(|it| it.offset);
+    list.dedup_by(|next, kept| {
+        let is_same = next.offset == kept.offset;
+        if is_same {
+            kept.first = kept.first.min(next.first);
+            kept.last = kept.last.max(next.last);
+            kept.lines += 1;
+            kept.least_end = kept.least_end.max(next.least_end);
+        }
+        is_same
+    });
+    Ok(list)
+}
+
+/// The first byte of the file that lies in no container of the list, though only the header of a container, or the end of
+/// the file, has room there. The list is then that of another file, or lacks lines.
+fn first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<u64> {
+    let first = containers.first()?;
+    if first.offset != file.start {
+        return Some(file.start);
+    }
+    let nexts = containers[1..].iter().map(|next| (next.offset, 0));
+    let nexts = nexts.chain([(file.end, END_BYTES)]);
+    let mut gaps = containers.iter().zip(nexts).filter(|(it, (next, end))| {
+        let header = CONTAINER_HEADER_BYTES.saturating_add(it.lines * SLICE_PLACE_BYTES);
+        *next < it.least_end || next - it.least_end > header + end
+    });
+    gaps.next().map(|(it, _)| it.least_end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Opens the index of a file with 30 bytes of header, and 1,000 in all.
     fn open(text: &str) -> Result<CraiIndex> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        CraiIndex::open(file.path(), 1000, 2, &Ledger::of(1 << 20))
+        CraiIndex::open(file.path(), 30..1000, 2, &Ledger::of(1 << 20))
     }
 
     #[test]
     fn containers_are_those_whose_slices_overlap() {
-        let text = "0\t1\t100\t30\t5\t7\n0\t50\t10\t90\t5\t7\n0\t90\t1000\t200\t5\t7\n0\t120\t5\t300\t5\t7\n\
-                    1\t1\t9\t300\t60\t7\n-1\t0\t0\t400\t5\t7\n";
+        let text = "0\t1\t100\t30\t5\t7\n0\t50\t10\t90\t5\t77\n0\t90\t1000\t200\t5\t67\n0\t120\t5\t300\t5\t7\n\
+                    1\t1\t9\t300\t60\t7\n-1\t0\t0\t400\t5\t530\n";
         let index = open(text).unwrap();
         let of = |contig, start, end| {
             let entries = index.containers(Some(&Part { contig, start, end }));
@@ -212,17 +318,59 @@ mod tests {
         assert_eq!(of(0, 110, 130), [200, 300]);
         assert_eq!(of(0, 2000, 3000), []);
         assert_eq!(of(1, 0, 1), [300]);
-        let unplaced = CraiEntry { contig: -1, start: 0, span: 0, container: 400, slice: (5, 7) };
+        let unplaced = CraiEntry { contig: -1, start: 0, span: 0, container: 400, slice: (5, 530) };
         assert_eq!(index.containers(None), [unplaced]);
-        assert_eq!(index.bytes(Some(&Part { contig: 0, start: 0, end: 100 })), 21);
+        assert_eq!(index.bytes(Some(&Part { contig: 0, start: 0, end: 100 })), 151);
     }
 
     #[test]
     fn damage_is_an_error() {
-        for text in ["0\t1\t2\n", "x\t1\t1\t1\t1\t1\n", "2\t1\t1\t1\t1\t1\n", "0\t1\t1\t1000\t1\t1\n"] {
+        for text in [
+            "0\t1\t2\n",
+            "x\t1\t1\t1\t1\t1\n",
+            "2\t1\t1\t30\t1\t1\n",
+            "0\t1\t1\t1000\t1\t1\n",
+            "0\t1\t1\t29\t1\t1\n",
+            "0\t4294967296\t1\t30\t1\t900\n",
+            "0\t1\t2147483648\t30\t1\t900\n",
+            "0\t-2\t1\t30\t1\t900\n",
+        ] {
             let error = open(text).unwrap_err().to_string();
             assert!(error.contains("line 1") && error.contains("readmill index"), "{error}");
         }
         assert!(open("").is_ok());
+    }
+
+    #[test]
+    fn a_line_that_is_lost_is_noticed_or_does_not_matter() {
+        let lines = [
+            "0\t1\t100\t30\t50\t300\n",
+            "0\t90\t50\t400\t50\t150\n",
+            "1\t1\t9\t400\t50\t150\n",
+            "-1\t0\t0\t620\t50\t270\n",
+        ];
+        let offsets = |index: &CraiIndex, contig| {
+            let part = Part { contig, start: 0, end: i64::MAX };
+            let own = index.containers(Some(&part)).into_iter().map(|entry| entry.container);
+            let mut all: Vec<u64> = own.chain(index.neighbours(Some(&part))).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let whole = open(&lines.concat()).unwrap();
+        assert_eq!((offsets(&whole, 0), offsets(&whole, 1)), (vec![30, 400, 620], vec![30, 400, 620]));
+        let inside = Part { contig: 0, start: 20, end: 30 };
+        assert_eq!(whole.neighbours(Some(&inside)), []);
+        for lost in 0..lines.len() {
+            let mut left = lines.to_vec();
+            left.remove(lost);
+            match open(&left.concat()) {
+                Ok(index) => {
+                    assert!(lost == 1 || lost == 2, "{lost}");
+                    assert!([0, 1].iter().all(|contig| offsets(&index, *contig).contains(&400)));
+                }
+                Err(error) => assert!(error.to_string().contains("from byte"), "{error}"),
+            }
+        }
     }
 }

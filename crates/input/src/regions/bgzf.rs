@@ -19,10 +19,10 @@ use readmill_format::bam::index::{FileRange, Index, IndexedFile};
 use readmill_format::bgzf::{BlockReader, BlockWindow, Chunk};
 use readmill_format::file_slice::FileSlice;
 use readmill_format::region::{Part, Region};
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, ErrorKind, Header, Result};
 
 use super::record::{RecordKind, whole};
-use super::request::{IndexedInput, Regions, foreign};
+use super::request::{IndexedInput, Regions, foreign, misplaced};
 use crate::claim::{Claim, OpenOptions};
 
 /// Bytes of records that are claimed together.
@@ -385,7 +385,12 @@ fn more(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
         window.keep(0);
     }
     *at -= window.forget(*at);
-    let is_more = window.more()?;
+    // The first block is where the index says.
+    let (is_first, offset) = (window.bytes().is_empty(), window.next_offset());
+    let is_more = window.more().map_err(|error| match is_first && error.kind == ErrorKind::Input {
+        true => misplaced(offset),
+        false => error,
+    })?;
     if window.is_short() {
         return Err(window.charge().refusal(window.bytes().len() as u64));
     }

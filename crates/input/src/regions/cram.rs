@@ -21,8 +21,10 @@ const CONTAINERS: &str = "containers of regions";
 struct RegionContainer {
     /// Where it starts in the file.
     offset: u64,
-    /// Its contig as the index has it.
+    /// Its contig as the index has it; where it has none, the contig that is looked for.
     contig: i32,
+    /// Whether the index has a line of it.
+    is_listed: bool,
     /// The number of the selection of its reads.
     selection: u32,
 }
@@ -52,7 +54,8 @@ impl CramRegions {
         }
         let meta = input.file.metadata().map_err(|e| Error::io("reading failed", &e))?;
         let contigs = header.references().len();
-        let index = CraiIndex::open(input.index, meta.len(), contigs, &options.ledger)?;
+        let bytes = reader.offset()..meta.len();
+        let index = CraiIndex::open(input.index, bytes, contigs, &options.ledger)?;
         let mut charge = options.ledger.empty(CONTAINERS);
         let (mut containers, mut selections) = (Vec::new(), Vec::new());
         let n_ref = header.n_ref();
@@ -62,14 +65,23 @@ impl CramRegions {
         };
         for region in &regions.list {
             let entries = entries(region);
-            make_room(&mut containers, entries.len(), &mut charge)?;
+            let part = if let Region::Part(part) = region { Some(part) } else { None };
+            let neighbours = if *region == Region::All { Vec::new() } else { index.neighbours(part) };
+            make_room(&mut containers, entries.len() + neighbours.len(), &mut charge)?;
             let selection = if regions.each_once { 0 } else { selections.len() as u32 };
-            let container = |entry: CraiEntry| RegionContainer {
+            let listed = |entry: CraiEntry| RegionContainer {
                 offset: entry.container,
                 contig: entry.contig,
+                is_listed: true,
                 selection,
             };
-            containers.extend(entries.into_iter().map(container));
+            let contig = part.map_or(-1, |part| part.contig.cast_signed());
+            let unlisted = |offset| RegionContainer { offset, contig, is_listed: false, selection };
+            let known = |offset: &u64| entries.iter().any(|entry| entry.container == *offset);
+            let others = Vec::from_iter(neighbours.into_iter().filter(|it| !known(it)).map(unlisted));
+            let first = containers.len();
+            containers.extend(entries.into_iter().map(listed).chain(others));
+            containers[first..].sort_by_key(|it| it.offset);
             if !regions.each_once {
                 let parts = match region {
                     Region::Part(part) => vec![*part],
@@ -81,8 +93,14 @@ impl CramRegions {
             }
         }
         if regions.each_once {
-            containers.sort_by_key(|it| (it.offset, it.contig));
-            containers.dedup_by_key(|it| it.offset);
+            containers.sort_by_key(|it| (it.offset, !it.is_listed, it.contig));
+            containers.dedup_by(|next, kept| {
+                let is_same = next.offset == kept.offset;
+                if is_same && next.contig != kept.contig {
+                    kept.contig = -2; // one is looked at for several contigs
+                }
+                is_same
+            });
             let mut parts = Vec::new();
             make_room(&mut parts, regions.list.len(), &mut charge)?;
             parts.extend(regions.parts().copied());
@@ -116,18 +134,23 @@ impl CramRegions {
     }
 
     /// Takes the next container, reusing the memory of `reuse`; `None` behind the last one.
-    pub fn claim(&mut self, reuse: Vec<u8>) -> Result<Option<Claim>> {
-        let Some(RegionContainer { offset, contig, selection }) = self.containers.next() else {
-            return Ok(None);
-        };
-        self.reader.go_to(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);
-        let container = self.reader.claim(reuse).map_err(|error| error.offset(offset))?;
-        let container = container.filter(|container| {
+    pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Claim>> {
+        for RegionContainer { offset, contig, is_listed, selection } in self.containers.by_ref() {
+            self.reader.go_to(Box::new(FileSlice::new(&self.file, offset, u64::MAX)), offset);
+            let container = self.reader.claim(reuse).map_err(|error| error.offset(offset))?;
+            let container = container.filter(|container| container.offset == offset);
+            let container = container.ok_or_else(|| foreign(offset))?;
             let own = container.header.contig;
-            container.offset == offset && (own == contig || own == -2 || contig == -2)
-        });
-        let container = container.ok_or_else(|| foreign(offset))?;
-        let selection = self.selections.get(selection as usize).map(Arc::clone);
-        Ok(Some(Claim::Container(Box::new(container), selection)))
+            if own != contig && own != -2 && contig != -2 {
+                if is_listed {
+                    return Err(foreign(offset));
+                }
+                reuse = container.into_bytes();
+                continue;
+            }
+            let selection = self.selections.get(selection as usize).map(Arc::clone);
+            return Ok(Some(Claim::Container(Box::new(container), selection)));
+        }
+        Ok(None)
     }
 }

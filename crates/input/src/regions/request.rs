@@ -85,6 +85,14 @@ pub struct IndexedInput<'a> {
     pub index: &'a Path,
 }
 
+/// The error of an index that names an offset at which no block can be read.
+pub(super) fn misplaced(offset: u64) -> Error {
+    let what = "no block can be read where the index says: it is the index of another file, or the file is damaged";
+    Error::input(what)
+        .offset(offset)
+        .hint("make the index anew: readmill index FILE; if that fails, get the file again")
+}
+
 /// The error of an index that does not fit its file, at an offset of that.
 pub(super) fn foreign(offset: u64) -> Error {
     let what = "the index does not fit the file: there is no record of the contig where it says";
