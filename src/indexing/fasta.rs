@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use readmill_format::reference::{Reference, make_index};
+use readmill_format::region::{Part, unknown_names};
 use readmill_record::{Error, Ledger, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
@@ -84,42 +85,13 @@ pub fn sequences(
     out.flush().map_err(|e| failed(&e))
 }
 
-/// The contig of a region, its first base (0-based), and the base after its last one.
+/// The contig of a region, its first base (0-based), and the base after its last one. Regions are written as those of reads are.
 fn region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
-    let find = |name: &str| {
-        let mut contigs = (0..).zip(reference.contigs());
-        contigs
-            .find(|(_, (own, _))| *own == name.as_bytes())
-            .map(|(number, (_, length))| (number, length))
-    };
-    if let Some((number, length)) = find(text) {
-        return Ok((number, 0, length));
-    }
-    let unknown = || {
-        let first = reference.contigs().next();
-        let first =
-            first.map_or_else(String::new, |(name, _)| String::from_utf8_lossy(name).into_owned());
-        Error::input(format!("region {text}: there is no such contig in the reference"))
-            .file(reference.path())
-            .hint(format!("a region is {first} or {first}:1-2000, with a name of the FASTA"))
-    };
-    let (name, range) = text.rsplit_once(':').ok_or_else(unknown)?;
-    let (number, length) = find(name).ok_or_else(unknown)?;
-    let value = |text: &str| {
-        let text = text.replace(',', "");
-        let wrong =
-            || Error::usage(format!("region {text}: {range:?} is not a range of bases, such as 1-2000"));
-        text.parse::<u32>().map_err(|_| wrong())
-    };
-    let (start, end) = match range.split_once('-') {
-        Some((start, "")) => (value(start)?, length),
-        Some(("", end)) => (1, value(end)?),
-        Some((start, end)) => (value(start)?, value(end)?),
-        None => (value(range)?, length),
-    };
-    let start = start.max(1) - 1;
-    if start > end {
-        return Err(Error::usage(format!("region {text} ends before it starts")));
-    }
-    Ok((number, start.min(length), end.min(length)))
+    let names = || reference.contigs().map(|(name, _)| name);
+    let find = |name: &[u8]| names().position(|own| own == name).and_then(|at| u32::try_from(at).ok());
+    let part = Part::parse(text, find, || unknown_names("the reference", names()));
+    let Part { contig, start, end } = part.map_err(|what| Error::usage(what).file(reference.path()))?;
+    let within =
+        |place: i64| u32::try_from(place).map_or(u32::MAX, |it| it.min(reference.length(contig)));
+    Ok((contig, within(start), within(end)))
 }

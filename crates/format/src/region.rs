@@ -52,12 +52,30 @@ impl Region {
             "*" => return Ok(Region::Unplaced),
             _ => {}
         }
-        let id = |name: &str| header.reference_id(name.as_bytes()).and_then(|id| u32::try_from(id).ok());
-        let whole = |contig| Ok(Region::Part(Part { contig, start: 0, end: NO_END }));
+        let names = header.references().iter().map(|contig| &contig.name[..]);
+        let find = |name: &[u8]| header.reference_id(name).and_then(|id| u32::try_from(id).ok());
+        Part::parse(text, find, || unknown_names("the header", names.clone())).map(Region::Part)
+    }
+}
+
+impl Part {
+    /// Reads the text of a part of a contig, or of a whole one. `find` returns the number of the contig of a name, and
+    /// `others` a message about the contigs that there are, for one that has none.
+    ///
+    /// # Errors
+    /// Those of [`Region::parse`].
+    pub fn parse(
+        text: &str,
+        find: impl Fn(&[u8]) -> Option<u32>,
+        others: impl Fn() -> [String; 2],
+    ) -> Result<Self, String> {
+        let id = |name: &str| find(name.as_bytes());
+        let unknown = |name: &str| unknown(name, &find, others());
+        let whole = |contig| Ok(Part { contig, start: 0, end: NO_END });
         if let Some(quoted) = text.strip_prefix('{') {
             let (name, rest) =
                 quoted.split_once('}').ok_or_else(|| format!("{text:?} lacks its closing brace"))?;
-            let contig = id(name).ok_or_else(|| unknown(name, header))?;
+            let contig = id(name).ok_or_else(|| unknown(name))?;
             return match rest.strip_prefix(':') {
                 Some(range) => part(contig, range, text),
                 None if rest.is_empty() => whole(contig),
@@ -68,7 +86,7 @@ impl Region {
         }
         let all = id(text);
         let Some((name, range)) = text.rsplit_once(':') else {
-            return all.map_or_else(|| Err(unknown(text, header)), whole);
+            return all.map_or_else(|| Err(unknown(text)), whole);
         };
         match (all, id(name)) {
             (Some(_), Some(_)) => Err(format!(
@@ -76,13 +94,13 @@ impl Region {
             )),
             (Some(contig), None) => whole(contig),
             (None, Some(contig)) => part(contig, range, text),
-            (None, None) => Err(unknown(name, header)),
+            (None, None) => Err(unknown(name)),
         }
     }
 }
 
 /// The part of a contig that the text behind its colon means.
-fn part(contig: u32, range: &str, text: &str) -> Result<Region, String> {
+fn part(contig: u32, range: &str, text: &str) -> Result<Part, String> {
     let position = |digits: &str| {
         position(digits).ok_or_else(|| format!("{digits:?} in {text:?} is not a position"))
     };
@@ -97,7 +115,7 @@ fn part(contig: u32, range: &str, text: &str) -> Result<Region, String> {
     if last <= start {
         return Err(format!("{text:?} ends ({last}) before it starts ({first})"));
     }
-    Ok(Region::Part(Part { contig, start, end: last }))
+    Ok(Part { contig, start, end: last })
 }
 
 /// A number with commas, or with K, M or G behind it; at most [`NO_END`].
@@ -116,8 +134,16 @@ fn position(text: &str) -> Option<i64> {
     Some(number.saturating_mul(unit).min(NO_END))
 }
 
-/// The message for a contig that the header lacks, with the name that may have been meant.
-fn unknown(name: &str, header: &Header) -> String {
+/// What lacks a contig, and a list of the first contigs that it has, for messages.
+pub fn unknown_names<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>) -> [String; 2] {
+    let first: Vec<String> =
+        names.by_ref().take(5).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let more = if names.next().is_some() { ", …" } else { "" };
+    [place.to_string(), first.join(", ") + more]
+}
+
+/// The message for a contig that is not there, with the name that may have been meant.
+fn unknown(name: &str, find: impl Fn(&[u8]) -> Option<u32>, [place, names]: [String; 2]) -> String {
     let other = match name.strip_prefix("chr") {
         Some(bare) => bare.to_string(),
         None => format!("chr{name}"),
@@ -127,19 +153,12 @@ fn unknown(name: &str, header: &Header) -> String {
         "MT" | "chrMT" => Some("chrM"),
         _ => None,
     };
-    let known = |name: &&str| header.reference_id(name.as_bytes()).is_some();
-    let what = format!("the header has no contig {name:?}");
+    let known = |name: &&str| find(name.as_bytes()).is_some();
+    let what = format!("{place} has no contig {name:?}");
     match [Some(other.as_str()), mitochondrion].into_iter().flatten().find(known) {
         Some(meant) => format!("{what}, but {meant}: write {meant}"),
-        None => {
-            let names = header.references().iter().take(5);
-            let names = names.map(|contig| String::from_utf8_lossy(&contig.name).into_owned());
-            let more = if header.references().len() > 5 { ", …" } else { "" };
-            match header.references() {
-                [] => what,
-                _ => format!("{what}; it has {}{more}", Vec::from_iter(names).join(", ")),
-            }
-        }
+        None if names.is_empty() => what,
+        None => format!("{what}; it has {names}"),
     }
 }
 

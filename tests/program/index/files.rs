@@ -209,6 +209,43 @@ fn no_command_writes_over_what_it_reads() {
     }
 }
 
+/// As `readmill view`, and samtools 1.24.
+#[test]
+fn a_region_that_can_be_two_things_is_refused() {
+    let dir = TestDir::new();
+    let fasta = ">chr1\nACGTACGTAC\n>chr1:3-5\nTTTTT\n>HLA:01\nCCGG\n";
+    let reference = arg(&dir.file("f.fa", fasta));
+    for (region, bases) in [
+        ("{chr1}:3-5", "GTA"),
+        ("{chr1:3-5}", "TTTTT"),
+        ("{chr1:3-5}:2-3", "TT"),
+        ("chr1", "ACGTACGTAC"),
+        ("chr1:", "ACGTACGTAC"),
+        ("chr1:9", "AC"),
+        ("chr1:-2", "AC"),
+        ("chr1:3-100", "GTACGTAC"),
+        ("HLA:01", "CCGG"),
+        ("HLA:01:3-4", "GG"),
+        ("chr1:1,0-1K", "C"),
+        ("chr1:1k-2k", ""),
+    ] {
+        let done = readmill(["faidx", &reference, region, "-n", "0"]);
+        assert_eq!(done.code, Some(0), "{region}: {}", done.stderr);
+        let expected = [format!(">{region}"), bases.to_string()].join("\n");
+        assert_eq!(String::from_utf8_lossy(&done.stdout).trim_end(), expected.trim_end());
+    }
+    let both = &["write {chr1:3-5} or {chr1}:3-5"][..];
+    for (region, words) in [
+        ("chr1:3-5", both),
+        ("chr1:5-4", &["ends (4) before it starts (5)"]),
+        ("{chr1", &["closing brace"]),
+        ("chr1:0.1k-9", &["not a position"]),
+        ("chr2", &["the reference has no contig \"chr2\"; it has chr1, chr1:3-5, HLA:01"]),
+    ] {
+        refused(&dir, &["faidx", &reference, region], 1, words);
+    }
+}
+
 #[test]
 fn an_old_index_does_not_outlive_its_file() {
     let dir = TestDir::new();

@@ -108,8 +108,8 @@ fn a_fasta_gets_its_index_and_its_dictionary() {
         );
     }
     assert!(dir.path("ref.fa.gz.gzi").exists() && !dir.path("ref.fa.gzi").exists());
-    refused(&dir, &["faidx", &plain, "c3:1-5"], 2, &["region c3:1-5", "no such contig"]);
-    refused(&dir, &["faidx", &plain, "c1:x"], 1, &["is not a range"]);
+    refused(&dir, &["faidx", &plain, "c3:1-5"], 1, &["no contig \"c3\"", "it has c1, c2"]);
+    refused(&dir, &["faidx", &plain, "c1:x"], 1, &["is not a position"]);
     let ragged = arg(&dir.file("ragged.fa", ">c\nAC\nACGT\nA\n"));
     refused(&dir, &["faidx", &ragged], 2, &["ragged.fa", "cannot be indexed"]);
     refused(&dir, &["index", "-c", &plain], 1, &["a FASTA has no BAI or CSI"]);
