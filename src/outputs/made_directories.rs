@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
+use crate::outputs::signal;
+
 /// Directories that a run made. When it ends, those that are empty are removed again.
 #[derive(Default)]
 pub struct MadeDirectories {
@@ -16,7 +18,7 @@ impl MadeDirectories {
         let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
         let missing = Vec::from_iter(file.ancestors().skip(1).take_while(missing));
         for directory in missing.into_iter().rev() {
-            std::fs::create_dir(directory)
+            signal::create_directory(directory)
                 .map_err(|e| Error::io(format!("{} cannot be made", directory.display()), &e))?;
             self.made.push(directory.to_path_buf());
         }

@@ -9,15 +9,28 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use readmill_record::Result;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::signal::{
-    SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+    SIGABRT, SIGALRM, SIGBUS, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGSYS, SIGTERM, SIGTRAP,
+    SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
 
 use crate::outputs::exclusive::{self, FileId};
 use crate::process::pause::{self, Moment};
 
-/// The signals that stop a run. SIGUSR1 and SIGUSR2 are what batch systems send some time before the end, and SIGXCPU
-/// says that the limit of processor time is reached.
-const STOPPING: [i32; 8] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU];
+/// The signals with names that stop a run: all that end a process by default, but for SIGPIPE, which is an error of the write, and
+/// SIGILL, SIGFPE and SIGSEGV, after which no code of this process can be trusted. SIGUSR1 and SIGUSR2 are what batch systems
+/// send some time before the end, and SIGXCPU says that the limit of processor time is reached. After SIGABRT of its own, or
+/// SIGBUS for a file that lost its end, the process ends as ever; the thread that waits may come first.
+const STOPPING: [i32; 15] = [
+    SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,
+    SIGABRT, SIGBUS, SIGSYS, SIGTRAP,
+];
+
+/// The others of Linux: SIGSTKFLT, SIGPWR, which says that the power will fail, and those of real time that the C library leaves
+/// to programs.
+#[cfg(target_os = "linux")]
+const OTHERS: [std::ops::RangeInclusive<i32>; 3] = [16..=16, 30..=30, 34..=64];
+#[cfg(not(target_os = "linux"))]
+const OTHERS: [std::ops::RangeInclusive<i32>; 0] = [];
 
 /// A file that must not survive a signal.
 struct Unfinished {
@@ -39,12 +52,17 @@ impl Unfinished {
 /// The outputs that a signal checks.
 struct UnfinishedOutputs {
     unfinished: Vec<Unfinished>,
+    /// Directories that were made for files, each behind the one it is in.
+    directories: Vec<PathBuf>,
     /// Whether a file was complete and got its name.
     any_complete: bool,
 }
 
-static OUTPUTS: Mutex<UnfinishedOutputs> =
-    Mutex::new(UnfinishedOutputs { unfinished: Vec::new(), any_complete: false });
+static OUTPUTS: Mutex<UnfinishedOutputs> = Mutex::new(UnfinishedOutputs {
+    unfinished: Vec::new(),
+    directories: Vec::new(),
+    any_complete: false,
+});
 
 /// Held while the outputs of a run get their names.
 static NAMING: Mutex<()> = Mutex::new(());
@@ -66,6 +84,14 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
         shown: shown.display().to_string(),
     });
     Ok(file)
+}
+
+/// Makes a directory for files. A signal removes it if there are none in it.
+pub fn create_directory(path: &Path) -> std::io::Result<()> {
+    let mut outputs = lock(&OUTPUTS); // held while it is made, so that no signal comes between
+    std::fs::create_dir(path)?;
+    outputs.directories.push(path.to_path_buf());
+    Ok(())
 }
 
 /// Registers files that others create, for a signal to remove; the user knows them as `shown`.
@@ -138,7 +164,8 @@ pub fn report_size_limit() -> std::io::Result<()> {
 /// ignored.
 pub fn watch() -> std::io::Result<()> {
     let ignored = ignored_signals();
-    let wanted = STOPPING.into_iter().filter(|n| ignored >> (n - 1) & 1 == 0);
+    let all = STOPPING.into_iter().chain(OTHERS.into_iter().flatten());
+    let wanted = all.filter(|n| ignored >> (n - 1) & 1 == 0);
     let came = CAME.get_or_init(Arc::default);
     for signal in wanted.clone() {
         signal_hook::flag::register(signal, Arc::clone(came))?;
@@ -150,6 +177,8 @@ pub fn watch() -> std::io::Result<()> {
             let _named = hold_off();
             let outputs = lock(&OUTPUTS);
             outputs.unfinished.iter().for_each(Unfinished::remove);
+            // Those in which there are files stay.
+            outputs.directories.iter().rev().for_each(|it| drop(std::fs::remove_dir(it)));
             say(&outputs.last_words(signal));
             // The lock is held: no file can be made anew.
             std::process::exit(128 + signal);
@@ -169,7 +198,12 @@ pub fn give_way() {
 impl UnfinishedOutputs {
     /// The line that says which signal came, and what became of the outputs.
     fn last_words(&self, signal: i32) -> String {
-        let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+        let name = match signal {
+            16 if cfg!(target_os = "linux") => Some("SIGSTKFLT"),
+            30 if cfg!(target_os = "linux") => Some("SIGPWR"),
+            _ => signal_hook::low_level::signal_name(signal),
+        };
+        let name = name.map_or_else(|| format!("signal {signal}"), str::to_string);
         let mut shown: Vec<&str> = self.unfinished.iter().map(|file| &*file.shown).collect();
         shown.dedup();
         let outputs = match (&shown[..], self.any_complete) {

@@ -12,7 +12,7 @@ use readmill::pause::Moment;
 use crate::faults::fixtures::{Ended, Running, TestFolders};
 
 /// All signals that stop a run.
-pub const STOPPING: [(i32, &str); 8] = [
+pub const STOPPING: [(i32, &str); 18] = [
     (libc::SIGTERM, "SIGTERM"),
     (libc::SIGINT, "SIGINT"),
     (libc::SIGHUP, "SIGHUP"),
@@ -21,6 +21,16 @@ pub const STOPPING: [(i32, &str); 8] = [
     (libc::SIGUSR2, "SIGUSR2"),
     (libc::SIGALRM, "SIGALRM"),
     (libc::SIGXCPU, "SIGXCPU"),
+    (libc::SIGVTALRM, "SIGVTALRM"),
+    (libc::SIGPROF, "SIGPROF"),
+    (libc::SIGIO, "SIGIO"),
+    (libc::SIGPWR, "SIGPWR"),
+    (libc::SIGSTKFLT, "SIGSTKFLT"),
+    (libc::SIGSYS, "SIGSYS"),
+    (libc::SIGTRAP, "SIGTRAP"),
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGBUS, "SIGBUS"),
+    (40, "signal 40"),
 ];
 
 /// How a program is started.

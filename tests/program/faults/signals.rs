@@ -150,6 +150,18 @@ fn while_counting() {
     job.leaves_all(&folders, 1);
 }
 
+/// Folders of FastQC's reports are made before the run.
+#[test]
+fn while_there_is_an_empty_folder_for_a_report() {
+    let folders = folders_with(2_000);
+    for moment in [(PieceRead, 1), (OutputsComplete, 1)] {
+        let args = ["sort", "in/x.bam", "-o", "out/x.bam", "--fastqc", "out/a/b"];
+        let ended = Paused::at(&folders, moment, args).stop_by(libc::SIGTERM);
+        assert_eq!(ended.status.code(), Some(143), "{}", ended.stderr);
+        assert_eq!(folders.left(), [""; 0], "{moment:?}");
+    }
+}
+
 #[test]
 fn after_spilling() {
     let folders = TestFolders::new();
