@@ -37,7 +37,7 @@ pub use merging::says_other_order;
 pub use outputs::signal;
 pub use plan::Plan;
 pub use process::end_with::end_with;
-pub use process::{allocator, console, drawing, limit, pause};
+pub use process::{allocator, console, drawing, limit, pause, streams};
 pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]

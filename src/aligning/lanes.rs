@@ -1,6 +1,7 @@
 //! The lanes of an aligning run, and the claims of their reads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::{Cohorts, Kernel};
@@ -199,6 +200,15 @@ impl Lanes {
             LaneSource::Records(_) => None,
         });
         claims.flatten()
+    }
+
+    /// The FASTQ files, each with a flag that is set when its BGZF blocks end without the EOF block.
+    pub fn missing_ends(&self) -> Vec<(PathBuf, Arc<AtomicBool>)> {
+        let claims = self.lanes.iter().filter_map(|lane| match &lane.origin {
+            LaneSource::Fastq(claims) => Some(claims.missing_ends()),
+            LaneSource::Records(_) => None,
+        });
+        claims.flatten().map(|(path, is_missing)| (path.to_path_buf(), is_missing)).collect()
     }
 
     /// Compares the first reads of each lane with the way its files were given.

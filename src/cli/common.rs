@@ -74,6 +74,9 @@ pub struct OutputFlags {
     /// Write the MD5 of the output to a file of its name and .md5, as hexadecimal digits
     #[arg(long)]
     md5: bool,
+    /// Let -o name an input, which is replaced when the output is complete
+    #[arg(long, requires = "output")]
+    in_place: bool,
     /// Add no @PG line
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
@@ -232,7 +235,11 @@ pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
         bytes if bytes < 1 << 20 && text.ends_with(|last: char| last.is_ascii_digit()) => {
             Err(format!("{text} are bytes; write a unit, such as {text}G or {text}M"))
         }
-        bytes => Ok(bytes),
+        bytes => {
+            // What a thread takes more is looked at where threads are known.
+            limit::check_address_space(bytes, 1).map_err(|error| error.to_string())?;
+            Ok(bytes)
+        }
     }
 }
 
@@ -400,8 +407,8 @@ impl OutputFlags {
         };
         let (codec, no_pg) = (self.codec, self.no_pg);
         let parts = usize::from(self.out_parts);
-        let md5 = self.md5;
-        Output { parts, format, codec, level, index, no_pg, cram, md5, ..Output::new(self.path()) }
+        let (md5, in_place, path) = (self.md5, self.in_place, self.path());
+        Output { parts, format, codec, level, index, no_pg, cram, md5, in_place, ..Output::new(path) }
     }
 }
 

@@ -1,6 +1,5 @@
 //! `readmill compare`: how far two files agree.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,7 +8,7 @@ use readmill::compare::{self, Comparison, Level};
 use readmill::plan::{Choice, one_of};
 use readmill_format::reference::Fasta;
 use readmill_record::tag::Tag;
-use readmill_record::{Error, Flags, Result};
+use readmill_record::{Flags, Result};
 
 /// Exit code when the files do not agree as far as was asked for.
 const DIFFERENT: u8 = 4;
@@ -76,8 +75,7 @@ impl CompareArgs {
             ignore_tags: self.ignore_tag,
             reference: self.reference.as_deref().map(Fasta::new),
         })?;
-        let printed = std::io::stdout().write_all(verdict.to_string().as_bytes());
-        printed.map_err(|e| Error::io("the result cannot be printed", &e))?;
+        readmill::streams::print(&verdict.to_string())?;
         Ok(if verdict.holds(self.level) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }

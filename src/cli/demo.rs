@@ -72,7 +72,7 @@ impl DemoArgs {
             return aligned(&Sample::new(profile), dir, threads);
         }
         let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
-        println!("simulating {} read pairs into {}", profile.pairs, reads.display());
+        say(&format!("simulating {} read pairs into {}", profile.pairs, reads.display()))?;
         let made = Sample::new(profile);
         sample::write_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
         write_dictionary(&made, &dictionary)?;
@@ -80,10 +80,15 @@ impl DemoArgs {
 
         let prepared = dir.join("prepared.bam");
         let plan = preparing(reads, dictionary, prepared.clone(), threads)?;
-        println!("running: readmill {}", shown(&plan));
+        say(&format!("running: readmill {}", shown(&plan)))?;
         let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-        println!("{} of {} reads are left in {}", summary.written, summary.read, prepared.display());
-        println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
+        say(&format!(
+            "{} of {} reads are left in {}",
+            summary.written,
+            summary.read,
+            prepared.display()
+        ))?;
+        say(&format!("its index is {}.bai; look at it with: samtools view {0}", prepared.display()))?;
         Ok(())
     }
 
@@ -96,7 +101,11 @@ impl DemoArgs {
             profile = profile.with_pairs(pairs);
         }
         let threads = plan::threads();
-        println!("simulating {} read pairs into {}", profile.pairs, dir.join("reads.bam").display());
+        say(&format!(
+            "simulating {} read pairs into {}",
+            profile.pairs,
+            dir.join("reads.bam").display()
+        ))?;
         let made = Sample::new(profile);
         sample::write_bam(&made, &dir.join("reads.bam"), 1, Crew { threads, in_flight: 2 * threads })?;
         let write = |name: &str, text: &dyn Fn(&mut dyn Write) -> std::io::Result<()>| {
@@ -122,7 +131,7 @@ impl DemoArgs {
         });
         let plan = plan(&words.collect::<Vec<_>>())?;
         readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-        println!("look at {}", dir.join("report.html").display());
+        say(&format!("look at {}", dir.join("report.html").display()))?;
         Ok(())
     }
 }
@@ -143,18 +152,18 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
     let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e));
-    println!(
+    say(&format!(
         "simulating a genome into {}, and pairs of reads into {} and {}",
         fasta.display(),
         one.display(),
         two.display()
-    );
+    ))?;
     let mut file = create(&fasta)?;
     made.write_fasta(&mut file).and_then(|()| file.flush()).map_err(|e| failed(&fasta, &e))?;
     let (mut first, mut last) = (create(&one)?, create(&two)?);
     let written = made.write_fastq(&mut first, &mut last);
     written.and_then(|()| first.flush()).and_then(|()| last.flush()).map_err(|e| failed(&one, &e))?;
-    println!("running: readmill index {}", fasta.display());
+    say(&format!("running: readmill index {}", fasta.display()))?;
     super::aligner_index::complete_or_gone(&fasta, &unfinished(&fasta), |report| {
         build_index(&fasta, &fasta, IndexOptions::default(), report)
     })?;
@@ -190,11 +199,16 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
         readmill::memory::of_aligning(&aligning, plan.resources.threads)? + (512 << 20);
     plan.aligning = Some(aligning);
     let resources = format!("-o {} -m {}M", prepared.display(), plan.resources.memory >> 20);
-    println!("running: {} {files} -R '{group}' {resources}", plan.command_line());
+    say(&format!("running: {} {files} -R '{group}' {resources}", plan.command_line()))?;
     let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-    println!("{} records of them are in {}", summary.written, prepared.display());
-    println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
+    say(&format!("{} records of them are in {}", summary.written, prepared.display()))?;
+    say(&format!("its index is {}.bai; look at it with: samtools view {0}", prepared.display()))?;
     Ok(())
+}
+
+/// Writes a line to standard output.
+fn say(line: &str) -> Result<()> {
+    readmill::streams::print(&format!("{line}\n"))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {

@@ -1,6 +1,5 @@
 //! `readmill fingerprint`: alleles at common sites, and whether two files are of one person.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +7,7 @@ use clap::{Args, Subcommand};
 use readmill::Plan;
 use readmill::plan::{FingerprintRequest, Tallies};
 use readmill_fingerprint::{Fingerprint, Verdict, compare};
-use readmill_record::{Error, Ledger, Result};
+use readmill_record::{Ledger, Result};
 
 use super::common::MemoryFlag;
 use super::tally::TallyArgs;
@@ -94,9 +93,7 @@ impl CompareArgs {
                 );
             }
         }
-        let mut output = std::io::stdout();
-        let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-        written.map_err(|error| Error::io("standard output cannot be written", &error))?;
+        readmill::streams::print(&text)?;
         let differ = self.expect_same && !all_same;
         Ok(if differ { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
     }

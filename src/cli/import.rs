@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use clap::Args;
 use readmill::plan::{Aligner, Aligning, Command, Import, Steps};
-use readmill::{Plan, memory};
+use readmill::{Plan, limit, memory};
 use readmill_fastq::Encoding;
 use readmill_filters::tally::adapters as adapter_tally;
 use readmill_record::{Error, Result};
@@ -147,7 +147,8 @@ impl ImportArgs {
         };
         if self.output.memory().is_none() {
             let more = memory::of_aligning(&aligning, plan.resources.threads)?;
-            plan.resources.memory = plan.resources.memory.saturating_add(more);
+            plan.resources.memory =
+                limit::within_address_space(plan.resources.memory.saturating_add(more));
         }
         plan.aligning = Some(aligning);
         Ok(plan)

@@ -126,7 +126,8 @@ impl IndexArgs {
     fn memory(&self) -> Result<Option<u64>> {
         match self.memory {
             Some(Amount::Memory(bytes)) => Ok(Some(bytes)),
-            _ => environment_memory(),
+            // Where nothing else limits it, memory that cannot be had would end the process.
+            _ => Ok(environment_memory()?.or_else(limit::address_space_left)),
         }
     }
 

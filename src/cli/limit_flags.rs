@@ -1,12 +1,11 @@
 //! Flags of the limits of a page, and short texts that a page is made with.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, input_file};
 use readmill_report::{Assay, Limits};
 
 /// Limits of the numbers of a page.
@@ -51,7 +50,7 @@ impl LimitFlags {
 /// The text of a file that has so many bytes at most.
 pub fn text_of(path: &Path, most: u64) -> Result<String> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let file = input_file::open(path).map_err(|error| unreadable(path, &error))?;
     file.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > most {
         return Err(wrong(path, &format!("it has more than {most} bytes")));

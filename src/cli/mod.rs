@@ -131,6 +131,7 @@ enum Command {
 
 /// Runs the command line; the exit code is 0 only when everything is complete.
 pub fn main() -> ExitCode {
+    readmill::streams::begin();
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
@@ -338,11 +339,11 @@ fn in_plain_words(text: &str) -> String {
 /// misuse is 2, which here means bad input.
 fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     if !error.use_stderr() {
-        let printed = error.print().and_then(|()| std::io::stdout().flush());
-        return match printed {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&Error::io("standard output cannot be written", &error)),
-        };
+        let printed = readmill::streams::stdout_file().and_then(|_| {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            printed.map_err(|e| Error::io("standard output cannot be written", &e))
+        });
+        return printed.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
     let tip = hints::of_other_tools(&error);
     let error = if tip.is_some() { hints::without_suggestions(error) } else { error };
@@ -359,11 +360,7 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
 
 /// Writes an answer to standard output.
 fn answer(text: &str) -> ExitCode {
-    let mut output = std::io::stdout();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&Error::io("standard output cannot be written", &error)),
-    }
+    readmill::streams::print(text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
 }
 
 /// Says what went wrong and picks the exit code.

@@ -85,8 +85,7 @@ impl ReportArgs {
         if let Some(table) = &mut table {
             table.put(multiqc(&runs, &options).as_bytes())?;
         }
-        output.finish()?;
-        table.map_or(Ok(()), FileOutput::finish)
+        FileOutput::finish_all([output].into_iter().chain(table))
     }
 
     fn open_table(&self, path: &Path, read: &[&Path]) -> Result<FileOutput> {

@@ -384,8 +384,7 @@ impl GraphArgs {
 }
 
 fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{text}").map_err(|e| Error::io("writing failed", &e))
+    readmill::streams::print(&format!("{text}\n"))
 }
 
 /// The absolute paths of the directory of a job, and of directories to spill to.

@@ -232,7 +232,8 @@ impl QcArgs {
             return Ok(nothing_but("qc", inputs, tallies, resources));
         };
         if self.resources.memory().is_none() {
-            resources.memory = resources.memory.saturating_add(memory);
+            let memory = resources.memory.saturating_add(memory);
+            resources.memory = readmill::limit::within_address_space(memory);
         }
         let plan = nothing_but("qc", inputs, tallies, resources);
         Ok(Plan { aligning: Some(aligning), ..plan })

@@ -1,6 +1,5 @@
 //! The records of one file, one after the other, without flags and fields that are ignored.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::Fasta;
 use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::tag::Tag;
-use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result, edit};
+use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result, edit, input_file};
 
 /// Bytes that a line of SAM may take.
 const MOST_LINE: Limit = Limit::of(256 << 20);
@@ -112,10 +111,11 @@ impl RecordFile {
 
 fn input(path: &Path) -> Result<Box<dyn Read + Send>> {
     if path.as_os_str() == "-" {
-        return Ok(Box::new(std::io::stdin()));
+        let stdin = input_file::stdin();
+        return Ok(Box::new(stdin.map_err(|e| Error::io("standard input cannot be read", &e))?));
     }
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
-    let file = File::open(path).map_err(failed)?;
+    let file = input_file::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(Error::usage(format!("{} is a directory", path.display())));
     }

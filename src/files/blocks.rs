@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use readmill_format::bam::Encoder;
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BlockReader, Chunk, Codec, EOF_BLOCK, Inflater};
-use readmill_record::{Error, Header, Ledger, Result};
+use readmill_record::{Error, Header, Ledger, Result, input_file};
 
 use super::FileOutput;
 use crate::plan::DEFAULT_LEVEL;
@@ -40,7 +40,8 @@ impl BamBlocks {
     }
 
     fn open_by(path: &Path, allow_missing_eof: bool, as_is: bool, ledger: &Ledger) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
+        let file =
+            input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
         let blocks = BlockReader::new(file, allow_missing_eof);
         Self::of_blocks(blocks, path, as_is, ledger).map_err(|e| e.file(path))
     }

@@ -1,6 +1,5 @@
 //! `readmill head`: the header, and the first records, as text.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::Fasta;
 use readmill_format::sam::write_record;
 use readmill_input::{OpenOptions, Opener, Source};
-use readmill_record::{Batch, Error, Header, Ledger, Limit, Result};
+use readmill_record::{Batch, Error, Header, Ledger, Limit, Result, input_file};
 
 use super::FileOutput;
 
@@ -34,9 +33,9 @@ pub fn open(path: &Path, reference: Option<Fasta>, ledger: &Ledger) -> Result<So
 
 fn open_by(path: &Path, options: OpenOptions, ledger: &Ledger) -> Result<Source> {
     let input: Box<dyn Read + Send> = if path.as_os_str() == "-" {
-        Box::new(std::io::stdin())
+        Box::new(input_file::stdin().map_err(|e| Error::io("standard input cannot be read", &e))?)
     } else {
-        Box::new(File::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?)
+        Box::new(input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?)
     };
     let room = room(ledger);
     let options = OpenOptions {

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use readmill_format::text::LineReader;
 use readmill_record::{Charge, Ledger, Result};
 
+use crate::process::limit;
 use crate::run::memory::PROGRAM;
 
 pub use blocks::read_header;
@@ -44,6 +45,7 @@ impl Memory {
     /// # Errors
     /// They are too few.
     pub fn of(bytes: u64) -> Result<Self> {
+        limit::check_address_space(bytes, 1)?;
         let ledger = Ledger::of(bytes);
         let shares = [ledger.charge("program", PROGRAM)?, ledger.charge("buffers", BUFFERS)?];
         Ok(Memory { ledger, _shares: shares })

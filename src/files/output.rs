@@ -55,10 +55,22 @@ impl FileOutput {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn finish(mut self) -> Result<()> {
-        self.file.write(&self.buffer)?;
-        self.file.sync()?;
-        self.file.rename()
+    pub fn finish(self) -> Result<()> {
+        FileOutput::finish_all([self])
+    }
+
+    /// Ends several outputs: all are on disk and have their names, or none has.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub fn finish_all(outputs: impl IntoIterator<Item = FileOutput>) -> Result<()> {
+        let mut files = Vec::new();
+        for FileOutput { mut file, buffer } in outputs {
+            file.write(&buffer)?;
+            file.sync()?;
+            files.push(file);
+        }
+        AtomicFile::rename_all(&mut files)
     }
 
     /// Ends an output of reads: it is on disk and has its name, and the indexes of an older file of that name are removed.

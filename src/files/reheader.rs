@@ -1,11 +1,10 @@
 //! `readmill reheader`: another header for a BAM or CRAM file, whose records stay as they are compressed.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use readmill_cram::{self as cram, Reader};
-use readmill_record::{Error, Header, Ledger, Limit, Result};
+use readmill_record::{Error, Header, Ledger, Limit, Result, input_file};
 
 use super::blocks::{BamBlocks, check_contigs, write_end, write_header};
 use super::cat::with_program;
@@ -59,7 +58,7 @@ pub fn reheader(
 fn is_cram(path: &Path) -> Result<bool> {
     let failed = |e: &std::io::Error| Error::io("it cannot be opened", e).file(path);
     let mut start = Vec::new();
-    let file = File::open(path).map_err(|e| failed(&e))?;
+    let file = input_file::open(path).map_err(|e| failed(&e))?;
     file.take(cram::MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| failed(&e))?;
     Ok(start == cram::MAGIC)
 }
@@ -99,7 +98,7 @@ fn of_cram(
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
-    let open = || File::open(&options.input).map_err(|e| Error::io("it cannot be opened", &e));
+    let open = || input_file::open(&options.input).map_err(|e| Error::io("it cannot be opened", &e));
     let most = Limit::part_of(ledger.free(), 2, ledger);
     let reader = Reader::open_as_is(Box::new(open()?), true, most, ledger)?;
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());

@@ -1,6 +1,5 @@
 //! The kind of a file, by its first bytes.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use readmill_format::bgzf::{BlockReader, InflateReader};
 use readmill_format::tabix::Preset;
 use readmill_format::text::is_bgzf;
 use readmill_record::header::text::ReadsFormat;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, input_file};
 
 /// A kind of file that can be indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     if is_pipe {
         return Ok(Content::Fasta); // only the aligner reads a file once, from its start
     }
-    let mut file = File::open(path).map_err(|e| unread(&e))?;
+    let mut file = input_file::open(path).map_err(|e| unread(&e))?;
     let mut start = Vec::new();
     (&mut file).take(START).read_to_end(&mut start).map_err(|e| unread(&e))?;
     if start.is_empty() {
@@ -81,7 +80,7 @@ fn told(path: &Path, preset: Option<Preset>) -> Result<Content> {
     let mut inflated = InflateReader::new(BlockReader::new(&start[..], true)).take(START);
     let read = inflated.read_to_end(&mut text); // fails where `start` ends inside a block
     if text.is_empty() && read.is_err() {
-        let file = File::open(path).map_err(|e| unread(&e))?;
+        let file = input_file::open(path).map_err(|e| unread(&e))?;
         let mut whole = InflateReader::new(BlockReader::new(file, true)).take(START);
         let failed = |e: std::io::Error| match e.downcast::<Error>() {
             Ok(error) => error,

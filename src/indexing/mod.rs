@@ -10,12 +10,11 @@ mod fasta;
 mod stream;
 mod workshop;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::tabix::{BcfIndexer, SamIndexer, TextIndexer};
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, input_file};
 
 pub use content::{Content, content};
 pub use fasta::{WrittenIndex, faidx, files_of, sequences};
@@ -52,7 +51,7 @@ pub fn index(
     spare(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
     let workshop = Workshop::new(options, console)?;
-    let file = || File::open(path).map_err(|e| Error::io("it cannot be read", &e).file(path));
+    let file = || input_file::open(path).map_err(|e| Error::io("it cannot be read", &e).file(path));
     let size = std::fs::metadata(path).ok().map(|meta| meta.len());
     console.stage("indexing", size, true);
     let made = match content {

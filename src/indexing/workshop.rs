@@ -8,6 +8,7 @@ use readmill_format::tabix::Preset;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use crate::console::Console;
+use crate::process::limit;
 use crate::run::memory::PROGRAM;
 
 /// Options of making an index.
@@ -83,6 +84,7 @@ pub(super) struct Workshop<'a> {
 impl<'a> Workshop<'a> {
     pub(super) fn new(options: &IndexOptions, console: &'a Console) -> Result<Self> {
         let threads = options.threads.max(1);
+        limit::check_address_space(options.memory, threads)?;
         let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
         let ledger = Ledger::of(options.memory);
         let shares = [

@@ -1,9 +1,10 @@
 //! The header of a merge.
 
+use std::io::Read;
 use std::path::Path;
 
 use readmill_record::header::HeaderLine;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, Result, input_file};
 
 use super::OTHER_ORDER;
 use crate::aligning::Unaligned;
@@ -102,7 +103,11 @@ fn dictionary_of(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)
         reference.to_path_buf()
     };
     let path = plain.with_extension("dict");
-    let text = match std::fs::read(&path) {
+    let read = input_file::open(&path).and_then(|mut file| {
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map(|_| text)
+    });
+    let text = match read {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io(format!("{} cannot be read", path.display()), &error)),

@@ -1,14 +1,14 @@
 //! A file that is complete under its name, or not there at all.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, input_file};
 
 use crate::outputs::signal;
+use crate::process::streams;
 
 /// A file that appears under its name only when it is complete; or a device or pipe.
 pub struct AtomicFile {
@@ -16,17 +16,36 @@ pub struct AtomicFile {
     shown: PathBuf,
     /// The temporary and the final name of a regular file.
     names: Option<(PathBuf, PathBuf)>,
+    /// Whether the file that has this name may be an input.
+    replaces_input: bool,
 }
 
 impl AtomicFile {
     /// Opens a file that will be named `path`, or the device or pipe at `path`.
+    ///
+    /// # Errors
+    /// It cannot be written, or is an input.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_as(path, false)
+    }
+
+    /// The same, but if `replaces_input` is set, it may be an input. It is replaced when the new file is complete.
+    pub fn open_as(path: &Path, replaces_input: bool) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         if path.as_os_str() == "-" {
-            let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
-            return Ok(AtomicFile { file: file.into(), shown: "standard output".into(), names: None });
+            let file = streams::stdout_file()?;
+            // A file that is read while lines are added to it never ends.
+            if file.metadata().is_ok_and(|meta| input_file::is_input(&meta)) {
+                let what = "standard output is a file that is read";
+                return Err(Error::usage(what).hint("send the output to another file"));
+            }
+            let shown = "standard output".into();
+            return Ok(AtomicFile { file, shown, names: None, replaces_input });
         }
         let older = std::fs::metadata(path).ok();
+        if !replaces_input {
+            refuse_input(older.as_ref(), path)?;
+        }
         let name = match &older {
             Some(meta) if meta.is_dir() => {
                 return Err(Error::usage(format!("{} is a directory", path.display()))
@@ -34,13 +53,15 @@ impl AtomicFile {
             }
             Some(meta) if !meta.is_file() => {
                 let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;
-                return Ok(AtomicFile { file, shown: path.to_path_buf(), names: None });
+                let shown = path.to_path_buf();
+                return Ok(AtomicFile { file, shown, names: None, replaces_input });
             }
             _ => resolve_links(path),
         };
         let partial = with_suffix(&name, ".partial");
         let file = signal::create(&partial, path)?;
-        let target = AtomicFile { file, shown: path.to_path_buf(), names: Some((partial, name)) };
+        let names = Some((partial, name));
+        let target = AtomicFile { file, shown: path.to_path_buf(), names, replaces_input };
         if let Some(older) = older {
             target.file.set_permissions(older.permissions()).map_err(|e| failed(&e))?;
         }
@@ -138,8 +159,15 @@ impl AtomicFile {
     }
 
     /// Renames complete files to their final names, all or none.
+    ///
+    /// # Errors
+    /// One cannot be renamed, or would replace a file that was opened as an input after the output was.
     pub fn rename_all(targets: &mut [AtomicFile]) -> Result<()> {
         let named: Vec<&AtomicFile> = targets.iter().filter(|target| target.is_file()).collect();
+        for target in named.iter().filter(|target| !target.replaces_input) {
+            let older = target.name().and_then(|name| std::fs::metadata(name).ok());
+            refuse_input(older.as_ref(), &target.shown)?;
+        }
         let names: Vec<&(PathBuf, PathBuf)> =
             named.iter().filter_map(|target| target.names.as_ref()).collect();
         signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
@@ -199,6 +227,20 @@ fn resolve_links(path: &Path) -> PathBuf {
         path = path.parent().unwrap_or(Path::new("")).join(next);
     }
     path
+}
+
+/// Refuses to replace `older`, the file that has the path of an output, if it is an input.
+fn refuse_input(older: Option<&Metadata>, path: &Path) -> Result<()> {
+    match older {
+        Some(meta) if input_file::is_input(meta) => Err(is_an_input(path)),
+        _ => Ok(()),
+    }
+}
+
+/// The error of an output that is an input.
+pub fn is_an_input(path: &Path) -> Error {
+    let what = format!("{} is an input, and cannot be an output", path.display());
+    Error::usage(what).hint("give the output another name")
 }
 
 /// Refuses an input that the output's temporary file would overwrite.

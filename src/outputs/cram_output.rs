@@ -38,8 +38,8 @@ impl CramOutput {
     }
 
     /// Writes the index of the file at `path` under its temporary name.
-    pub fn write_index(crai: &CraiBuilder, path: &Path) -> Result<AtomicFile> {
-        let mut target = AtomicFile::open(&with_suffix(path, ".crai"))?;
+    pub fn write_index(crai: &CraiBuilder, path: &Path, replaces_input: bool) -> Result<AtomicFile> {
+        let mut target = AtomicFile::open_as(&with_suffix(path, ".crai"), replaces_input)?;
         target.write(&crai.to_bytes()?)?;
         target.sync()?;
         Ok(target)

@@ -5,7 +5,7 @@ use std::io::{Error as IoError, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, input_file};
 
 /// Attempts to create a file while other programs create and remove it.
 const ATTEMPTS: usize = 20;
@@ -39,6 +39,17 @@ impl From<&Metadata> for FileId {
 /// link, is an error, too.
 pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     let failed = |e: &IoError| Error::io(format!("{} cannot be written", shown.display()), e);
+    let not_created = |e: IoError| {
+        let is_missing = e.kind() == ErrorKind::NotFound;
+        let error = failed(&input_file::explain(e, shown));
+        match partial.parent() {
+            Some(directory) if is_missing && !shown.to_string_lossy().contains("://") => {
+                let name = directory.display();
+                error.hint(format!("the directory {name} is not there: make it by mkdir -p {name}"))
+            }
+            _ => error,
+        }
+    };
     let busy = || {
         failed(&IoError::other("another run is writing it"))
             .hint("wait for that run, or write to another name")
@@ -58,7 +69,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
                     }
                 }
             }
-            Err(e) => return Err(failed(&e)),
+            Err(e) => return Err(not_created(e)),
         };
         // Before it was locked, another run may have taken it for one that was left behind.
         let is_locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));

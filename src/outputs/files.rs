@@ -28,6 +28,8 @@ pub struct OutputFiles {
     /// The MD5 of each file so far, if it is wanted. (Parts of files are written on all threads; they are counted here
     /// in their order, when they get their places.)
     sums: Vec<Md5>,
+    /// Whether the output may replace an input.
+    replaces_input: bool,
 }
 
 /// A file and an offset in it.
@@ -46,8 +48,11 @@ impl OutputFiles {
                 format!("{} is there already, and the parts would not be its own", path.display());
             return Err(Error::usage(what).hint("remove it, or give another name by -o"));
         }
-        let files: Vec<AtomicFile> =
-            output.files().iter().map(|path| AtomicFile::open(path)).collect::<Result<_>>()?;
+        let files: Vec<AtomicFile> = output
+            .files()
+            .iter()
+            .map(|path| AtomicFile::open_as(path, output.in_place))
+            .collect::<Result<_>>()?;
         if let Some(other) = files.iter().find(|file| output.is_in_parts() && !file.is_file()) {
             let what = format!("{} is not a file", other.path().display());
             return Err(Error::usage(what).hint("remove it, or give another name by -o"));
@@ -57,7 +62,8 @@ impl OutputFiles {
             return Err(Error::usage(what).hint("drop --md5"));
         }
         let sums = vec![Md5::new(); if output.md5 { files.len() } else { 0 }];
-        Ok(OutputFiles { path, bytes: vec![0; files.len()], files, at: 0, expected: 0, sums })
+        let (bytes, replaces_input) = (vec![0; files.len()], output.in_place);
+        Ok(OutputFiles { path, bytes, files, at: 0, expected: 0, sums, replaces_input })
     }
 
     /// Returns the path as the user gave it.
@@ -71,6 +77,11 @@ impl OutputFiles {
             [one] => one.name().map(Path::to_path_buf),
             _ => Some(self.path.clone()),
         }
+    }
+
+    /// Whether the output, and what is written beside it, may replace an input.
+    pub fn replaces_input(&self) -> bool {
+        self.replaces_input
     }
 
     /// Whether there are several.
@@ -159,7 +170,7 @@ impl OutputFiles {
         let mut targets = Vec::new();
         for (file, sum) in self.files.iter().zip(std::mem::take(&mut self.sums)) {
             let digits: String = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-            let mut target = AtomicFile::open(&md5_name(file.path()))?;
+            let mut target = AtomicFile::open_as(&md5_name(file.path()), self.replaces_input)?;
             target.write(digits.as_bytes())?;
             target.sync()?;
             targets.push(target);
@@ -167,9 +178,8 @@ impl OutputFiles {
         Ok(targets)
     }
 
-    /// Renames all files, or none. Removes parts of an older output that had more parts, because `cat` would join them;
-    /// returns notes about that.
-    pub fn rename(&mut self) -> Result<Vec<String>> {
+    /// Removes parts of an older output that had more parts, because `cat` would join them; returns notes about that.
+    fn remove_older_parts(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.are_parts() {
             for number in self.files.len() + 1..=MOST_PARTS {
@@ -179,8 +189,7 @@ impl OutputFiles {
                 }
             }
         }
-        AtomicFile::rename_all(&mut self.files)?;
-        Ok(notes)
+        notes
     }
 
     /// Returns the parts and their bytes; empty where there is one file.
@@ -245,11 +254,18 @@ impl CompleteOutput {
         self.bytes
     }
 
-    /// Renames the files and the index, and removes older indexes. Returns notes about removed files, to be logged once
-    /// no signal is [held off](crate::signal::hold_off): the reader of the log may block.
+    /// Renames the files and the index, or none, and removes older indexes. Returns notes about removed files, to be logged
+    /// once no signal is [held off](crate::signal::hold_off): the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
-        let CompleteOutput { mut files, index, mut md5, .. } = self;
-        let Some(name) = files.name() else { return Ok(Vec::new()) };
+        let (mut files, notes) = self.prepare();
+        AtomicFile::rename_all(&mut files)?;
+        Ok(notes)
+    }
+
+    /// Removes older indexes. Returns all files, to be renamed together, and notes about removed files.
+    pub fn prepare(self) -> (Vec<AtomicFile>, Vec<String>) {
+        let CompleteOutput { files, index, md5, .. } = self;
+        let Some(name) = files.name() else { return Default::default() };
         let own = index.as_ref().map(|(path, _)| path.as_path());
         let (mut removed, mut notes) = remove_indexes(files.path(), &name, own);
         if let Some(older) = index.as_ref().and_then(|(_, index)| index.name())
@@ -259,19 +275,21 @@ impl CompleteOutput {
         }
         // No new file beside an old index, not for a moment, nor after a loss of power.
         sync_directories(removed.iter().map(PathBuf::as_path));
-        notes.extend(files.rename()?);
-        if let Some((_, mut index)) = index {
-            index.rename()?;
-        }
-        AtomicFile::rename_all(&mut md5)?;
-        Ok(notes)
+        notes.extend(files.remove_older_parts());
+        let index = index.map(|(_, index)| index);
+        (files.files.into_iter().chain(index).chain(md5).collect(), notes)
     }
 }
 
 /// Writes the index of `bam` under its temporary name; also returns its path.
-pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, AtomicFile)> {
+pub fn write_index(
+    builder: IndexBuilder,
+    scheme: Scheme,
+    bam: &Path,
+    replaces_input: bool,
+) -> Result<(PathBuf, AtomicFile)> {
     let path = with_suffix(bam, scheme.kind().suffix());
-    let mut target = AtomicFile::open(&path)?;
+    let mut target = AtomicFile::open_as(&path, replaces_input)?;
     let mut bytes = Vec::new();
     builder.write_to(&mut bytes)?;
     target.write(&bytes)?;

@@ -14,7 +14,7 @@ use readmill_record::header::Header;
 use readmill_record::{Error, ReportText, Result};
 use serde_json::{Map, Value, json};
 
-use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
+use crate::outputs::atomic_file::{AtomicFile, check_distinct, is_an_input, with_suffix};
 use crate::outputs::coverage::NamedPile;
 use crate::outputs::made_directories::MadeDirectories;
 use crate::outputs::sample_name::sample_name;
@@ -292,9 +292,9 @@ impl ReportFiles {
         format!("{tool} INPUT={} ({})", self.sample, plan.command_line())
     }
 
-    /// Gives complete files their names.
-    pub fn rename(&mut self) -> Result<()> {
-        self.files.iter_mut().try_for_each(|(_, target)| target.rename())
+    /// Takes the complete files out, to be renamed. Directories that were made for them, and are empty, go with this.
+    pub fn take_files(&mut self) -> Vec<AtomicFile> {
+        self.files.drain(..).map(|(_, target)| target).collect()
     }
 }
 
@@ -338,7 +338,12 @@ pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
         .collect()
 }
 
-/// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
+/// How the names of a reference and of the files of an aligner's index end.
+const ALIGNER_FILES: [&str; 9] =
+    ["", ".amb", ".ann", ".pac", ".bwt.2bit.64", ".0123", ".alt", ".l2b", ".mbw"];
+
+/// Refuses names that make one output overwrite another, or an input. (The main output may replace an input if that is
+/// asked for.)
 pub fn check(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
     let by_samtools =
@@ -381,13 +386,16 @@ pub fn check(plan: &Plan) -> Result<()> {
     reference.for_each(|it| {
         read.extend([it.to_path_buf(), with_suffix(it, ".fai"), with_suffix(it, ".gzi")]);
     });
+    let aligner = plan.aligning.iter().filter_map(|it| it.reference.as_ref());
+    aligner.for_each(|prefix| read.extend(ALIGNER_FILES.map(|end| with_suffix(prefix, end))));
     let beside: Vec<&Path> =
         paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths()).collect();
     for (n, path) in main().chain(beside.iter().copied()).enumerate() {
-        let is_main = n < main().count();
+        let in_place = n < main().count() && plan.destination.main().is_some_and(|main| main.in_place);
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
-        let mut reads = plan.inputs.iter().filter(|_| !is_main).chain(&read);
-        reads.try_for_each(|input| spare(input, path))?;
+        let mut inputs = plan.inputs.iter().filter(|_| !in_place);
+        inputs.try_for_each(|input| spare_main(input, path, n < main().count()))?;
+        read.iter().try_for_each(|input| spare(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {
         let mut others = main().chain(beside[..n].iter().copied());
@@ -406,7 +414,8 @@ pub fn check(plan: &Plan) -> Result<()> {
 
 /// Refuses outputs that would overwrite a file that is read, such as the index of the input.
 pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
-    let main = plan.destination.main().map_or_else(Vec::new, Output::names);
+    let main = plan.destination.main().filter(|main| !main.in_place);
+    let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
     let beside = paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths());
     main.iter().map(PathBuf::as_path).chain(beside).try_for_each(|path| spare(read, path))
 }
@@ -418,12 +427,15 @@ pub(super) fn is_device(path: &Path) -> bool {
 
 /// Refuses an output that would overwrite an input, or whose temporary file would.
 pub fn spare(input: &Path, output: &Path) -> Result<()> {
+    let input = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
     check_distinct(input, output)?;
-    if output.as_os_str() != "-" && is_same(input, output) {
-        let what = format!("{} is an input, and cannot be an output", output.display());
-        return Err(Error::usage(what).hint("give the output another name"));
-    }
-    Ok(())
+    if output.as_os_str() != "-" && is_same(input, output) { Err(is_an_input(output)) } else { Ok(()) }
+}
+
+/// The same; the hint names the flag by which a main output may replace the input.
+fn spare_main(input: &Path, output: &Path, is_main: bool) -> Result<()> {
+    let way_out = "give the output another name; to replace the input, add --in-place";
+    spare(input, output).map_err(|error| if is_main { error.hint(way_out) } else { error })
 }
 
 /// Whether two paths are the same path, or the same file.

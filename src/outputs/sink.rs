@@ -351,10 +351,11 @@ impl Sink {
         if crai.as_ref().is_some_and(|crai| !crai.is_sorted()) {
             console.note("no index: the header says coordinate, but the records are in another order");
         }
+        let replaces = self.files.replaces_input();
         let index = match (self.index.take(), self.scheme, crai.filter(cram::CraiBuilder::is_sorted)) {
-            (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name)?),
+            (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name, replaces)?),
             (_, _, Some(crai)) => {
-                Some((with_suffix(&name, ".crai"), CramOutput::write_index(&crai, &name)?))
+                Some((with_suffix(&name, ".crai"), CramOutput::write_index(&crai, &name, replaces)?))
             }
             _ => None,
         };

@@ -1,6 +1,5 @@
 //! The inputs of a run, read one after the other as if they were one file.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use readmill_input::regions::IndexedInput;
 use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
 use readmill_record::header::HeaderLine;
 use readmill_record::{
-    Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step, UncheckedBatch,
+    Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step, UncheckedBatch, input_file,
 };
 
 use crate::aligning::{AlignTask, Lanes};
@@ -239,7 +238,7 @@ impl Inputs {
         let path = self.list[0].path.clone();
         let regions = region_input::regions(request, &self.header, &self.rules.ledger, console)?;
         let index = region_input::index(&path, request.index.as_deref(), console)?;
-        let file = File::open(&path)
+        let file = input_file::open(&path)
             .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))?;
         let input = IndexedInput { file: Arc::new(file), index: &index };
         let source = self.sources[0].take().ok_or_else(|| Error::bug("the input is not open"))?;

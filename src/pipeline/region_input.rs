@@ -9,7 +9,7 @@ use readmill_filters::Overlap;
 use readmill_format::region::{Part, Region};
 use readmill_format::text;
 use readmill_input::regions::Regions;
-use readmill_record::{Error, Header, Ledger, Result, make_room};
+use readmill_record::{Error, ErrorKind, Header, Ledger, Result, make_room};
 
 use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{RegionRequest, no_index_of_a_pipe};
@@ -90,7 +90,9 @@ pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<Pat
         None => {
             let name = with_suffix(path, endings[endings.len() - 1]);
             let what = format!("{shown} has no index ({} is not there)", name.display());
-            Err(Error::usage(what).hint(format!(
+            // As any other file that is not there.
+            let missing = Error { kind: ErrorKind::Io, ..Error::usage(what) };
+            Err(missing.hint(format!(
                 "make it: readmill index {shown}; if the file is not sorted, sort it: readmill sort {shown} -o OUT.bam"
             )))
         }

@@ -143,6 +143,8 @@ pub struct Output {
     pub cram: CramStyle,
     /// Whether the MD5 of each file goes into another, whose name ends in `.md5`.
     pub md5: bool,
+    /// Whether it may replace an input.
+    pub in_place: bool,
 }
 
 /// The part of an output that is written.
@@ -314,8 +316,8 @@ impl Output {
         let (format, codec) = (Format::by_name(&path), Codec::default());
         let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
         let (parts, content, level, index, no_pg) = (1, Content::All, None, Index::Auto, false);
-        let md5 = false;
-        Output { path, parts, format, content, codec, level, index, no_pg, fastq, cram, md5 }
+        let (md5, in_place) = (false, false);
+        Output { path, parts, format, content, codec, level, index, no_pg, fastq, cram, md5, in_place }
     }
 
     /// The same for a format that is not compressed.
@@ -364,6 +366,17 @@ impl Plan {
             resources: Resources::beside(&output.path),
             destination: Destination::Main(output, Vec::new()),
             tallies: Tallies::default(),
+        }
+    }
+
+    /// The inputs that are SAM, BAM or CRAM; the others are FASTQ.
+    pub fn record_inputs(&self) -> Vec<&PathBuf> {
+        match &self.aligning {
+            Some(aligning) => {
+                let lanes = aligning.lanes.iter().filter(|lane| lane.records);
+                lanes.flat_map(|lane| &lane.files).collect()
+            }
+            None => self.inputs.iter().collect(),
         }
     }
 

@@ -3,13 +3,66 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use readmill_record::{Error, Result};
+use rustix::process::{Resource, getrlimit};
+
 /// The limit without control groups.
 pub const DEFAULT: u64 = 2 << 30;
 
-/// Returns the default of `-m`: [`DEFAULT`], or three quarters of what the control groups of this process allow, if
-/// that is less.
+/// Address space that a process takes besides the memory it is given: its program and libraries, and what the allocator sets
+/// aside for two heaps.
+const BESIDE: u64 = 320 << 20;
+
+/// The same for each thread: its stack, and a heap of its own where it aligns.
+const BESIDE_THREAD: u64 = 8 << 20;
+
+/// Returns the default of `-m`: [`DEFAULT`], or three quarters of what the control groups of this process allow, or what the limit
+/// of its address space leaves, if that is less.
 pub fn default_limit() -> u64 {
-    group_limit().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+    let limit = group_limit().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3));
+    address_space_left().map_or(limit, |left| limit.min(left.max(1 << 20)))
+}
+
+/// Returns the memory that the limit of the address space leaves, if there is one.
+pub fn address_space_left() -> Option<u64> {
+    address_space().map(|(bytes, _)| bytes.saturating_sub(beside(crate::plan::threads())))
+}
+
+/// Returns the memory, or what the limit of the address space leaves, if that is less: for memory that nobody asked for.
+pub fn within_address_space(memory: u64) -> u64 {
+    address_space_left().map_or(memory, |left| memory.min(left))
+}
+
+fn beside(threads: usize) -> u64 {
+    BESIDE.saturating_add(BESIDE_THREAD.saturating_mul(threads as u64))
+}
+
+/// Refuses memory that the limits of this process leave no room for: an allocation would fail in the midst of the run, and end it.
+///
+/// # Errors
+/// The address space of this many threads and bytes is larger than its limit.
+pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
+    let Some((limit, flag)) = address_space() else { return Ok(()) };
+    let needed = memory.saturating_add(beside(threads));
+    if needed <= limit {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes >> 20;
+    let what = format!(
+        "-m {}M needs up to {} MiB of address space, and this process may have {} MiB (ulimit {flag}, h_vmem)",
+        mib(memory),
+        mib(needed),
+        mib(limit)
+    );
+    let left = mib(limit.saturating_sub(beside(threads)));
+    let lower = if left == 0 { String::new() } else { format!("give -m {left}M at most, or ") };
+    Err(Error::usage(what).hint(format!("{lower}raise the limit to {} MiB", mib(needed) + 1)))
+}
+
+/// Returns the smallest limit of the address space, and the flag of `ulimit` that sets it.
+fn address_space() -> Option<(u64, &'static str)> {
+    let limits = [(Resource::As, "-v"), (Resource::Data, "-d")];
+    limits.into_iter().filter_map(|(limit, flag)| Some((getrlimit(limit).current?, flag))).min()
 }
 
 /// Returns the smaller of the memory of the machine and the limit of the control groups, and which one it is.

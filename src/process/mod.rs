@@ -1,5 +1,5 @@
-//! This process: its allocator, its memory limit, what it has used, its open files, its log on standard error, its end with another process,
-//! and pauses for tests.
+//! This process: its allocator, its memory limit, what it has used, its open files, its standard streams, its log on standard error, its
+//! end with another process, and pauses for tests.
 
 pub mod allocator;
 pub mod console;
@@ -9,4 +9,5 @@ pub mod limit;
 pub(crate) mod open_files;
 pub mod pause;
 pub(crate) mod samples;
+pub mod streams;
 pub(crate) mod used;

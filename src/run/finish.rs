@@ -6,6 +6,7 @@ use readmill_report::{PageOptions, page};
 use super::RunState;
 use super::run_json;
 use super::summary::Summary;
+use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::outputs::{CompleteOutput, Sink, signal};
@@ -46,11 +47,14 @@ impl RunState<'_> {
         }
         pause::at(Moment::OutputsComplete);
         let all_or_none = signal::hold_off();
-        let mut removed = Vec::new();
+        let (mut removed, mut all) = (Vec::new(), Vec::new());
         for output in main.into_iter().chain(extra) {
-            removed.extend(output.rename()?);
+            let (files, notes) = output.prepare();
+            all.extend(files);
+            removed.extend(notes);
         }
-        files.rename()?;
+        all.extend(files.take_files());
+        AtomicFile::rename_all(&mut all)?;
         drop(all_or_none);
         pause::at(Moment::AllNamed);
         signal::give_way();

@@ -20,7 +20,7 @@ use crate::outputs::{coverage, extra_writer, part_counts};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{self, Aligning, DEFAULT_LEVEL, Plan};
-use crate::process::used;
+use crate::process::{limit, used};
 use crate::run::align_scope::AlignScope;
 use crate::run::fastqc;
 use crate::run::recal_setup;
@@ -183,6 +183,7 @@ impl Memory {
             (Some(wanted), _) => Some(aligning::needs(wanted)?),
         };
         let threads = plan.resources.threads.max(1);
+        limit::check_address_space(plan.resources.memory, threads)?;
         let wide = if needs.is_some() || plan.merging.is_some() {
             aligning_crew(threads)
         } else {

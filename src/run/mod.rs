@@ -23,6 +23,7 @@ mod tallies;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use readmill_cram::{Cache, DECODER_BYTES};
@@ -32,7 +33,9 @@ use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_format::summed::InputSums;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step};
+use readmill_record::{
+    Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step, input_file,
+};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -82,6 +85,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
         }?;
         console.done();
         summary::conclude(plan, &ledger, &summary, started, console);
+        input_file::forget_all(); // another run may write to them
         Ok(summary)
     })
 }
@@ -99,7 +103,7 @@ pub(crate) fn with_state<T>(
         open_input::check_once(&plan.inputs)?;
     }
     if !plan.resources.allow_missing_eof {
-        open_input::check_ends(&plan.inputs)?;
+        open_input::check_ends(plan.record_inputs())?;
     }
     let mut memory = Memory::divide_for(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
@@ -164,6 +168,7 @@ pub(crate) fn with_state<T>(
         console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
     }
     tallies.warnings().iter().for_each(|warning| console.warn(warning));
+    let without_end = inputs.lanes().map_or_else(Vec::new, |lanes| lanes.missing_ends());
     let state = RunState {
         plan,
         memory,
@@ -181,6 +186,14 @@ pub(crate) fn with_state<T>(
     };
     let result = execute(state, inputs);
     console.done();
+    for (path, _) in
+        without_end.iter().filter(|(_, is_missing)| result.is_ok() && is_missing.load(Relaxed))
+    {
+        console.warn(&format!(
+            "{} lacks the BGZF EOF block at its end: some programs write none, but the file may be cut short there",
+            path.display()
+        ));
+    }
     result.map_err(|error| match (&plan.inputs[..], error.kind) {
         ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,

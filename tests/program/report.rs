@@ -152,4 +152,10 @@ fn multiqc_gets_a_table_under_a_name_that_it_finds() {
     let said = fails(&format!("report {json} -o {one} --multiqc {one}"), 1);
     assert!(said.contains("the page has this name; give the table another name"), "{said}");
     assert!(!dir.path("one_mqc.json").exists());
+    // A table that cannot be written leaves no page, either.
+    std::os::unix::fs::symlink("/dev/full", dir.path("full_mqc.json")).expect("a link");
+    let [page, full] = ["none.html", "full_mqc.json"].map(|name| arg(&dir.path(name)));
+    let said = fails(&format!("report {json} -o {page} --multiqc {full}"), 3);
+    assert!(said.contains("No space left"), "{said}");
+    assert!(!dir.path("none.html").exists() && !dir.path("none.html.partial").exists());
 }

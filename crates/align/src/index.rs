@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 use libsais::SuffixArrayConstruction;
 use readmill_record::header::text::ReadsFormat;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, input_file};
 
 use crate::Contig;
 
@@ -115,7 +115,8 @@ pub(crate) enum FastaLine<'a> {
 /// Gives each line of a file that may be gzipped to `take`, a head before any letters.
 pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Result<()>) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
-    let open = File::open(file).map_err(|error| Error::io("cannot be opened", &error).file(file))?;
+    let open =
+        input_file::open(file).map_err(|error| Error::io("cannot be opened", &error).file(file))?;
     let mut plain = BufReader::with_capacity(1 << 18, open);
     let gzipped = plain.fill_buf().map_err(failed)?.starts_with(GZIP);
     let inner: Box<dyn Read> =

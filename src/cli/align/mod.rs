@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use readmill::allocator::Heaps;
 use readmill::plan::{Aligner, Aligning, Command, Destination};
-use readmill::{Plan, memory};
+use readmill::{Plan, limit, memory};
 use readmill_filters::tally::adapters as adapter_tally;
 use readmill_format::reference::Fasta;
 use readmill_record::Result;
@@ -120,10 +120,9 @@ impl AlignArgs {
             warnings: self.reads.warnings(),
         };
         if self.output.memory().is_none() {
-            plan.resources.memory = plan
-                .resources
-                .memory
-                .saturating_add(memory::of_aligning(&aligning, plan.resources.threads)?);
+            let more = memory::of_aligning(&aligning, plan.resources.threads)?;
+            plan.resources.memory =
+                limit::within_address_space(plan.resources.memory.saturating_add(more));
         }
         plan.aligning = Some(aligning);
         Ok(plan)

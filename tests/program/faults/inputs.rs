@@ -63,10 +63,6 @@ fn a_file_without_its_end_is_told_before_anything_is_read() {
         "damaged.sam",
         format!("{HEADER}r\t0\tchr1\tx\t60\t4M\t*\t0\t0\tACGT\tIIII\n").as_bytes(),
     );
-    let fastq = bgzf(b"@r\nACGT\n+\nIIII\n");
-    let reference = folders.input("ref.fa", format!(">chr1\n{}\n", "ACGT".repeat(100)));
-    let index = folders.readmill(["index".as_ref(), reference.as_os_str()]);
-    index.succeeds();
     let mut cram = b"CRAM\x03\x00".to_vec();
     cram.resize(500, 0);
     let bam = long_file();
@@ -93,10 +89,78 @@ fn a_file_without_its_end_is_told_before_anything_is_read() {
         let ended = folders.readmill(["compare".as_ref(), damaged.as_os_str(), cut.as_os_str()]);
         ended.fails(2, &[name, word]);
     }
-    let cut = folders.input("x.fq.gz", &fastq[..fastq.len() - 28]);
-    let args = ["align".as_ref(), reference.as_os_str(), cut.as_os_str()];
-    folders.readmill(args).fails(2, &["x.fq.gz", "EOF block is missing", "--allow-missing-eof"]);
     assert_eq!(folders.left(), [""; 0]);
+}
+
+/// bcl2fastq and others write no EOF block, and all other programs read such files.
+#[test]
+fn fastq_without_its_eof_block_is_read_with_a_warning() {
+    let folders = TestFolders::new();
+    let fastq = bgzf(b"@r\nACGT\n+\nIIII\n");
+    folders.input("x.fq.gz", &fastq[..fastq.len() - 28]);
+    for (script, warns) in [
+        ("\"$0\" import in/x.fq.gz -O sam", true),
+        ("cat in/x.fq.gz | \"$0\" import - -O sam", true),
+        ("\"$0\" import in/x.fq.gz -O sam --allow-missing-eof", false),
+    ] {
+        let ended = folders.run(&mut folders.shell(script));
+        assert_eq!(ended.status.code(), Some(0), "{script}: {}", ended.stderr);
+        assert!(ended.stdout.ends_with(b"r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n"), "{script}");
+        assert_eq!(
+            ended.stderr.contains("lacks the BGZF EOF block"),
+            warns,
+            "{script}: {}",
+            ended.stderr
+        );
+    }
+    assert_eq!(folders.left(), [""; 0]);
+}
+
+/// Files that were joined by cat, in any order, and NUL bytes behind them.
+#[test]
+fn text_in_bgzf_and_gzip_together_is_read() {
+    let folders = TestFolders::new();
+    let sam = fixtures::sam();
+    let (head, tail) = sam.split_at(sam.len() / 2);
+    let parts =
+        [[bgzf(head.as_bytes()), gzip(tail.as_bytes())], [gzip(head.as_bytes()), bgzf(tail.as_bytes())]];
+    for joined in parts.map(|parts| parts.concat()) {
+        for nuls in [0, 1, 70_000] {
+            folders.input("x.sam.gz", [&joined[..], &vec![0; nuls]].concat());
+            let ended = folders.readmill(["view", "-h", "--no-PG", "in/x.sam.gz"]);
+            ended.succeeds();
+            assert_eq!(String::from_utf8(ended.stdout).unwrap(), sam, "{nuls}");
+        }
+        folders.input("x.sam.gz", &joined[..joined.len() - 5]);
+        assert_eq!(folders.readmill(["view", "in/x.sam.gz"]).status.code(), Some(2));
+    }
+    folders.input("x.sam", &sam);
+    let (one, two) = (bgzf(b"chr1\t0\t5\n"), gzip(b"chr1\t7\t900\n"));
+    folders.input("r.bed", [&one[..], &two, &[0; 100]].concat());
+    folders.input("all.bed", "chr1\t0\t5\nchr1\t7\t900\n");
+    let count = |bed: &str| {
+        let ended = folders.readmill(["view", "-c", "-L", bed, "in/x.sam"]);
+        ended.succeeds();
+        ended.stdout
+    };
+    assert_eq!(count("in/r.bed"), count("in/all.bed"));
+}
+
+#[test]
+fn bam_that_was_joined_packed_or_added_to_is_told_as_such() {
+    let whole = long_file();
+    refused("joined.bam", &[&whole[..], &whole].concat(), &["joined by cat", "readmill cat"]);
+    let small = bam(&many(3, 100));
+    refused("joined.bam", &[&small[..], &small].concat(), &["joined by cat", "readmill cat"]);
+    let at = small.len();
+    let cut_off = format!("head -c {at} FILE");
+    refused(
+        "more.bam",
+        &[&small[..], b"\nsomething else"].concat(),
+        &["15 bytes stand behind", &cut_off],
+    );
+    let packed = gzip(&[bam_header(HEADER), many(3, 100)].concat());
+    refused("packed.bam", &packed, &["compressed by gzip", "bgzip"]);
 }
 
 #[test]

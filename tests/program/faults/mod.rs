@@ -7,6 +7,7 @@ mod command_lines;
 pub mod fixtures;
 mod inputs;
 mod outputs;
+mod own_inputs;
 mod parts;
 #[cfg(debug_assertions)] // of which alone the program waits for a test
 pub mod paused;
@@ -14,3 +15,4 @@ mod recalibration;
 #[cfg(debug_assertions)]
 mod signals;
 pub mod space;
+mod streams;

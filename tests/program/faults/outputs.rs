@@ -27,7 +27,8 @@ pub fn sort(folders: &TestFolders, output: &str) -> Ended {
 #[test]
 fn a_place_that_cannot_be_written() {
     let folders = folders_with(10);
-    sort(&folders, "none/x.bam").fails(3, &["none/x.bam cannot be written", "No such file"]);
+    sort(&folders, "none/x.bam")
+        .fails(3, &["none/x.bam cannot be written", "No such file", "mkdir -p none"]);
     sort(&folders, "in/x.bam/x.bam").fails(3, &["in/x.bam/x.bam cannot be written", "Not a directory"]);
     sort(&folders, "out").fails(1, &["out is a directory", "give the name of a file"]);
     assert!(folders.lines(Path::new("in/x.bam")).len() == 10, "the input is whole");
@@ -136,19 +137,6 @@ fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
     sort(&folders, "out/x.bam").succeeds();
     assert!(std::fs::symlink_metadata(folders.out("x.bam")).unwrap().is_symlink());
     assert_eq!(folders.lines(Path::new("in/later.bam")).len(), 10);
-}
-
-#[test]
-fn a_file_can_be_sorted_onto_itself() {
-    let folders = TestFolders::new();
-    let file = folders.out("x.bam");
-    std::fs::write(&file, bam(&many(30_000, 200))).unwrap();
-    let name = file.to_str().unwrap();
-    folders.readmill(["sort", name, "-o", name]).succeeds();
-    let lines = folders.lines(&file);
-    let positions = lines.iter().map(|line| line.split('\t').nth(3).unwrap().parse::<u32>().unwrap());
-    assert!(positions.clone().count() == 30_000 && positions.is_sorted());
-    assert_eq!(folders.left(), ["x.bam", "x.bam.bai"]);
 }
 
 #[test]

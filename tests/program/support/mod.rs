@@ -79,6 +79,7 @@ impl TestDir {
                     fastq: Default::default(),
                     cram: Default::default(),
                     md5: false,
+                    in_place: false,
                 },
                 Vec::new(),
             ),

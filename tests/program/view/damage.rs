@@ -17,7 +17,7 @@ fn what_has_no_index_is_refused_with_the_way_out() {
     std::fs::remove_file(dir.path("in.bam.bai")).expect("the index");
     for (words, code, what) in [
         (vec![&sam, "chr1"], 1, "readmill sort"),
-        (vec![&bam, "chr1"], 1, "readmill index"),
+        (vec![&bam, "chr1"], 3, "readmill index"),
         (vec!["-", "chr1"], 1, "a pipe has none"),
         (vec![&bam, "1"], 1, "write chr1"),
         (vec![&bam, "chr1:9-5"], 1, "before it starts"),

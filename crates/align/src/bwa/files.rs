@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use readmill_record::{Error, ReadBatch, Result};
+use readmill_record::{Error, ReadBatch, Result, input_file};
 
 use crate::Contig;
 use crate::index::named;
@@ -199,7 +199,7 @@ fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
 /// says of how many rows one is a sample. Returns the bytes that are kept in memory.
 fn transform(file: &Path, bases: u64) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
-    let mut open = File::open(file).map_err(failed)?;
+    let mut open = input_file::open(file).map_err(failed)?;
     let [rows, counts @ ..] = words::<6>(&mut open).ok_or_else(|| damaged(file, "it is cut"))?;
     if rows != 2 * bases + 1 || counts[0] != 0 || counts[4] != 2 * bases || !counts.is_sorted() {
         return Err(damaged(file, "it does not fit the .ann file"));

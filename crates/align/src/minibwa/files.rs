@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use readmill_record::{Error, ReadBatch, Result};
+use readmill_record::{Error, ReadBatch, Result, input_file};
 
 use crate::Contig;
 use crate::index::named;
@@ -68,7 +68,7 @@ impl<'a> Numbers<'a> {
     /// Opens a file that begins with `magic`; returns the number that stands in the next four bytes, too.
     fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
         let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
-        let open = File::open(file).map_err(failed)?;
+        let open = input_file::open(file).map_err(failed)?;
         let length = open.metadata().map_err(failed)?.len();
         let mut numbers = Numbers { file, input: BufReader::new(open), length };
         let head = numbers.next()?.to_le_bytes();

@@ -157,7 +157,7 @@ fn read_dictionary(fasta: &Path, ledger: &Ledger) -> Option<(Vec<u8>, Charge)> {
     if modified(&path)? < modified(fasta)? {
         return None;
     }
-    let file = File::open(&path).ok()?;
+    let file = input_file::open(&path).ok()?;
     let bytes = file.metadata().ok()?.len();
     let charge = ledger.charge("the dictionary of the reference", bytes).ok()?;
     let mut text = Vec::with_capacity(usize::try_from(bytes).ok()?);
