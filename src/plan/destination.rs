@@ -229,7 +229,8 @@ impl ExtraFile {
     pub fn output(&self, main: &Output) -> Output {
         let (path, format) = (self.path.clone(), self.format);
         let index = main.index.where_it_can_be();
-        let output = Output { path, parts: 1, format, index, md5: false, in_place: false, ..main.clone() };
+        let output =
+            Output { path, parts: 1, format, index, md5: false, in_place: false, ..main.clone() };
         if format.is_compressed() { output } else { output.without_codec() }
     }
 }

@@ -95,7 +95,7 @@ fn memory_beyond_the_limit_of_the_address_space_is_refused() {
         let told = told.unwrap_or_else(|| panic!("{words}: {}", ended.stderr)).to_string();
         assert_eq!(folders.left(), [""; 0], "{words}");
         run("1000000", &format!("{words} -m {told} -@ 1")).succeeds();
-        run("1000000", &format!("{words}")).succeeds();
+        run("1000000", words).succeeds();
         for name in folders.left() {
             std::fs::remove_file(folders.out(&name)).unwrap();
         }

@@ -1,13 +1,12 @@
 //! The contigs of the reads in a reference: the same names, lengths and, where the header states it, the same bases.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use md5::{Digest, Md5};
-use readmill_record::{Charge, Error, Header, Ledger, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Result, input_file};
 
 use super::Reference;
 use super::bytes::FastaReader;
