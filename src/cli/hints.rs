@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use super::fronts;
 use readmill::console::log;
 use readmill::plan::{Format, check_index_mark};
 use readmill_record::{Error, Result};
@@ -110,8 +109,11 @@ const NAMES: &[(&str, &str)] = &[
     ("--java-options", "readmill needs no Java; -m SIZE limits its memory"),
 ];
 
-/// Tips for words that clap does not know, and that another tool would.
-pub fn of_other_tools(error: &clap::Error) -> Option<String> {
+/// Tips for words that clap does not know, and that another tool would; `native_way` knows its commands.
+pub fn of_other_tools(
+    error: &clap::Error,
+    native_way: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
     let word = kinds.into_iter().find_map(|kind| match error.get(kind) {
@@ -129,7 +131,7 @@ pub fn of_other_tools(error: &clap::Error) -> Option<String> {
     }
     let known = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
     let tip = known.map(|(_, tip)| tip.to_string());
-    tip.or_else(|| fronts::native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
+    tip.or_else(|| native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
 }
 
 /// Takes away what clap suggests, such as `demo` for `mem`, where the word is another tool's.

@@ -17,8 +17,9 @@ use readmill_record::{Error, Result};
 
 use super::common::OutputFlags;
 use super::filter_flags::FilterFlags;
+use super::front_source;
+use super::shard::MakePlan;
 use super::sort::OutputOrder;
-use super::{front_source, plan_of};
 
 /// Flags of merging alignments.
 #[derive(Args)]
@@ -221,8 +222,8 @@ impl MergeAlignmentArgs {
     }
 
     /// Carries it out. Where the one file of alignments is in another order than the reads, it is sorted by name first, by
-    /// another run of this program, each with half of the memory.
-    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
+    /// another run of this program, each with half of the memory; `make` makes the plan of its line.
+    pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>, make: MakePlan) -> Result<ExitCode> {
         let mut plan = self.plan()?;
         let done = process(&plan);
         let [aligned] = &self.aligned[..] else { return done };
@@ -241,7 +242,7 @@ impl MergeAlignmentArgs {
             aligned.display()
         ));
         plan.resources.memory /= 2;
-        self.check_halves(&plan, aligned)?;
+        self.check_halves(&plan, aligned, make)?;
         let (path, mut source) = front_source::run(&sorting(aligned, &plan.resources))?;
         if let Some(merging) = &mut plan.merging {
             merging.aligned = vec![AlignedFile { path, end: None }];
@@ -252,10 +253,10 @@ impl MergeAlignmentArgs {
     }
 
     /// Refuses a memory of which half is not enough for this plan, or for the run that sorts `aligned` beside it.
-    fn check_halves(&self, plan: &Plan, aligned: &Path) -> Result<()> {
+    fn check_halves(&self, plan: &Plan, aligned: &Path, make: MakePlan) -> Result<()> {
         let words = sorting(aligned, &plan.resources);
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let sort = plan_of(&words)?;
+        let sort = make(&words)?;
         let half = plan.resources.memory;
         let both = memory::least_of(plan).max(memory::least_of(&sort));
         if both <= half {

@@ -237,7 +237,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
             resume(it.resume(), &it.plan()?, arguments)
         }
         Command::Import(it) => process(&it.plan()?),
-        Command::MergeAlignment(it) => it.run(process),
+        Command::MergeAlignment(it) => it.run(process, plan_of),
         Command::Files(it) => it.run(process),
         Command::Prep(it) => resume(it.resume(), &it.plan()?, arguments),
         Command::Sort(it) => resume(it.resume(), &it.plan(plan::Command::Sort)?, arguments),
@@ -345,7 +345,7 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
         });
         return printed.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
-    let tip = hints::of_other_tools(&error);
+    let tip = hints::of_other_tools(&error, fronts::native_way);
     let error = if tip.is_some() { hints::without_suggestions(error) } else { error };
     if is_json {
         log(&format!("readmill: error: {}", plain(&error)));

@@ -243,6 +243,11 @@ pub fn is_an_input(path: &Path) -> Error {
     Error::usage(what).hint("give the output another name")
 }
 
+/// Whether the path is a device such as /dev/null, which several outputs may share.
+pub fn is_device(path: &Path) -> bool {
+    path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
+}
+
 /// Refuses an input that the output's temporary file would overwrite.
 pub fn check_distinct(input: &Path, output: &Path) -> Result<()> {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));

@@ -14,7 +14,7 @@ use readmill_record::header::Header;
 use readmill_record::{Error, ReportText, Result};
 use serde_json::{Map, Value, json};
 
-use crate::outputs::atomic_file::{AtomicFile, check_distinct, is_an_input, with_suffix};
+use crate::outputs::atomic_file::{AtomicFile, check_distinct, is_an_input, is_device, with_suffix};
 use crate::outputs::coverage::NamedPile;
 use crate::outputs::made_directories::MadeDirectories;
 use crate::outputs::sample_name::sample_name;
@@ -418,11 +418,6 @@ pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
     let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
     let beside = paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths());
     main.iter().map(PathBuf::as_path).chain(beside).try_for_each(|path| spare(read, path))
-}
-
-/// Whether the path is a device such as /dev/null, which several outputs may share.
-pub(super) fn is_device(path: &Path) -> bool {
-    path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
 /// Refuses an output that would overwrite an input, or whose temporary file would.

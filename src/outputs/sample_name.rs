@@ -4,7 +4,7 @@ use std::path::Path;
 
 use readmill_record::Header;
 
-use crate::outputs::report_files::is_device;
+use crate::outputs::atomic_file::is_device;
 use crate::plan::Plan;
 
 /// File endings that are not part of a sample name.

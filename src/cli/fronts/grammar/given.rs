@@ -76,7 +76,10 @@ impl Given {
                 _ => format!("{name} {value}"),
             };
             let error = Error::usage(format!("{} {shown} is not supported: it {what}", self.command));
-            return Err(if way.is_empty() { error } else { error.hint(way) });
+            let tool = self.command.split(' ').next().unwrap_or_default();
+            let none =
+                || format!("readmill has no flag for this: run {tool} itself, or leave {name} out");
+            return Err(if way.is_empty() { error.hint(none()) } else { error.hint(way) });
         }
         Ok(())
     }

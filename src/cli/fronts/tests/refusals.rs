@@ -13,6 +13,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
         ("samtools sort --t 4 a.bam", ["--template-coordinate", "--threads"]),
         ("samtools stats -r ref.fa a.bam", ["-r", "no such rows"]),
         ("samtools fasta a.bam", ["fasta", "readmill fastq"]),
+        ("samtools fastq --no-sc a.bam", ["--no-sc", "run samtools itself, or leave --no-sc out"]),
         ("samtools reheader -c cat a.bam", ["-c", "readmill head"]),
         ("samtools reheader a.bam", ["new header", ""]),
         ("samtools depth -X a.bam b.bam c.bai", ["-X", "as many indexes"]),
