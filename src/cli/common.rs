@@ -444,7 +444,7 @@ impl ResourceFlags {
 
     /// Threads in all.
     pub fn threads(&self) -> usize {
-        self.threads.map_or_else(plan::threads, |threads| usize::from(threads).max(1))
+        self.threads.map_or_else(limit::available_threads, |threads| usize::from(threads).max(1))
     }
 
     /// The means of a run that writes to `output`.

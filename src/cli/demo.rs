@@ -52,7 +52,7 @@ impl DemoArgs {
     /// As many as [`Align`](super::align::Align) has, if it aligns.
     #[cfg(feature = "bwa")]
     pub fn heaps(&self) -> Heaps {
-        if self.fastq { Heaps::Aligning(plan::threads()) } else { Heaps::Few }
+        if self.fastq { Heaps::Aligning(limit::available_threads()) } else { Heaps::Few }
     }
 
     /// Runs it; `plan` makes a plan of the words of a command line.
@@ -66,7 +66,7 @@ impl DemoArgs {
         if let Some(pairs) = self.pairs {
             profile = profile.with_pairs(pairs);
         }
-        let threads = plan::threads();
+        let threads = limit::available_threads();
         #[cfg(feature = "bwa")]
         if self.fastq {
             return aligned(&Sample::new(profile), dir, threads);
@@ -100,7 +100,7 @@ impl DemoArgs {
         if let Some(pairs) = self.pairs {
             profile = profile.with_pairs(pairs);
         }
-        let threads = plan::threads();
+        let threads = limit::available_threads();
         say(&format!(
             "simulating {} read pairs into {}",
             profile.pairs,

@@ -155,7 +155,9 @@ impl IndexArgs {
             min_shift: self.min_shift(),
             output: self.output.clone(),
             preset: self.preset,
-            threads: self.threads.map_or_else(plan::threads, |threads| usize::from(threads).max(1)),
+            threads: self
+                .threads
+                .map_or_else(limit::available_threads, |threads| usize::from(threads).max(1)),
             memory,
             allow_missing_eof: self.allow_missing_eof,
         };

@@ -15,11 +15,11 @@ mod naming;
 mod parts;
 mod recalibration;
 mod regions;
+mod resources;
 mod tallies;
 mod trimming;
 
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::PathBuf;
 
 use readmill_cram as cram;
 use readmill_filters::spec::{PlanFacts, Stage};
@@ -27,7 +27,6 @@ use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
 use readmill_format::fastq;
 use readmill_format::reference::Fasta;
-use readmill_format::spill_codec::SpillCodec;
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
@@ -50,6 +49,7 @@ pub use parts::{MOST_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
 pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, no_index_of_a_pipe};
+pub use resources::{Resources, Verbosity, environment_temp_dir, temp_dirs};
 pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
 pub use trimming::{Trimming, without_adapter};
 
@@ -216,78 +216,6 @@ impl Index {
     fn where_it_can_be(self) -> Self {
         if self == Index::No { Index::No } else { Index::Auto }
     }
-}
-
-/// Threads, memory and other resources.
-#[derive(Clone, Debug)]
-pub struct Resources {
-    /// Threads in all.
-    pub threads: usize,
-    /// Bytes the process may take, everything included.
-    pub memory: u64,
-    /// Directories of the spill; empty means `$TMPDIR`, else beside the output.
-    pub temp_dirs: Vec<PathBuf>,
-    /// The codec of the spill.
-    pub spill_codec: SpillCodec,
-    /// Accept a BGZF file without its EOF block.
-    pub allow_missing_eof: bool,
-    /// Read a file as often as it is given.
-    pub allow_same_input: bool,
-    /// The reference, for CRAM.
-    pub reference: Option<Fasta>,
-    /// Say what the plan is before starting.
-    pub explain: bool,
-    /// How much to say.
-    pub verbosity: Verbosity,
-}
-
-/// Threads that this process may use.
-pub fn threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
-impl Resources {
-    /// Returns the resources that this process may use; it spills to `$TMPDIR`, else beside `output`.
-    pub fn beside(output: &Path) -> Self {
-        Resources {
-            threads: threads(),
-            memory: crate::process::limit::default_limit(),
-            temp_dirs: temp_dirs(output),
-            spill_codec: SpillCodec::default(),
-            allow_missing_eof: false,
-            allow_same_input: false,
-            reference: None,
-            explain: false,
-            verbosity: Verbosity::Normal,
-        }
-    }
-}
-
-/// `$TMPDIR`, where it is set.
-pub fn environment_temp_dir() -> Option<PathBuf> {
-    std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
-}
-
-/// Where to spill if nothing else is said: `$TMPDIR`; else the output's own directory, which has room for the output.
-pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
-    if let Some(dir) = environment_temp_dir() {
-        return vec![dir];
-    }
-    let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let regular = !output.exists() || output.is_file();
-    vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
-}
-
-/// How much to say on standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verbosity {
-    /// Errors and warnings.
-    Quiet,
-    /// A start line, notes, a summary; progress on a terminal.
-    Normal,
-    /// Progress wherever it goes.
-    Verbose,
 }
 
 impl Format {

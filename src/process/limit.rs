@@ -25,12 +25,18 @@ pub fn default_limit() -> u64 {
 
 /// Returns the memory that the limit of the address space leaves, if there is one.
 pub fn address_space_left() -> Option<u64> {
-    address_space().map(|(bytes, _)| bytes.saturating_sub(beside(crate::plan::threads())))
+    address_space().map(|(bytes, _)| bytes.saturating_sub(beside(available_threads())))
 }
 
 /// Returns the memory, or what the limit of the address space leaves, if that is less: for memory that nobody asked for.
 pub fn within_address_space(memory: u64) -> u64 {
     address_space_left().map_or(memory, |left| memory.min(left))
+}
+
+/// Returns the number of threads that this process may use.
+pub fn available_threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 fn beside(threads: usize) -> u64 {

@@ -164,9 +164,6 @@ pub(crate) fn with_state<T>(
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
     let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?
         .with_fastqc(fastqc.map(|fastqc| fastqc.run));
-    if let Some(name) = tallies.stats().as_ref().and_then(|stats| stats.unknown_contig()) {
-        console.warn(&format!("regions lie on {name}, which is not in the header, and are left out"));
-    }
     tallies.warnings().iter().for_each(|warning| console.warn(warning));
     let without_end = inputs.lanes().map_or_else(Vec::new, |lanes| lanes.missing_ends());
     let state = RunState {

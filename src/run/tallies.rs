@@ -90,7 +90,10 @@ impl RunTallies {
             reports.push(RunReport { tap, files, report: (spec.make)(&context) });
         }
         reports.extend(fingerprint(plan, header, memory)?);
-        let (mut depths, mut warnings) = (None, Vec::new());
+        let unknown = stats.as_ref().and_then(|stats| stats.unknown_contig());
+        let unknown = unknown
+            .map(|name| format!("regions lie on {name}, which is not in the header, and are left out"));
+        let (mut depths, mut warnings) = (None, Vec::from_iter(unknown));
         if let Some((report, counting)) = quality(plan, header, memory, &mut warnings)? {
             reports.push(report);
             depths = counting;

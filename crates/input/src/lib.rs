@@ -123,7 +123,7 @@ impl Source {
         if !peek.starts_with(&[0x1f, 0x8b]) {
             return Self::sam(Text::Plain(whole), Vec::new(), options);
         }
-        let is_bam = inflated_start(&peek).starts_with(bam_header::MAGIC);
+        let is_bam = signature::inflated_start(&peek).starts_with(bam_header::MAGIC);
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
             if is_bam {
                 return Err(Error::input(
@@ -358,14 +358,6 @@ impl Source {
             }
         }
     }
-}
-
-/// The first bytes of what gzip data that start so inflate to.
-pub(crate) fn inflated_start(packed: &[u8]) -> Vec<u8> {
-    let mut start = Vec::new();
-    // The data may be cut anywhere; damage is found and reported when all is read.
-    let _ = flate2::read::GzDecoder::new(packed).take(16).read_to_end(&mut start);
-    start
 }
 
 /// Reads the rest of a line that begins in `start`, without keeping it; returns the length of the line.

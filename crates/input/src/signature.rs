@@ -9,8 +9,6 @@ use readmill_format::text;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
-use crate::inflated_start;
-
 /// First bytes of other kinds of files, their names, and the remedy.
 const KINDS: [(&[u8], &str, &str); 13] = [
     (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
@@ -114,6 +112,14 @@ fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
         return Ok(());
     };
     Err(Error::input(what).hint("get it again, or give --allow-missing-eof to read what is there"))
+}
+
+/// The first bytes of what gzip data that start so inflate to.
+pub(crate) fn inflated_start(packed: &[u8]) -> Vec<u8> {
+    let mut start = Vec::new();
+    // The data may be cut anywhere; damage is found and reported when all is read.
+    let _ = flate2::read::GzDecoder::new(packed).take(16).read_to_end(&mut start);
+    start
 }
 
 #[cfg(test)]

@@ -9,36 +9,12 @@ use noodles_fasta::fai::Record;
 use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
 use super::bytes::{FastaReader, Layout, NAME, REINDEX, with_suffix};
+use super::entry::{FaiEntry, MAX_LINE_END};
 use super::scan::{FastaScanner, MAX_DEFINITION};
 use crate::text::{self, LineReader, TextInput};
 
-/// A contig's line of the .fai.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FaiEntry {
-    pub name: Vec<u8>,
-    /// Bases.
-    pub length: u32,
-    /// Offset of its first base in the text.
-    pub offset: u64,
-    /// Bases of a full line.
-    pub bases: u64,
-    /// Bytes of a full line with its end.
-    pub width: u64,
-}
-
-/// The maximum number of bytes of a line end, including spaces before it.
-pub(super) const MAX_LINE_END: u64 = 16;
-
 /// The largest offset that a file can have; so no base of a contig has one beyond 64 bits.
 const MAX_OFFSET: u64 = i64::MAX as u64;
-
-impl FaiEntry {
-    /// The offset of a base (0-based) in the text.
-    pub fn place(&self, base: u32) -> u64 {
-        let base = u64::from(base);
-        self.offset + base / self.bases * self.width + base % self.bases
-    }
-}
 
 /// Contigs in the order of the file.
 pub(super) struct FaiEntries {

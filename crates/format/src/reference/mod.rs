@@ -4,6 +4,7 @@
 //! thread's private reader.
 
 mod bytes;
+mod entry;
 mod index;
 mod index_files;
 mod matched;
@@ -19,7 +20,8 @@ use std::sync::{Arc, OnceLock};
 use readmill_record::{Error, Header, Ledger, Result, input_file};
 
 use bytes::{Layout, with_suffix};
-use index::{FaiEntries, FaiEntry};
+use entry::FaiEntry;
+use index::FaiEntries;
 pub use index_files::{FastaIndex, make_index};
 pub use matched::Matched;
 use window::{OpenFasta, SAME_REFERENCE};

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-use super::index::FaiEntry;
+use super::entry::{FaiEntry, MAX_LINE_END};
 use crate::text;
 
 /// The maximum number of bytes of the line with a contig's name.
@@ -184,7 +184,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
                 break;
             }
         }
-        if line.width - line.bases > super::index::MAX_LINE_END {
+        if line.width - line.bases > MAX_LINE_END {
             let what = format!("line {}: a sequence ends in {blanks} blanks", self.line);
             return Err(self.error(what).hint("remove them"));
         }

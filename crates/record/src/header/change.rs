@@ -1,7 +1,8 @@
 //! Changes of a header: replacing lines, setting the sort order, adding a program.
 
+use super::contigs::HEADERS;
 use super::contigs::block;
-use super::{HEADERS, Header, HeaderLine};
+use super::{Header, HeaderLine};
 use crate::error::Result;
 use crate::ledger::Charge;
 

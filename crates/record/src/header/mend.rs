@@ -6,6 +6,7 @@
 mod between;
 mod blanks;
 mod fields;
+mod rules;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 pub(super) use between::mend_between;
 use fields::mend_fields;
+use rules::{KNOWN, LineResult, Noting, shown};
 
 /// Notes that are kept of one header; the others are counted.
 const MAX_NOTES: usize = 5;
@@ -56,15 +58,6 @@ fn refusal(line: usize, what: &str, text: &[u8]) -> Error {
     Error::input(format!("header line {line}: {what}: {}", shown(text))).hint(FIX)
 }
 
-/// The start of a text in quotation marks, for a message.
-fn shown(text: &[u8]) -> String {
-    let end = text.len().min(100);
-    format!("{:?}", String::from_utf8_lossy(&text[..end]))
-}
-
-/// What a line lacks; the caller knows its number.
-type LineResult<T> = std::result::Result<T, String>;
-
 /// Returns `line` as samtools and htsjdk read it.
 ///
 /// # Errors
@@ -77,9 +70,6 @@ pub(super) fn mend_line<'a>(
     let mended = mend_kind(line, &mut |what| notes.add(|| number, || what));
     mended.map_err(|what| refusal(number, &what, line))
 }
-
-/// Takes the note that a change deserves.
-type Noting<'a> = dyn FnMut(String) + 'a;
 
 fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
     if line.starts_with(b"@CO") {
@@ -108,34 +98,6 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u
     let line = [b"@", &kind[..], &line[3..]].concat();
     mend_fields(&line, note).map(|line| Cow::Owned(line.into_owned()))
 }
-
-/// A kind of line with rules.
-struct Known {
-    kind: &'static [u8; 2],
-    /// Fields that the specification defines for it.
-    fields: &'static [&'static [u8; 2]],
-    /// Fields without which samtools or htsjdk cannot read it.
-    required: &'static [&'static [u8; 2]],
-}
-
-/// SAM specification, section 1.3.
-const KNOWN: [Known; 4] = [
-    Known { kind: b"HD", fields: &[b"VN", b"SO", b"GO", b"SS"], required: &[b"VN"] },
-    Known {
-        kind: b"SQ",
-        fields: &[b"SN", b"LN", b"AH", b"AN", b"AS", b"DS", b"M5", b"SP", b"TP", b"UR"],
-        required: &[b"SN", b"LN"],
-    },
-    Known {
-        kind: b"RG",
-        fields: &[
-            b"ID", b"BC", b"CN", b"DS", b"DT", b"FO", b"KS", b"LB", b"PG", b"PI", b"PL", b"PM", b"PU",
-            b"SM",
-        ],
-        required: &[b"ID"],
-    },
-    Known { kind: b"PG", fields: &[b"ID", b"PN", b"CL", b"PP", b"DS", b"VN"], required: &[b"ID"] },
-];
 
 /// Returns a comment with the tab that must follow `@CO`.
 fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {

@@ -14,7 +14,7 @@ pub mod text;
 use std::fmt;
 use std::sync::Arc;
 
-use contigs::{Contigs, block};
+use contigs::{Contigs, HEADERS, block};
 
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
@@ -25,9 +25,6 @@ pub use line::HeaderLine;
 pub use mend::HeaderNotes;
 pub use merge::{Fate, IdRenames, Merged, Renames};
 pub use read_group::GivenReadGroup;
-
-/// The name of the memory of headers in the ledger.
-const HEADERS: &str = "headers";
 
 /// Lines for which a copy has room, so that the list does not double when some are added.
 const A_FEW: usize = 16;

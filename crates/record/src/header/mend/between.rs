@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::contigs::block;
-use super::super::{HEADERS, HeaderLine};
+use super::super::contigs::{HEADERS, block};
+use super::super::line::HeaderLine;
 use super::HeaderNotes;
 use crate::error::Result;
 use crate::ledger::Ledger;
