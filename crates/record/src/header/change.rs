@@ -1,6 +1,6 @@
 //! Changes of a header: replacing lines, setting the sort order, adding a program.
 
-use super::contigs::HEADERS;
+use super::line::HEADERS;
 use super::contigs::block;
 use super::{Header, HeaderLine};
 use crate::error::Result;

@@ -10,9 +10,6 @@ use super::line::HeaderLine;
 use crate::error::{Error, Result};
 use crate::ledger::Charge;
 
-/// The name of the memory of headers in the ledger.
-pub(super) const HEADERS: &str = "headers";
-
 /// A reference sequence: its name and length in bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferenceSequence {

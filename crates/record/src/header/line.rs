@@ -1,5 +1,8 @@
 //! One line of a header.
 
+/// The name of the memory of headers in the ledger.
+pub(super) const HEADERS: &str = "headers";
+
 /// One header line, without its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderLine(Box<[u8]>);

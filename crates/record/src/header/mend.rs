@@ -6,52 +6,20 @@
 mod between;
 mod blanks;
 mod fields;
-mod rules;
+mod known;
+mod notes;
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::error::{Error, Result};
 pub(super) use between::mend_between;
 use fields::mend_fields;
-use rules::{KNOWN, LineResult, Noting, shown};
-
-/// Notes that are kept of one header; the others are counted.
-const MAX_NOTES: usize = 5;
+use known::{KNOWN, LineResult, Noting, shown};
+pub use notes::HeaderNotes;
 
 /// How to change the header of a file.
 const FIX: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
     then readmill reheader header.sam FILE > NEW";
-
-/// What was changed in the header of a file, and what other programs will not accept in it.
-#[derive(Clone, Default)]
-pub struct HeaderNotes {
-    list: Arc<Vec<String>>,
-    left_out: u64,
-}
-
-impl HeaderNotes {
-    /// Adds a note about a line, which is counted from 1; both are found only if the note is kept.
-    pub(super) fn add(&mut self, line: impl FnOnce() -> usize, what: impl FnOnce() -> String) {
-        if self.list.len() < MAX_NOTES {
-            Arc::make_mut(&mut self.list).push(format!("header line {}: {}", line(), what()));
-        } else {
-            self.left_out += 1;
-        }
-    }
-
-    /// Adds a note about the whole file.
-    pub fn add_of_file(&mut self, what: &str) {
-        Arc::make_mut(&mut self.list).push(what.to_string());
-    }
-
-    /// The notes in order, each a sentence without its full stop.
-    pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let more = (self.left_out > 0)
-            .then(|| format!("the same or more of {} other header lines", self.left_out));
-        self.list.iter().map(|note| Cow::Borrowed(&note[..])).chain(more.map(Cow::Owned))
-    }
-}
 
 /// The error for a line whose meaning is not plain.
 fn refusal(line: usize, what: &str, text: &[u8]) -> Error {

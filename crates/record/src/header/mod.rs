@@ -14,10 +14,11 @@ pub mod text;
 use std::fmt;
 use std::sync::Arc;
 
-use contigs::{Contigs, HEADERS, block};
+use contigs::{Contigs, block};
 
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
+use line::HEADERS;
 use mend::{mend_between, mend_line};
 
 pub use contigs::ReferenceSequence;

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::contigs::{HEADERS, block};
-use super::super::line::HeaderLine;
-use super::HeaderNotes;
+use super::super::contigs::block;
+use super::super::line::{HEADERS, HeaderLine};
+use super::notes::HeaderNotes;
 use crate::error::Result;
 use crate::ledger::Ledger;
 

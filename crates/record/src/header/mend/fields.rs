@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::blanks::{glued_version, split_at_blanks};
-use super::rules::{KNOWN, Known, LineResult, Noting, shown};
+use super::known::{KNOWN, Known, LineResult, Noting, shown};
 
 /// Whether a field has the form `XX:value`; the value may be empty.
 pub(super) fn has_key(field: &[u8]) -> bool {

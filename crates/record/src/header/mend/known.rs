@@ -1,4 +1,4 @@
-//! What the rules of header lines share: the kinds of lines, how a change is noted, and how a line is shown.
+//! What the specification says of kinds of header lines, and how their parts are mended.
 
 /// A kind of line with rules.
 pub(super) struct Known {
@@ -28,9 +28,6 @@ pub(super) const KNOWN: [Known; 4] = [
     Known { kind: b"PG", fields: &[b"ID", b"PN", b"CL", b"PP", b"DS", b"VN"], required: &[b"ID"] },
 ];
 
-/// Takes the note that a change deserves.
-pub(super) type Noting<'a> = dyn FnMut(String) + 'a;
-
 /// The start of a text in quotation marks, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     let end = text.len().min(100);
@@ -39,3 +36,6 @@ pub(super) fn shown(text: &[u8]) -> String {
 
 /// What a line lacks; the caller knows its number.
 pub(super) type LineResult<T> = std::result::Result<T, String>;
+
+/// Takes the note that a change deserves.
+pub(super) type Noting<'a> = dyn FnMut(String) + 'a;
