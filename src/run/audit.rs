@@ -2,7 +2,8 @@
 //!
 //! A run promises to stay within `-m`, and its ledger says who uses how much of it. Here an allocator counts what is in
 //! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than
-//! [`SLACK`], or whose process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger, too.
+//! [`SLACK`], in which as much is charged beyond `-m` because it was in use before anyone asked (`Charge::resize`), or whose
+//! process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger, too.
 //! The count leaves out memory that C and C++ allocate (the aligner); the size of the process includes it. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
 #![allow(unsafe_code, reason = "is an allocator")]
 
@@ -128,6 +129,10 @@ pub fn check(limit: u64) -> Result<()> {
     let excess = EXCESS.load(Relaxed);
     if excess > 0 {
         return Err(Error::bug(format!("{} KiB were allocated beyond what was charged", excess >> 10)));
+    }
+    let overdrawn = audit::most_overdrawn();
+    if overdrawn > SLACK && BEGUN.load(Relaxed) {
+        return Err(Error::bug(format!("{} KiB were charged beyond what -m allows", overdrawn >> 10)));
     }
     match used::peak_rss().filter(|&peak| BEGUN.load(Relaxed) && peak > limit) {
         Some(peak) => Err(Error::bug(format!(

@@ -44,7 +44,7 @@ pub use header::Header;
 pub use ledger::{Charge, Ledger, ShareUse};
 pub use limit::Limit;
 pub use read_batch::{Read, ReadBatch, ReadSpan};
-pub use room::{Prepaid, make_room};
+pub use room::{Prepaid, SharedPrepaid, make_room, slots_to_grow, table_slots};
 pub use shared_room::{Room, RoomUser};
 pub use step::{Changes, Step, Tags};
 pub use tally::{DynTally, ReportText, SharedTally, Tally, TallyWorker};

@@ -1,5 +1,7 @@
 //! Lists that grow with the input, charged before they grow.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::error::Result;
 use crate::ledger::Charge;
 
@@ -53,6 +55,38 @@ impl Prepaid {
     }
 }
 
+/// A charge that all threads of a tally pay from, each some ahead.
+pub struct SharedPrepaid(Mutex<Charge>);
+
+impl SharedPrepaid {
+    /// Pays by `charge`.
+    pub fn new(charge: Charge) -> Self {
+        SharedPrepaid(Mutex::new(charge))
+    }
+
+    /// Pays for `bytes` before they are allocated, first from what this thread has `left`.
+    ///
+    /// # Errors
+    /// They are not free, as [`Charge::grow_to`] says.
+    #[inline]
+    pub fn pay(&self, left: &mut u64, bytes: u64) -> Result<()> {
+        match left.checked_sub(bytes) {
+            Some(less) => *left = less,
+            None => self.pay_ahead(left, bytes)?,
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn pay_ahead(&self, left: &mut u64, bytes: u64) -> Result<()> {
+        let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = charge.bytes() + bytes - *left + AHEAD;
+        charge.grow_to(all)?;
+        *left = AHEAD;
+        Ok(())
+    }
+}
+
 /// The most bytes that the allocator adds to an allocation.
 const BESIDE: usize = 16;
 
@@ -91,6 +125,23 @@ fn cost<T>(list: &Vec<T>, capacity: usize) -> u64 {
     ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64
 }
 
+/// The slots that a hash table takes beside the present ones, while it grows by `more` entries: those of the next table, or
+/// none where the entries fit. `capacity` is that of the map or set.
+pub fn slots_to_grow(capacity: usize, len: usize, more: usize) -> usize {
+    let needed = len.saturating_add(more);
+    if needed <= capacity { 0 } else { table_slots(needed.max(capacity + 1)) }
+}
+
+/// The slots of a hash table for so many entries; each takes the entry and a byte.
+pub fn table_slots(entries: usize) -> usize {
+    match entries {
+        0 => 0,
+        1..4 => 4,
+        4..8 => 8,
+        _ => (entries.saturating_mul(8) / 7).next_power_of_two(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +159,33 @@ mod tests {
         assert!(paid > 2 * AHEAD - 100);
         drop(prepaid.into_charge());
         assert_eq!(ledger.used(), 0);
+    }
+
+    #[test]
+    fn threads_pay_ahead_from_one_charge() {
+        let ledger = Ledger::of(3 * AHEAD);
+        let paid = SharedPrepaid::new(ledger.empty("groups"));
+        let (mut one, mut other) = (0, 0);
+        paid.pay(&mut one, 100).unwrap();
+        paid.pay(&mut other, 100).unwrap();
+        assert_eq!((one, other, ledger.used()), (AHEAD, AHEAD, 2 * AHEAD + 200));
+        paid.pay(&mut one, AHEAD - 1).unwrap();
+        assert_eq!((one, ledger.used()), (1, 2 * AHEAD + 200));
+        assert!(paid.pay(&mut one, 2).is_err());
+    }
+
+    #[test]
+    fn tables_are_as_large_as_is_foretold() {
+        let mut map = std::collections::HashMap::new();
+        for n in 0..100_000 {
+            let slots = slots_to_grow(map.capacity(), map.len(), 1);
+            let before = map.capacity();
+            map.insert(n, ());
+            // A table is filled to seven eighths.
+            let filled = if map.capacity() < 8 { map.capacity() + 1 } else { map.capacity() * 8 / 7 };
+            assert_eq!(slots, if map.capacity() == before { 0 } else { filled }, "{n}");
+        }
+        assert_eq!((table_slots(0), table_slots(14), table_slots(15)), (0, 16, 32));
     }
 
     #[test]

@@ -56,6 +56,11 @@ struct Sums {
     idle: u64,
     peak: u64,
     users: Vec<User>,
+    /// Bytes that are kept for some users, by their names; what these use of all bytes; and how many times as large the whole is.
+    kept: u64,
+    keepers: &'static [Name],
+    used_by_keepers: u64,
+    share: u64,
 }
 
 struct User {
@@ -100,11 +105,20 @@ impl Ledger {
     #[must_use]
     pub fn try_reserve(&self, name: Name, bytes: u64, expected: u64) -> Option<Charge> {
         let mut sums = self.sums();
-        sums.used.checked_add(bytes).filter(|&sum| sum <= self.capacity())?;
+        if !sums.fits(name, bytes, self.capacity()) {
+            return None;
+        }
         let idle = bytes.saturating_sub(expected);
         sums.set_idle(name, 0, idle); // before the bytes are taken, so that they do not raise the peak
         sums.take(name, bytes);
         Some(Charge { ledger: self.clone(), name, bytes, idle })
+    }
+
+    /// Keeps bytes free for these users, which reads that wait would take otherwise; they may use others, too. The bytes are
+    /// one of `share` parts of what is divided, so that a refusal can say how much more in all gives them enough.
+    pub fn keep(&self, bytes: u64, share: u64, keepers: &'static [Name]) {
+        let mut sums = self.sums();
+        (sums.kept, sums.share, sums.keepers) = (bytes, share, keepers);
     }
 
     /// An empty charge, to grow later.
@@ -129,7 +143,8 @@ impl Ledger {
 
     /// Bytes that are not charged.
     pub fn free(&self) -> u64 {
-        self.capacity().saturating_sub(self.used())
+        let sums = self.sums();
+        self.capacity().saturating_sub(sums.used).saturating_sub(sums.kept_back())
     }
 
     /// The users and their bytes when the most were in use, in the order in which they were first charged.
@@ -154,8 +169,15 @@ impl Ledger {
         let users = users.iter().take(3).map(|user| format!("{} {}", user.name, user.used >> 20));
         let users = Vec::from_iter(users).join(", ");
         let users = if users.is_empty() { users } else { format!(" (in use: {users})") };
-        let free = self.capacity().saturating_sub(sums.used) >> 20;
-        let least = mib(sums.used.saturating_add(bytes));
+        let kept_back = if sums.keepers.contains(&name) { 0 } else { sums.kept_back() };
+        let free = self.capacity().saturating_sub(sums.used).saturating_sub(kept_back) >> 20;
+        let mut least = sums.used.saturating_add(bytes).saturating_add(kept_back);
+        if sums.keepers.contains(&name) {
+            // Reads that wait take what they can get: of more memory, the part that is kept counts.
+            let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept);
+            least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.share)));
+        }
+        let least = mib(least);
         let (bytes, capacity) = (mib(bytes), self.capacity() >> 20);
         Error::usage(format!(
             "{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"
@@ -194,8 +216,24 @@ impl Sums {
         &mut self.users[at]
     }
 
+    /// Bytes that are kept and not yet in use.
+    fn kept_back(&self) -> u64 {
+        self.kept.saturating_sub(self.used_by_keepers)
+    }
+
+    /// Whether a user may take so many bytes.
+    fn fits(&self, name: Name, bytes: u64, capacity: u64) -> bool {
+        let is_keeper = self.kept > 0 && self.keepers.contains(&name);
+        let kept_back = if is_keeper { 0 } else { self.kept_back() };
+        let sum = self.used.checked_add(bytes).and_then(|sum| sum.checked_add(kept_back));
+        sum.is_some_and(|sum| sum <= capacity)
+    }
+
     fn take(&mut self, name: Name, bytes: u64) {
         audit::charged(bytes);
+        if self.keepers.contains(&name) {
+            self.used_by_keepers = self.used_by_keepers.saturating_add(bytes);
+        }
         self.used = self.used.saturating_add(bytes);
         let user = self.user(name);
         user.used = user.used.saturating_add(bytes);
@@ -219,6 +257,9 @@ impl Sums {
     /// Gives back bytes of a charge, idle ones first.
     fn give_back(&mut self, name: Name, bytes: u64, idle: &mut u64) {
         audit::released(bytes);
+        if self.keepers.contains(&name) {
+            self.used_by_keepers = self.used_by_keepers.saturating_sub(bytes);
+        }
         self.set_idle(name, *idle, idle.saturating_sub(bytes));
         *idle = idle.saturating_sub(bytes);
         let user = self.user(name);
@@ -258,6 +299,27 @@ impl Charge {
         if self.try_grow(more) { Ok(()) } else { Err(self.refusal(more)) }
     }
 
+    /// Charges what lacks to `bytes` before it is allocated; a larger charge stays as it is.
+    ///
+    /// # Errors
+    /// They are not free. What grows step by step will grow on, so the refusal asks for as much again.
+    pub fn grow_to(&mut self, bytes: u64) -> Result<()> {
+        let more = bytes.saturating_sub(self.bytes);
+        if more == 0 || self.try_grow(more) { Ok(()) } else { Err(self.refusal(more.max(self.bytes))) }
+    }
+
+    /// Charges `most`, the bytes that a step may have in use at any time, and has it done; behind it, the charge is what the
+    /// step says is in use.
+    ///
+    /// # Errors
+    /// The bytes are not free, as [`Charge::grow_to`] says, or the step fails.
+    pub fn around<T>(&mut self, most: u64, step: impl FnOnce() -> Result<(T, u64)>) -> Result<T> {
+        self.grow_to(most)?;
+        let (done, bytes) = step()?;
+        self.resize(bytes);
+        Ok(done)
+    }
+
     /// The error for `more` bytes that are not free.
     pub fn refusal(&self, more: u64) -> Error {
         self.ledger.shortage(self.name, more)
@@ -267,7 +329,7 @@ impl Charge {
     #[must_use]
     pub fn try_grow(&mut self, more: u64) -> bool {
         let mut sums = self.ledger.sums();
-        let fits = sums.used.checked_add(more).is_some_and(|sum| sum <= self.ledger.capacity());
+        let fits = sums.fits(self.name, more, self.ledger.capacity());
         if fits {
             sums.take(self.name, more);
             self.bytes += more;
@@ -279,7 +341,7 @@ impl Charge {
     /// use.
     pub fn set_aside_free(&mut self) {
         let mut sums = self.ledger.sums();
-        let more = self.ledger.capacity().saturating_sub(sums.used);
+        let more = self.ledger.capacity().saturating_sub(sums.used).saturating_sub(sums.kept_back());
         sums.set_idle(self.name, 0, more); // before the bytes are taken, so that they do not raise the peak
         sums.take(self.name, more);
         self.bytes += more;
@@ -296,14 +358,18 @@ impl Charge {
     }
 
     /// Sets the charge to the bytes in use. A larger charge is accepted even if the bytes are not free, because the
-    /// memory is already allocated: where possible, charge an upper bound first.
+    /// memory is already allocated: charge an upper bound first ([`Charge::around`]), or use [`Charge::grow_to`]. The audit of
+    /// debug builds ends a run that exceeds the ledger here.
     pub fn resize(&mut self, bytes: u64) {
         if bytes == self.bytes {
             return;
         }
         let mut sums = self.ledger.sums();
         match bytes.checked_sub(self.bytes) {
-            Some(more) => sums.take(self.name, more),
+            Some(more) => {
+                sums.take(self.name, more);
+                audit::overdrawn(sums.used.saturating_sub(self.ledger.capacity()));
+            }
             None => sums.give_back(self.name, self.bytes - bytes, &mut self.idle),
         }
         self.bytes = bytes;
@@ -420,6 +486,45 @@ mod tests {
         assert_eq!((a.bytes(), ledger.used()), (120, 120));
         drop(a);
         assert_eq!(ledger.used(), 0);
+    }
+
+    #[test]
+    fn a_step_is_charged_before_it_is_done_and_refused_with_as_much_again() {
+        let ledger = Ledger::of(100 << 20);
+        let mut charge = ledger.charge("names", 30 << 20).unwrap();
+        charge.grow_to(10 << 20).unwrap();
+        assert_eq!(charge.bytes(), 30 << 20);
+        let seen = charge.around(90 << 20, || Ok((ledger.used() >> 20, 50 << 20))).unwrap();
+        assert_eq!((seen, charge.bytes() >> 20), (90, 50));
+        let error =
+            charge.around(101 << 20, || -> Result<((), u64)> { panic!("is not done") }).unwrap_err();
+        assert!(error.to_string().ends_with("raise -m to 101M or more"), "{error}");
+        let error = charge.grow_to(101 << 20).unwrap_err();
+        assert!(error.to_string().starts_with("names: needs 51 MiB"), "{error}");
+        charge.resize(90 << 20);
+        let error = charge.grow_to(101 << 20).unwrap_err();
+        assert!(error.to_string().ends_with("raise -m to 180M or more"), "as much again: {error}");
+    }
+
+    #[test]
+    fn what_is_kept_for_some_users_is_not_free_for_others() {
+        let ledger = Ledger::of(100 << 20);
+        ledger.keep(10 << 20, 8, &["coverage"]);
+        assert_eq!(ledger.free(), 90 << 20);
+        assert!(ledger.try_charge("reads", 91 << 20).is_none());
+        let reads = ledger.charge("reads", 90 << 20).unwrap();
+        let mut coverage = ledger.charge("coverage", 4 << 20).unwrap();
+        assert_eq!((ledger.free(), ledger.used()), (0, 94 << 20));
+        let error = ledger.charge("reads", 1 << 20).unwrap_err();
+        assert!(error.to_string().ends_with("raise -m to 101M or more"), "{error}");
+        let error = coverage.grow_to(20 << 20).unwrap_err();
+        // 20 MiB in all would be kept of 80 MiB more.
+        assert!(error.to_string().ends_with("raise -m to 180M or more"), "{error}");
+        drop(reads);
+        coverage.grow_to(20 << 20).unwrap();
+        assert_eq!(ledger.free(), 80 << 20, "more than is kept");
+        drop(coverage);
+        assert_eq!((ledger.free(), ledger.used()), (90 << 20, 0));
     }
 
     #[test]

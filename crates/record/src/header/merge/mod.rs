@@ -65,6 +65,12 @@ impl Header {
         if let [one] = headers {
             return Ok(Merged { header: one.clone(), renames: vec![Renames::default()] });
         }
+        let ledger = headers.first().map_or_else(Ledger::unlimited, Header::ledger);
+        // While IDs are given: what lines say in order, tables of it and of the IDs, and the new lines.
+        let groups = headers.iter().flat_map(Header::lines);
+        let groups = groups.filter(|line| matches!(line.kind(), b"RG" | b"PG"));
+        let bytes: u64 = groups.map(|line| 5 * line.text().len() as u64 + 240).sum();
+        let _merging = ledger.charge(HEADERS, bytes)?;
         let Dictionary { lines: sequences, ref_ids } = dictionary::merge(headers)?;
         let (programs, program_names) = groups::merge(headers, LineKind::Program, None);
         let (groups, group_names) = groups::merge(headers, LineKind::ReadGroup, Some(&program_names));
@@ -78,7 +84,6 @@ impl Header {
         lines.extend(programs);
         lines.extend(unknown.cloned());
         lines.extend(all().filter(|line| line.kind() == b"CO").cloned());
-        let ledger = headers.first().map_or_else(Ledger::unlimited, Header::ledger);
         let lines = HeaderLines { list: lines, charge: Some(ledger.empty(HEADERS)) };
         let mut header = Header { lines: Arc::new(lines), ..Header::default() };
         header.change(|lines| lines.shrink_to_fit());
