@@ -1,6 +1,6 @@
 //! Several samples side by side: their key numbers, those that stand out, and lanes that may be another sample's.
 
-use crate::lanes::{lanes, median};
+use crate::lanes::{Sorted, lanes, median};
 use crate::limits::Grade;
 use crate::metrics::{METRICS, Metric};
 use crate::options::PageOptions;
@@ -305,20 +305,17 @@ const UNITS: [f64; 2] = [0.1, 0.02];
 /// Lanes of samples, and those that fit another sample's better.
 fn swapped(runs: &[Run<'_>]) -> String {
     let mut placed = Vec::new();
-    let mut rows = Vec::new();
+    let mut rows: Vec<Vec<String>> = Vec::new();
     for (run, of) in runs.iter().enumerate() {
         for lane in lanes(of) {
             let dash = || "–".to_string();
             let form = Form::Decimal(0, " bases");
-            rows.push((
-                run,
-                vec![
-                    format!("<a href=\"#s{run}\">{}</a>", escape(of.sample())),
-                    format!("<code>{}</code>", escape(&lane.name)),
-                    lane.insert.as_ref().map_or_else(dash, |it| it.html(form)),
-                    lane.gc.as_ref().map_or_else(dash, |it| it.html(Form::Share)),
-                ],
-            ));
+            rows.push(vec![
+                format!("<a href=\"#s{run}\">{}</a>", escape(of.sample())),
+                format!("<code>{}</code>", escape(&lane.name)),
+                lane.insert.as_ref().map_or_else(dash, |it| it.html(form)),
+                lane.gc.as_ref().map_or_else(dash, |it| it.html(Form::Share)),
+            ]);
             if let (Some(insert), Some(gc)) = (&lane.insert, &lane.gc) {
                 placed.push(Placed { run, name: lane.name, values: [insert.value, gc.value] });
             }
@@ -347,13 +344,16 @@ fn swapped(runs: &[Run<'_>]) -> String {
     } else {
         format!("<ul class=\"findings\">{said}</ul>")
     };
-    let cells: Vec<Vec<String>> = rows.iter().map(|(_, cells)| cells.clone()).collect();
-    let mut table =
-        of_cells("Lanes of all samples", &["Sample", "Lane", "Median insert size", "Mean GC"], &cells);
+    let titles = ["Sample", "Lane", "Median insert size", "Mean GC"];
+    let table = of_cells("Lanes of all samples", &titles, &rows);
     // The rows say whose numbers they have.
-    for (run, cells) in &rows {
-        let start = cells.first().map_or(String::new(), |cell| format!("<tr><th scope=\"row\">{cell}"));
-        table = table.replace(&start, &start.replace("<tr>", &format!("<tr data-run=\"{run}\">")));
+    let start = "<th scope=\"row\"><a href=\"#s";
+    let row = format!("<tr>{start}");
+    let mut parts = table.split(&row);
+    let mut table = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let run = part.split('"').next().unwrap_or_default();
+        table += &format!("<tr data-run=\"{run}\">{start}{part}");
     }
     format!(
         "<section aria-labelledby=\"lanes-h\"><h2 id=\"lanes-h\">Lanes</h2>{said}{}</section>",
@@ -364,13 +364,21 @@ fn swapped(runs: &[Run<'_>]) -> String {
 /// Finds lanes that are far from the other lanes of their sample, and near those of another.
 fn swaps(lanes: &[Placed]) -> Vec<Swap> {
     let most = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
-    let middle = |run: usize, without: usize| {
-        let of = |which: usize| {
-            let own = lanes.iter().enumerate().filter(|(i, lane)| lane.run == run && *i != without);
-            median(own.filter_map(|(_, lane)| lane.values.get(which).copied()).collect())
-        };
-        Some([of(0)?, of(1)?])
+    let mut of_runs: Vec<Vec<&Placed>> = vec![Vec::new(); most];
+    lanes
+        .iter()
+        .for_each(|lane| of_runs.iter_mut().nth(lane.run).into_iter().for_each(|it| it.push(lane)));
+    let sorted = |which: usize| -> Vec<Sorted> {
+        let value = |lane: &&Placed| lane.values.get(which).copied();
+        of_runs.iter().map(|lanes| Sorted::of(lanes.iter().filter_map(value))).collect()
     };
+    let [inserts, gcs] = [sorted(0), sorted(1)];
+    let middle = |run: usize, without: Option<[f64; 2]>| {
+        let of = |values: &[Sorted], own: Option<f64>| values.get(run)?.median_without(own);
+        let [insert, gc] = [without.map(|it| it[0]), without.map(|it| it[1])];
+        Some([of(&inserts, insert)?, of(&gcs, gc)?])
+    };
+    let middles: Vec<Option<[f64; 2]>> = (0..most).map(|run| middle(run, None)).collect();
     let distance = |lane: &Placed, middle: [f64; 2]| {
         let [insert, gc] = lane.values;
         let apart = [(insert - middle[0]).abs() / middle[0].max(1.0), (gc - middle[1]).abs()];
@@ -378,9 +386,10 @@ fn swaps(lanes: &[Placed]) -> Vec<Swap> {
     };
     let mut found = Vec::new();
     for (i, lane) in lanes.iter().enumerate() {
-        let Some(own) = middle(lane.run, i).map(|middle| distance(lane, middle)) else { continue };
-        let others = (0..most).filter(|run| *run != lane.run);
-        let others = others.filter_map(|run| Some((run, distance(lane, middle(run, i)?))));
+        let own = middle(lane.run, Some(lane.values)).map(|middle| distance(lane, middle));
+        let Some(own) = own else { continue };
+        let others = middles.iter().enumerate().filter(|(run, _)| *run != lane.run);
+        let others = others.filter_map(|(run, middle)| Some((run, distance(lane, (*middle)?))));
         let nearest = others.min_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((other, _)) = nearest.filter(|(_, distance)| own > 1.0 && *distance < own / 3.0) {
             found.push(Swap { lane: i, other });

@@ -1,5 +1,7 @@
 //! Lanes of a sample: their insert sizes and GC, by which a lane that is another sample's is seen.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::run::{Level, Quantity, Run, lane_name, level};
@@ -18,10 +20,10 @@ pub struct Lane {
 /// The lanes of a run. There are some where metrics are counted by read group.
 pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
     let is_lane = |row: &Value| level(row) == Level::Lane;
-    let mut lanes: Vec<Lane> = Vec::new();
-    let at = |lanes: &mut Vec<Lane>, name: String| {
-        lanes.iter().position(|lane| lane.name == name).unwrap_or_else(|| {
-            lanes.push(Lane { name, insert: None, gc: None });
+    let (mut lanes, mut numbers) = (Vec::<Lane>::new(), HashMap::new());
+    let mut at = |lanes: &mut Vec<Lane>, name: String| {
+        *numbers.entry(name).or_insert_with_key(|name| {
+            lanes.push(Lane { name: name.clone(), insert: None, gc: None });
             lanes.len() - 1
         })
     };
@@ -32,27 +34,35 @@ pub fn lanes(run: &Run<'_>) -> Vec<Lane> {
             lane.insert = run.number(&format!("{pointer}/MEDIAN_INSERT_SIZE"));
         }
     }
+    let sums = gc_sums(run);
     for (_, row) in run.rows("gc_bias.summary_metrics", is_lane) {
         let name = lane_name(row);
-        let number = at(&mut lanes, name.clone());
+        let gc = sums.get(&name).and_then(|&sums| mean_gc(sums, &name));
+        let number = at(&mut lanes, name);
         if let Some(lane) = lanes.get_mut(number) {
-            lane.gc = mean_gc(run, &name);
+            lane.gc = gc;
         }
     }
     lanes
 }
 
-/// The mean GC of the windows at which a lane's reads start.
-fn mean_gc(run: &Run<'_>, lane: &str) -> Option<Quantity> {
-    let rows =
-        run.rows("gc_bias.detail_metrics", |row| level(row) == Level::Lane && lane_name(row) == lane);
-    let (mut reads, mut sum) = (0.0, 0.0);
-    for (_, row) in rows.iter().filter(|(_, row)| row.get("READS_USED").is_none_or(|used| used == "ALL"))
-    {
+/// Reads of each lane, and the sum of the GC of the windows at which they start.
+fn gc_sums(run: &Run<'_>) -> HashMap<String, (f64, f64)> {
+    let is_counted = |row: &Value| {
+        level(row) == Level::Lane && row.get("READS_USED").is_none_or(|used| used == "ALL")
+    };
+    let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
+    for (_, row) in run.rows("gc_bias.detail_metrics", is_counted) {
         let number = |name: &str| row.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-        reads += number("READ_STARTS");
-        sum += number("READ_STARTS") * number("GC");
+        let (reads, sum) = sums.entry(lane_name(row)).or_default();
+        *reads += number("READ_STARTS");
+        *sum += number("READ_STARTS") * number("GC");
     }
+    sums
+}
+
+/// The mean GC of the windows at which a lane's reads start.
+fn mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
     let attributes = format!(
         "data-json=\"/reports/gc_bias.detail_metrics/rows\" data-is=\"gc\" data-lane=\"{}\"",
         escape(lane)
@@ -94,21 +104,39 @@ fn furthest(
     if known.len() < 2 {
         return None;
     }
-    let distances = known.iter().map(|(lane, own)| {
-        let others = known.iter().filter(|(other, _)| other != lane).map(|(_, value)| *value);
-        (*lane, distance(*own, median(others.collect()).unwrap_or(*own)))
-    });
+    let all = Sorted::of(known.iter().map(|(_, value)| *value));
+    let distances = known
+        .iter()
+        .map(|(lane, own)| (*lane, distance(*own, all.median_without(Some(*own)).unwrap_or(*own))));
     let (lane, most) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let attributes = format!("data-is=\"{name}\" data-json=\"/reports\"");
     most.is_finite().then(|| Apart { lane, source: Quantity::new(most, attributes) })
 }
 
 /// The median.
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get((values.len() - 1) / 2)?;
-    Some((lower + upper) / 2.0)
+pub fn median(values: Vec<f64>) -> Option<f64> {
+    Sorted::of(values.into_iter()).median_without(None)
+}
+
+/// Values in order, of which the median is asked without one of them, for each of them.
+pub struct Sorted(Vec<f64>);
+
+impl Sorted {
+    /// These values.
+    pub fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        Sorted(values)
+    }
+
+    /// The median of all but this one of the values.
+    pub fn median_without(&self, own: Option<f64>) -> Option<f64> {
+        let own = own.and_then(|own| self.0.binary_search_by(|it| it.total_cmp(&own)).ok());
+        let left = self.0.len() - usize::from(own.is_some());
+        let at = |n: usize| self.0.get(n + usize::from(own.is_some_and(|own| own <= n))).copied();
+        let (upper, lower) = (at(left / 2)?, at(left.checked_sub(1)? / 2)?);
+        Some((lower + upper) / 2.0)
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +162,9 @@ mod tests {
         assert!(apart.lane == 0 && (apart.source.value - 0.09).abs() < 1e-9);
         assert_eq!(median(vec![3.0, 1.0, 2.0, 10.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
+        let values = Sorted::of([4.0, 1.0, 3.0, 1.0].into_iter());
+        let without = [1.0, 3.0, 4.0, 7.0].map(|own| values.median_without(Some(own)).unwrap());
+        assert_eq!(without, [3.0, 1.0, 1.0, 2.0]);
+        assert_eq!(Sorted::of([1.0].into_iter()).median_without(Some(1.0)), None);
     }
 }

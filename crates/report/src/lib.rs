@@ -37,5 +37,5 @@ pub use limits::{Assay, Limits};
 pub use multiqc::{MULTIQC_END, multiqc};
 pub use options::PageOptions;
 pub use page::{check, page};
-pub use run::trim;
+pub use run::{page_bytes, trim};
 pub use sheet::Sheet;

@@ -141,6 +141,22 @@ pub fn trim(description: &mut Value) -> u64 {
     bytes(description)
 }
 
+/// Reports without a section of their own, or whose rows no section shows.
+const WITHOUT_ROWS: [&str; 2] = ["idxstats", "gc_bias.detail_metrics"];
+
+/// What a page takes while it is made, as often as the values that it shows: cells of HTML are longer than values, and the
+/// text of a table becomes part of that of a section, which becomes part of that of the page.
+const TEXTS: u64 = 4;
+
+/// The most bytes of memory that making the page of a description takes, beside a few MiB that every page does.
+pub fn page_bytes(description: &Value) -> u64 {
+    let reports = description.get("reports").and_then(Value::as_object).into_iter().flatten();
+    let shown = reports.filter(|(name, _)| {
+        !NOT_SHOWN.contains(&name.as_str()) && !WITHOUT_ROWS.contains(&name.as_str())
+    });
+    TEXTS * shown.map(|(_, report)| bytes(report)).sum::<u64>()
+}
+
 /// The bytes of memory of a value; a field of an object has a name and its share of a node.
 fn bytes(value: &Value) -> u64 {
     let of = size_of::<Value>() as u64;

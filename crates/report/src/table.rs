@@ -51,10 +51,14 @@ pub fn of_cells(caption: &str, titles: &[&str], rows: &[Vec<String>]) -> String 
     let is_titled = titles.iter().any(|title| !title.is_empty());
     // Columns of words are aligned at their start.
     let is_number = |cell: &String| cell.starts_with("<data") || cell == "–";
-    let class = |column: usize| {
-        let mut cells = rows.iter().filter_map(|row| row.get(column));
-        if cells.all(is_number) { "" } else { " class=\"t\"" }
-    };
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(titles.len());
+    let classes: Vec<&str> = (0..columns)
+        .map(|column| {
+            let mut cells = rows.iter().filter_map(|row| row.get(column));
+            if cells.all(is_number) { "" } else { " class=\"t\"" }
+        })
+        .collect();
+    let class = |column: usize| classes.get(column).copied().unwrap_or_default();
     let titles: String = titles
         .iter()
         .enumerate()
