@@ -82,9 +82,7 @@ impl DepthPass<'_> {
 
     fn charged(&self, piece: DepthPiece, charge: &mut Charge) -> Result<DepthPiece> {
         let more = piece.heap_bytes().saturating_sub(self.counting.usual_piece);
-        if more > charge.bytes() {
-            charge.grow(more - charge.bytes())?;
-        }
+        charge.grow_to(more)?;
         Ok(piece)
     }
 }
@@ -187,24 +185,31 @@ impl Counting<'_> {
                 let (reader, gate) = &mut gates[file];
                 let passed = ticket.with(|linked| {
                     let batch = reader.check(linked, Ok)?;
-                    let clips = gate.pass(&batch, self.rules);
+                    let before = gate.heap_bytes();
+                    let others = charge.bytes() - before;
+                    let clips = charge.around(charge.bytes() + gate.growth(batch.len()), || {
+                        let clips = gate.pass(&batch, self.rules);
+                        Ok((clips, others + gate.heap_bytes()))
+                    })?;
                     Ok(Reads::Passed(batch, clips))
                 })?;
-                let bytes = gates.iter().map(|(_, gate)| gate.heap_bytes()).sum::<u64>();
-                grow_to(charge, bytes)?;
                 Ok(Some(passed))
             },
             |_, counted: Option<Ticket<DepthPiece>>| {
                 let Some(Ticket { file, is_last, content, charge }) = counted else { return Ok(()) };
                 let last = content.last();
-                let added = merge.add(file, content, &mut sink);
-                added.map_err(|error| error.file(&self.paths[file]))?;
-                if is_last {
-                    merge.end(file, &mut sink)?;
-                } else if let Some(last) = last {
-                    frontier.advance(file, last);
-                }
-                grow_to(&mut merged, merge.heap_bytes() + sink_bytes(&sink))?;
+                // What little comes and goes with a piece is part of its own share.
+                let most = merge.most_bytes(file, &content).saturating_sub(self.usual_piece);
+                merged.around((most + sink_bytes(&sink)).max(merged.bytes()), || {
+                    let added = merge.add(file, content, &mut sink);
+                    added.map_err(|error| error.file(&self.paths[file]))?;
+                    if is_last {
+                        merge.end(file, &mut sink)?;
+                    } else if let Some(last) = last {
+                        frontier.advance(file, last);
+                    }
+                    Ok(((), merge.heap_bytes() + sink_bytes(&sink)))
+                })?;
                 drop(charge);
                 long_reads.commit();
                 Ok(())
@@ -216,13 +221,5 @@ impl Counting<'_> {
     /// Whether bases or qualities of reads matter.
     fn reads_bases(&self) -> bool {
         self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.tallies
-    }
-}
-
-/// Charges memory that has grown.
-fn grow_to(charge: &mut Charge, bytes: u64) -> Result<()> {
-    match bytes.checked_sub(charge.bytes()) {
-        Some(more) => charge.grow(more),
-        None => Ok(()),
     }
 }

@@ -77,19 +77,15 @@ impl PartCoverageMaker {
     /// # Errors
     /// The reads are not sorted by coordinate.
     pub fn make(&mut self, batch: &readmill_record::Batch) -> Result<PartCoverage> {
-        Ok(PartCoverage::charged(self.pieces.make(batch)?, &self.ledger))
+        PartCoverage::charged(self.pieces.make(batch)?, &self.ledger)
     }
 }
 
 impl PartCoverage {
-    fn charged(piece: Piece, ledger: &Ledger) -> Self {
+    fn charged(piece: Piece, ledger: &Ledger) -> Result<Self> {
         let more = piece.heap_bytes().saturating_sub(USUAL_PIECE);
-        let charge = (more > 0).then(|| {
-            let mut charge = ledger.empty(COVERAGE);
-            charge.resize(more);
-            charge
-        });
-        PartCoverage { piece, _charge: charge }
+        let charge = (more > 0).then(|| ledger.charge(COVERAGE, more)).transpose()?;
+        Ok(PartCoverage { piece, _charge: charge })
     }
 
     /// Appends it to `bytes`.
@@ -103,7 +99,7 @@ impl PartCoverage {
     pub fn load<'a>(bytes: &'a [u8], ledger: &Ledger) -> Result<(Self, &'a [u8])> {
         let (piece, rest) = postcard::take_from_bytes(bytes)
             .map_err(|error| Error::bug(format!("stored coverage cannot be read: {error}")))?;
-        Ok((PartCoverage::charged(piece, ledger), rest))
+        Ok((PartCoverage::charged(piece, ledger)?, rest))
     }
 }
 
@@ -192,15 +188,18 @@ impl CoverageOutput {
 
     /// Takes the piece of the next part.
     pub fn take(&mut self, part: PartCoverage) -> Result<()> {
-        match &mut self.piles {
-            Some(piles) => self.join.add(part.piece, &mut Both(&mut self.report, piles))?,
-            None => self.join.add(part.piece, &mut self.report)?,
-        }
-        let bytes = self.join.heap_bytes() + self.report.heap_bytes() + self.files.heap_bytes();
-        if bytes > self.charge.bytes() {
-            self.charge.resize(bytes);
-        }
-        Ok(())
+        let CoverageOutput { join, report, piles, files, charge, .. } = self;
+        let others = report.heap_bytes() + files.heap_bytes();
+        // What little comes and goes with a piece is part of the share of one.
+        let most = (join.most_bytes(&part.piece) + others).saturating_sub(USUAL_PIECE);
+        charge.around(most.max(charge.bytes()), || {
+            match piles {
+                Some(piles) => join.add(part.piece, &mut Both(report, piles))?,
+                None => join.add(part.piece, report)?,
+            }
+            let bytes = join.heap_bytes() + report.heap_bytes() + files.heap_bytes();
+            Ok(((), bytes.saturating_sub(USUAL_PIECE)))
+        })
     }
 
     /// Empties the files.

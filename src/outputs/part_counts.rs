@@ -104,29 +104,31 @@ impl PartCounter {
     /// The reads are not sorted by coordinate.
     pub fn count(&mut self, batch: &Batch) -> Result<PartCounts> {
         let coverage = self.coverage.as_mut().map(|maker| maker.make(batch)).transpose()?;
-        let mut piece = self.depths.as_mut().map(|maker| maker.make(batch)).transpose()?;
-        if let (Some(depths), Some(piece), Some(span)) = (&self.depths, &mut piece, self.span) {
-            depths.trim(piece, span);
-        }
-        let depths = piece.map(|piece| PartDepths::charged(piece, &self.ledger));
+        let depths = self.depths.as_mut().map(|maker| {
+            let mut charge = self.ledger.empty(OrderedCounting::NAME);
+            let mut piece = maker.make(batch, &mut charge)?;
+            self.span.iter().for_each(|&span| maker.trim(&mut piece, span));
+            PartDepths::charged(piece, charge)
+        });
         let stats = self.stats.as_mut().map(|maker| PartStats::charged(maker.make(batch), &self.ledger));
-        Ok(PartCounts { coverage, depths, stats })
+        Ok(PartCounts { coverage, depths: depths.transpose()?, stats: stats.transpose()? })
     }
 }
 
 impl PartDepths {
-    fn charged(piece: OrderedPiece, ledger: &Ledger) -> Self {
-        let mut charge = ledger.empty(OrderedCounting::NAME);
-        charge.resize(piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE));
-        PartDepths { piece, _charge: charge }
+    /// A piece whose making was paid by `charge`, which pays from now on for what is left.
+    fn charged(piece: OrderedPiece, mut charge: Charge) -> Result<Self> {
+        let bytes = piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE);
+        charge.around(bytes, || Ok(((), bytes)))?;
+        Ok(PartDepths { piece, _charge: charge })
     }
 }
 
 impl PartStats {
-    fn charged(piece: StatsPiece, ledger: &Ledger) -> Self {
-        let mut charge = ledger.empty(StatsOrder::NAME);
-        charge.resize(piece.heap_bytes().saturating_sub(StatsOrder::USUAL_PIECE));
-        PartStats { piece, _charge: charge }
+    fn charged(piece: StatsPiece, ledger: &Ledger) -> Result<Self> {
+        let bytes = piece.heap_bytes().saturating_sub(StatsOrder::USUAL_PIECE);
+        let charge = ledger.charge(StatsOrder::NAME, bytes)?;
+        Ok(PartStats { piece, _charge: charge })
     }
 }
 
@@ -160,13 +162,14 @@ impl PartCounts {
         if settings.depths.is_some() {
             let (piece, more) = postcard::take_from_bytes(rest)
                 .map_err(|error| Error::bug(format!("stored depths cannot be read: {error}")))?;
-            counts.depths = Some(PartDepths::charged(piece, &settings.ledger));
+            let charge = settings.ledger.empty(OrderedCounting::NAME);
+            counts.depths = Some(PartDepths::charged(piece, charge)?);
             rest = more;
         }
         if settings.stats.is_some() {
             let piece = postcard::from_bytes(rest)
                 .map_err(|error| Error::bug(format!("stored statistics cannot be read: {error}")))?;
-            counts.stats = Some(PartStats::charged(piece, &settings.ledger));
+            counts.stats = Some(PartStats::charged(piece, &settings.ledger)?);
         }
         Ok(counts)
     }
@@ -185,11 +188,11 @@ impl StatsOutput {
     }
 
     /// Takes those of the next part.
-    pub fn take(&mut self, part: PartStats) {
-        let bytes = self.order.take(part.piece);
-        if bytes > self.charge.bytes() {
-            self.charge.resize(bytes);
-        }
+    ///
+    /// # Errors
+    /// The memory of what waits is not free.
+    pub fn take(&mut self, part: PartStats) -> Result<()> {
+        self.order.take(part.piece, &mut self.charge)
     }
 
     /// Forgets all parts.
@@ -210,12 +213,11 @@ impl DepthOutput {
     }
 
     /// Takes those of the next part.
+    ///
+    /// # Errors
+    /// Its reads lie before those of the part ahead of it, or the memory of what waits is not free.
     pub fn take(&mut self, part: PartDepths) -> Result<()> {
-        let bytes = self.counting.take(part.piece)?;
-        if bytes > self.charge.bytes() {
-            self.charge.resize(bytes);
-        }
-        Ok(())
+        self.counting.take(part.piece, &mut self.charge)
     }
 
     /// Forgets all parts.

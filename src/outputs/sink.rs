@@ -307,7 +307,7 @@ impl Sink {
             coverage.take(part)?;
         }
         if let (Some(stats), Some(part)) = (&mut self.stats, counts.stats) {
-            stats.take(part);
+            stats.take(part)?;
         }
         match (&mut self.depths, counts.depths) {
             (Some(depths), Some(part)) => depths.take(part),

@@ -12,7 +12,7 @@ use readmill_engine::Crew;
 use readmill_filters::tally::stats::StatsOrder;
 use readmill_qc::{OrderedCounting, QcTally};
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
-use readmill_sort::Entry;
+use readmill_sort::{Entry, Order};
 
 use crate::aligning;
 use crate::merging;
@@ -142,6 +142,8 @@ pub struct Memory {
     pub aligning: Option<aligning::AlignRoom>,
     /// Bytes for quality metrics of unusual reads: long ones, or of many read groups or insert sizes.
     pub more_for_metrics: u64,
+    /// Bytes that are kept for what is counted of reads in order, where they wait before.
+    for_counts: u64,
     /// Bytes for modules of FastQC of unusual reads: long ones, or of many tiles.
     pub more_for_fastqc: u64,
     /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their memory is charged when it is
@@ -268,7 +270,13 @@ impl Memory {
                 + (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
             left: least_room,
         });
-        let room = division.remainder().min(MOST_ROOM);
+        let for_counts = if waits_and_counts(plan) {
+            let for_reads = division.remainder();
+            (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(least_room))
+        } else {
+            0
+        };
+        let room = (division.remainder() - for_counts).min(MOST_ROOM);
         if room < least_room {
             let least = (division.needed() + least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
@@ -280,6 +288,9 @@ impl Memory {
         let ledger = Ledger::of(division.total);
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
         let shares = charges.collect::<Result<_>>()?;
+        if waits_and_counts(plan) {
+            ledger.keep(for_counts, IN_ORDER_PART, &IN_ORDER);
+        }
         ledger.note_used("program", used::peak_rss().unwrap_or(PROGRAM));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
         Ok(Memory {
@@ -289,6 +300,7 @@ impl Memory {
             aligning,
             more_for_metrics,
             more_for_fastqc,
+            for_counts,
             decoders,
             division,
             ledger,
@@ -296,6 +308,19 @@ impl Memory {
             tickets,
         })
     }
+}
+
+/// The part of what is left for reads that is kept for what is counted of them in order, where they wait before: they would
+/// take it all.
+const IN_ORDER_PART: u64 = 8;
+
+/// The names of what is counted of reads in order.
+const IN_ORDER: [Name; 3] = [coverage::COVERAGE, OrderedCounting::NAME, StatsOrder::NAME];
+
+/// Whether reads wait, and are counted in order behind that.
+fn waits_and_counts(plan: &Plan) -> bool {
+    let waits = plan.order() != Order::Input || plan.steps.duplicates.is_some();
+    waits && (plan.tallies.count_in_order() || plan.tallies.count_stats())
 }
 
 /// Takes the shares of what is counted.
@@ -345,9 +370,12 @@ pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     let beside = |bytes: u64, is_wanted: bool, part: u64| {
         if is_wanted { (bytes * part).div_ceil(part - 1) } else { bytes }
     };
-    let wanted = beside(memory.room + bytes, plan.tallies.qc.is_some(), METRICS_PART);
+    let wanted = beside(memory.room + bytes, waits_and_counts(plan), IN_ORDER_PART);
+    let wanted = beside(wanted, plan.tallies.qc.is_some(), METRICS_PART);
     let wanted = beside(wanted, plan.tallies.fastqc.is_some(), FASTQC_PART);
-    wanted.saturating_sub(memory.room + memory.more_for_fastqc + memory.more_for_metrics)
+    wanted.saturating_sub(
+        memory.room + memory.for_counts + memory.more_for_fastqc + memory.more_for_metrics,
+    )
 }
 
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, slots_to_grow};
 
 use crate::mates::{ByName, Event, WaitingRead, take_back};
 use crate::piece::{ContigPiece, HeadOp, Piece, SORT_FIRST};
@@ -54,8 +54,21 @@ struct OpenContig {
     from: u32,
     /// The position of the last read: no later read changes what is before it.
     last: u32,
-    /// Reads that wait for their mates.
+    /// Reads that wait for their mates; some of them end before the last read.
     waiting: ByName<WaitingRead>,
+    /// How many may wait until those are looked for that end before the last read: each is looked at a few times at most.
+    enough: usize,
+}
+
+/// Reads that wait until those are looked for whose mates will not come.
+const ENOUGH: usize = 256;
+
+/// Bytes of memory of a read that waits: its place in the table, and its blocks.
+const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
+
+/// The most elements that a list of this capacity takes beside it while it grows to so many.
+fn grown(capacity: usize, length: usize) -> usize {
+    if length > capacity { 2 * length } else { 0 }
 }
 
 impl Join {
@@ -89,10 +102,28 @@ impl Join {
     /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| {
-            open.changes.capacity() * size_of::<Event>()
-                + open.waiting.capacity() * (size_of::<WaitingRead>() + 64)
+            open.changes.capacity() * size_of::<Event>() + open.waiting.capacity() * WAITING_BYTES
         });
         (self.merged.capacity() * size_of::<Event>() + open) as u64
+    }
+
+    /// The most bytes in use at any time while a piece is added.
+    pub fn most_bytes(&self, piece: &Piece) -> u64 {
+        let (mut events, mut tails) = (self.merged.len(), 0);
+        for part in &piece.contigs {
+            let taken_back: usize = part.head.iter().map(|op| 2 * op.blocks()).sum();
+            events += part.events.len() + taken_back;
+            tails += part.head.len() + part.tail.len();
+        }
+        let open = self.open.as_ref();
+        let (carried, waiting) = open.map_or((0, (0, 0)), |open| {
+            (open.changes.len(), (open.waiting.capacity(), open.waiting.len()))
+        });
+        // Lists of changes double, and are copied as they grow.
+        let lists = 2 * grown(self.merged.capacity(), carried + events)
+            + grown(open.map_or(0, |open| open.changes.capacity()), carried + events);
+        let table = slots_to_grow(waiting.0, waiting.1, tails) * WAITING_BYTES;
+        self.heap_bytes() + (lists * size_of::<Event>() + table) as u64
     }
 
     fn begin(&mut self, contig: u32, depths: &mut impl Depths) -> Result<()> {
@@ -149,7 +180,10 @@ impl OpenContig {
         std::mem::swap(&mut self.changes, merged);
         self.advance(last, depths)?;
         self.last = last;
-        self.waiting.retain(|_, read| read.place.end > last);
+        if self.waiting.len() + tail.len() > self.enough.max(ENOUGH) {
+            self.waiting.retain(|_, read| read.place.end > last);
+            self.enough = 2 * (self.waiting.len() + tail.len());
+        }
         self.waiting.extend(tail.into_iter().map(|read| (read.name, read)));
         Ok(())
     }

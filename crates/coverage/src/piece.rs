@@ -66,7 +66,7 @@ pub(crate) enum HeadOp {
 }
 
 impl HeadOp {
-    fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         match self {
             HeadOp::Forget(_) => 0,
             HeadOp::Meet(read) | HeadOp::Either(read) => read.blocks.capacity(),

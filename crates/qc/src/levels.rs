@@ -110,12 +110,26 @@ impl Levels {
         Levels { by_read_group, units, groups }
     }
 
+    /// The most bytes of memory of these levels, and of the rows that are made of them.
+    pub fn most_bytes(header: &Header, levels: &[Level]) -> u64 {
+        if levels == [Level::AllReads] {
+            return 0;
+        }
+        // In a table by its ID; in each level a unit, its names and its list, and tables of those; in two lists of groups.
+        let each = |line: &HeaderLine| {
+            let names = line.text().len() as u64 + 5 * 40;
+            128 + levels.len() as u64 * (2 * size_of::<Unit>() as u64 + 64 + names) + 2 * 64
+        };
+        header.lines_of(b"RG").map(each).sum()
+    }
+
     /// How many rows there are, and the numbers of those to which each group of reads adds.
     pub fn rows(&self) -> (usize, Vec<Vec<usize>>) {
-        let units = self.units.len();
-        let of_group =
-            |group| (0..units).filter(|&unit| self.units[unit].groups.contains(&group)).collect();
-        (units, (0..self.groups).map(of_group).collect())
+        let mut of_groups = vec![Vec::new(); self.groups];
+        for (unit, of_unit) in self.units.iter().enumerate() {
+            of_unit.groups.iter().for_each(|&group| of_groups[group].push(unit));
+        }
+        (self.units.len(), of_groups)
     }
 
     /// The group of reads of this read group.
@@ -163,20 +177,19 @@ impl GroupFinder {
 /// The units of one level: those that the header names, in its order, and the unknown one.
 fn units_of(header: &Header, level: Level, key: &[u8; 2]) -> Vec<Unit> {
     // A read group without the field has an entry, too, but its reads belong to the unknown one.
-    let mut keys: Vec<Option<&[u8]>> = Vec::new();
+    let mut keys: HashMap<Option<&[u8]>, usize> = HashMap::new();
     let mut units: Vec<Unit> = Vec::new();
     let mut unknown = vec![0];
     for (number, line) in (1..).zip(header.lines_of(b"RG")) {
         let value = line.get(key);
-        let at = keys.iter().position(|known| *known == value).unwrap_or(keys.len());
-        if at == keys.len() {
-            keys.push(value);
+        let at = *keys.entry(value).or_insert(units.len());
+        if at == units.len() {
             units.push(Unit::of(level, Some(line)));
         }
         if value.is_some() { units[at].groups.push(number) } else { unknown.push(number) }
     }
-    match keys.iter().position(|known| *known == Some(UNKNOWN)) {
-        Some(at) => units[at].groups.extend(unknown),
+    match keys.get(&Some(UNKNOWN)) {
+        Some(&at) => units[at].groups.extend(unknown),
         None => units.push(Unit { groups: unknown, ..Unit::of(level, None) }),
     }
     units
@@ -216,6 +229,9 @@ mod tests {
             "unknown,unknown,unknown [0, 3] true",
         ];
         assert_eq!(shown, wanted);
+        let (rows, of_groups) = levels.rows();
+        assert_eq!((rows, &of_groups[1][..]), (12, &[0, 1, 4, 8][..]));
+        assert_eq!(of_groups[0], [0, 3, 7, 11]);
         assert_eq!(Levels::new(&header, &[Level::AllReads]).groups, 1);
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{Batch, Detail, Error, Header, Result, Tally};
+use readmill_record::{Batch, Charge, Detail, Error, Header, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::Libraries;
@@ -146,25 +146,36 @@ impl OrderedCounting {
         }
     }
 
-    /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it.
+    /// Takes the next piece. What waits for pieces behind it is paid by `charge`.
     ///
     /// # Errors
-    /// Its reads lie before those of the piece ahead of it.
-    pub fn take(&self, piece: OrderedPiece) -> Result<u64> {
-        let mut bytes = 0;
-        if let (Some(wgs), Some(piece)) = (&self.wgs, piece.wgs) {
-            bytes += wgs.take(piece)?;
-        }
-        if let (Some(oxog), Some(piece)) = (&self.oxog, piece.oxog) {
-            bytes += oxog.take(piece)?;
-        }
-        if let (Some(targets), Some(piece)) = (&self.targets, piece.targets) {
-            bytes += targets.take(piece)?;
-        }
-        if let (Some(rna), Some(piece)) = (&self.rna, piece.rna) {
-            bytes += rna.take(piece)?;
-        }
-        Ok(bytes)
+    /// Its reads lie before those of the piece ahead of it, or the memory is not free.
+    pub fn take(&self, piece: OrderedPiece, charge: &mut Charge) -> Result<()> {
+        let OrderedPiece { wgs, oxog, targets, rna } = piece;
+        let wgs = self.wgs.as_ref().zip(wgs);
+        let oxog = self.oxog.as_ref().zip(oxog);
+        let targets = self.targets.as_ref().zip(targets);
+        let rna = self.rna.as_ref().zip(rna);
+        let most = wgs.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece))
+            + oxog.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece))
+            + targets.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece))
+            + rna.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece));
+        // What little comes and goes with a piece is part of the share of one.
+        charge.around(most.saturating_sub(Self::USUAL_PIECE), || {
+            wgs.map_or(Ok(()), |(all, piece)| all.take(piece))?;
+            oxog.map_or(Ok(()), |(all, piece)| all.take(piece))?;
+            targets.map_or(Ok(()), |(all, piece)| all.take(piece))?;
+            rna.map_or(Ok(()), |(all, piece)| all.take(piece))?;
+            Ok(((), self.heap_bytes().saturating_sub(Self::USUAL_PIECE)))
+        })
+    }
+
+    /// Bytes of memory of what waits for pieces.
+    fn heap_bytes(&self) -> u64 {
+        self.wgs.as_ref().map_or(0, |it| it.heap_bytes())
+            + self.oxog.as_ref().map_or(0, |it| it.heap_bytes())
+            + self.targets.as_ref().map_or(0, |it| it.heap_bytes())
+            + self.rna.as_ref().map_or(0, |it| it.heap_bytes())
     }
 
     /// Forgets all pieces.
@@ -188,17 +199,19 @@ impl OrderedMaker {
         }
     }
 
-    /// Makes the piece of a batch.
+    /// Makes the piece of a batch. What it takes beyond [`OrderedCounting::USUAL_PIECE`] is paid by `charge`.
     ///
     /// # Errors
-    /// The reads are not sorted by coordinate, or the reference cannot be read.
-    pub fn make(&mut self, batch: &Batch) -> Result<OrderedPiece> {
-        Ok(OrderedPiece {
+    /// The reads are not sorted by coordinate, the reference cannot be read, or the memory is not free.
+    pub fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<OrderedPiece> {
+        let piece = OrderedPiece {
             wgs: self.wgs.as_mut().map(|maker| maker.make(batch)).transpose()?,
             oxog: self.oxog.as_mut().map(|maker| maker.make(batch)).transpose()?,
-            targets: self.targets.as_mut().map(|maker| maker.make(batch)).transpose()?,
-            rna: self.rna.as_mut().map(|maker| maker.make(batch)).transpose()?,
-        })
+            targets: self.targets.as_mut().map(|maker| maker.make(batch, charge)).transpose()?,
+            rna: self.rna.as_mut().map(|maker| maker.make(batch, charge)).transpose()?,
+        };
+        charge.grow_to(piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE))?;
+        Ok(piece)
     }
 }
 

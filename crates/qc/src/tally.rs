@@ -85,6 +85,7 @@ impl QcTally {
         let by_library = [Program::CollectSequencingArtifactMetrics, Program::CollectOxoGMetrics];
         let by_library = by_library.into_iter().any(|program| options.has(program));
         let libraries = if by_library { Libraries::new(header) } else { Libraries::default() };
+        let level_bytes = Levels::most_bytes(header, &options.metric_accumulation_level);
         let levels = Arc::new(Levels::new(header, &options.metric_accumulation_level));
         let ordered =
             OrderedCounting::new(&options, header, reference.as_ref(), regions, &libraries, &levels)?;
@@ -99,7 +100,7 @@ impl QcTally {
             reference,
             room: room::of(THREAD_BYTES * (threads + 1) + more),
             ordered,
-            bytes: in_order + libraries.bytes(),
+            bytes: in_order + libraries.bytes() + level_bytes,
             libraries,
         })
     }

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use readmill_record::{Batch, RecordRef};
+use readmill_record::{Batch, RecordRef, slots_to_grow};
 
 use crate::depth::rules::DepthRules;
 use crate::mates::{ByName, name_of};
@@ -58,11 +58,27 @@ impl Gate {
     /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         match &self.0 {
-            Rule::Mates(mates) => (mates.ends.capacity() * (size_of::<(u64, u32)>() + 1)) as u64,
+            Rule::Mates(mates) => (mates.ends.capacity() * MATE_BYTES) as u64,
             Rule::Most(most) => (most.ends.capacity() * size_of::<u32>()) as u64,
         }
     }
+
+    /// The most bytes that it takes beside those while so many reads pass.
+    pub fn growth(&self, reads: usize) -> u64 {
+        match &self.0 {
+            Rule::Mates(Mates { ends, .. }) => {
+                (slots_to_grow(ends.capacity(), ends.len(), reads) * MATE_BYTES) as u64
+            }
+            Rule::Most(Most { ends, .. }) if ends.len() + reads > ends.capacity() => {
+                (2 * (ends.len() + reads) * size_of::<u32>()) as u64
+            }
+            Rule::Most(_) => 0,
+        }
+    }
 }
+
+/// Bytes of memory of a slot of the table of reads that wait.
+const MATE_BYTES: usize = size_of::<(u64, u32)>() + 1;
 
 /// Reads that may overlap their mates, which have not come: the end of each, by the hash of its name.
 ///

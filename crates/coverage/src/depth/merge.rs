@@ -161,6 +161,18 @@ impl DepthMerge {
         own as u64 + self.files.iter().map(file).sum::<u64>()
     }
 
+    /// The most bytes in use at any time while the next piece of a file is added.
+    pub fn most_bytes(&self, file: usize, piece: &DepthPiece) -> u64 {
+        let state = &self.files[file];
+        let (mut events, mut bytes) = (state.column.changes.len() + self.cover.changes.len(), 0);
+        for part in state.waiting.iter().chain(&piece.parts) {
+            events += part.events.len() + 2 * part.spans.len();
+            bytes += part.heap_bytes();
+        }
+        // Lists double, and are copied as they grow: the column's, the cover's, and the merged one.
+        self.heap_bytes() + bytes + (3 * 3 * events * size_of::<Event>()) as u64
+    }
+
     fn advance(&mut self, sink: &mut impl TallySink) -> Result<()> {
         loop {
             let contig = match self.open {

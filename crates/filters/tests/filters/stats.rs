@@ -98,6 +98,7 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
     let order = Arc::new(StatsOrder::new(settings));
     let (tally, mut partial) = (Stats::in_order(false, &order), Default::default());
     let (mut parser, mut raw, mut maker) = (LineParser::new(&header), Vec::new(), order.maker());
+    let mut charge = Ledger::unlimited().empty("statistics");
     order.begin();
     for lines in lines.chunks(size) {
         let mut batch = Batch::default();
@@ -107,7 +108,7 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
             batch.push(&raw, Stamp::default()).unwrap();
         }
         tally.observe(&mut partial, &batch).unwrap();
-        order.take(maker.make(&batch));
+        order.take(maker.make(&batch), &mut charge).unwrap();
     }
     let text = tally.finish(partial).unwrap().into_text();
     let is_wanted = |line: &&str| sections.iter().any(|section| line.starts_with(section));

@@ -123,6 +123,12 @@ impl Depths {
     pub fn heap_bytes(&self) -> usize {
         self.pages.len() * (4 * PAGE + size_of::<Page>()) + self.quals.capacity() * 8
     }
+
+    /// The most bytes of memory of the depths of so many bases, which lie in so many runs.
+    pub fn most_bytes(bases: u64, runs: u64) -> u64 {
+        // The list of pages doubles, and is copied as it grows.
+        (bases / PAGE as u64 + 2 * runs) * (4 * PAGE + 3 * size_of::<Page>() + 32) as u64
+    }
 }
 
 /// Which bases count, and how many.
@@ -224,10 +230,13 @@ impl DepthCounter {
         let mut counts = vec![0; usize::from(MOST_QUAL) + 1];
         each_numbered(
             reads,
-            |_| Some(0),
-            |qual, seen: &mut u32| {
-                counts[usize::from(qual)] += u64::from(*seen < cap);
-                *seen += 1;
+            |number| {
+                let page = depths.pages.binary_search_by_key(&number, |page| page.number);
+                page.is_ok_and(|at| is_deep(&depths.pages[at])).then(|| vec![Some(0); PAGE])
+            },
+            |qual, seen: Option<&mut u32>| {
+                counts[usize::from(qual)] += u64::from(seen.as_ref().is_none_or(|seen| **seen < cap));
+                seen.into_iter().for_each(|seen| *seen += 1);
             },
         );
         counts
@@ -235,24 +244,29 @@ impl DepthCounter {
 }
 
 /// Calls `each` for the quality of each base above noise, with what is known of its position, which is first what `begin`
-/// says: none where the base does not matter.
+/// says of each position of a page: none where nothing need be known. Only pages take memory of which something is known.
 pub(crate) fn each_numbered<T>(
     reads: &Reads,
-    begin: impl Fn(u32) -> Option<T>,
-    mut each: impl FnMut(u8, &mut T),
+    begin: impl Fn(u32) -> Option<Vec<Option<T>>>,
+    mut each: impl FnMut(u8, Option<&mut T>),
 ) {
-    let mut pages: HashMap<u32, Vec<Option<T>>> = HashMap::new();
+    let mut pages: HashMap<u32, Option<Vec<Option<T>>>> = HashMap::new();
     for view in reads.views() {
         for (start, values) in view.runs() {
-            for (position, &value) in (start..).zip(values).filter(|(_, value)| is_called(**value)) {
+            let (mut position, mut rest) = (start, values);
+            while !rest.is_empty() {
                 let (number, at) = page_of(position);
-                let page = pages.entry(number).or_insert_with(|| {
-                    let first = number << PAGE_BITS;
-                    (0..PAGE as u32).map(|at| begin(first + at)).collect()
-                });
-                if let Some(known) = &mut page[at] {
-                    each((value & !IS_N).min(MOST_QUAL), known);
+                let (values, more) = rest.split_at(rest.len().min(PAGE - at));
+                let page = pages.entry(number).or_insert_with(|| begin(number));
+                let mut known = page.iter_mut().flat_map(|page| &mut page[at..]);
+                for &value in values {
+                    let known = known.next().and_then(Option::as_mut);
+                    if is_called(value) {
+                        each((value & !IS_N).min(MOST_QUAL), known);
+                    }
                 }
+                position = position.wrapping_add(values.len() as u32);
+                rest = more;
             }
         }
     }

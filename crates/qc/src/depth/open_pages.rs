@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::depths::{PAGE, Page, each_numbered, end_of, page_of};
+use super::depths::{PAGE, Page, each_numbered, end_of};
 use super::reads::Reads;
 
 /// The pages, by their numbers.
@@ -59,21 +59,27 @@ impl OpenPages {
         if !pages.iter().any(is_deep) {
             return;
         }
-        let before = |position: u32| {
-            let (page, at) = page_of(position);
-            self.0.get(&page).map(|page| page.called[at]).filter(|&before| before > 0)
-        };
         each_numbered(
             reads,
-            |position| before(position).map(|before| (before, 0)),
-            |qual, seen| {
-                let &mut (before, number) = seen;
-                if number < cap && before.saturating_add(number) >= cap {
+            |number| {
+                let page = pages.binary_search_by_key(&number, |page| page.number).ok()?;
+                let before = self.0.get(&number).filter(|_| is_deep(&pages[page]))?;
+                let known = |&before: &u32| (before > 0).then_some((before, 0));
+                Some(before.called.iter().map(known).collect())
+            },
+            |qual, seen: Option<&mut (u32, u32)>| {
+                let Some((before, number)) = seen else { return };
+                if *number < cap && before.saturating_add(*number) >= cap {
                     counts[usize::from(qual)] -= 1;
                 }
-                seen.1 += 1;
+                *number += 1;
             },
         );
+    }
+
+    /// Bytes of memory of so many more pages.
+    pub fn bytes_of(pages: usize) -> u64 {
+        (pages * (8 * PAGE + 96)) as u64
     }
 
     /// Bytes of memory in use.

@@ -147,6 +147,11 @@ impl Reads {
         self.list.push(CountedRead { name, start, end, counted, blocks, values });
     }
 
+    /// Whether blocks were added for a read that is not complete.
+    pub fn has_open_blocks(&self) -> bool {
+        self.list.last().map_or(0, |last| last.blocks.0 + last.blocks.1) < self.blocks.len() as u32
+    }
+
     /// Forgets blocks that were added for a read without aligned bases.
     pub fn forget_blocks(&mut self) {
         let kept = self.list.last().map_or(0, |last| last.blocks.0 + last.blocks.1);

@@ -17,6 +17,9 @@ pub(crate) struct DepthRuns {
 }
 
 impl DepthRuns {
+    /// Bytes of memory by which they grow at a time.
+    pub const CHUNK_BYTES: u64 = CHUNK as u64;
+
     /// Adds a depth, of a position behind all before.
     pub fn push(&mut self, position: u32, depth: u32) {
         if position > self.end {

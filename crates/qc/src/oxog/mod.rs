@@ -103,6 +103,9 @@ impl OxoGPiece {
     }
 }
 
+/// Bytes of memory of the sites of a page in a library that wait for later reads.
+const WAITING_BYTES: u64 = 160;
+
 /// The count of a run.
 pub(crate) struct OxoGCounting {
     options: Options,
@@ -139,14 +142,25 @@ impl OxoGCounting {
         OxoGMaker { counting: Arc::clone(self), pages: ReferencePages::default(), codes: Vec::new() }
     }
 
-    /// Takes the next piece; returns the bytes of memory that wait for others.
-    pub fn take(&self, piece: OxoGPiece) -> Result<u64> {
+    /// The most bytes of memory in use at any time while a piece is taken.
+    pub fn most_bytes(&self, piece: &OxoGPiece) -> u64 {
+        let pages: usize = piece.contigs.iter().map(|sites| sites.pages.len()).sum();
+        self.heap_bytes() + WAITING_BYTES * pages as u64
+    }
+
+    /// Bytes of memory of what waits for others.
+    pub fn heap_bytes(&self) -> u64 {
+        self.join().pages.len() as u64 * WAITING_BYTES
+    }
+
+    /// Takes the next piece.
+    pub fn take(&self, piece: OxoGPiece) -> Result<()> {
         let mut join = self.join();
         add_each(&mut join.bases, &piece.bases);
         for sites in piece.contigs {
             join.add(sites, self)?;
         }
-        Ok((join.pages.len() * 160) as u64)
+        Ok(())
     }
 
     /// Forgets all pieces.

@@ -99,14 +99,26 @@ impl RnaCounting {
         48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
     }
 
-    /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it, and of depths so far.
+    /// Takes the next piece.
     ///
     /// # Errors
     /// Its reads lie before those of the piece ahead of it.
-    pub(crate) fn take(&self, piece: RnaPiece) -> Result<u64> {
-        let mut join = self.join();
-        join.add(piece, self.genes.union())?;
-        Ok(join.heap_bytes())
+    pub(crate) fn take(&self, piece: RnaPiece) -> Result<()> {
+        self.join().add(piece, self.genes.union())
+    }
+
+    /// The most bytes of memory in use at any time while a piece is taken.
+    pub(crate) fn most_bytes(&self, piece: &RnaPiece) -> u64 {
+        let depths = piece.units.iter().flat_map(|unit| &unit.depths);
+        let growth = depths
+            .map(|it| OpenPages::bytes_of(it.pages.len()) + 2 * DepthRuns::CHUNK_BYTES)
+            .sum::<u64>();
+        self.heap_bytes() + growth
+    }
+
+    /// Bytes of memory of what waits for pieces behind it, and of depths so far.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes()
     }
 
     /// Forgets all pieces.

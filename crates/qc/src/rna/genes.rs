@@ -10,7 +10,9 @@ use std::sync::Arc;
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::ref_flat::{RefFlatReader, RefFlatRow};
 use readmill_format::unknown_contigs::UnknownContigs;
-use readmill_record::{Charge, Header, Ledger, Result, java, make_room};
+use readmill_record::{
+    Charge, Header, Ledger, Prepaid, Result, java, make_room, slots_to_grow, table_slots,
+};
 
 /// The files that the program reads.
 #[derive(Clone, Debug, Default)]
@@ -70,34 +72,9 @@ impl Genes {
     /// # Errors
     /// A line is wrong, all lie on other contigs, or the memory is not free.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let mut charge = ledger.empty("genes");
-        let mut reader = RefFlatReader::open(path, ledger)?;
-        let mut names: Vec<Vec<u8>> = Vec::new();
-        let mut rows: HashMap<Vec<u8>, Vec<RefFlatRow>> = HashMap::new();
-        let unknown = RefCell::new(UnknownContigs::default());
-        let is_known = |contig: &[u8]| {
-            let is_known = header.reference_id(contig).is_some();
-            if !is_known {
-                unknown.borrow_mut().add(contig);
-            }
-            is_known
-        };
-        let mut beyond_end = 0u64;
-        while let Some(row) = reader.next_row(is_known)? {
-            charge.grow(row_bytes(&row))?;
-            let contig = header.reference_id(&row.contig).and_then(|id| usize::try_from(id).ok());
-            let length = contig.map_or(0, |id| header.references()[id].length);
-            beyond_end += u64::from(length > 0 && row.transcribed.1 > length);
-            let of_gene = rows.entry(row.gene.clone()).or_default();
-            if of_gene.is_empty() {
-                names.push(row.gene.clone());
-            }
-            of_gene.push(row);
-        }
-        let unknown = unknown.into_inner();
-        if names.is_empty() && !unknown.is_empty() {
-            return Err(unknown.error(path));
-        }
+        let RefFlatRows { mut names, rows, mut paid, warnings } =
+            RefFlatRows::read(path, header, ledger)?;
+        let charge = paid.charge();
         java::hash_order(&mut names);
         let mut data = GeneData {
             genes: Vec::new(),
@@ -105,13 +82,16 @@ impl Genes {
             exons: Vec::new(),
             parts: Vec::new(),
             union: NamedIntervals::of(&[], header.references().len(), ledger)?,
-            warnings: Vec::new(),
-            _charge: ledger.empty("genes"),
+            warnings,
+            _charge: ledger.empty(GENES),
         };
         let mut places = HashSet::new();
-        let mut kept = ledger.empty("genes");
+        let (mut kept, mut scratch) = (ledger.empty(GENES), ledger.empty(GENES));
         let mut all = Vec::new();
         for name in &names {
+            if let Some(rows) = rows.get(name) {
+                scratch.grow_to(scratch_bytes(rows))?;
+            }
             let Some(rows) = rows.get(name).filter(|rows| is_right(rows)) else { continue };
             let Some(contig) =
                 header.reference_id(&rows[0].contig).and_then(|id| u32::try_from(id).ok())
@@ -121,19 +101,24 @@ impl Genes {
             let start = rows.iter().map(|row| row.transcribed.0).min().unwrap_or_default();
             let end = rows.iter().map(|row| row.transcribed.1).max().unwrap_or_default();
             let is_reverse = rows[0].strand == b"-";
-            if start >= end || !places.insert((contig, start, end, is_reverse)) {
+            let place = (contig, start, end, is_reverse);
+            let slots = slots_to_grow(places.capacity(), places.len(), 1);
+            charge.grow(slots as u64 * (size_of_val(&place) as u64 + 1))?;
+            if start >= end || !places.insert(place) {
                 continue;
             }
             make_room(&mut data.genes, 1, &mut kept)?;
             make_room(&mut data.transcripts, rows.len(), &mut kept)?;
             let exons: usize = rows.iter().map(|row| row.exons.len()).sum();
             make_room(&mut data.exons, exons, &mut kept)?;
-            make_room(&mut all, exons, &mut charge)?;
+            make_room(&mut all, exons, charge)?;
             let transcripts = data.transcripts.len() as u32;
+            let by_name: HashMap<&[u8], &RefFlatRow> =
+                rows.iter().map(|row| (&row.name[..], row)).collect();
             let mut order: Vec<Vec<u8>> = rows.iter().map(|row| row.name.clone()).collect();
             java::hash_order(&mut order);
             for name in &order {
-                let Some(row) = rows.iter().find(|row| row.name == *name) else { continue };
+                let Some(row) = by_name.get(&name[..]) else { continue };
                 let from = data.exons.len() as u32;
                 data.exons.extend(&row.exons);
                 all.extend(row.exons.iter().map(|&(start, end)| (contig, start, end)));
@@ -155,13 +140,6 @@ impl Genes {
         let contigs = header.references().len();
         data.union = NamedIntervals::of(&all, contigs, ledger)?;
         data._charge = kept;
-        let beyond_end = (beyond_end > 0).then(|| {
-            let path = path.display();
-            format!(
-                "{path}: {beyond_end} transcripts reach beyond the end of their contig: is it the file of another build?"
-            )
-        });
-        data.warnings.extend(unknown.warning(path, "transcripts").into_iter().chain(beyond_end));
         Ok(Genes(Arc::new(data)))
     }
 
@@ -225,10 +203,89 @@ impl Genes {
     }
 }
 
-/// Bytes of memory of a row, about.
-fn row_bytes(row: &RefFlatRow) -> u64 {
-    (2 * size_of::<RefFlatRow>() + 2 * row.gene.len() + row.name.len() + 128 + 8 * row.exons.len())
-        as u64
+/// The lines of a refFlat file by their genes, and the charge that pays for them.
+struct RefFlatRows {
+    /// The names of genes in the order of their first lines.
+    names: Vec<Vec<u8>>,
+    rows: HashMap<Vec<u8>, Vec<RefFlatRow>>,
+    paid: Prepaid,
+    /// What the user should know of the file.
+    warnings: Vec<String>,
+}
+
+impl RefFlatRows {
+    /// Reads the lines whose contigs are in `header`.
+    ///
+    /// # Errors
+    /// A line is wrong, all lie on other contigs, or the memory is not free.
+    fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let mut reader = RefFlatReader::open(path, ledger)?;
+        let (names, rows, warnings) = Default::default();
+        let mut all = RefFlatRows { names, rows, paid: Prepaid::new(ledger.empty(GENES)), warnings };
+        let unknown = RefCell::new(UnknownContigs::default());
+        let is_known = |contig: &[u8]| {
+            let is_known = header.reference_id(contig).is_some();
+            if !is_known {
+                unknown.borrow_mut().add(contig);
+            }
+            is_known
+        };
+        let mut beyond_end = 0u64;
+        while let Some(row) = reader.next_row(is_known)? {
+            let contig = header.reference_id(&row.contig).and_then(|id| usize::try_from(id).ok());
+            let length = contig.map_or(0, |id| header.references()[id].length);
+            beyond_end += u64::from(length > 0 && row.transcribed.1 > length);
+            all.add(row)?;
+        }
+        let unknown = unknown.into_inner();
+        if all.names.is_empty() && !unknown.is_empty() {
+            return Err(unknown.error(path));
+        }
+        all.warnings.extend(unknown.warning(path, "transcripts"));
+        if beyond_end > 0 {
+            all.warnings.push(format!(
+                "{}: {beyond_end} transcripts reach beyond the end of their contig: is it the file of another build?",
+                path.display()
+            ));
+        }
+        Ok(all)
+    }
+
+    /// Adds a line; its lists are all the memory that is taken before it is paid.
+    fn add(&mut self, row: RefFlatRow) -> Result<()> {
+        let RefFlatRows { names, rows, paid, .. } = self;
+        for text in [&row.gene, &row.name, &row.contig, &row.strand] {
+            paid.block(text.capacity())?;
+        }
+        paid.block(row.exons.capacity() * size_of::<(u32, u32)>())?;
+        if let Some(of_gene) = rows.get_mut(&row.gene) {
+            make_room(of_gene, 1, paid.charge())?;
+            of_gene.push(row);
+            return Ok(());
+        }
+        let slots = slots_to_grow(rows.capacity(), rows.len(), 1);
+        paid.charge().grow((slots * (size_of::<(Vec<u8>, Vec<RefFlatRow>)>() + 1)) as u64)?;
+        make_room(names, 1, paid.charge())?;
+        (0..2).try_for_each(|_| paid.block(row.gene.len()))?;
+        let mut of_gene = Vec::new();
+        make_room(&mut of_gene, 1, paid.charge())?;
+        names.push(row.gene.clone());
+        let name = row.gene.clone();
+        of_gene.push(row);
+        rows.insert(name, of_gene);
+        Ok(())
+    }
+}
+
+/// The name of the memory.
+const GENES: &str = "genes";
+
+/// Bytes of memory that are in use for a while where the lines of a gene are compared and put in order: sets and copies of
+/// their names.
+fn scratch_bytes(rows: &[RefFlatRow]) -> u64 {
+    let names: usize = rows.iter().map(|row| row.name.len() + 16).sum();
+    let slots = table_slots(rows.len()) * (size_of::<(&[u8], &RefFlatRow)>() + 1);
+    (slots + names + 2 * rows.len() * size_of::<Vec<u8>>()) as u64
 }
 
 /// Whether the lines of a gene agree: they are of one contig and strand, each name is there once, and exons are in order.

@@ -3,20 +3,26 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{OPERATORS, consumes_query, consumes_reference};
-use readmill_record::{Batch, Flags, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, RecordRef, Result};
 
 use super::counting::RnaCounting;
 use super::genes::Gene;
 use super::piece::{RnaCounts, RnaPiece, RnaUnit};
-use crate::depth::depths::{CountedBases, DepthCounter, MOST_READS};
+use crate::depth::depths::{CountedBases, DepthCounter, Depths, MOST_READS};
 use crate::depth::reads::{NOISE, Reads};
 use crate::levels::GroupFinder;
 use crate::options::StrandSpecificity;
 use crate::read::{Orientation, orientation};
 use crate::unsorted::unsorted;
 
-/// The most bytes of values of a part, unless one read has more.
-const MOST_VALUES: usize = 1 << 28;
+/// The most bytes of values of a part, and [`AT_ONCE`] more.
+const MOST_VALUES: usize = 1 << 22;
+
+/// Bases of a block that are looked at at a time. A CIGAR of a few bytes may claim 268 million without a base of the read.
+const AT_ONCE: u32 = 1 << 16;
+
+/// Reads that span more bases of the reference than this, and than they have bytes, are charged before they are looked at.
+const FAR: u64 = AT_ONCE as u64;
 
 /// The value of each base: any quality counts.
 const VALUE: u8 = NOISE + 1;
@@ -60,11 +66,11 @@ impl RnaMaker {
         RnaMaker { counting, counter, group, found }
     }
 
-    /// Makes the piece of a batch.
+    /// Makes the piece of a batch. Bases that are no bases of reads, but of the reference, are paid by `charge`.
     ///
     /// # Errors
-    /// The reads are not sorted by coordinate.
-    pub fn make(&mut self, batch: &Batch) -> Result<RnaPiece> {
+    /// The reads are not sorted by coordinate, or the memory is not free.
+    pub fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<RnaPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = RnaPiece::default();
         let mut units: Vec<Gathered> = (0..counting.units).map(|_| Gathered::default()).collect();
@@ -77,21 +83,31 @@ impl RnaMaker {
                 }
                 *last = (contig, start);
             }
+            let group = self.group.find(&counting.levels, record);
+            charge.grow(far_bytes(&counting, record, group))?;
             let found = &mut self.found;
             found.clear();
             found.look(&counting, record);
-            let group = self.group.find(&counting.levels, record);
             for &unit in &counting.units_of_group[group] {
                 let unit = &mut units[unit];
                 unit.unit.counts.add(&found.counts);
-                if let Some(&(start, _)) = found.runs.first() {
-                    let (last, length) = found.runs.last().copied().unwrap_or_default();
-                    for &(start, length) in &found.runs {
-                        unit.reads.push_block(start, &found.values[..length as usize]);
+                let mut first = None;
+                for &(run, length) in &found.runs {
+                    for at in (0..length).step_by(AT_ONCE as usize) {
+                        let (start, bases) = (run + at, (length - at).min(AT_ONCE));
+                        let first = *first.get_or_insert(start);
+                        unit.reads.push_block(start, &found.values[..bases as usize]);
+                        if unit.reads.values().len() >= MOST_VALUES {
+                            unit.reads.push_read(0, first, start + bases, 0);
+                            complete(&mut self.counter, unit);
+                        }
                     }
-                    unit.reads.push_read(0, start, last + length, 0);
                 }
-                if unit.reads.list.len() >= MOST_READS || unit.reads.values().len() >= MOST_VALUES {
+                let is_open = unit.reads.has_open_blocks();
+                if let Some((first, (last, length))) = first.zip(found.runs.last()).filter(|_| is_open) {
+                    unit.reads.push_read(0, first, last + length, 0);
+                }
+                if unit.reads.list.len() >= MOST_READS {
                     complete(&mut self.counter, unit);
                 }
             }
@@ -102,6 +118,22 @@ impl RnaMaker {
         }));
         Ok(piece)
     }
+}
+
+/// Bytes of memory that the bases of a read on exons may take, if they are many; `group` is that of the read.
+fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64 {
+    let place = u32::try_from(record.ref_id()).ok().zip(u32::try_from(record.pos()).ok());
+    let Some((contig, start)) = place else { return 0 };
+    let span = record.cigar().reference_length().clamp(0, u32::MAX.into()) as u64;
+    if span <= FAR.max(record.l_seq() as u64) {
+        return 0;
+    }
+    let (end, exons) = (start.saturating_add(span as u32), counting.genes.union());
+    let bases = u64::from(exons.position(contig, end) - exons.position(contig, start));
+    let runs = (exons.first_behind(contig, end) - exons.first_behind(contig, start) + 1) as u64;
+    let units = counting.units_of_group[group].len() as u64;
+    // Runs and genes, in lists that double and are copied as they grow, and depths in each row.
+    48 * runs + units * (72 * runs + Depths::most_bytes(bases, runs))
 }
 
 /// Counts the depths of the reads so far.
@@ -149,7 +181,10 @@ impl Found {
         let mut at = start;
         for (op, n) in record.cigar().ops() {
             if is_aligned(op) {
-                self.add_block(counting, &genes, contig, at, n);
+                self.count_functions(counting, &genes, contig, (at, n));
+                if !genes.is_empty() {
+                    self.add_block(counting, contig, at, n);
+                }
             }
             at = if consumes_reference(op) { at.saturating_add(n) } else { at };
         }
@@ -162,15 +197,28 @@ impl Found {
         self.genes = genes;
     }
 
-    /// Adds a block of aligned bases.
-    fn add_block(
+    /// Counts the bases of a block by the parts of `genes` that they are of, a piece of it at a time.
+    fn count_functions(
         &mut self,
         counting: &RnaCounting,
         genes: &[u32],
         contig: u32,
-        start: u32,
-        length: u32,
+        (start, length): (u32, u32),
     ) {
+        self.counts.aligned += u64::from(length);
+        if length <= AT_ONCE {
+            return self.count_piece(counting, genes, start, length);
+        }
+        let mut near = Vec::new();
+        for at in (0..length).step_by(AT_ONCE as usize) {
+            let (from, bases) = (start.saturating_add(at), (length - at).min(AT_ONCE));
+            counting.genes.overlapping(contig, from, from.saturating_add(bases), &mut near);
+            near.retain(|gene| genes.binary_search(gene).is_ok());
+            self.count_piece(counting, &near, from, bases);
+        }
+    }
+
+    fn count_piece(&mut self, counting: &RnaCounting, genes: &[u32], start: u32, length: u32) {
         let end = start.saturating_add(length);
         self.functions.clear();
         self.functions.resize(length as usize, 0);
@@ -187,21 +235,24 @@ impl Found {
                     }
                 };
                 raise(first, last, INTRON);
-                for &(from, to) in counting.genes.exons(transcript) {
+                let exons = counting.genes.exons(transcript);
+                let near = &exons[exons.partition_point(|exon| exon.1 <= start)..];
+                for &(from, to) in near.iter().take_while(|exon| exon.0 < end) {
                     raise(from, to, UNTRANSLATED);
                     raise(from.max(transcript.coding.0), to.min(transcript.coding.1), CODING);
                 }
             }
         }
-        self.counts.aligned += u64::from(length);
         for &function in &self.functions {
             self.counts.by_function[usize::from(function)] += 1;
         }
-        if genes.is_empty() {
-            return;
-        }
+    }
+
+    /// Adds a block of aligned bases to the depths of exons.
+    fn add_block(&mut self, counting: &RnaCounting, contig: u32, start: u32, length: u32) {
         // The last base of a block is not counted for the depth, as in Picard.
-        let (end, exons) = (end.saturating_sub(1), counting.genes.union());
+        let end = start.saturating_add(length).saturating_sub(1);
+        let exons = counting.genes.union();
         let mut number = exons.first_behind(contig, start);
         while let Some(&(_, first, last)) =
             exons.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
@@ -209,7 +260,7 @@ impl Found {
             let (from, to) = (first.max(start), last.min(end));
             if from < to {
                 self.runs.push((exons.offset(number) + from - first, to - from));
-                let length = self.values.len().max((to - from) as usize);
+                let length = self.values.len().max((to - from).min(AT_ONCE) as usize);
                 self.values.resize(length, VALUE);
             }
             number += 1;

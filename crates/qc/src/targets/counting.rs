@@ -61,14 +61,22 @@ impl TargetCounting {
         self.rules.iter().map(each).sum()
     }
 
-    /// Takes the next piece. Returns the bytes of memory of what waits for pieces behind it, and of what grew with the depth.
+    /// Takes the next piece.
     ///
     /// # Errors
     /// Its reads lie before those of the piece ahead of it.
-    pub(crate) fn take(&self, piece: TargetPiece) -> Result<u64> {
-        let mut join = self.join();
-        join.add(piece, &self.rules)?;
-        Ok(join.heap_bytes())
+    pub(crate) fn take(&self, piece: TargetPiece) -> Result<()> {
+        self.join().add(piece, &self.rules)
+    }
+
+    /// The most bytes of memory in use at any time while a piece is taken.
+    pub(crate) fn most_bytes(&self, piece: &TargetPiece) -> u64 {
+        self.heap_bytes() + TargetJoin::growth(piece)
+    }
+
+    /// Bytes of memory of what waits for pieces behind it, and of what grew with the depth.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes()
     }
 
     /// Forgets all pieces.

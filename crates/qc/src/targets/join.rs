@@ -2,7 +2,7 @@
 
 use readmill_record::Result;
 
-use super::piece::{TargetCounts, TargetPiece, UnitPiece};
+use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
 use crate::counts::{Counts, add_each};
 use crate::depth::depths::{PAGE, end_of};
@@ -94,6 +94,17 @@ impl TargetJoin {
         by_rules
             .map(|(joins, rules)| joins.into_iter().map(|join| finish((join, rules))).collect())
             .collect()
+    }
+
+    /// The most bytes that it takes beside those while a piece is added.
+    pub fn growth(piece: &TargetPiece) -> u64 {
+        let parts = piece.by_rules.iter().flatten().flat_map(|unit| &unit.parts);
+        let each = |part: &UnitPart| {
+            let pages = part.depths.pages.len();
+            let depths = part.reads.list.len().min(pages * PAGE) as u64;
+            OpenPages::bytes_of(pages) + 128 * depths + DepthRuns::CHUNK_BYTES
+        };
+        parts.map(each).sum()
     }
 
     /// Bytes of memory of what waits, and of what grew with the depth.

@@ -3,19 +3,22 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{consumes_query, consumes_reference};
-use readmill_record::{Batch, Flags, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, RecordRef, Result};
 
 use super::clip::Clip;
 use super::counting::TargetCounting;
 use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
-use crate::depth::depths::{DepthCounter, MOST_READS};
-use crate::depth::reads::{Reads, as_java, is_good};
+use crate::depth::depths::{DepthCounter, Depths, MOST_READS};
+use crate::depth::reads::{Reads, as_java, is_called, is_good};
 use crate::levels::GroupFinder;
 use crate::unsorted::unsorted;
 
 /// The most bytes of values of a part, unless one read has more.
-const MOST_VALUES: usize = 1 << 28;
+const MOST_VALUES: usize = 1 << 22;
+
+/// Reads that span more bases of the reference than this, and than they have bytes, are charged before they are looked at.
+const FAR: u64 = 1 << 16;
 
 /// `I` and `D`.
 const INSERTION: u32 = 1;
@@ -102,11 +105,11 @@ impl TargetMaker {
         piece.trim(span, &self.counting.rules);
     }
 
-    /// Makes the piece of a batch.
+    /// Makes the piece of a batch. Bases that are no bases of reads, but of the reference, are paid by `charge`.
     ///
     /// # Errors
-    /// The reads are not sorted by coordinate.
-    pub fn make(&mut self, batch: &Batch) -> Result<TargetPiece> {
+    /// The reads are not sorted by coordinate, or the memory is not free.
+    pub fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<TargetPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = TargetPiece::default();
         let mut gathered: Vec<Vec<Gathered>> = Vec::new();
@@ -124,6 +127,9 @@ impl TargetMaker {
             }
             let group = self.group.find(&counting.levels, record);
             for (rules, units) in counting.rules.iter().zip(&mut gathered) {
+                if rules.include_indels {
+                    charge.grow(deleted_bytes(&counting, rules, record, group))?;
+                }
                 let mut found = std::mem::take(&mut self.found);
                 found.clear();
                 self.look(&counting, rules, record, &mut found);
@@ -265,6 +271,28 @@ impl Found {
     }
 }
 
+/// Bytes of memory that the deleted bases of a read on targets may take, if they are many; `group` is that of the read.
+fn deleted_bytes(
+    counting: &TargetCounting,
+    rules: &TargetRules,
+    record: RecordRef<'_>,
+    group: usize,
+) -> u64 {
+    let place = u32::try_from(record.ref_id()).ok().zip(u32::try_from(record.pos()).ok());
+    let Some((contig, start)) = place else { return 0 };
+    let span = record.cigar().reference_length().clamp(0, u32::MAX.into()) as u64;
+    if span <= FAR.max(record.l_seq() as u64) {
+        return 0;
+    }
+    let end = start.saturating_add(span as u32);
+    let targets = &rules.targets;
+    let bases = u64::from(targets.position(contig, end) - targets.position(contig, start));
+    let runs = (targets.first_behind(contig, end) - targets.first_behind(contig, start) + 1) as u64;
+    let units = counting.units_of_group[group].len() as u64;
+    // Their values, in lists that double and are copied as they grow, and their depths, in each row.
+    3 * (bases + 24 * runs) + units * (3 * (bases + 24 * runs) + Depths::most_bytes(bases, runs))
+}
+
 /// Whether it is M, = or X.
 #[inline]
 fn is_aligned(op: u32) -> bool {
@@ -356,15 +384,24 @@ impl Found {
             targets.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
         {
             let (from, to) = (first.max(start), last.min(end));
-            let before = self.values.len();
-            quals.push((from - start) as usize, (to - start) as usize, &mut self.values);
-            let values = &self.values[before..];
-            on_target += values.iter().filter(|&&value| value >= rules.least_qual).count() as u64;
-            let is_covered = values.iter().any(|&value| is_good(value, least));
-            if is_covered && self.covered.last() != Some(&(number as u32)) {
-                self.covered.push(number as u32);
+            let is_counted = match quals {
+                Quals::Each(_) => true,
+                // Bases without quality take no place, however many a CIGAR claims.
+                Quals::Same(qual) => is_called(as_java(qual)) || is_good(as_java(qual), least),
+            };
+            if is_counted {
+                let before = self.values.len();
+                quals.push((from - start) as usize, (to - start) as usize, &mut self.values);
+                let values = &self.values[before..];
+                on_target += values.iter().filter(|&&value| value >= rules.least_qual).count() as u64;
+                let is_covered = values.iter().any(|&value| is_good(value, least));
+                if is_covered && self.covered.last() != Some(&(number as u32)) {
+                    self.covered.push(number as u32);
+                }
+                self.runs.push((targets.offset(number) + from - first, to - from));
+            } else {
+                on_target += quals.at_least(rules.least_qual, to - from);
             }
-            self.runs.push((targets.offset(number) + from - first, to - from));
             number += 1;
         }
         self.count(length, high, on_target);

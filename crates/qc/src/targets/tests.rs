@@ -162,7 +162,8 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
             let mut maker = TargetMaker::new(counting.clone());
             for is_trimmed in [false, true] {
                 for part in reads.chunks(reads.len().div_ceil(pieces)) {
-                    let mut piece = maker.make(&batch(&header, part)).unwrap();
+                    let mut charge = Ledger::unlimited().empty("targets");
+                    let mut piece = maker.make(&batch(&header, part), &mut charge).unwrap();
                     if is_trimmed {
                         maker.trim(&mut piece, longest);
                     }
@@ -235,11 +236,12 @@ fn unsorted_reads_are_refused() {
     let counting = TargetCounting::new(&options, &files(&header), &levels).unwrap();
     let mut reads = reads(&mut Random(1), 30);
     reads.reverse();
-    assert!(TargetMaker::new(counting.clone()).make(&batch(&header, &reads)).is_err());
+    let mut charge = Ledger::unlimited().empty("targets");
+    assert!(TargetMaker::new(counting.clone()).make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
         counting.take(
             TargetMaker::new(counting.clone())
-                .make(&batch(&header, std::slice::from_ref(read)))
+                .make(&batch(&header, std::slice::from_ref(read)), &mut charge)
                 .unwrap(),
         )
     });

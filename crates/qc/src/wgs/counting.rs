@@ -52,16 +52,27 @@ impl WgsCounting {
         }))
     }
 
-    /// Takes the next piece. Returns the bytes of memory of reads that wait for those behind them, and of lists that wait for
-    /// reads.
+    /// Takes the next piece.
     ///
     /// # Errors
     /// Its reads lie before those of the piece ahead of it.
-    pub fn take(&self, piece: WgsPiece) -> Result<u64> {
-        let mut join = self.join();
-        join.add(piece, |reads| self.keep(reads))?;
-        let of_lists: usize = self.spare().iter().map(Reads::heap_bytes).sum();
-        Ok(join.heap_bytes() + of_lists as u64)
+    pub fn take(&self, piece: WgsPiece) -> Result<()> {
+        self.join().add(piece, |reads| self.keep(reads))
+    }
+
+    /// The most bytes of memory in use at any time while a piece is taken: of reads that wait for those behind them, and of lists
+    /// that wait for reads.
+    pub fn most_bytes(&self, piece: &WgsPiece) -> u64 {
+        self.join().most_bytes(piece) + self.bytes_of_lists()
+    }
+
+    /// Bytes of memory of them.
+    pub fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes() + self.bytes_of_lists()
+    }
+
+    fn bytes_of_lists(&self) -> u64 {
+        self.spare().iter().map(|reads| reads.heap_bytes() as u64).sum()
     }
 
     /// Keeps the memory of a list of reads for [`WgsCounting::empty_reads`].

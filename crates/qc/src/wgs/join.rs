@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use readmill_format::intervals::Intervals;
-use readmill_record::Result;
+use readmill_record::{Result, slots_to_grow};
 
 use super::locus_cap::LocusCap;
 use super::piece::{ContigPiece, Excluded, WgsPiece};
 use super::rules::WgsRules;
 use crate::depth::depths::{DepthCounter, Depths, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
-use crate::depth::reads::{MOST_QUAL, Reads};
+use crate::depth::reads::{MOST_QUAL, ReadView, Reads};
 use crate::unsorted::unsorted;
 
 /// Joins pieces, by the rules of each program.
@@ -58,29 +58,77 @@ struct OpenContig {
     positions: Option<LocusCap>,
 }
 
-/// Reads that reach beyond the last one, in their order.
+/// Reads that reach beyond the last one, in their order; some of them did once.
 #[derive(Default)]
 struct Waiting {
     reads: Reads,
-    by_name: HashMap<u64, Vec<u32>>,
+    /// The last read of each name.
+    by_name: HashMap<u64, u32>,
+    /// The read of its name before each one, and 1.
+    before: Vec<u32>,
     /// The greatest end of them.
     end: u32,
+    /// How many may be there until those are looked for that no later read reaches: each is moved a few times at most.
+    enough: usize,
 }
 
+/// Reads that are there until those are looked for that no later read reaches.
+const ENOUGH: usize = 256;
+
 impl Waiting {
-    /// Forgets reads that end before `last`, and adds those of a piece that do not.
+    /// Adds the reads of a piece that end at `last` or behind it.
     fn advance(&mut self, reads: &Reads, last: u32) {
-        let before = std::mem::take(&mut self.reads);
-        self.by_name.clear();
-        self.end = 0;
-        for view in before.views().chain(reads.views()).filter(|view| view.read.end >= last) {
-            let number = self.reads.list.len() as u32;
-            self.by_name.entry(view.read.name).or_default().push(number);
-            self.end = self.end.max(view.read.end);
-            self.reads.push_copy(view);
+        reads.views().filter(|view| view.read.end >= last).for_each(|view| self.push(view));
+        if self.reads.list.len() > self.enough.max(ENOUGH) {
+            self.forget_before(last);
         }
     }
+
+    fn push(&mut self, view: ReadView<'_>) {
+        let number = self.reads.list.len() as u32 + 1;
+        self.before.push(self.by_name.insert(view.read.name, number).unwrap_or(0));
+        self.end = self.end.max(view.read.end);
+        self.reads.push_copy(view);
+    }
+
+    /// Forgets reads that end before `last`.
+    fn forget_before(&mut self, last: u32) {
+        let before = std::mem::take(&mut self.reads);
+        self.by_name.clear();
+        self.before.clear();
+        self.end = 0;
+        before.views().filter(|view| view.read.end >= last).for_each(|view| self.push(view));
+        self.enough = 2 * self.reads.list.len();
+    }
+
+    /// The reads of this name.
+    fn of_name(&self, name: u64) -> impl Iterator<Item = ReadView<'_>> {
+        let last = self.by_name.get(&name).copied().unwrap_or(0);
+        let numbers = std::iter::successors(Some(last), |&number| {
+            (number as usize).checked_sub(1).map(|at| self.before[at])
+        });
+        numbers.take_while(|&number| number > 0).map(|number| self.reads.view(number as usize - 1))
+    }
+
+    /// Bytes of memory in use, and of the copy that is made while some are forgotten.
+    fn heap_bytes(&self) -> usize {
+        2 * self.reads.heap_bytes() + 4 * self.before.capacity() + self.by_name.capacity() * NAME_BYTES
+    }
+
+    /// The most bytes that it takes beside those while so many reads are added, which take so many bytes.
+    fn growth(&self, reads: usize, bytes: usize) -> usize {
+        let table = slots_to_grow(self.by_name.capacity(), self.by_name.len(), reads) * NAME_BYTES;
+        let lists = if self.before.len() + reads > self.before.capacity() {
+            2 * (self.reads.heap_bytes() + bytes) + 8 * (self.before.len() + reads)
+        } else {
+            2 * bytes
+        };
+        table + lists
+    }
 }
+
+/// Bytes of memory of a slot of the table of names.
+const NAME_BYTES: usize = size_of::<(u64, u32)>() + 1;
 
 impl WgsJoin {
     pub(super) fn new(rules: &[WgsRules], intervals: Option<&Intervals>) -> Self {
@@ -122,11 +170,29 @@ impl WgsJoin {
     pub(super) fn heap_bytes(&self) -> u64 {
         let open = self.by_rules.iter().filter_map(|join| join.open.as_ref());
         let bytes = |open: &OpenContig| {
-            let reads = open.waiting.reads.heap_bytes() + open.waiting.by_name.capacity() * 96;
             let positions = open.positions.as_ref().map_or(0, LocusCap::heap_bytes);
-            open.pages.heap_bytes() + 2 * reads + positions
+            open.pages.heap_bytes() + open.waiting.heap_bytes() + positions
         };
         open.map(|open| bytes(open) as u64).sum()
+    }
+
+    /// The most bytes in use at any time while a piece is added, beside the totals.
+    pub(super) fn most_bytes(&self, piece: &WgsPiece) -> u64 {
+        let mut most = self.heap_bytes();
+        for (join, piece) in self.by_rules.iter().zip(&piece.by_rules) {
+            for piece in &piece.contigs {
+                let (reads, bytes) = (piece.reads.list.len(), piece.reads.heap_bytes());
+                let open = join.open.as_ref();
+                let growth = open.map_or(4 * bytes, |open| open.waiting.growth(reads, bytes));
+                let waiting = open.map_or(0, |open| open.waiting.reads.list.len());
+                // Where reads are left out, they and their depths are counted again.
+                let is_capped = waiting + reads > join.rules.locus_cap as usize;
+                let again = if is_capped { 2 * (bytes + piece.depths.heap_bytes()) } else { 0 };
+                let pages = OpenPages::bytes_of(2 * piece.depths.pages.len());
+                most += (growth + again) as u64 + pages;
+            }
+        }
+        most
     }
 }
 
@@ -194,6 +260,9 @@ impl RulesJoin {
 impl OpenContig {
     /// The reads of a piece that are kept where others lie at their place, unless all of them are.
     fn keep(&mut self, reads: &Reads, cap: u32, intervals: Option<&Intervals>) -> Option<Reads> {
+        if self.positions.is_none() && self.waiting.reads.list.len() + reads.list.len() > cap as usize {
+            self.waiting.forget_before(self.last);
+        }
         let waiting = &self.waiting.reads;
         if waiting.list.len() + reads.list.len() <= cap as usize {
             self.positions = None;
@@ -215,7 +284,9 @@ impl OpenContig {
             if view.read.start >= self.waiting.end {
                 break;
             }
-            let Some(others) = self.waiting.by_name.get(&view.read.name) else { continue };
+            if !self.waiting.by_name.contains_key(&view.read.name) {
+                continue;
+            }
             // Bases that a read of the piece before this one has were taken back.
             known.clear();
             known.resize(view.values.len(), false);
@@ -225,9 +296,8 @@ impl OpenContig {
             }
             before.push(number);
             marks.clone_from(&known);
-            for &other in others {
-                view.mark_shared(self.waiting.reads.view(other as usize), least, &mut marks);
-            }
+            let others = self.waiting.of_name(view.read.name);
+            others.for_each(|other| view.mark_shared(other, least, &mut marks));
             marks.iter_mut().zip(&known).for_each(|(mark, known)| *mark &= !known);
             depths.take_back(view, &marks);
         }

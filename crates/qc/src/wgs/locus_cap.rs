@@ -83,9 +83,14 @@ impl LocusCap {
         let (first, end) = self.open.unwrap_or((view.read.start, view.read.end));
         self.open = Some((first, end.max(view.read.end)));
         for (start, values) in view.runs() {
-            for position in start..start.saturating_add(values.len() as u32) {
+            let (mut position, mut left) = (start, values.len());
+            while left > 0 {
                 let (page, at) = page_of(position);
-                self.pages.entry(page).or_insert_with(|| vec![0; PAGE])[at] += 1;
+                let bases = left.min(PAGE - at);
+                let page = self.pages.entry(page).or_insert_with(|| vec![0; PAGE]);
+                page[at..at + bases].iter_mut().for_each(|sum| *sum += 1);
+                position = position.saturating_add(bases as u32);
+                left -= bases;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Changes of a header: replacing lines, setting the sort order, adding a program.
 
-use super::line::HEADERS;
 use super::contigs::block;
+use super::line::HEADERS;
 use super::{Header, HeaderLine};
 use crate::error::Result;
 use crate::ledger::Charge;

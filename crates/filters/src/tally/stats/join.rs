@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use readmill_coverage::changes::{Event, merge};
+use readmill_record::slots_to_grow;
 
 use super::piece::{ContigRun, MateRead, StatsPiece};
 
@@ -63,6 +64,8 @@ struct Pairs {
     /// Templates that wait, as samtools counts them, and reads since it forgot some.
     waiting: u64,
     since: u32,
+    /// Bytes of memory of the blocks of those that wait.
+    block_bytes: usize,
 }
 
 /// Blocks of a read that waits for its mate.
@@ -71,6 +74,15 @@ struct Waiting {
     is_first: bool,
     blocks: Vec<(u32, u32)>,
 }
+
+impl Waiting {
+    fn block_bytes(&self) -> usize {
+        self.blocks.capacity() * size_of::<(u32, u32)>() + 16
+    }
+}
+
+/// Bytes of memory of a slot of the table of reads that wait.
+const WAITING_BYTES: usize = size_of::<Waiting>() + 16;
 
 /// With more templates than this, and after so many reads, those are forgotten that no later read overlaps.
 const MOST_WAITING: u32 = 10_000;
@@ -97,12 +109,31 @@ impl StatsJoin {
     /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| open.changes.capacity());
-        let blocks: usize = self.pairs.by_name.values().map(|it| it.blocks.capacity() * 8).sum();
         ((open + self.merged.capacity()) * size_of::<Event>()
             + self.totals.depths.len() * 32
             + self.totals.bins.capacity() * size_of::<GcBin>()
-            + self.pairs.by_name.capacity() * (size_of::<Waiting>() + 16)
-            + blocks) as u64
+            + self.pairs.by_name.capacity() * WAITING_BYTES
+            + self.pairs.block_bytes) as u64
+    }
+
+    /// The most bytes in use at any time while a piece is added.
+    pub fn most_bytes(&self, piece: &StatsPiece) -> u64 {
+        let (mut events, mut blocks, mut mates, mut reads) = (0, 0, 0, 0);
+        for run in &piece.runs {
+            events += run.events.len();
+            mates += run.mates.len();
+            blocks += run.mates.iter().map(|mate| mate.blocks.len()).sum::<usize>();
+            reads += run.reads.len();
+        }
+        let carried = self.open.as_ref().map_or(0, |open| open.changes.len());
+        // A block of a read that its mate crosses becomes two pieces; lists double, and are copied as they grow.
+        let lists = 2 * 3 * (carried + events + 4 * blocks);
+        let waiting = &self.pairs.by_name;
+        let table = slots_to_grow(waiting.capacity(), waiting.len(), mates) * WAITING_BYTES;
+        let bins = &self.totals.bins;
+        let bins = if bins.len() + reads > bins.capacity() { 2 * (bins.len() + reads) } else { 0 };
+        self.heap_bytes()
+            + (lists * size_of::<Event>() + table + bins * size_of::<GcBin>() + 32 * events) as u64
     }
 
     pub fn finish(mut self) -> OrderTotals {
@@ -185,6 +216,7 @@ impl Pairs {
         let before = self.by_name.len();
         self.by_name.retain(|_, waiting| !is_gone(waiting));
         self.waiting -= (before - self.by_name.len()) as u64;
+        self.block_bytes = self.by_name.values().map(Waiting::block_bytes).sum();
         self.since = 0;
     }
 
@@ -221,17 +253,21 @@ impl Pairs {
                         cover((from, to));
                     }
                 }
-                self.by_name.remove(&name);
+                self.block_bytes -= self.by_name.remove(&name).map_or(0, |it| it.block_bytes());
                 self.waiting -= 1;
             }
             Some(waiting) => {
                 blocks.iter().copied().for_each(cover);
+                self.block_bytes -= waiting.block_bytes();
                 waiting.blocks.extend(blocks);
+                self.block_bytes += waiting.block_bytes();
             }
             None if blocks.is_empty() => {}
             None => {
                 blocks.iter().copied().for_each(cover);
-                self.by_name.insert(name, Waiting { is_first, blocks });
+                let waiting = Waiting { is_first, blocks };
+                self.block_bytes += waiting.block_bytes();
+                self.by_name.insert(name, waiting);
                 self.waiting += 1;
             }
         }

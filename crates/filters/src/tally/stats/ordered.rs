@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use readmill_record::{Charge, Result};
+
 use super::join::{OrderTotals, StatsJoin};
 use super::piece::{StatsPiece, StatsPieceMaker};
 use super::settings::StatsSettings;
@@ -46,12 +48,17 @@ impl StatsOrder {
         *self.join() = Some(self.empty_join());
     }
 
-    /// Takes the next piece. Returns the bytes of memory in use.
-    pub fn take(&self, piece: StatsPiece) -> u64 {
+    /// Takes the next piece. The memory of all that waits is paid by `charge`.
+    ///
+    /// # Errors
+    /// It is not free.
+    pub fn take(&self, piece: StatsPiece, charge: &mut Charge) -> Result<()> {
         let mut join = self.join();
         let join = join.get_or_insert_with(|| self.empty_join());
-        join.add(piece);
-        join.heap_bytes()
+        charge.around(join.most_bytes(&piece), || {
+            join.add(piece);
+            Ok(((), join.heap_bytes()))
+        })
     }
 
     /// The totals of all pieces; `None` if none were expected.
