@@ -181,8 +181,8 @@ fn tally(which: usize, batch: &Batch, header: &Header) {
         1 => _ = run(&Idxstats::new(header), batch).map(|it| it.to_text()),
         2 | 3 => _ = run(&Stats::new(which == 2), batch).map(|it| it.into_text()),
         4 => _ = run(&Checksum::new(header, Tags::default()), batch).map(|it| it.to_text()),
-        5 => _ = run(&SequencingChecksum, batch),
-        _ => _ = run(&AdapterBases, batch),
+        5 => _ = run(&SequencingChecksum::new(&Ledger::of(8 << 20)), batch),
+        _ => _ = run(&AdapterBases::new(&Ledger::of(8 << 20)), batch),
     }
 }
 

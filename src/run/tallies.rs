@@ -79,7 +79,7 @@ impl RunTallies {
         let wanted = &plan.tallies;
         let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
         let stats = wanted.count_stats().then(|| statistics(plan, header, memory)).transpose()?;
-        let context = TallyContext { header, sorted, stats: stats.as_ref() };
+        let context = TallyContext { header, sorted, stats: stats.as_ref(), ledger: &memory.ledger };
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));

@@ -76,7 +76,8 @@ impl Filter for InReadGroupsRequest {
                 return Err(Error::usage("read groups are to be kept and others dropped")
                     .hint("give --in-read-group, or a file behind ^"));
             }
-            let text = text::read_all(path, &mut context.ledger.empty("read groups"))?;
+            let mut reading = context.ledger.empty("read groups");
+            let text = text::read_all(path, &mut reading)?;
             listed(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
         }
         let mut seen = HashSet::new();
@@ -149,13 +150,18 @@ fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
 /// # Errors
 /// If the memory is not available.
 pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
-    let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
-    for word in words.filter(|word| !word.is_empty()) {
+    for word in words(text) {
         make_room(ids, 1, prepaid.charge())?;
         prepaid.block(word.len())?;
         ids.push(word.to_vec());
     }
     Ok(())
+}
+
+/// The words of a text between white space.
+pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
+    words.filter(|word| !word.is_empty())
 }
 
 /// How many read groups a warning names.

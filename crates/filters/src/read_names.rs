@@ -1,17 +1,18 @@
 //! Keeps or drops reads by a list of names.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hashbrown::HashTable;
 use readmill_format::text;
-use readmill_record::{Charge, Detail, Prepaid, RecordRef, Result, Step};
+use readmill_record::{Charge, Detail, Error, RecordRef, Result, Step, make_room, table_slots};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, Value, with_value};
-use crate::in_read_groups::listed;
+use crate::in_read_groups::words;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 /// Ledger name of lists.
@@ -64,35 +65,62 @@ impl Filter for ReadNamesRequest {
 
 /// The words of a file, charged to the ledger. Clones share them.
 #[derive(Clone)]
-pub struct WordSet {
-    words: Arc<HashSet<Vec<u8>>>,
-    _charge: Arc<Charge>,
+pub struct WordSet(Arc<Words>);
+
+/// Words of a text, and where they are: no word has memory of its own, since lists have millions.
+struct Words {
+    text: Vec<u8>,
+    /// Where each word begins and ends.
+    places: Vec<(usize, usize)>,
+    table: HashTable<u32>,
+    _charge: Charge,
 }
 
 impl WordSet {
-    /// Reads the words of a file, and takes those given beside it, too.
+    /// Reads the words of a file: those between white space, as in samtools.
     ///
     /// # Errors
     /// The file cannot be read, or the memory is not free.
     pub fn open(path: &Path, context: &MakeContext<'_>) -> Result<Self> {
-        let mut prepaid = Prepaid::new(context.ledger.empty(NAMES));
-        let text = text::read_all(path, &mut context.ledger.empty(NAMES))?;
-        let mut list = Vec::new();
-        listed(&text, &mut list, &mut prepaid).map_err(|e| e.file(path))?;
-        // The table has room for twice as many.
-        let table = 3 * list.len() * size_of::<Vec<u8>>();
-        prepaid.charge().grow(table as u64).map_err(|e| e.file(path))?;
-        Ok(Self::new(list, prepaid.into_charge()))
+        let mut charge = context.ledger.empty(NAMES);
+        let text = text::read_all(path, &mut charge)?;
+        WordSet::of_text(text, charge).map_err(|e| e.file(path))
     }
 
-    /// These words, whose memory is charged.
-    pub fn new(words: Vec<Vec<u8>>, charge: Charge) -> Self {
-        WordSet { words: Arc::new(words.into_iter().collect()), _charge: Arc::new(charge) }
+    /// The words of a text whose memory `charge` pays for.
+    fn of_text(text: Vec<u8>, mut charge: Charge) -> Result<Self> {
+        let mut places = Vec::new();
+        for word in words(&text) {
+            make_room(&mut places, 1, &mut charge)?;
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            places.push((start, start + word.len()));
+        }
+        if u32::try_from(places.len()).is_err() {
+            return Err(Error::input("the list has more than 4,294,967,295 words"));
+        }
+        charge.grow(table_slots(places.len()) as u64 * (size_of::<u32>() as u64 + 1))?;
+        let mut table = HashTable::with_capacity(places.len());
+        let at = |number: u32| {
+            let (from, to) = places[number as usize];
+            &text[from..to]
+        };
+        for number in 0..places.len() as u32 {
+            let hash = xxh3_64(at(number));
+            if table.find(hash, |&other| at(other) == at(number)).is_none() {
+                table.insert_unique(hash, number, |&other| xxh3_64(at(other)));
+            }
+        }
+        Ok(WordSet(Arc::new(Words { text, places, table, _charge: charge })))
     }
 
     /// Whether a word is among them.
     pub fn contains(&self, word: &[u8]) -> bool {
-        self.words.contains(word)
+        let Words { text, places, table, .. } = &*self.0;
+        let is_it = |&number: &u32| {
+            let (from, to) = places[number as usize];
+            &text[from..to] == word
+        };
+        table.find(xxh3_64(word), is_it).is_some()
     }
 }
 
@@ -133,8 +161,26 @@ mod tests {
         let header = header("@SQ SN:c LN:1000");
         let reads = ["a", "b", "aa"].map(|name| format!("{name} 0 c 7 60 4M * 0 0 ACGT IIII"));
         let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
-        let names = WordSet::new(vec![b"a".to_vec(), b"x".to_vec()], Ledger::unlimited().empty(NAMES));
+        let text = b" a\nx\x0by a\n".to_vec();
+        let names = WordSet::of_text(text, Ledger::unlimited().empty(NAMES)).unwrap();
+        let known = ["a", "x", "y", "", "a\nx"].map(|word| names.contains(word.as_bytes()));
+        assert_eq!(known, [true, true, true, false, false]);
         let left = |keep| kept(&mut ReadNames { names: names.clone(), keep }.step(), &header, &reads);
         assert_eq!((left(true), left(false)), ("a".into(), "b aa".into()));
+    }
+
+    #[test]
+    fn the_text_of_a_list_is_paid_for_as_long_as_it_is_there() {
+        let text = (0..100_000).fold(String::new(), |text, n| text + &format!("name{n}\n")).into_bytes();
+        let ledger = Ledger::of(16 << 20);
+        let charge = ledger.charge(NAMES, text.capacity() as u64).unwrap();
+        let held = text.capacity() + 100_000 * 16 + 131_072 * 5;
+        let names = WordSet::of_text(text, charge).unwrap();
+        assert!(names.contains(b"name77") && ledger.used() >= held as u64, "{}", ledger.used());
+        let text = vec![b'\n'; 1 << 20];
+        let charge = Ledger::of(1 << 20).charge(NAMES, 1 << 20).unwrap();
+        assert!(WordSet::of_text(text, charge).is_ok(), "a list without words");
+        let charge = Ledger::of(60).charge(NAMES, 4).unwrap();
+        assert!(WordSet::of_text(b"a b ".to_vec(), charge).is_err());
     }
 }

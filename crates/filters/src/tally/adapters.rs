@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use readmill_format::metrics::{self, HistogramColumn};
-use readmill_record::{Batch, Result, Tally, tag};
+use readmill_record::{Batch, Ledger, Result, SharedPrepaid, Tally, tag};
+use serde::{Deserialize, Serialize};
 
 use super::spec::{Report, TallySpec};
 
@@ -11,15 +12,38 @@ use super::spec::{Report, TallySpec};
 pub const SPEC: TallySpec = TallySpec {
     of_input: true,
     names_sample: true,
-    ..TallySpec::new("adapters", |_| {
-        Report::new(AdapterBases, |counts, names| {
+    ..TallySpec::new("adapters", |context| {
+        Report::new(AdapterBases::new(context.ledger), |counts, names| {
             counts.to_text(&(names.in_place_of)("MarkIlluminaAdapters"), names.started)
         })
     })
 };
 
 /// Counts reads by the number of bases from XT to their end.
-pub struct AdapterBases;
+pub struct AdapterBases {
+    /// Pays for the numbers, since XT may hold any.
+    paid: SharedPrepaid,
+}
+
+impl AdapterBases {
+    /// The tally, whose counts are charged to `ledger`.
+    pub fn new(ledger: &Ledger) -> Self {
+        AdapterBases { paid: SharedPrepaid::new(ledger.empty("counts of adapter bases")) }
+    }
+}
+
+/// Bytes of memory of a number: its share of a node of the map, of which half is in use, its bin, and a line of the text, which may
+/// be copied as it grows.
+const NUMBER_BYTES: u64 = 2 * 24 + 16 + 3 * 32;
+
+/// Numbers of reads of a thread by adapter bases.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct AdapterPartial {
+    counts: BTreeMap<i64, u64>,
+    /// Bytes of memory for more numbers that are paid for.
+    #[serde(skip)]
+    left: u64,
+}
 
 /// Numbers of reads by adapter bases, including the first one.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,7 +63,7 @@ impl AdapterCounts {
 }
 
 impl Tally for AdapterBases {
-    type Partial = BTreeMap<i64, u64>;
+    type Partial = AdapterPartial;
     type Total = AdapterCounts;
 
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {
@@ -49,18 +73,25 @@ impl Tally for AdapterBases {
             }
             let start = tag::find(record.field_bytes(), tag::XT).and_then(|field| field.integer());
             if let Some(start) = start {
-                *partial.entry(record.l_seq() as i64 - start + 1).or_default() += 1;
+                let bases = record.l_seq() as i64 - start + 1;
+                if let Some(count) = partial.counts.get_mut(&bases) {
+                    *count += 1;
+                    continue;
+                }
+                self.paid.pay(&mut partial.left, NUMBER_BYTES)?;
+                partial.counts.insert(bases, 1);
             }
         }
         Ok(())
     }
 
     fn merge(&self, into: &mut Self::Partial, from: Self::Partial) {
-        from.into_iter().for_each(|(bases, reads)| *into.entry(bases).or_default() += reads);
+        let from = from.counts.into_iter();
+        from.for_each(|(bases, reads)| *into.counts.entry(bases).or_default() += reads);
     }
 
     fn finish(&self, total: Self::Partial) -> Result<AdapterCounts> {
-        Ok(AdapterCounts(total))
+        Ok(AdapterCounts(total.counts))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{DynTally, Header, ReportText, Result, SharedTally, Tally};
+use readmill_record::{DynTally, Header, Ledger, ReportText, Result, SharedTally, Tally};
 
 use super::stats::StatsOrder;
 
@@ -63,6 +63,8 @@ pub struct TallyContext<'a> {
     pub sorted: bool,
     /// The count of what statistics tell by the order of reads, if they are wanted.
     pub stats: Option<&'a Arc<StatsOrder>>,
+    /// The ledger that pays for what grows with the reads.
+    pub ledger: &'a Ledger,
 }
 
 /// The facts about its run that the text of a tally may state.

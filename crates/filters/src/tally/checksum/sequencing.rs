@@ -12,24 +12,41 @@ use std::fmt::Write as _;
 use crc32fast::Hasher;
 use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
-use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
+use readmill_record::{Batch, Flags, Ledger, RecordRef, ReportText, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
 use super::super::spec::{Report, TallySpec};
 
 /// The tally whose text is that of `samtools checksum`.
-pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |_| {
-    Report::new(SequencingChecksum, |sums, names| sums.to_samtools(names.file))
+pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |context| {
+    Report::of_files(SequencingChecksum::new(context.ledger), |sums, names| {
+        Ok(vec![ReportText::Parts(Box::new(sums.into_samtools(names.file)))])
+    })
 });
 
 /// The tally whose text is that of `bamseqchksum`.
-pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |_| {
-    Report::new(SequencingChecksum, |sums, _| sums.to_bamseqchksum())
+pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |context| {
+    Report::of_files(SequencingChecksum::new(context.ledger), |sums, _| {
+        Ok(vec![ReportText::Parts(Box::new(sums.into_bamseqchksum()))])
+    })
 });
 
 /// Computes the checksums.
-#[derive(Clone, Copy, Default)]
-pub struct SequencingChecksum;
+pub struct SequencingChecksum {
+    /// Pays for the sums of read groups, which reads name: the header need not.
+    paid: SharedPrepaid,
+}
+
+impl SequencingChecksum {
+    /// The tally, whose sums of read groups are charged to `ledger`.
+    pub fn new(ledger: &Ledger) -> Self {
+        SequencingChecksum { paid: SharedPrepaid::new(ledger.empty("checksums of read groups")) }
+    }
+}
+
+/// Bytes of memory of the sums of a read group beside its name: its share of a node of the map, of which half is in use, and
+/// what the allocator adds.
+const GROUP_BYTES: usize = 2 * size_of::<(Vec<u8>, SumSet)>() + 48;
 
 const PRIME: u64 = (1 << 31) - 1;
 
@@ -103,6 +120,9 @@ pub struct SequencingSums {
     all: SumSet,
     without_group: SumSet,
     groups: BTreeMap<Vec<u8>, SumSet>,
+    /// Bytes of memory for more groups that are paid for.
+    #[serde(skip)]
+    paid: u64,
     /// Memory for SEQ and QUAL as text.
     #[serde(skip)]
     seq: Vec<u8>,
@@ -111,7 +131,7 @@ pub struct SequencingSums {
 }
 
 impl SequencingSums {
-    fn add(&mut self, record: RecordRef<'_>) {
+    fn add(&mut self, record: RecordRef<'_>, tally: &SequencingChecksum) -> Result<()> {
         let group = record.fields().filter(|field| field.tag == tag::RG && field.kind == b'Z').last();
         let crcs = self.crcs(record);
         let passes = !record.flags().is_qc_fail();
@@ -120,9 +140,13 @@ impl SequencingSums {
             None => self.without_group.add(crcs, passes),
             Some(field) => match self.groups.get_mut(field.value) {
                 Some(set) => set.add(crcs, passes),
-                None => self.groups.entry(field.value.to_vec()).or_default().add(crcs, passes),
+                None => {
+                    tally.paid.pay(&mut self.paid, (GROUP_BYTES + field.value.len()) as u64)?;
+                    self.groups.entry(field.value.to_vec()).or_default().add(crcs, passes);
+                }
             },
         }
+        Ok(())
     }
 
     fn crcs(&mut self, record: RecordRef<'_>) -> [u32; 4] {
@@ -168,17 +192,17 @@ impl SequencingSums {
         hasher.finalize()
     }
 
-    /// Returns the text of `samtools checksum FILE`.
-    pub fn to_samtools(&self, file: &str) -> Vec<u8> {
-        let mut out = format!(
+    /// The text of `samtools checksum FILE`, in parts.
+    pub fn into_samtools(self, file: &str) -> impl Iterator<Item = Vec<u8>> + use<> {
+        let head = format!(
             "# Checksum 1.0 for file: {file}\n# Aux tags:          BC,FI,QT,RT,TC\n# BAM flags:         \
              PAIRED,READ1,READ2\n\n# Group    QC          count  flag+seq  +name     +qual     +aux      combined\n"
         )
         .into_bytes();
-        for (name, set) in self.sets(b"-") {
+        self.parts(head, b"-", |out, name, set| {
             let Sums { records, products: [seq, names, qual, tags] } = set.all;
             if records == 0 {
-                continue;
+                return;
             }
             out.extend_from_slice(name);
             out.extend(std::iter::repeat_n(b' ', 10usize.saturating_sub(name.len())));
@@ -189,32 +213,52 @@ impl SequencingSums {
                 set.all.combined()
             );
             out.extend_from_slice(row.as_bytes());
-        }
-        out
+        })
     }
 
-    /// Returns the text of `bamseqchksum`.
-    pub fn to_bamseqchksum(&self) -> Vec<u8> {
-        let mut out =
+    /// The text of `bamseqchksum`, in parts.
+    pub fn into_bamseqchksum(self) -> impl Iterator<Item = Vec<u8>> {
+        let head =
             b"###\tset\tcount\t\tb_seq\tname_b_seq\tb_seq_qual\tb_seq_tags(BC,FI,QT,RT,TC)\n".to_vec();
-        for (name, set) in self.sets(b"") {
+        self.parts(head, b"", |out, name, set| {
             for (which, sums) in [("all", &set.all), ("pass", &set.pass)] {
                 let Sums { records, products: [seq, names, qual, tags] } = sums;
                 out.extend_from_slice(name);
                 let row = format!("\t{which}\t{records}\t\t{seq:x}\t{names:x}\t{qual:x}\t{tags:x}\n");
                 out.extend_from_slice(row.as_bytes());
             }
-        }
-        out
+        })
     }
 
-    /// Returns every set with its name: all reads, those without a read group, and those of each read group
-    /// in the order of their names.
-    fn sets<'a>(&'a self, without: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a SumSet)> {
-        let groups = self.groups.iter().map(|(name, set)| (&name[..], set));
-        [(&b"all"[..], &self.all), (without, &self.without_group)].into_iter().chain(groups)
+    /// The text of every set behind `head`, in parts: of all reads, those without a read group, which `without` names, and
+    /// those of each read group in the order of their names.
+    fn parts(
+        self,
+        head: Vec<u8>,
+        without: &[u8],
+        put: impl Fn(&mut Vec<u8>, &[u8], &SumSet),
+    ) -> impl Iterator<Item = Vec<u8>> {
+        let first = [(b"all".to_vec(), self.all), (without.to_vec(), self.without_group)];
+        let mut sets = first.into_iter().chain(self.groups);
+        let mut part = Some(head);
+        std::iter::from_fn(move || {
+            let mut part = part.take().or_else(|| {
+                let (name, set) = sets.next()?;
+                let mut part = Vec::new();
+                put(&mut part, &name, &set);
+                Some(part)
+            })?;
+            while part.len() < PART_BYTES {
+                let Some((name, set)) = sets.next() else { break };
+                put(&mut part, &name, &set);
+            }
+            Some(part)
+        })
     }
 }
+
+/// The bytes of a part of the text, about.
+const PART_BYTES: usize = 64 << 10;
 
 /// Adds a field as BAM stores it, integers in the smallest type, unsigned where they are not negative.
 fn update(hasher: &mut Hasher, field: &Field<'_>) {
@@ -244,9 +288,8 @@ impl Tally for SequencingChecksum {
     type Total = SequencingSums;
 
     fn observe(&self, partial: &mut SequencingSums, batch: &Batch) -> Result<()> {
-        let primary = batch.records().filter(|(_, record)| record.flags().is_primary());
-        primary.for_each(|(_, record)| partial.add(record));
-        Ok(())
+        let mut primary = batch.records().filter(|(_, record)| record.flags().is_primary());
+        primary.try_for_each(|(_, record)| partial.add(record, self))
     }
 
     fn merge(&self, into: &mut SequencingSums, from: SequencingSums) {
@@ -256,6 +299,7 @@ impl Tally for SequencingChecksum {
         };
         merge(&mut into.all, &from.all);
         merge(&mut into.without_group, &from.without_group);
+        into.paid += from.paid;
         for (name, set) in from.groups {
             merge(into.groups.entry(name).or_default(), &set);
         }

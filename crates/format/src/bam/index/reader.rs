@@ -200,7 +200,9 @@ impl Index {
                 Some(into) => reader.read(into, &mut charge)?,
                 None if all => {
                     // Only its end is kept.
-                    reader.read(&mut ContigIndex::default(), &mut ledger.empty(INDEX))?;
+                    let mut passing = ledger.empty(INDEX);
+                    let mut passed = ContigIndex::default();
+                    reader.read(&mut passed, &mut passing)?;
                 }
                 None => reader.pass()?,
             }
