@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::files::{FileOutput, Memory};
 use readmill_record::{Error, Result};
-use readmill_report::{MULTIQC_END, PageOptions, Sheet, check, multiqc, page, trim};
+use readmill_report::{MULTIQC_END, PageOptions, Sheet, check, multiqc, page, page_bytes, trim};
 use serde_json::Value;
 
 use super::common::MemoryFlag;
@@ -75,7 +75,10 @@ impl ReportArgs {
             let mut charge = ledger.charge("descriptions of runs", bytes.saturating_mul(VALUE_BYTES))?;
             let mut value = read_run(path, bytes)?;
             check(&value).map_err(|what| wrong(path, &what).hint(WRITE_RUN))?;
-            charge.resize(trim(&mut value) + PAGE_BYTES);
+            let left = trim(&mut value);
+            charge.around(left + PAGE_BYTES.max(page_bytes(&value)), || {
+                Ok(((), left + PAGE_BYTES.max(page_bytes(&value))))
+            })?;
             charges.push(charge);
             values.push(value);
         }

@@ -20,6 +20,9 @@ pub struct AtomicFile {
     replaces_input: bool,
 }
 
+/// Bytes that are written at once by [`AtomicFile::write_with`].
+const PART_BYTES: usize = 64 << 10;
+
 impl AtomicFile {
     /// Opens a file that will be named `path`, or the device or pipe at `path`.
     ///
@@ -110,6 +113,20 @@ impl AtomicFile {
     /// Writes bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).map_err(|e| self.error(&e))
+    }
+
+    /// Writes what `put` writes, a part at a time.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn write_with(
+        &mut self,
+        put: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let mut out = std::io::BufWriter::with_capacity(PART_BYTES, &mut self.file);
+        let written = put(&mut out).and_then(|()| std::io::Write::flush(&mut out));
+        drop(out);
+        written.map_err(|e| self.error(&e))
     }
 
     /// Returns the file for writing at any offset on any thread; `None` for devices and pipes.

@@ -1,6 +1,5 @@
 //! Report files: metrics, recalibration tables, statistics.
 
-use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
 use readmill_record::header::Header;
-use readmill_record::{Error, ReportText, Result};
+use readmill_record::{Charge, Error, Ledger, ReportText, Result};
 use serde_json::{Map, Value, json};
 
 use crate::outputs::atomic_file::{AtomicFile, check_distinct, is_an_input, is_device, with_suffix};
@@ -68,6 +67,18 @@ impl ReportFile {
         }
     }
 
+    /// Whether its contents may be part of the description of the run.
+    fn is_described(self) -> bool {
+        match self {
+            ReportFile::Qc(ending) => !ending.ends_with("_coverage"),
+            ReportFile::Tally(name) => ["flagstat", "idxstats", "stats"].contains(&name),
+            ReportFile::Coverage(ending) => ending.ends_with(".txt"),
+            ReportFile::Table | ReportFile::After => true,
+            ReportFile::Fingerprint | ReportFile::FastqcData(_) => true,
+            _ => false,
+        }
+    }
+
     /// The contents of such a text as JSON; `None` of those that are long, or are JSON already.
     fn value(self, text: &str) -> Option<Value> {
         match self {
@@ -86,6 +97,20 @@ impl ReportFile {
             _ => None,
         }
     }
+}
+
+/// The name of the memory of descriptions.
+const DESCRIPTION: &str = "the description of the run";
+
+/// Writes an object, each of its fields in a line.
+fn put_lines(object: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let mut before = "{\n";
+    for (name, value) in object.as_object().into_iter().flatten() {
+        write!(out, "{before}{}: ", json!(name))?;
+        serde_json::to_writer(&mut *out, value)?;
+        before = ",\n";
+    }
+    out.write_all(if before == "{\n" { b"{\n\n}\n" } else { b"\n}\n" })
 }
 
 /// The name of the metrics of duplicates among the reports in JSON.
@@ -107,13 +132,15 @@ pub struct ReportFiles {
     sample: String,
     /// The reports as JSON, by their names, where the run is described by JSON.
     values: Option<Map<String, Value>>,
+    /// Charge of what describes the run.
+    charge: Charge,
     /// Directories that were made for files; those without any go with a run that fails.
     _made: MadeDirectories,
 }
 
 impl ReportFiles {
     /// Opens the files that the plan names.
-    pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
+    pub fn open(plan: &Plan, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut made = MadeDirectories::default();
         let mut open = |(what, path)| {
             if let ReportFile::FastqcData(_) = what {
@@ -123,7 +150,8 @@ impl ReportFiles {
         };
         let files = paths(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
         let values = plan.tallies.describe().then(Map::new);
-        Ok(ReportFiles { files, sample: sample_name(plan, header), values, _made: made })
+        let (sample, charge) = (sample_name(plan, header), ledger.empty(DESCRIPTION));
+        Ok(ReportFiles { files, sample, values, charge, _made: made })
     }
 
     /// The name of the sample in reports.
@@ -132,16 +160,26 @@ impl ReportFiles {
     }
 
     /// Keeps a report for the description of the run.
-    fn keep(&mut self, what: ReportFile, bytes: &[u8]) {
-        let Some(values) = &mut self.values else { return };
-        let Some(value) = what.value(&String::from_utf8_lossy(bytes)) else { return };
+    fn keep(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
+        let Some(values) = self.values.as_mut().filter(|_| what.is_described()) else { return Ok(()) };
+        let all = self.charge.bytes() + texts::most_bytes(bytes);
+        self.charge.grow_to(all)?;
+        let Some(value) = what.value(&String::from_utf8_lossy(bytes)) else { return Ok(()) };
         if let ReportFile::FastqcData(_) = what {
             // One for each input.
             let list = values.entry(FASTQC).or_insert_with(|| Value::Array(Vec::new()));
-            list.as_array_mut().into_iter().for_each(|list| list.push(value.clone()));
+            if let Some(list) = list.as_array_mut() {
+                list.push(value);
+            }
         } else {
             values.insert(what.key().into(), value);
         }
+        Ok(())
+    }
+
+    /// The charge of the description of the run.
+    pub fn charge(&mut self) -> &mut Charge {
+        &mut self.charge
     }
 
     /// Takes the reports as JSON.
@@ -162,8 +200,14 @@ impl ReportFiles {
         let Some(target) = self.target(what) else { return Ok(()) };
         target.write(bytes)?;
         target.sync()?;
-        self.keep(what, bytes);
-        Ok(())
+        self.keep(what, bytes)
+    }
+
+    /// Writes the description of the run under its temporary name, if the plan asks for it: its text is never whole in memory.
+    pub fn write_run(&mut self, value: &Value) -> Result<()> {
+        let Some(target) = self.target(ReportFile::Run) else { return Ok(()) };
+        target.write_with(|out| put_lines(value, out))?;
+        target.sync()
     }
 
     /// Writes a long file under its temporary name, part by part.
@@ -194,7 +238,7 @@ impl ReportFiles {
             // The texts are short; what is long is in BED files.
             if self.values.is_some() && ending.ends_with(".txt") && target.is_file() {
                 let text = target.read_all()?;
-                self.keep(what, &text);
+                self.keep(what, &text)?;
             }
             self.files.push((what, target));
         }
@@ -232,6 +276,8 @@ impl ReportFiles {
         let text = metrics.to_picard(&command, VERSION);
         self.write(ReportFile::Metrics, &text)?;
         if let Some(values) = &mut self.values {
+            let all = self.charge.bytes() + texts::most_bytes(&text);
+            self.charge.grow_to(all)?;
             values.insert(DUPLICATES.into(), texts::metrics(&String::from_utf8_lossy(&text)));
         }
         let sample = self.sample.clone();
@@ -243,10 +289,10 @@ impl ReportFiles {
     /// Keeps pairs by tile for the description of the run, if they were counted.
     pub fn keep_tiles(&mut self, libraries: &Libraries, tiles: &[TileCounts]) {
         let Some(values) = self.values.as_mut().filter(|_| !tiles.is_empty()) else { return };
-        let mut names: HashMap<u16, Value> = HashMap::new();
-        let mut name = |group: u16| {
-            let id = || libraries.group_id(group).map(|id| String::from_utf8_lossy(id).into_owned());
-            names.entry(group).or_insert_with(|| id().into()).clone()
+        let ids = libraries.group_ids();
+        let name = |group: u16| -> Value {
+            let id = ids.get(usize::from(group)).copied().flatten();
+            id.map(|id| String::from_utf8_lossy(id).into_owned()).into()
         };
         let groups: Vec<Value> = tiles.iter().map(|tile| name(tile.group)).collect();
         let column = |of: fn(&TileCounts) -> u64| tiles.iter().map(of).collect::<Vec<u64>>();

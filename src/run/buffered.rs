@@ -33,7 +33,7 @@ impl RunState<'_> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
-        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
         self.count_parts(&mut sink, &mut files)?;
         let header = self.header.clone();
         let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);

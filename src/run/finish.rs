@@ -1,10 +1,9 @@
 //! The end of a run: all outputs are completed, then they get their names.
 
 use readmill_record::Result;
-use readmill_report::{PageOptions, page};
+use readmill_report::{PageOptions, page, page_bytes};
 
 use super::RunState;
-use super::run_json;
 use super::summary::Summary;
 use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::extra_writer::ExtraWriter;
@@ -39,8 +38,10 @@ impl RunState<'_> {
         summary.others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
         if self.plan.tallies.describe() {
             let value = self.described(summary, main.as_ref(), &extra, &mut files);
-            files.write(ReportFile::Run, run_json::lines(&value).as_bytes())?;
+            files.write_run(&value)?;
             if let Some(request) = &self.plan.tallies.page {
+                let all = files.charge().bytes() + page_bytes(&value);
+                files.charge().grow_to(all)?;
                 let options = PageOptions { limits: request.limits.clone(), ..PageOptions::default() };
                 files.write(ReportFile::Page, page(&[&value], &options).as_bytes())?;
             }

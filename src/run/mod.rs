@@ -466,7 +466,7 @@ impl RunState<'_> {
         if let Some(sink) = &mut sink {
             sink.charge_index(&self.header, &self.memory.ledger)?;
         }
-        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
         if let Some(sink) = &mut sink {
             self.count_parts(sink, &mut files)?;
         }

@@ -33,12 +33,12 @@ impl RunState<'_> {
         files: &mut ReportFiles,
     ) -> Value {
         let (plan, stages) = (self.plan, self.console.stages());
-        let outputs = outputs(plan, summary, main, extra, files);
+        let outputs: Vec<Value> = outputs(plan, summary, main, extra, files);
         let reports = files.take_values();
         let division = self.memory.division.shares();
         let at_peak = self.ledger().users_at_peak();
         let at_peak = at_peak.iter().filter(|(_, bytes)| *bytes > 0);
-        json!({
+        let mut value = json!({
             "format": "readmill run",
             "version": VERSION,
             "program": {
@@ -62,7 +62,7 @@ impl RunState<'_> {
                 "counts": summary.counts.iter().map(|(name, n)| json!({ "name": name, "reads": n })).collect::<Vec<_>>(),
             },
             "trimming": self.trimming.as_ref().map(|trimming| trimming.report()),
-            "reports": reports,
+            "reports": Value::Null,
             "resources": {
                 "threads": self.memory.crew.threads,
                 "memory_limit_bytes": plan.resources.memory,
@@ -81,15 +81,11 @@ impl RunState<'_> {
             "samples": self.console.samples().iter().map(sample).collect::<Vec<_>>(),
             "stages": stages.iter().map(stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
-        })
+        });
+        // Moved, not copied: of a million contigs they are hundreds of MiB.
+        value["reports"] = Value::Object(reports);
+        value
     }
-}
-
-/// The text of an object, each of its fields in a line.
-pub(super) fn lines(object: &Value) -> String {
-    let fields = object.as_object().into_iter().flatten();
-    let fields: Vec<String> = fields.map(|(name, value)| format!("{}: {value}", json!(name))).collect();
-    format!("{{\n{}\n}}\n", fields.join(",\n"))
 }
 
 /// A user of memory.

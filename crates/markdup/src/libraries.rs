@@ -55,9 +55,11 @@ impl Libraries {
         id.map_or(NO_GROUP, |id| self.groups.get(id).copied().unwrap_or(lacking))
     }
 
-    /// The ID of a read group by its number; `None` of one that the header lacks.
-    pub fn group_id(&self, group: u16) -> Option<&[u8]> {
-        self.groups.iter().find_map(|(id, number)| (*number == group).then_some(&id[..]))
+    /// The IDs of the read groups by their numbers; `None` of one without an ID.
+    pub fn group_ids(&self) -> Vec<Option<&[u8]>> {
+        let mut ids = vec![None; self.library_of.len()];
+        self.groups.iter().for_each(|(id, &number)| ids[usize::from(number)] = Some(&id[..]));
+        ids
     }
 
     /// Whether a read group is one of the header's.

@@ -60,7 +60,7 @@ impl RunState<'_> {
         // As in one run, whether there is an index is decided before it is known whether any read has a position.
         let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
-        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
         self.count_parts(&mut sink, &mut files)?;
         let counting = sink.counting();
         sink.charge_index(&self.header, &self.memory.ledger)?;
