@@ -88,12 +88,13 @@ impl Clip {
 
 /// Bases that stay where low qualities are trimmed: bwa's rule, as htsjdk 4.2.0 has it (TrimmingUtil).
 fn trim_point(qualities: &[u8], least: i32) -> usize {
-    let (mut score, mut most, mut point) = (0, 0, qualities.len());
+    let (mut score, mut most, mut point) = (0_i32, 0, qualities.len());
     if least < 1 {
         return 0;
     }
     for (at, &letter) in qualities.iter().enumerate().rev() {
-        score += least - (i32::from(letter) - i32::from(b'!'));
+        // Numbers of Java go round, so a huge threshold cuts the last base alone.
+        score = score.wrapping_add(least.wrapping_sub(i32::from(letter) - i32::from(b'!')));
         if score < 0 {
             break;
         }
@@ -163,5 +164,13 @@ mod tests {
         assert_eq!(trimmed(&quality(10), 4, ""), "ACGT 5678");
         assert_eq!(trimmed(&quality(40), 4, ""), "A 5");
         assert_eq!(trimmed(&quality(0), 4, ""), "A 5", "as Picard");
+    }
+
+    #[test]
+    fn a_quality_near_32_bits_trims_one_base_as_picard() {
+        for least in [i32::MAX, 1_200_000_000] {
+            let quality = Trim { quality: Some(least), ..Trim::default() };
+            assert_eq!(trimmed(&quality, 4, ""), "ACGT 5678", "{least}");
+        }
     }
 }
