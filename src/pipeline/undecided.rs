@@ -4,29 +4,37 @@ use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
 use readmill_markdup::Verdict;
-use readmill_markdup::samtools::{TiedRead, Undecided};
-use readmill_record::{Error, RecordRef, Result};
+use readmill_markdup::samtools::{NamedRead, Undecided};
+use readmill_record::{Charge, Error, RecordRef, Result};
 use readmill_sort::{Merge, Partition, Range, Sources};
 
+use super::parallel_sort::ThreadedSort;
 use crate::process::console::Console;
 
-/// Decides what the verdict leaves to names.
+/// Bytes by which the charge of a pass grows.
+const STEP: u64 = 1 << 20;
+
+/// Decides what the verdict leaves to names. `charge` holds what the passes take, and grows if a group is too large for it.
 pub fn decide(
     crew: Crew,
     sources: &Arc<Sources>,
     verdict: &mut Verdict,
-    undecided: &Undecided,
+    mut undecided: Undecided,
+    charge: &mut Charge,
     console: &Console,
 ) -> Result<()> {
-    for mut kept in undecided.passes() {
+    let threads = ThreadedSort(crew);
+    for pass in 0..undecided.passes() {
         console.stage("comparing names", None, false);
-        let sets = kept.sets();
+        let mut kept = undecided.begin(pass);
+        let choice = kept.choice();
+        let mut room = undecided.pass_bytes();
         let mut merge = Merge::new(Arc::clone(sources));
         let find = |(): &mut (), range: Range| {
-            let (mut found, mut records) = (Vec::<TiedRead>::new(), 0);
+            let (mut found, mut records) = (Vec::<NamedRead>::new(), 0);
             Partition::from(range.order()?).gather(|stamp, raw| {
                 records += 1;
-                found.extend(undecided.tied(&sets, stamp, RecordRef::new(raw))?);
+                found.extend(undecided.named(&choice, stamp, RecordRef::new(raw))?);
                 Ok(())
             })?;
             Ok::<_, Error>((found, records))
@@ -40,10 +48,22 @@ pub fn decide(
             |(found, records)| {
                 console.advance(records);
                 found.into_iter().for_each(|read| kept.offer(read));
+                if kept.bytes() > room {
+                    let more = (kept.bytes() - room).next_multiple_of(STEP);
+                    charge.grow(more)?;
+                    room += more;
+                }
                 Ok(())
             },
         )?;
-        verdict.keep(kept);
+        verdict.keep(kept, &mut undecided, &threads)?;
     }
-    verdict.conclude(undecided)
+    if let Some((reads, name)) = undecided.unlocated() {
+        console.warn(&format!(
+            "the names of {reads} reads that have duplicates do not tell where they were seen, so none of these is optical; \
+             the first is {} (--read-coords says how to read them)",
+            String::from_utf8_lossy(name)
+        ));
+    }
+    verdict.conclude(undecided, &threads)
 }

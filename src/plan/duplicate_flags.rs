@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 use readmill_markdup::barcodes::Barcodes;
 use readmill_markdup::location::ReadNames;
+use readmill_markdup::samtools::detail::DEFAULT_ORDER;
 use readmill_markdup::umi::{Method, UmiSource, Umis};
 use readmill_markdup::{
-    Coding, DuplicateTypes, EarlierMarks, Optical, PairEnds, Rules, SamtoolsRules, Strategy, Writing,
+    Coding, DuplicateDetails, DuplicateTypes, EarlierMarks, Optical, OpticalReads, PairEnds, ReadCoords,
+    Rules, SamtoolsRules, SamtoolsTags, Strategy, Writing,
 };
 use readmill_record::{Error, Result};
 
@@ -75,12 +77,27 @@ pub struct DuplicateFlags {
         value_parser = one_of(STRATEGIES)
     )]
     scoring_strategy: Strategy,
-    /// Most pixels between optical duplicates, in x and in y; auto: what the instrument in the read names asks for; off
-    #[arg(long, value_name = "PIXELS", default_value = "100", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
-    optical_distance: Distance,
+    /// Most pixels between optical duplicates, in x and in y; auto: what the instrument in the read names asks for; off; by samtools' rules, write dt [default: 100, off by samtools' rules]
+    #[arg(long, value_name = "PIXELS", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
+    optical_distance: Option<Distance>,
     /// How read names tell where a read was seen: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, true coordinates), null (not), or a regular expression whose groups are tile, x, y
     #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
     read_names: Option<ReadNames>,
+    /// By samtools' rules, read the place of a read from its name by a regular expression with groups
+    #[arg(long, value_name = "REGEX", requires = "optical_distance")]
+    read_coords: Option<String>,
+    /// What the groups of --read-coords are: t, a part of the name that must be equal, x and y [default: txy]
+    #[arg(long, value_name = "ORDER", requires = "read_coords")]
+    coords_order: Option<String>,
+    /// By samtools' rules, write do to duplicates: the name of the read that stays
+    #[arg(long)]
+    tag_original: bool,
+    /// By samtools' rules, write dc to reads that stay: the number of reads that each stands for
+    #[arg(long)]
+    duplicate_count: bool,
+    /// By samtools' rules, compare each duplicate only with the read that took its place
+    #[arg(long)]
+    no_multi_dup: bool,
     /// In larger duplicate sets, optical duplicates are not looked for
     #[arg(
         long,
@@ -192,9 +209,29 @@ impl DuplicateFlags {
                 ("--clear-marks", self.clear_marks),
                 ("--include-fails", self.include_fails),
                 ("--use-read-groups", self.use_read_groups),
+                ("--read-coords", self.read_coords.is_some()),
+                ("--tag-original", self.tag_original),
+                ("--duplicate-count", self.duplicate_count),
+                ("--no-multi-dup", self.no_multi_dup),
             ];
             return Duplicates { out_of_place: first_given(of_samtools), ..picard };
         }
+        let (optical, fault) = match self.samtools_optical() {
+            Ok(optical) => (optical, None),
+            Err(error) => (None, Some(error)),
+        };
+        let tags = SamtoolsTags {
+            kind: optical.is_some(),
+            original: self.tag_original,
+            count: self.duplicate_count,
+            other_records: self.duplicate_mode == DuplicateMode::Template,
+        };
+        let details = DuplicateDetails {
+            optical,
+            originals: self.tag_original,
+            counts: self.duplicate_count,
+            first_only: self.no_multi_dup,
+        };
         let earlier = if self.clear_marks { EarlierMarks::Clear } else { EarlierMarks::Keep };
         Duplicates {
             mode: self.duplicate_mode,
@@ -205,16 +242,40 @@ impl DuplicateFlags {
                     failed_reads: self.include_fails,
                     by_read_group: self.use_read_groups,
                     barcode: self.barcode_tag,
+                    details,
                 }),
                 ..Rules::default()
             },
-            writing: Writing { remove: picard.writing.remove, earlier, ..Writing::default() },
+            writing: Writing {
+                remove: picard.writing.remove,
+                earlier,
+                samtools: tags,
+                ..Writing::default()
+            },
             auto_distance: false,
             optical_off: false,
             needs_optical: false,
             out_of_place: self.only_by_picard(&picard),
+            fault,
             metrics: picard.metrics,
         }
+    }
+
+    /// How optical duplicates are found by the rules of samtools.
+    fn samtools_optical(&self) -> Result<Option<OpticalReads>> {
+        let Some(Distance::Pixels(pixels)) = self.optical_distance else { return Ok(None) };
+        let coords = match &self.read_coords {
+            Some(regex) => {
+                ReadCoords::parse(regex, self.coords_order.as_deref().unwrap_or(DEFAULT_ORDER))?
+            }
+            None => ReadCoords::default(),
+        };
+        Ok((pixels > 0).then_some(OpticalReads { distance: pixels.into(), coords }))
+    }
+
+    /// The distance of optical duplicates by Picard's rules.
+    fn distance(&self) -> Distance {
+        self.optical_distance.unwrap_or(Distance::Pixels(Optical::default().distance))
     }
 
     /// The first flag given that only Picard's rules have.
@@ -228,7 +289,7 @@ impl DuplicateFlags {
             ("--tag-duplicate-set-members", writing.members),
             ("--keep-dt", !writing.clear_dt),
             ("--scoring-strategy", rules.strategy != Strategy::default()),
-            ("--optical-distance", self.optical_distance != Distance::Pixels(optical.distance)),
+            ("--optical-distance auto", self.optical_distance == Some(Distance::Auto)),
             ("--read-names", self.read_names.is_some()),
             ("--max-optical-set-size", self.max_optical_set_size as u64 != optical.most),
             ("--optical-only", self.optical_only),
@@ -259,16 +320,17 @@ impl DuplicateFlags {
                 .is_some()
                 .then_some((self.molecule_tag, self.umi_method == Method::Paired)),
             earlier: EarlierMarks::Replace,
+            samtools: SamtoolsTags::default(),
         };
         let metrics = Metrics { picard: self.metrics.clone(), json: self.metrics_json.clone() };
         let rules = self.rules(&writing, &metrics, duplex);
-        let auto_distance = self.optical_distance == Distance::Auto;
+        let auto_distance = self.distance() == Distance::Auto;
         let needs_optical = self.optical_only
             || self.optical_single
-            || self.optical_distance == Distance::Off
+            || self.distance() == Distance::Off
                 && (self.remove_optical_duplicates
                     || self.tag_duplicates == DuplicateTypes::OpticalOnly);
-        let optical_off = self.optical_distance == Distance::Off;
+        let optical_off = self.distance() == Distance::Off;
         let mode = self.duplicate_mode;
         Duplicates {
             mode,
@@ -279,11 +341,12 @@ impl DuplicateFlags {
             needs_optical,
             metrics,
             out_of_place: None,
+            fault: None,
         }
     }
 
     fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
-        let auto = self.optical_distance == Distance::Auto;
+        let auto = self.distance() == Distance::Auto;
         let names =
             self.read_names.clone().unwrap_or(if auto { ReadNames::Full } else { ReadNames::Picard });
         let barcodes = Barcodes {
@@ -300,7 +363,7 @@ impl DuplicateFlags {
             || self.optical_only
             || self.optical_single;
         let optical = Optical {
-            distance: match self.optical_distance {
+            distance: match self.distance() {
                 Distance::Pixels(pixels) => pixels,
                 _ => Optical::default().distance,
             },
@@ -308,7 +371,7 @@ impl DuplicateFlags {
             single: self.optical_single,
             alone: self.optical_only,
         };
-        let sought = self.optical_distance != Distance::Off && !matches!(names, ReadNames::Off);
+        let sought = self.distance() != Distance::Off && !matches!(names, ReadNames::Off);
         Rules {
             strategy: self.scoring_strategy,
             names,
@@ -333,7 +396,7 @@ impl DuplicateFlags {
         let default = self.duplicate_mode == DuplicateMode::Auto
             && duplicates.words().len() == 2
             && duplicates.out_of_place.is_none();
-        let optical = self.optical_distance != Distance::Pixels(Optical::default().distance)
+        let optical = self.distance() != Distance::Pixels(Optical::default().distance)
             || self.max_optical_set_size as u64 != Optical::default().most;
         if default && !optical && self.metrics.is_none() && self.metrics_json.is_none() {
             return Ok(());

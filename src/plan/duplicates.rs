@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use readmill_markdup::umi::{Method, UmiSource};
 use readmill_markdup::{
-    Coding, DuplicateTypes, EarlierMarks, Optical, PairEnds, Rules, SamtoolsRules, Strategy, Writing,
+    Coding, DuplicateTypes, EarlierMarks, Optical, OpticalReads, PairEnds, Rules, SamtoolsRules,
+    Strategy, Writing,
 };
 use readmill_record::{Error, Result, tag};
 
@@ -30,6 +31,8 @@ pub struct Duplicates {
     pub metrics: Metrics,
     /// A flag that is given and that the chosen rules do not have.
     pub out_of_place: Option<&'static str>,
+    /// What is wrong with the value of a flag.
+    pub fault: Option<Error>,
 }
 
 impl Duplicates {
@@ -37,7 +40,7 @@ impl Duplicates {
     pub fn marked(mode: DuplicateMode) -> Self {
         let writing = Writing { clear_dt: true, ..Writing::default() };
         let (rules, auto_distance, optical_off, needs_optical) = Default::default();
-        let (metrics, out_of_place) = Default::default();
+        let (metrics, out_of_place, fault) = Default::default();
         Duplicates {
             mode,
             rules,
@@ -47,6 +50,7 @@ impl Duplicates {
             needs_optical,
             metrics,
             out_of_place,
+            fault,
         }
     }
 }
@@ -72,6 +76,9 @@ impl Duplicates {
                 .hint(format!(
                     "it belongs to {others} rules: leave it out, or choose those by --rules"
                 )));
+        }
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
         }
         let looked_for = self.rules.optical.is_some();
         if self.needs_optical && !looked_for {
@@ -184,10 +191,21 @@ fn words_of_samtools(rules: &SamtoolsRules, writing: &Writing) -> Vec<String> {
     words.extend(rules.failed_reads.then_some("--include-fails"));
     words.extend(rules.by_read_group.then_some("--use-read-groups"));
     words.extend(writing.remove.then_some("--remove-duplicates"));
-    let words = words.into_iter().map(Into::into);
+    let details = &rules.details;
+    words.extend(details.originals.then_some("--tag-original"));
+    words.extend(details.counts.then_some("--duplicate-count"));
+    words.extend(details.first_only.then_some("--no-multi-dup"));
+    let mut words: Vec<String> = words.into_iter().map(Into::into).collect();
+    if let Some(OpticalReads { distance, coords }) = &details.optical {
+        words.extend(["--optical-distance".into(), distance.to_string()]);
+        if let Some((regex, order)) = coords.words() {
+            words.extend(["--read-coords".into(), format!("'{regex}'"), "--coords-order".into(), order]);
+        }
+    }
     let barcode = rules
         .barcode
         .iter()
         .flat_map(|tag| ["--barcode-tag".to_string(), String::from_utf8_lossy(tag).into_owned()]);
-    words.chain(barcode).collect()
+    words.extend(barcode);
+    words
 }

@@ -110,8 +110,16 @@ impl ResolvedDuplicates {
         let Resolved { mut verdict, undecided } = resolved;
         let by_samtools = undecided.is_some();
         if let Some(undecided) = undecided {
-            undecided::decide(context.crew, sources, &mut verdict, &undecided, state.console)?;
-            charge.resize(charge.bytes() - undecided.bytes());
+            let bits = charge.bytes() - undecided.bytes();
+            undecided::decide(
+                context.crew,
+                sources,
+                &mut verdict,
+                undecided,
+                &mut charge,
+                state.console,
+            )?;
+            charge.resize(bits + verdict.bytes_beside_bits());
         }
         let verdict = Arc::new(verdict);
         let (own, header) = (Arc::clone(&libraries), &state.header);

@@ -50,7 +50,7 @@ fn what_is_refused_is_said_and_nothing_is_written() {
     let dir = TestDir::new();
     let (input, output) = (arg(&dir.file("in.sam", READS)), arg(&dir.path("out.bam")));
     for (words, said) in [
-        (vec!["samtools", "markdup", "-d", "100", &input, &output], "--optical-distance"),
+        (vec!["samtools", "markdup", "--barcode-name", &input, &output], "--umi name"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
         (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "no directory"),
         (vec!["gatk", "HaplotypeCaller"], "finds no variants"),

@@ -34,6 +34,21 @@ pub struct Writing {
     pub molecule_number: Option<(Tag, bool)>,
     /// What becomes of the marks of the input.
     pub earlier: EarlierMarks,
+    /// The fields of samtools markdup.
+    pub samtools: SamtoolsTags,
+}
+
+/// The fields of samtools markdup that are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SamtoolsTags {
+    /// dt of duplicates: `SQ` if they are optical, else `LB` (`-d`).
+    pub kind: bool,
+    /// do of duplicates: the name of the read that stays (`-t`).
+    pub original: bool,
+    /// dc of all records that are not flagged: how many reads they stand for (`--duplicate-count`).
+    pub count: bool,
+    /// Whether secondary, supplementary and unmapped records get marks (`-S`): then flagged records lose dc.
+    pub other_records: bool,
 }
 
 /// What becomes of the marks that reads have in the input.
@@ -48,8 +63,12 @@ pub enum EarlierMarks {
     Clear,
 }
 
+const KIND: Tag = *b"dt";
+const ORIGINAL: Tag = *b"do";
+const COUNT: Tag = *b"dc";
+
 /// Fields of samtools: the kind of a duplicate, and the name of the read that stays.
-const OF_SAMTOOLS: [Tag; 2] = [*b"dt", *b"do"];
+const OF_SAMTOOLS: [Tag; 2] = [KIND, ORIGINAL];
 
 /// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,15 +90,21 @@ impl Writing {
             || self.members
             || self.molecule.is_some()
             || self.molecule_number.is_some()
+            || self.writes_samtools()
+    }
+
+    fn writes_samtools(&self) -> bool {
+        self.samtools.kind || self.samtools.original || self.samtools.count
     }
 
     /// Returns the fields that it changes, and whether it removes reads.
     pub fn changes(&self) -> Changes {
         let mut tags = vec![tag::DT, tag::DI, tag::DS];
         tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
-        if self.earlier == EarlierMarks::Clear {
+        if self.earlier == EarlierMarks::Clear || self.writes_samtools() {
             tags.extend(OF_SAMTOOLS);
         }
+        tags.extend(self.samtools.count.then_some(COUNT));
         Changes { reads: self.remove || self.remove_optical, ..Changes::tags(&tags) }
     }
 }
@@ -103,6 +128,8 @@ pub struct FlaggedCounts {
     libraries: Vec<[AtomicU64; 2]>,
     /// Secondary, supplementary and unmapped records.
     others: AtomicU64,
+    /// Those of them that are optical duplicates.
+    optical_others: AtomicU64,
     /// Records that are removed, apart from these.
     removed: AtomicU64,
 }
@@ -132,6 +159,9 @@ impl FlaggedCounts {
             paired_duplicates: tally.pairs,
             single_duplicates: tally.fragments,
             others: self.others.load(Relaxed),
+            optical_pairs: tally.optical_reads,
+            optical_singles: tally.optical_fragments,
+            optical_others: self.optical_others.load(Relaxed),
         }
     }
 }
@@ -180,6 +210,7 @@ impl ApplyMarks {
         let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
             &*self.writing;
         let mut fields = FieldEditor::new(record, out);
+        self.write_samtools(&mut fields, record, stamp)?;
         if *clear_dt {
             fields.remove(tag::DT);
         }
@@ -211,6 +242,32 @@ impl ApplyMarks {
         if let Some((tag, duplex)) = molecule {
             let molecule = self.molecule(record, *duplex)?;
             fields.set_text(*tag, &molecule);
+        }
+        Ok(())
+    }
+
+    /// Writes the fields of samtools markdup, where it writes them: fields that are there keep their place.
+    fn write_samtools(
+        &self,
+        fields: &mut FieldEditor<'_>,
+        record: RecordRef<'_>,
+        stamp: Stamp,
+    ) -> Result<()> {
+        let SamtoolsTags { kind, original, count, other_records } = self.writing.samtools;
+        if self.verdict.is_duplicate(stamp) {
+            if original && let Some(name) = self.verdict.original(stamp)? {
+                fields.replace_text(ORIGINAL, &name);
+            }
+            if kind {
+                let optical = self.verdict.is_optical(stamp);
+                fields.replace_text(KIND, if optical { b"SQ" } else { b"LB" });
+            }
+        }
+        if count && !record.flags().is_duplicate() {
+            let stands_for = self.verdict.stands_for(stamp)?.min(u32::MAX.into());
+            fields.replace_integer(COUNT, stands_for as u32);
+        } else if count && other_records {
+            fields.remove(COUNT);
         }
         Ok(())
     }
@@ -257,6 +314,24 @@ impl<'a> FieldEditor<'a> {
         edit::append_text(self.out, self.start, tag, value);
     }
 
+    fn replace_text(&mut self, tag: Tag, value: &[u8]) {
+        edit::set_field(self.out, self.start, tag, &[b"Z", value, b"\0"].concat());
+    }
+
+    fn replace_integer(&mut self, tag: Tag, value: u32) {
+        let mut typed = Vec::new();
+        if let Ok(value) = u8::try_from(value) {
+            typed.extend([b'C', value]);
+        } else if let Ok(value) = u16::try_from(value) {
+            typed.push(b'S');
+            typed.extend(value.to_le_bytes());
+        } else {
+            typed.push(b'I');
+            typed.extend(value.to_le_bytes());
+        }
+        edit::set_field(self.out, self.start, tag, &typed);
+    }
+
     fn set_integer(&mut self, tag: Tag, value: u32) {
         self.remove(tag);
         edit::append_integer(self.out, self.start, tag, value);
@@ -277,7 +352,7 @@ impl Step for ApplyMarks {
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let (mut flagged, mut others, mut removed) = (0, 0, 0);
+        let (mut flagged, mut others, mut optical, mut removed) = (0, 0, 0, 0);
         let this = &*self;
         let Writing { remove, remove_optical, earlier, .. } = *this.writing;
         if earlier == EarlierMarks::Clear {
@@ -295,7 +370,9 @@ impl Step for ApplyMarks {
             if this.verdict.is_duplicate(stamp) {
                 flagged += 1;
                 let is_other = before.is_unmapped() || !before.is_primary();
-                others += u64::from(is_other && !(stays && remove));
+                let is_counted = is_other && !(stays && remove);
+                others += u64::from(is_counted);
+                optical += u64::from(is_counted && this.verdict.is_optical(stamp));
                 removed += u64::from(remove && (stays || !is_other));
                 edit::set_flags(raw, flags | Flags::DUPLICATE);
                 this.count(RecordRef::new(raw));
@@ -306,6 +383,7 @@ impl Step for ApplyMarks {
             }
         });
         self.counted.others.fetch_add(others, Relaxed);
+        self.counted.optical_others.fetch_add(optical, Relaxed);
         self.counted.removed.fetch_add(removed, Relaxed);
         if remove_optical {
             batch.retain(|stamp, record| {

@@ -139,7 +139,7 @@ impl DuplicateEnds {
         fn of<S: ItemLayout>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
         }
-        match (self.rules.samtools, self.is_barcoded()) {
+        match (&self.rules.samtools, self.is_barcoded()) {
             (Some(_), _) => 8 * samtools::MOST_WORDS,
             (None, true) => of::<Barcoded>(),
             (None, false) => of::<PositionOnly>(),

@@ -52,7 +52,7 @@ pub mod verdict;
 
 use serde::{Deserialize, Serialize};
 
-pub use apply::{ApplyMarks, DuplicateTypes, EarlierMarks, Writing};
+pub use apply::{ApplyMarks, DuplicateTypes, EarlierMarks, SamtoolsTags, Writing};
 pub use end_store::EndStore;
 pub use ends::{DuplicateEnds, EndsPart, EndsScratch, MatePairing};
 pub use item::Item;
@@ -60,7 +60,7 @@ pub use libraries::Libraries;
 pub use metrics::DuplicationMetrics;
 pub use resolver::{DuplicateResolver, Resolved, verdict_bytes};
 pub use rules::{Coding, Optical, Rules};
-pub use samtools::{PairEnds, SamtoolsRules};
+pub use samtools::{DuplicateDetails, OpticalReads, PairEnds, ReadCoords, SamtoolsRules};
 pub use score::Strategy;
 pub use sorter::Sorting;
 pub use tiles::TileCounts;

@@ -12,7 +12,8 @@ use super::join::{Join, JoinCounts, TemplateRecords};
 use super::marks::DuplicateMarks;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
-use super::samtools::{KeyedReads, Undecided};
+use super::samtools::findings::Findings;
+use super::samtools::{DuplicateDetails, KeyedReads, Undecided};
 use super::sorter::{Sorter, Sorting, spill_sorted};
 use super::tiles;
 use super::verdict::{BitSet, DuplicateCounts, DuplicateSets, OrdinalTable, Verdict};
@@ -37,8 +38,11 @@ pub struct DuplicateResolver<'a, T> {
 
 /// Returns the least bytes that the verdict on `records` records takes.
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
-    let bits = 1 + u64::from(rules.optical.is_some());
+    let details = rules.samtools.as_ref().map(|rules| &rules.details);
+    let optical = details.is_some_and(|details| details.optical.is_some());
+    let bits = 1 + u64::from(rules.optical.is_some() || optical);
     let tables = u64::from(rules.members || rules.molecules || rules.samtools.is_some());
+    let tables = tables + details.map_or(0, |details| Findings::tables(details));
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 
@@ -67,7 +71,9 @@ impl<T: Sorting> DuplicateResolver<'_, T> {
                 let &DuplicateResolver { threads, ref spill, room, in_use, .. } = self;
                 let names = name_groups;
                 let keys = KeyedReads { items, names, records, threads, spill, room, in_use };
-                let (verdict, undecided) = keys.resolve(mode, tally)?;
+                let details = self.duplicate_ends.rules.samtools.as_ref().map(|rules| &rules.details);
+                let none = DuplicateDetails::default();
+                let (verdict, undecided) = keys.resolve(mode, details.unwrap_or(&none), tally)?;
                 return Ok(Resolved { verdict, undecided: Some(undecided) });
             }
         };
@@ -204,7 +210,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         let by_template =
             mode == Mode::Template && duplicate_ends.mate_pairing() != MatePairing::NameInput;
         let spill = Arc::clone(spill);
-        Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
+        let findings = None;
+        Ok(Verdict { mode, by_template, duplicates, optical, sets, findings, spill, tally })
     }
 
     /// Returns the sets of name groups whose template's set is stored at another name group of its name.

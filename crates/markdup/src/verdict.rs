@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
 use super::samtools::ReadCounts;
+use super::samtools::findings::Findings;
 use super::sorter::Sorter;
 use super::tiles::{self, TileCounts};
 
@@ -21,6 +22,8 @@ pub struct Verdict {
     pub(super) duplicates: BitSet,
     pub(super) optical: Option<BitSet>,
     pub(super) sets: Option<DuplicateSets>,
+    /// What the rules of samtools found out beyond the marks.
+    pub(super) findings: Option<Findings>,
     pub(super) spill: Arc<Spill>,
     /// The counts.
     pub tally: DuplicateCounts,
@@ -35,6 +38,8 @@ pub struct DuplicateCounts {
     pub fragments: u64,
     /// Single reads that are optical duplicates.
     pub optical_fragments: u64,
+    /// Reads of pairs that are optical duplicates, by the rules of samtools.
+    pub optical_reads: u64,
     /// Records of each kind, and optical pairs, by the number of the library.
     pub libraries: Vec<LibraryCounts>,
     /// Pair sets by size.
@@ -155,7 +160,8 @@ impl StoredVerdict {
             Ok::<_, Error>(DuplicateSets { of, linked, rows: RowStore::open(rows, &spill)? })
         });
         let sets = sets.transpose()?;
-        Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
+        let findings = None;
+        Ok(Verdict { mode, by_template, duplicates, optical, sets, findings, spill, tally })
     }
 }
 
@@ -182,7 +188,19 @@ impl Verdict {
         let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
             rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
         });
-        sets + tiles::bytes(&self.tally.tiles)
+        sets + tiles::bytes(&self.tally.tiles) + self.findings.as_ref().map_or(0, Findings::bytes)
+    }
+
+    /// Returns the name of the read that stays in the place of this one, if that was stored.
+    pub fn original(&self, stamp: Stamp) -> Result<Option<Vec<u8>>> {
+        let Some(findings) = &self.findings else { return Ok(None) };
+        findings.original(stamp.ordinal(), &self.spill)
+    }
+
+    /// Returns how many reads this one stands for, if that was stored.
+    pub fn stands_for(&self, stamp: Stamp) -> Result<u64> {
+        let Some(findings) = &self.findings else { return Ok(1) };
+        findings.stands_for(stamp.ordinal(), &self.spill)
     }
 
     /// Returns the number by which a record is looked up.

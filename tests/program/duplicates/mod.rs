@@ -4,6 +4,7 @@
 pub mod oracle;
 pub mod random_reads;
 mod samtools;
+mod samtools_details;
 mod scattered;
 
 use std::collections::BTreeSet;

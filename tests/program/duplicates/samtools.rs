@@ -2,10 +2,10 @@
 
 use crate::support::{self, TestDir, arg, column, number, readmill, records};
 
-const HEADER: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n";
+pub const HEADER: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n";
 
 /// A read of four bases of this quality.
-fn read(
+pub fn read(
     name: &str,
     flag: u16,
     pos: u32,
@@ -33,14 +33,14 @@ fn text(records: &[String]) -> String {
     HEADER.to_string() + &records.concat()
 }
 
-fn run(text: &str, flags: &str) -> support::ProgramRun {
+pub fn run(text: &str, flags: &str) -> support::ProgramRun {
     let dir = TestDir::new();
     let input = arg(&dir.file("in.bam", support::bam(text)));
     let words = format!("markdup --rules samtools {flags} -O sam -o - --no-PG {input}");
     readmill(words.split_whitespace())
 }
 
-fn output(text: &str, flags: &str) -> String {
+pub fn output(text: &str, flags: &str) -> String {
     let done = run(text, flags);
     assert_eq!(done.code, Some(0), "{flags}: {}", done.stderr);
     String::from_utf8(done.stdout).expect("SAM text")
@@ -199,7 +199,7 @@ fn flags_of_other_rules_are_refused() {
     for (flags, name) in [
         ("--rules samtools --optical-single", "--optical-single"),
         ("--rules samtools --tag-duplicates all", "--tag-duplicates"),
-        ("--rules samtools --optical-distance 2500", "--optical-distance"),
+        ("--rules samtools --optical-distance auto", "--optical-distance auto"),
         ("--rules samtools --umi name", "--umi"),
         ("--rules samtools --barcode-tag RX --duplex-umi", "--duplex-umi"),
         ("--rules samtools --use-read-groups --metrics x", "--metrics with --use-read-groups"),
@@ -207,6 +207,9 @@ fn flags_of_other_rules_are_refused() {
         ("--include-fails", "--include-fails"),
         ("--use-read-groups", "--use-read-groups"),
         ("--clear-marks", "--clear-marks"),
+        ("--tag-original", "--tag-original"),
+        ("--duplicate-count", "--duplicate-count"),
+        ("--no-multi-dup", "--no-multi-dup"),
     ] {
         let done = readmill(format!("markdup no.bam -o - {flags}").split_whitespace());
         assert_eq!(done.code, Some(1), "{flags}: {}", done.stderr);

@@ -15,13 +15,16 @@ use crate::random::SeededRandom;
 const TEMPLATES: usize = 400;
 
 /// Options of samtools markdup, each set run on every input.
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 9] = [
     "",
     "-m s -c",
     "-S -r",
     "-S --include-fails",
     "-m s --barcode-tag RX -S -r -c",
     "--use-read-groups",
+    "-d 100 -t -S --duplicate-count",
+    "-d 40 -t -S --include-fails --no-multi-dup -c",
+    "-d 2000 -m s -r --barcode-tag RX",
 ];
 
 /// The option that writes no report of ours: its rows are those of read groups.

@@ -10,6 +10,9 @@ pub type PairItem = [u64; 4];
 /// The presence of a 5′ end of a paired read.
 pub type EndItem = [u64; 2];
 
+/// The 5′ end of a paired read, and its place in the order of a coordinate-sorted file.
+pub type LocatedEnd = [u64; 3];
+
 /// A read that is compared without a mate.
 pub type SingleItem = [u64; 4];
 
@@ -40,6 +43,9 @@ const SINGLE_SCORE: Field = Field(END_BITS, SCORE_BITS);
 const SINGLE_POS: Field = Field(150, 32);
 const SINGLE_ORDINAL: Field = Field(182, 40);
 
+const END_POS: Field = Field(END_BITS, 32);
+const END_ORDINAL: Field = Field(142, 40);
+
 /// [`HALF_REFS`](crate::item::HALF_REFS) reference sequences, and none.
 const REF_BITS: usize = 27;
 
@@ -60,6 +66,21 @@ pub fn end(code: Code, end: &End) -> EndItem {
     let mut item = [0; 2];
     put_end(&mut item, code, end);
     item
+}
+
+/// Packs the end of a paired read: of equal ends, the one that comes first in a coordinate-sorted file comes first.
+pub fn located_end(code: Code, read: &End, pos: i32, ordinal: u64) -> LocatedEnd {
+    let mut item = [0; 3];
+    put_end(&mut item, code, read);
+    put(&mut item, END_POS, (i64::from(pos) + 1) as u64);
+    put(&mut item, END_ORDINAL, ordinal);
+    item
+}
+
+/// Returns the end, and the number of the read.
+pub fn end_and_ordinal(item: &LocatedEnd) -> (EndItem, u64) {
+    let end = [item[0], item[1] >> (128 - END_BITS) << (128 - END_BITS)];
+    (end, get(item, END_ORDINAL))
 }
 
 fn put_end(item: &mut [u64], code: Code, end: &End) {
@@ -155,6 +176,8 @@ mod tests {
             let item = single(code, &five_prime, -1, i32::MAX, (1 << 40) - 2);
             assert_eq!(single_end(&item), end(code, &five_prime));
             assert_eq!(single_ordinal(&item), (1 << 40) - 2);
+            let item = located_end(code, &five_prime, i32::MAX, (1 << 40) - 3);
+            assert_eq!(end_and_ordinal(&item), (end(code, &five_prime), (1 << 40) - 3));
         }
         assert_eq!(pair_end(&pair(Code::default(), &key(5, None), false, 0, 0)), None);
     }

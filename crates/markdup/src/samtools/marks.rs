@@ -5,6 +5,7 @@ use std::sync::Arc;
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
+use super::detail::DuplicateDetails;
 use super::item::{self, EndItem, PairItem, SingleItem};
 use super::store::SamtoolsItems;
 use super::undecided::Undecided;
@@ -35,7 +36,12 @@ pub struct KeyedReads<'a, T> {
 
 impl<T: Sorting> KeyedReads<'_, T> {
     /// Resolves duplicates, apart from what names decide.
-    pub fn resolve(self, mode: Mode, mut tally: DuplicateCounts) -> Result<(Verdict, Undecided)> {
+    pub fn resolve(
+        self,
+        mode: Mode,
+        details: &DuplicateDetails,
+        mut tally: DuplicateCounts,
+    ) -> Result<(Verdict, Undecided)> {
         let KeyedReads { mut items, mut names, records, threads, spill, room, in_use } = self;
         in_use(items.filled() + names.filled());
         tally.reads = items.reads;
@@ -46,33 +52,41 @@ impl<T: Sorting> KeyedReads<'_, T> {
         threads.sort(items.pairs.chunks_mut())?;
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.singles.chunks_mut())?;
+        threads.sort(items.located_ends.chunks_mut())?;
         let beside = room.saturating_sub(items.bytes()).max(LEAST);
         let duplicates = BitSet::new(records);
         let mut marks =
             Marks { threads, spill, room: beside, duplicates, tied: Sorter::default(), sets: 0 };
-        marks.scan(&items, &mut tally)?;
-        in_use(items.filled() + marks.tied.filled());
-        drop(items);
-        threads.sort(marks.tied.chunks_mut())?;
-        let Marks { duplicates, tied, sets, .. } = marks;
-        let undecided = Undecided::new(&tied, sets, names, records, spill, room)?;
-        in_use(tied.filled() + undecided.bytes());
-        let spill = Arc::clone(spill);
-        let (by_template, optical, sets) = (false, None, None);
-        Ok((Verdict { mode, by_template, duplicates, optical, sets, spill, tally }, undecided))
+        let undecided = if details.is_wanted() {
+            let groups = marks.scan_groups(&items, records, &mut tally)?;
+            in_use(items.filled() + groups.bytes());
+            drop(items);
+            Undecided::of_groups(groups, names, records, spill, (details, room))
+        } else {
+            marks.scan(&items, &mut tally)?;
+            in_use(items.filled() + marks.tied.filled());
+            drop(items);
+            threads.sort(marks.tied.chunks_mut())?;
+            Undecided::new(&marks.tied, marks.sets, names, records, spill, room)?
+        };
+        in_use(marks.tied.filled() + undecided.bytes());
+        let optical = details.optical.is_some().then(|| BitSet::new(records));
+        let (duplicates, spill) = (marks.duplicates, Arc::clone(spill));
+        let (by_template, sets, findings) = (false, None, None);
+        Ok((Verdict { mode, by_template, duplicates, optical, sets, findings, spill, tally }, undecided))
     }
 }
 
 /// The marks of all reads, filled set by set.
-struct Marks<'a, T> {
-    threads: &'a T,
-    spill: &'a Spill,
+pub(super) struct Marks<'a, T> {
+    pub(super) threads: &'a T,
+    pub(super) spill: &'a Spill,
     /// Memory limit of the list of ties.
-    room: u64,
-    duplicates: BitSet,
+    pub(super) room: u64,
+    pub(super) duplicates: BitSet,
     /// Reads that share the best score of their set, and the number of the set. All of them are marked.
-    tied: Sorter<[u64; 2]>,
-    sets: u64,
+    pub(super) tied: Sorter<[u64; 2]>,
+    pub(super) sets: u64,
 }
 
 impl<T: Sorting> Marks<'_, T> {

@@ -10,9 +10,14 @@
 //! | the keys of a batch of reads | [`part`] |
 //! | keys, in memory and on disk | [`store`] |
 //! | which reads are duplicates | [`marks`] |
+//! | optical duplicates, and the read that stays for each: what is found out, in which group, and where it is kept | [`detail`], [`group`], `detail_scan`, [`findings`] |
 //! | the report | [`report`] |
 //! | ties, which names decide; other records of a name | [`undecided`] |
 
+pub mod detail;
+mod detail_scan;
+pub mod findings;
+pub mod group;
 mod item;
 pub mod key;
 pub mod marks;
@@ -21,22 +26,23 @@ pub mod report;
 pub mod store;
 pub mod undecided;
 
+pub use detail::{DuplicateDetails, OpticalReads, ReadCoords};
 pub use marks::KeyedReads;
 pub use part::SamtoolsPart;
 pub use report::{ReadCounts, SamtoolsReport};
 pub use store::SamtoolsItems;
-pub use undecided::{TiedRead, Undecided};
+pub use undecided::{NamedRead, Undecided};
 
 use readmill_record::tag::Tag;
 
-/// The most words of 64 bits that a record adds: the key of a pair, its 5′ end, and the entry of its name.
-pub const MOST_WORDS: usize = 4 + 2 + 3;
+/// The most words of 64 bits that a record adds: the key of a pair, its 5′ end with its place, and the entry of its name.
+pub const MOST_WORDS: usize = 4 + 3 + 3;
 
 /// The bytes that a typical record adds: the key of a pair.
 pub const USUAL_BYTES: u64 = 32;
 
 /// How reads are compared by the rules of samtools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct SamtoolsRules {
     /// Which ends of a pair are compared.
     pub ends: PairEnds,
@@ -49,6 +55,8 @@ pub struct SamtoolsRules {
     pub by_read_group: bool,
     /// The field of a barcode: only reads of one barcode are compared.
     pub barcode: Option<Tag>,
+    /// What is found out about duplicates beyond 0x400.
+    pub details: DuplicateDetails,
 }
 
 /// Which ends of a pair are compared.

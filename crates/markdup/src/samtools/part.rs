@@ -5,7 +5,7 @@ use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 
 use super::key::{Code, End, Span, barcode_hash, pair_key};
 use super::report::ReadCounts;
-use super::{PairEnds, SamtoolsRules, item, undecided};
+use super::{SamtoolsRules, item, undecided};
 use crate::rules::FieldCounts;
 use crate::score;
 
@@ -18,6 +18,7 @@ const XA: Tag = *b"XA";
 pub struct SamtoolsPart {
     pub(super) pairs: Vec<u64>,
     pub(super) paired_ends: Vec<u64>,
+    pub(super) located_ends: Vec<u64>,
     pub(super) singles: Vec<u64>,
     /// Names of records that get the marks of others, and of those.
     pub(crate) names: Vec<u64>,
@@ -29,7 +30,7 @@ pub struct SamtoolsPart {
 impl SamtoolsPart {
     /// Bytes its keys take.
     pub fn bytes(&self) -> u64 {
-        let all = [&self.pairs, &self.paired_ends, &self.singles, &self.names];
+        let all = [&self.pairs, &self.paired_ends, &self.located_ends, &self.singles, &self.names];
         all.iter().map(|words| size_of_val(&words[..]) as u64).sum()
     }
 
@@ -58,7 +59,7 @@ impl SamtoolsPart {
                 }
                 let barcode = barcode.map_or(0, |field| barcode_hash(field.value));
                 let code = Code { read_group, barcode };
-                let collected = self.collect_read(rules.ends, code, record, stamp);
+                let collected = self.collect_read(rules, code, record, stamp);
                 collected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
             }
         }
@@ -67,7 +68,7 @@ impl SamtoolsPart {
 
     fn collect_read(
         &mut self,
-        compared: PairEnds,
+        rules: &SamtoolsRules,
         code: Code,
         record: RecordRef<'_>,
         stamp: Stamp,
@@ -84,12 +85,14 @@ impl SamtoolsPart {
         }
         self.reads.paired += 1;
         let [cigar, mate_score] = mate_fields(record)?;
-        let key = pair_key(compared, record, own, Span::of_text(record.next_pos(), cigar.value));
+        let key = pair_key(rules.ends, record, own, Span::of_text(record.next_pos(), cigar.value));
         // (samtools holds what the mate scores in 32 bits.)
         let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
         let failed = record.flags().is_qc_fail();
         self.pairs.extend(item::pair(code, &key, failed, score + of_mate, ordinal));
-        if key.five_prime.is_none() {
+        if rules.details.is_wanted() {
+            self.located_ends.extend(item::located_end(code, &end, record.pos(), ordinal));
+        } else if key.five_prime.is_none() {
             self.paired_ends.extend(item::end(code, &end));
         }
         Ok(())
@@ -108,14 +111,20 @@ impl SamtoolsPart {
 }
 
 /// Whether the read is compared together with its mate.
-fn has_mate(record: RecordRef<'_>) -> bool {
+pub(super) fn has_mate(record: RecordRef<'_>) -> bool {
     let flags = record.flags();
     let is_nowhere = record.next_ref_id() == -1 && record.next_pos() == -1;
     flags.is_paired() && !flags.is_mate_unmapped() && !is_nowhere
 }
 
+/// What the mate of a paired read scores: samtools holds it in 32 bits.
+pub(super) fn mate_score(record: RecordRef<'_>) -> Result<i64> {
+    let [_, score] = mate_fields(record)?;
+    Ok(i64::from(score.integer().unwrap_or(0) as i32))
+}
+
 /// The mate's CIGAR and score.
-fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
+pub(super) fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
     let (mut cigar, mut score) = (None, None);
     for field in record.fields() {
         match field.tag {

@@ -40,6 +40,12 @@ pub struct SamtoolsReport {
     pub single_duplicates: u64,
     /// Records that got the mark of another record of their name.
     pub others: u64,
+    /// Optical duplicates among reads of pairs.
+    pub optical_pairs: u64,
+    /// Optical duplicates among single reads.
+    pub optical_singles: u64,
+    /// Optical duplicates among records that got the mark of another one.
+    pub optical_others: u64,
 }
 
 impl SamtoolsReport {
@@ -71,20 +77,21 @@ impl SamtoolsReport {
             ("SINGLE", single),
             ("DUPLICATE PAIR", self.paired_duplicates),
             ("DUPLICATE SINGLE", self.single_duplicates),
-            ("DUPLICATE PAIR OPTICAL", 0),
-            ("DUPLICATE SINGLE OPTICAL", 0),
+            ("DUPLICATE PAIR OPTICAL", self.optical_pairs),
+            ("DUPLICATE SINGLE OPTICAL", self.optical_singles),
             ("DUPLICATE NON PRIMARY", self.others),
-            ("DUPLICATE NON PRIMARY OPTICAL", 0),
+            ("DUPLICATE NON PRIMARY OPTICAL", self.optical_others),
             ("DUPLICATE PRIMARY TOTAL", primary),
             ("DUPLICATE TOTAL", primary + self.others),
             ("ESTIMATED_LIBRARY_SIZE", self.library_size().unwrap_or(0)),
         ]
     }
 
-    /// Molecules of the library; `None` without duplicate pairs, or without others.
+    /// Molecules of the library, from the pairs that are no optical duplicates; `None` without duplicate pairs, or without others.
     fn library_size(&self) -> Option<u64> {
         let (paired, duplicates) = (self.reads.paired, self.paired_duplicates);
-        let (pairs, unique) = (paired / 2, paired.saturating_sub(duplicates) / 2);
+        let (pairs, unique) =
+            (paired.saturating_sub(self.optical_pairs) / 2, paired.saturating_sub(duplicates) / 2);
         if unique == 0 || duplicates < 2 { None } else { estimated_library_size(pairs, unique) }
     }
 }
@@ -103,6 +110,7 @@ mod tests {
             paired_duplicates: 7_018,
             single_duplicates: 0,
             others: 32,
+            ..SamtoolsReport::default()
         };
         let expected = "READ: 60211\n\
             WRITTEN: 60211\n\

@@ -3,7 +3,7 @@
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::item::{EndItem, PairItem, SingleItem};
+use super::item::{EndItem, LocatedEnd, PairItem, SingleItem};
 use super::part::SamtoolsPart;
 use super::report::ReadCounts;
 use crate::sorter::{Sorter, Sorting, spill_sorted};
@@ -14,6 +14,8 @@ pub struct SamtoolsItems {
     pub(super) pairs: Sorter<PairItem>,
     /// 5′ ends of paired reads that the keys of their pairs lack.
     pub(super) paired_ends: Sorter<EndItem>,
+    /// 5′ ends of all paired reads, if the read that single ones are linked to is looked for.
+    pub(super) located_ends: Sorter<LocatedEnd>,
     pub(super) singles: Sorter<SingleItem>,
     /// Records of each kind.
     pub(super) reads: ReadCounts,
@@ -23,24 +25,28 @@ impl SamtoolsItems {
     pub(crate) fn push(&mut self, part: &SamtoolsPart) {
         self.pairs.extend(&part.pairs);
         self.paired_ends.extend(&part.paired_ends);
+        self.located_ends.extend(&part.located_ends);
         self.singles.extend(&part.singles);
         self.reads.add(&part.reads);
     }
 
     /// Bytes of memory that is allocated for them.
     pub fn bytes(&self) -> u64 {
-        self.pairs.bytes() + self.paired_ends.bytes() + self.singles.bytes()
+        let ends = self.paired_ends.bytes() + self.located_ends.bytes();
+        self.pairs.bytes() + ends + self.singles.bytes()
     }
 
     /// Bytes of memory that hold keys.
     pub fn filled(&self) -> u64 {
-        self.pairs.filled() + self.paired_ends.filled() + self.singles.filled()
+        let ends = self.paired_ends.filled() + self.located_ends.filled();
+        self.pairs.filled() + ends + self.singles.filled()
     }
 
     /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
+        spill_sorted(&mut self.located_ends, threads, spill, turn)?;
         spill_sorted(&mut self.singles, threads, spill, turn)
     }
 }

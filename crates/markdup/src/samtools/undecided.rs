@@ -10,7 +10,11 @@ use std::sync::Arc;
 use readmill_format::spill::Spill;
 use readmill_record::{RecordRef, Result, Stamp};
 
-use crate::sorter::Sorter;
+use super::detail::DuplicateDetails;
+use super::detail_scan::Groups;
+use super::findings::GroupJudge;
+use super::group::Member;
+use crate::sorter::{Sorter, Sorting};
 use crate::verdict::{BitSet, OrdinalTable, Verdict};
 
 /// Bytes of memory for the best read of a set so far, with a name of up to 254 bytes and what allocating it adds.
@@ -28,6 +32,16 @@ pub struct Undecided {
     at_once: u64,
     names: Sorter<[u64; 3]>,
     spill: Arc<Spill>,
+    /// The groups of all duplicates, where more is found out about them; then there are no ties.
+    groups: Option<GroupJudge>,
+}
+
+/// A read whose name takes part in a decision.
+pub enum NamedRead {
+    /// It shares the best score of its set.
+    Tied(TiedRead),
+    /// It is of a group about which more is found out.
+    Member(Member),
 }
 
 /// A read that shares the best score of its set.
@@ -39,14 +53,37 @@ pub struct TiedRead {
     ordinal: u64,
 }
 
-/// The best read so far of each set of a pass.
-pub struct KeptReads {
-    sets: Range<u64>,
-    best: Vec<Option<TiedRead>>,
+/// What a pass has found so far.
+pub enum KeptReads {
+    /// The best read so far of each of these sets.
+    Best {
+        /// The sets of the pass.
+        sets: Range<u64>,
+        /// The best reads.
+        best: Vec<Option<TiedRead>>,
+    },
+    /// The members of the groups of the pass.
+    Groups {
+        /// Each group of this number, and then each of so many.
+        every: (u64, u64),
+        /// The reads.
+        members: Vec<Member>,
+        /// Bytes of memory that they take.
+        bytes: u64,
+    },
+}
+
+/// The sets or groups of a pass.
+#[derive(Clone)]
+pub enum PassChoice {
+    /// These sets.
+    Sets(Range<u64>),
+    /// Each group of this number, and then each of so many.
+    Groups(u64, u64),
 }
 
 /// Marks the entries of records that get the marks of others of their name.
-const OTHER: u64 = 1 << 63;
+pub(super) const OTHER: u64 = 1 << 63;
 
 /// The entry of a record: a hash of its name (128 bits), and its number. Reads that give their marks come before records
 /// that get them.
@@ -68,34 +105,85 @@ impl Undecided {
     ) -> Result<Self> {
         let sets_of = OrdinalTable::new(tied, records, spill, room / 4)?;
         let at_once = sets.min((room / 4).max(LEAST) / SET_BYTES).max(1);
-        Ok(Undecided { sets_of, sets, at_once, names, spill: Arc::clone(spill) })
+        Ok(Undecided { sets_of, sets, at_once, names, spill: Arc::clone(spill), groups: None })
+    }
+
+    /// All that `groups` has is decided. `room` bytes of memory are free.
+    pub(super) fn of_groups(
+        groups: Groups,
+        names: Sorter<[u64; 3]>,
+        records: u64,
+        spill: &Arc<Spill>,
+        (details, room): (&DuplicateDetails, u64),
+    ) -> Self {
+        let Groups { members, singles, number: sets, reads } = groups;
+        let judge = GroupJudge::new(details, singles, reads, records, room / 4);
+        let spill = Arc::clone(spill);
+        Undecided { sets_of: members, sets, at_once: sets.max(1), names, spill, groups: Some(judge) }
     }
 
     /// Bytes of memory that it takes until everything is decided, beside
     /// [`verdict_bytes`](crate::verdict_bytes).
     pub fn bytes(&self) -> u64 {
-        self.sets_of.bytes_of_rows() + self.sets.min(self.at_once) * SET_BYTES
+        let decided = match &self.groups {
+            Some(judge) => judge.bytes(),
+            None => self.sets.min(self.at_once) * SET_BYTES,
+        };
+        self.sets_of.bytes_of_rows() + decided
     }
 
-    /// The sets that are decided pass by pass.
-    pub fn passes(&self) -> impl Iterator<Item = KeptReads> {
-        let (sets, at_once) = (self.sets, self.at_once);
-        (0..sets.div_ceil(at_once)).map(move |pass| {
-            let sets = pass * at_once..sets.min((pass + 1) * at_once);
-            KeptReads { best: vec![None; (sets.end - sets.start) as usize], sets }
-        })
+    /// Bytes of memory that a pass may take before more is charged.
+    pub fn pass_bytes(&self) -> u64 {
+        self.groups.as_ref().map_or(u64::MAX, GroupJudge::pass_bytes)
     }
 
-    /// Returns the record, if it is a tied read of a set that is decided in this pass.
-    pub fn tied(
+    /// How many passes decide everything.
+    pub fn passes(&self) -> u64 {
+        match &self.groups {
+            Some(judge) => judge.passes(),
+            None => self.sets.div_ceil(self.at_once),
+        }
+    }
+
+    /// Begins a pass.
+    pub fn begin(&self, pass: u64) -> KeptReads {
+        if let Some(judge) = &self.groups {
+            return KeptReads::Groups { every: (pass, judge.passes()), members: Vec::new(), bytes: 0 };
+        }
+        let sets = pass * self.at_once..self.sets.min((pass + 1) * self.at_once);
+        KeptReads::Best { best: vec![None; (sets.end - sets.start) as usize], sets }
+    }
+
+    /// Returns the record, if it is a read of a set or group that is decided in this pass.
+    pub fn named(
         &self,
-        sets: &Range<u64>,
+        choice: &PassChoice,
         stamp: Stamp,
         record: RecordRef<'_>,
-    ) -> Result<Option<TiedRead>> {
+    ) -> Result<Option<NamedRead>> {
         let ordinal = stamp.ordinal();
-        let set = self.sets_of.get(ordinal, &self.spill)?.filter(|set| sets.contains(set));
-        Ok(set.map(|set| TiedRead { set, name: record.qname().to_vec(), pos: record.pos(), ordinal }))
+        let set = self.sets_of.get(ordinal, &self.spill)?;
+        match (choice, &self.groups) {
+            (PassChoice::Sets(sets), _) => {
+                let tied =
+                    |set| TiedRead { set, name: record.qname().to_vec(), pos: record.pos(), ordinal };
+                Ok(set.filter(|set| sets.contains(set)).map(tied).map(NamedRead::Tied))
+            }
+            (&PassChoice::Groups(first, of), Some(judge)) => {
+                let group = match set {
+                    None => judge.single_group(ordinal, &self.spill)?,
+                    set => set,
+                };
+                let Some(group) = group.filter(|group| group % of == first) else { return Ok(None) };
+                judge.member(group, stamp, record).map(NamedRead::Member).map(Some)
+            }
+            (PassChoice::Groups(..), None) => Ok(None),
+        }
+    }
+
+    /// How many reads of groups have a name that does not tell where they were seen, and one of these names.
+    pub fn unlocated(&self) -> Option<(u64, &[u8])> {
+        self.groups.as_ref().and_then(GroupJudge::unlocated)
     }
 
     /// Marks the secondary, supplementary and unmapped records of the names that have a duplicate.
@@ -115,32 +203,69 @@ impl Undecided {
 }
 
 impl KeptReads {
-    /// The numbers of its sets.
-    pub fn sets(&self) -> Range<u64> {
-        self.sets.clone()
+    /// What the pass decides.
+    pub fn choice(&self) -> PassChoice {
+        match self {
+            KeptReads::Best { sets, .. } => PassChoice::Sets(sets.clone()),
+            &KeptReads::Groups { every: (first, of), .. } => PassChoice::Groups(first, of),
+        }
     }
 
-    /// Takes a read, if it is better than the best of its set so far: by its name, then by its position, then by its
-    /// number.
-    pub fn offer(&mut self, read: TiedRead) {
-        let at = read.set.checked_sub(self.sets.start).map(|at| at as usize);
-        if let Some(best) = at.and_then(|at| self.best.get_mut(at))
-            && best.as_ref().is_none_or(|best| read < *best)
-        {
-            *best = Some(read);
+    /// Bytes of memory of the members of groups.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            KeptReads::Best { .. } => 0,
+            KeptReads::Groups { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Takes a member of a group, or a tied read, if it is better than the best of its set so far: by its name, then by its
+    /// position, then by its number.
+    pub fn offer(&mut self, read: NamedRead) {
+        match (self, read) {
+            (KeptReads::Best { sets, best }, NamedRead::Tied(read)) => {
+                let at = read.set.checked_sub(sets.start).map(|at| at as usize);
+                if let Some(best) = at.and_then(|at| best.get_mut(at))
+                    && best.as_ref().is_none_or(|best| read < *best)
+                {
+                    *best = Some(read);
+                }
+            }
+            (KeptReads::Groups { members, bytes, .. }, NamedRead::Member(member)) => {
+                *bytes += member.bytes();
+                members.push(member);
+            }
+            _ => {}
         }
     }
 }
 
 impl Verdict {
-    /// Takes the marks from the reads that stay.
-    pub fn keep(&mut self, reads: KeptReads) {
-        reads.best.into_iter().flatten().for_each(|read| self.duplicates.clear(read.ordinal));
+    /// Takes the marks from the reads that stay, and notes what was found out about the others.
+    pub fn keep(
+        &mut self,
+        reads: KeptReads,
+        undecided: &mut Undecided,
+        threads: &impl Sorting,
+    ) -> Result<()> {
+        match reads {
+            KeptReads::Best { best, .. } => {
+                best.into_iter().flatten().for_each(|read| self.duplicates.clear(read.ordinal));
+                Ok(())
+            }
+            KeptReads::Groups { members, .. } => match &mut undecided.groups {
+                Some(judge) => judge.judge(members, self, threads, &undecided.spill),
+                None => Ok(()),
+            },
+        }
     }
 
     /// Gives other records the marks of their names, once all reads that stay are known.
-    pub fn conclude(&mut self, undecided: &Undecided) -> Result<()> {
-        undecided.mark_others(&mut self.duplicates)
+    pub fn conclude(&mut self, undecided: Undecided, threads: &impl Sorting) -> Result<()> {
+        match undecided.groups {
+            Some(judge) => judge.conclude(&undecided.names, self, threads, &undecided.spill),
+            None => undecided.mark_others(&mut self.duplicates),
+        }
     }
 }
 
@@ -154,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_smaller_name_stays_then_the_earlier_read() {
-        let mut kept = KeptReads { sets: 4..6, best: vec![None; 2] };
+        let mut kept = KeptReads::Best { sets: 4..6, best: vec![None; 2] };
         for tied in [
             read(4, "b", 1, 1),
             read(4, "ab", 9, 7),
@@ -164,9 +289,10 @@ mod tests {
             read(5, "a", 3, 2),
             read(6, "A", 0, 0), // of another pass
         ] {
-            kept.offer(tied);
+            kept.offer(NamedRead::Tied(tied));
         }
-        assert_eq!(kept.best, [Some(read(4, "ab", 9, 3)), Some(read(5, "Z", 3, 8))]);
+        let KeptReads::Best { best, .. } = kept else { panic!("ties") };
+        assert_eq!(best, [Some(read(4, "ab", 9, 3)), Some(read(5, "Z", 3, 8))]);
     }
 
     #[test]

@@ -108,22 +108,22 @@ const MARKDUP_OPTIONS: &[Opt] = &[
     Opt::built("-f", Takes::Value, "--metrics, or --metrics-json with --json; with --as-picard in Picard's form"),
     Opt::built("--json", Takes::Nothing, "--metrics-json instead of --metrics"),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
-    Opt::refused("-d", Takes::Value, "writes dt by samtools' rules", "readmill markdup --optical-distance N --tag-duplicates all writes DT, by Picard's rules"),
+    Opt::built("-d", Takes::Value, "--optical-distance, unless 0; with --as-picard also --tag-duplicates all, which writes DT"),
     Opt::built("-c", Takes::Nothing, "--clear-marks; with --as-picard nothing: 0x400 is always decided anew"),
     Opt::built("-m --mode", Takes::Value, "t: --ends template, s: --ends sequence"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::built("--include-fails", Takes::Nothing, "--include-fails; with --as-picard nothing: Picard's rules include them"),
-    Opt::harmless("--no-multi-dup", Takes::Nothing, "it changes dt and do alone, which are not written"),
-    Opt::refused("--read-coords", Takes::Value, "reads places from names", "readmill markdup --read-names REGEX, by Picard's rules"),
-    Opt::refused("--coords-order", Takes::Value, "says what --read-coords finds", "readmill markdup --read-names REGEX, by Picard's rules"),
+    Opt::built("--no-multi-dup", Takes::Nothing, "--no-multi-dup; with --as-picard nothing: it changes dt and do alone"),
+    Opt::built("--read-coords", Takes::Value, "--read-coords, if -d is given"),
+    Opt::built("--coords-order", Takes::Value, "--coords-order, if -d and --read-coords are given"),
     Opt::native("--barcode-tag", Takes::Value, "--barcode-tag"),
     Opt::refused("--barcode-name", Takes::Nothing, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
     Opt::refused("--barcode-rgx", Takes::Value, "takes UMIs of names", "readmill markdup --umi name --umi-method exact, by Picard's rules"),
     Opt::refused("--move-umi-to-tag", Takes::Nothing, "moves UMIs to RX", "readmill align --umi-from-name does, before"),
     Opt::refused("--umi-separator", Takes::Value, "says where the UMI of a name begins", "readmill markdup --umi name:SEPARATOR, by Picard's rules"),
     Opt::built("--use-read-groups", Takes::Nothing, "--use-read-groups; refused with --as-picard, and with -s, -f and --json"),
-    Opt::refused("-t", Takes::Nothing, "writes do, the name of the read that stays", "readmill markdup --tag-duplicate-set-members writes DI and DS, by Picard's rules"),
-    Opt::refused("--duplicate-count", Takes::Nothing, "writes dc, the number of duplicates", "readmill markdup --tag-duplicate-set-members writes DI and DS, by Picard's rules"),
+    Opt::native("-t", Takes::Nothing, "--tag-original"),
+    Opt::native("--duplicate-count", Takes::Nothing, "--duplicate-count"),
 ];
 
 fn markdup(given: &Given) -> Result<Line> {
@@ -146,7 +146,12 @@ fn markdup(given: &Given) -> Result<Line> {
         }
         Some(_) => return Err(given.refuse("-m is t or s")),
     }
-    for (option, word) in [("-c", "--clear-marks"), ("--include-fails", "--include-fails")] {
+    add_optical(&mut line, given, by_picard)?;
+    for (option, word) in [
+        ("-c", "--clear-marks"),
+        ("--include-fails", "--include-fails"),
+        ("--no-multi-dup", "--no-multi-dup"),
+    ] {
         if given.has(option) && !by_picard {
             line.add([word]);
         }
@@ -164,6 +169,24 @@ fn markdup(given: &Given) -> Result<Line> {
     samtools_output(&mut line, given, output, given.value("-O"), level)?;
     line.operands([input.as_str()]);
     Ok(line)
+}
+
+/// Adds what -d asks for. samtools looks for no optical duplicates at a distance of 0, which is also what a word is to it.
+fn add_optical(line: &mut Line, given: &Given, by_picard: bool) -> Result<()> {
+    let Some(distance) = given.value("-d") else { return Ok(()) };
+    let pixels: i32 = distance.parse().map_err(|_| given.refuse("-d is a number of pixels"))?;
+    if pixels <= 0 {
+        return Ok(());
+    }
+    line.flag("--optical-distance", Some(distance));
+    if by_picard {
+        line.flag("--tag-duplicates", Some("all"));
+    }
+    if let Some(regex) = given.value("--read-coords") {
+        line.flag("--read-coords", Some(regex));
+        line.flag("--coords-order", given.value("--coords-order"));
+    }
+    Ok(())
 }
 
 pub const FIXMATE: Command = command(

@@ -5,7 +5,7 @@ use super::native;
 #[test]
 fn what_is_not_taken_is_refused_by_name_with_the_way() {
     for (line, words) in [
-        ("samtools markdup -d 100 a.bam o.bam", ["-d", "--optical-distance"]),
+        ("samtools markdup -d far a.bam o.bam", ["-d", "pixels"]),
         ("samtools markdup -m x a.bam o.bam", ["-m is t or s", ""]),
         ("samtools sort -I r.fa a.bam", ["-I", "minimisers"]),
         ("samtools sort --output-fmt-option seqs_per_slice=5 a.bam", ["seqs_per_slice", "level"]),

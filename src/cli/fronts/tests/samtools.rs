@@ -70,6 +70,19 @@ fn lines_of_samtools_become_native_ones() {
             "readmill markdup --rules samtools --duplicate-mode coordinate --metrics-json x -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),
         (
+            "samtools markdup -d 2500 -t --duplicate-count --no-multi-dup --read-coords (a)(b) --coords-order xy a.bam o.bam",
+            "readmill markdup --rules samtools --tag-original --duplicate-count --duplicate-mode coordinate \
+             --optical-distance 2500 --read-coords (a)(b) --coords-order xy --no-multi-dup -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        (
+            "samtools markdup -d 0 a.bam o.bam",
+            "readmill markdup --rules samtools --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        (
+            "samtools markdup -d 100 --as-picard a.bam o.bam",
+            "readmill markdup --duplicate-mode coordinate --optical-distance 100 --tag-duplicates all -@ 1 -o o.bam -l 6 --no-index a.bam",
+        ),
+        (
             "samtools markdup -r --as-picard a.bam o.bam",
             "readmill markdup --remove-duplicates --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),

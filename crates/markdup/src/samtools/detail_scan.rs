@@ -1,0 +1,143 @@
+//! Finds the groups of reads that end up as duplicates of one read, in a scan of all keys in order. Which of them stays is
+//! decided by [`GroupJudge`](super::findings::GroupJudge), from the reads.
+//!
+//! A set of pairs is a group. The single reads at an end belong to the group of the first paired read there, in the order of
+//! a coordinate-sorted file, and to one of their own without such a read.
+
+use readmill_record::Result;
+
+use super::item;
+use super::marks::Marks;
+use super::store::SamtoolsItems;
+use crate::sorter::{Sorter, Sorting, spill_sorted};
+use crate::verdict::{DuplicateCounts, OrdinalTable};
+
+/// The groups of all duplicates and of the reads that stay in their places.
+pub struct Groups {
+    /// The group of each read of a set of pairs.
+    pub members: OrdinalTable,
+    /// The group of each single read, and of each paired read that is no duplicate and has single ones.
+    pub singles: OrdinalTable,
+    /// How many groups there are.
+    pub number: u64,
+    /// Reads in all of them.
+    pub reads: u64,
+}
+
+impl Groups {
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> u64 {
+        self.members.bytes_of_rows() + self.singles.bytes_of_rows()
+    }
+}
+
+impl<T: Sorting> Marks<'_, T> {
+    /// Finds all groups, and marks all reads in them but the paired reads to which single ones are linked.
+    pub(super) fn scan_groups(
+        &mut self,
+        items: &SamtoolsItems,
+        records: u64,
+        tally: &mut DuplicateCounts,
+    ) -> Result<Groups> {
+        self.scan_pair_sets(items, tally)?;
+        let paired = self.tied.len();
+        let members = self.take_table(records)?;
+        self.scan_single_sets(items, &members, tally)?;
+        let reads = paired + self.tied.len();
+        let singles = self.take_table(records)?;
+        Ok(Groups { members, singles, number: self.sets, reads })
+    }
+
+    fn scan_pair_sets(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
+        let mut pairs = items.pairs.merge(self.spill)?;
+        let Some(mut first) = pairs.next_item()? else { return Ok(()) };
+        let mut group = None;
+        while let Some(pair) = pairs.next_item()? {
+            if !item::same_set(&first, &pair) {
+                (first, group) = (pair, None);
+                continue;
+            }
+            let number = match group {
+                Some(number) => number,
+                None => {
+                    let number = self.new_group();
+                    self.add_member(item::pair_ordinal(&first), number, true)?;
+                    *group.insert(number)
+                }
+            };
+            tally.pairs += 1;
+            self.add_member(item::pair_ordinal(&pair), number, true)?;
+        }
+        Ok(())
+    }
+
+    /// `members` has the groups of paired reads.
+    fn scan_single_sets(
+        &mut self,
+        items: &SamtoolsItems,
+        members: &OrdinalTable,
+        tally: &mut DuplicateCounts,
+    ) -> Result<()> {
+        let mut ends = items.located_ends.merge(self.spill)?;
+        let mut paired = ends.next_item()?.map(|end| item::end_and_ordinal(&end));
+        let mut singles = items.singles.merge(self.spill)?;
+        let (mut before, mut group) = (None, None);
+        while let Some(single) = singles.next_item()? {
+            let (end, ordinal) = (item::single_end(&single), item::single_ordinal(&single));
+            let Some((_, first)) = before.filter(|(same, _)| *same == end) else {
+                while paired.is_some_and(|(at, _)| at < end) {
+                    paired = ends.next_item()?.map(|end| item::end_and_ordinal(&end));
+                }
+                (before, group) = (Some((end, ordinal)), None);
+                if let Some((_, pair)) = paired.filter(|(at, _)| *at == end) {
+                    let number = match members.get(pair, self.spill)? {
+                        Some(number) => number,
+                        None => {
+                            let number = self.new_group();
+                            self.add_member(pair, number, false)?;
+                            number
+                        }
+                    };
+                    group = Some(number);
+                    tally.fragments += 1;
+                    self.add_member(ordinal, number, true)?;
+                }
+                continue;
+            };
+            let number = match group {
+                Some(number) => number,
+                None => {
+                    let number = self.new_group();
+                    self.add_member(first, number, true)?;
+                    *group.insert(number)
+                }
+            };
+            tally.fragments += 1;
+            self.add_member(ordinal, number, true)?;
+        }
+        Ok(())
+    }
+
+    fn new_group(&mut self) -> u64 {
+        self.sets += 1;
+        self.sets - 1
+    }
+
+    fn add_member(&mut self, ordinal: u64, group: u64, is_marked: bool) -> Result<()> {
+        if is_marked {
+            self.duplicates.set(ordinal);
+        }
+        self.tied.push([ordinal, group]);
+        if self.tied.bytes() > self.room {
+            spill_sorted(&mut self.tied, self.threads, self.spill, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a table of the members found so far, and forgets them.
+    fn take_table(&mut self, records: u64) -> Result<OrdinalTable> {
+        let mut rows: Sorter<[u64; 2]> = std::mem::take(&mut self.tied);
+        self.threads.sort(rows.chunks_mut())?;
+        OrdinalTable::new(&rows, records, self.spill, self.room / 4)
+    }
+}

@@ -1,0 +1,350 @@
+//! Judges groups of duplicates, and keeps what is found out about each read beyond its mark.
+
+use std::collections::HashMap;
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_record::{RecordRef, Result, Stamp};
+
+use super::detail::DuplicateDetails;
+use super::group::{GroupLinks, Member};
+use super::key::Span;
+use super::part;
+use super::undecided::OTHER;
+use crate::score;
+use crate::sorter::{Sorter, Sorting, spill_sorted};
+use crate::verdict::{BitSet, OrdinalTable, Verdict};
+
+/// Bytes that a read of a group is expected to take while it is judged.
+const EXPECTED_BYTES: u64 = 320;
+
+/// Least bytes for the reads of a pass, and for each list of findings.
+const LEAST: u64 = 1 << 20;
+
+/// Lists of findings.
+const LISTS: u64 = 4;
+
+/// Judges groups of duplicates.
+pub struct GroupJudge {
+    details: DuplicateDetails,
+    /// The group of each single read, and of each paired read that is no duplicate and has single ones.
+    singles: OrdinalTable,
+    /// Reads in all groups.
+    reads: u64,
+    records: u64,
+    /// Bytes of memory for the reads of a pass.
+    pass_bytes: u64,
+    /// Bytes of memory for each list of findings.
+    list_bytes: u64,
+    /// Duplicates, and where the name of the read that stays is stored.
+    originals: Sorter<[u64; 2]>,
+    /// The same for those that were linked to another read at first.
+    links: Sorter<[u64; 2]>,
+    /// Reads that stay, and how many they stand for, if that is more than one.
+    counts: Sorter<[u64; 2]>,
+    names: NameStore,
+    /// Reads whose names do not tell where they were seen, and the first such name.
+    unlocated: Option<(u64, Box<[u8]>)>,
+}
+
+/// What was found out about duplicates, and the reads that stay in their places.
+pub struct Findings {
+    originals: OrdinalTable,
+    /// The same for secondary, supplementary and unmapped records.
+    others: OrdinalTable,
+    counts: OrdinalTable,
+    names: NameStore,
+}
+
+impl GroupJudge {
+    /// Judges groups of `reads` reads in all; `bytes` bytes of memory are free.
+    pub fn new(
+        details: &DuplicateDetails,
+        singles: OrdinalTable,
+        reads: u64,
+        records: u64,
+        bytes: u64,
+    ) -> Self {
+        let (originals, links, counts, names) = Default::default();
+        GroupJudge {
+            details: details.clone(),
+            singles,
+            reads,
+            records,
+            pass_bytes: (reads * EXPECTED_BYTES).min(bytes).max(LEAST),
+            list_bytes: (bytes / 4 / LISTS).max(LEAST),
+            originals,
+            links,
+            counts,
+            names,
+            unlocated: None,
+        }
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.singles.bytes_of_rows() + self.pass_bytes + LISTS * self.list_bytes
+    }
+
+    /// Bytes of memory for the reads of a pass.
+    pub fn pass_bytes(&self) -> u64 {
+        self.pass_bytes
+    }
+
+    /// How many passes judge all groups. Each takes every n-th group: they are about equally large, unless single groups
+    /// do not fit.
+    pub fn passes(&self) -> u64 {
+        (self.reads * EXPECTED_BYTES).div_ceil(self.pass_bytes)
+    }
+
+    /// Returns the group of a single read, or of a paired read that is no duplicate.
+    pub fn single_group(&self, ordinal: u64, spill: &Spill) -> Result<Option<u64>> {
+        self.singles.get(ordinal, spill)
+    }
+
+    /// Reads whose names do not tell where they were seen, and one of these names.
+    pub fn unlocated(&self) -> Option<(u64, &[u8])> {
+        self.unlocated.as_ref().map(|(reads, name)| (*reads, &name[..]))
+    }
+
+    /// Returns what decides about a read of a group.
+    pub fn member(&self, group: u64, stamp: Stamp, record: RecordRef<'_>) -> Result<Member> {
+        let (flags, name) = (record.flags(), record.qname());
+        let is_single = !part::has_mate(record);
+        let own = score::sum_of_all_qualities(record.qual()) as i64;
+        let of_mate = if is_single { 0 } else { part::mate_score(record)? };
+        let place = |optical: &super::OpticalReads| optical.coords.place(name);
+        let seen = self.details.optical.as_ref().map(place).transpose();
+        Ok(Member {
+            group,
+            place: (record.pos(), stamp.ordinal()),
+            end: (Span::of_read(record).five_prime(flags.is_reverse()), flags.is_reverse()),
+            is_single,
+            failed: flags.is_qc_fail(),
+            score: own + of_mate,
+            seen: seen.map_err(|error| error.record(stamp.ordinal()))?.flatten(),
+            name: name.into(),
+        })
+    }
+
+    /// Judges the groups of a pass.
+    pub fn judge(
+        &mut self,
+        mut members: Vec<Member>,
+        verdict: &mut Verdict,
+        threads: &impl Sorting,
+        spill: &Spill,
+    ) -> Result<()> {
+        members.sort_unstable_by_key(|read| (read.group, read.place));
+        for group in members.chunk_by(|a, b| a.group == b.group) {
+            let distance = self.details.optical.as_ref().map(|optical| optical.distance);
+            let links = GroupLinks::of(group, distance, self.details.first_only);
+            verdict.duplicates.clear(group[links.root].ordinal());
+            if let Some(optical) = &mut verdict.optical {
+                for (read, _) in group.iter().zip(&links.optical).filter(|(_, optical)| **optical) {
+                    optical.set(read.ordinal());
+                    let singles = &mut verdict.tally.optical_fragments;
+                    *(if read.is_single { singles } else { &mut verdict.tally.optical_reads }) += 1;
+                }
+                for read in group.iter().filter(|read| read.seen.is_none()) {
+                    self.unlocated.get_or_insert_with(|| (0, read.name.clone())).0 += 1;
+                }
+            }
+            if self.details.originals {
+                self.note_originals(group, &links, spill)?;
+            }
+            let count = links.counts[links.root];
+            if self.details.counts && count > 1 {
+                self.counts.push([group[links.root].ordinal(), count]);
+            }
+            for list in [&mut self.originals, &mut self.links, &mut self.counts] {
+                if list.bytes() > self.list_bytes {
+                    spill_sorted(list, threads, spill, 0)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_originals(&mut self, group: &[Member], links: &GroupLinks, spill: &Spill) -> Result<()> {
+        let mut stored: HashMap<usize, u64> = HashMap::new();
+        for (read, link) in group.iter().zip(&links.links) {
+            let Some(link) = *link else { continue };
+            let original = if self.details.first_only { link } else { links.root };
+            for (at, list) in [(original, &mut self.originals), (link, &mut self.links)] {
+                let name = match stored.get(&at) {
+                    Some(name) => *name,
+                    None => {
+                        let name = self.names.push(&group[at].name, spill)?;
+                        *stored.entry(at).or_insert(name)
+                    }
+                };
+                list.push([read.ordinal(), name]);
+                if link == original {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives other records what was found out about their names (`names`), and the verdict all findings.
+    pub fn conclude(
+        mut self,
+        names: &Sorter<[u64; 3]>,
+        verdict: &mut Verdict,
+        threads: &impl Sorting,
+        spill: &Spill,
+    ) -> Result<()> {
+        let (records, room) = (self.records, self.list_bytes);
+        let table = |mut rows: Sorter<[u64; 2]>| {
+            threads.sort(rows.chunks_mut())?;
+            OrdinalTable::new(&rows, records, spill, room)
+        };
+        let originals = table(std::mem::take(&mut self.originals))?;
+        let links = table(std::mem::take(&mut self.links))?;
+        let counts = table(std::mem::take(&mut self.counts))?;
+        let Verdict { duplicates, optical, .. } = verdict;
+        let mut others: Sorter<[u64; 2]> = Sorter::default();
+        each_other_record(names, duplicates, spill, |duplicates, givers, other| {
+            duplicates.set(other);
+            if let Some(optical) = optical
+                && givers.iter().any(|&read| optical.get(read))
+            {
+                optical.set(other);
+            }
+            let first = givers.first().copied().unwrap_or(other);
+            let name = match links.get(first, spill)? {
+                None => originals.get(first, spill)?,
+                name => name,
+            };
+            others.extend(name.map(|name| [other, name]).as_ref().map_or(&[], |row| &row[..]));
+            if others.bytes() > room {
+                spill_sorted(&mut others, threads, spill, 0)?;
+            }
+            Ok(())
+        })?;
+        let others = table(others)?;
+        verdict.findings = Some(Findings { originals, others, counts, names: self.names });
+        Ok(())
+    }
+}
+
+/// Calls `show` with each secondary, supplementary or unmapped record of a name that has duplicates, and with these.
+fn each_other_record(
+    names: &Sorter<[u64; 3]>,
+    duplicates: &mut BitSet,
+    spill: &Spill,
+    mut show: impl FnMut(&mut BitSet, &[u64], u64) -> Result<()>,
+) -> Result<()> {
+    let mut names = names.merge(spill)?;
+    let (mut name, mut givers) = (None, Vec::new());
+    while let Some([high, low, entry]) = names.next_item()? {
+        if name.replace([high, low]) != Some([high, low]) {
+            givers.clear();
+        }
+        if entry & OTHER == 0 {
+            givers.extend(duplicates.get(entry).then_some(entry));
+        } else if !givers.is_empty() {
+            show(duplicates, &givers, entry & !OTHER)?;
+        }
+    }
+    Ok(())
+}
+
+impl Findings {
+    /// How many tables by record number these details take.
+    pub fn tables(details: &DuplicateDetails) -> u64 {
+        if details.is_wanted() { 5 } else { 0 }
+    }
+
+    /// Bytes of memory that it takes, apart from the bits of its tables.
+    pub fn bytes(&self) -> u64 {
+        let tables = [&self.originals, &self.others, &self.counts];
+        tables.iter().map(|table| table.bytes_of_rows()).sum::<u64>() + self.names.bytes()
+    }
+
+    /// Returns the name of the read that stays in the place of a duplicate.
+    pub fn original(&self, ordinal: u64, spill: &Spill) -> Result<Option<Vec<u8>>> {
+        let name = match self.originals.get(ordinal, spill)? {
+            None => self.others.get(ordinal, spill)?,
+            name => name,
+        };
+        name.map(|name| self.names.get(name, spill)).transpose()
+    }
+
+    /// Returns how many reads a read that stays stands for.
+    pub fn stands_for(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
+        Ok(self.counts.get(ordinal, spill)?.unwrap_or(1))
+    }
+}
+
+/// Bits of a name's number that say where it begins in its piece.
+const WITHIN: u32 = 20;
+
+/// Bytes of a piece of names.
+const PIECE: usize = 1 << 18;
+
+/// Names in the spill, but for the last ones.
+#[derive(Default)]
+struct NameStore {
+    pieces: Vec<Extent>,
+    /// The last piece: each name with its length in front.
+    last: Vec<u8>,
+}
+
+impl NameStore {
+    /// Bytes of memory that it takes.
+    fn bytes(&self) -> u64 {
+        (self.last.capacity() + self.pieces.capacity() * size_of::<Extent>()) as u64
+    }
+
+    /// Adds a name, and returns its number.
+    fn push(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
+        if self.last.len() + 1 + name.len() > PIECE {
+            let mut piece = spill.begin(0)?;
+            spill.append(&mut piece, &self.last)?;
+            self.pieces.push(piece);
+            self.last.clear();
+        }
+        let number = (self.pieces.len() as u64) << WITHIN | self.last.len() as u64;
+        self.last.push(name.len() as u8); // (a name has up to 254 bytes)
+        self.last.extend_from_slice(name);
+        Ok(number)
+    }
+
+    /// Returns the name of this number.
+    fn get(&self, number: u64, spill: &Spill) -> Result<Vec<u8>> {
+        let (piece, at) = ((number >> WITHIN) as usize, number & ((1 << WITHIN) - 1));
+        let (mut bytes, read);
+        let found = match self.pieces.get(piece) {
+            None => self.last.get(at as usize..).unwrap_or_default(),
+            Some(piece) => {
+                let start = piece.start + at;
+                bytes = [0; 256];
+                read = (piece.end - start).min(256) as usize;
+                spill.read(piece, start, &mut bytes[..read])?;
+                &bytes[..read]
+            }
+        };
+        let Some((&length, name)) = found.split_first() else { return Ok(Vec::new()) };
+        Ok(name.get(..length.into()).unwrap_or_default().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_memory_and_from_the_spill() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::new(&[dir.path().to_path_buf()]);
+        let mut store = NameStore::default();
+        let name = |n: usize| format!("{}{n}", "x".repeat(n % 249)).into_bytes();
+        let numbers: Vec<u64> = (0..9_999).map(|n| store.push(&name(n), &spill).unwrap()).collect();
+        assert!(store.pieces.len() > 3);
+        for (n, &number) in numbers.iter().enumerate() {
+            assert_eq!(store.get(number, &spill).unwrap(), name(n));
+        }
+    }
+}

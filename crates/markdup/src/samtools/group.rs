@@ -1,0 +1,230 @@
+//! A group: the reads that end up as duplicates of one read. Finds out in which order they replaced each other, and which of
+//! them are optical duplicates.
+//!
+//! samtools compares reads in the order of a coordinate-sorted file. A read that loses is linked to the one that won; that one
+//! may lose later. The first paired read at an end takes the place of all single reads there, and later single reads are linked to
+//! it, whatever became of it. A read is an optical duplicate if it is near the one that it was linked to, or near any
+//! better read of the group.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::detail::FlowCellPlace;
+
+/// A read of a group.
+pub struct Member {
+    /// The number of the group.
+    pub group: u64,
+    /// Where it begins, and its number: they give the order of a coordinate-sorted file.
+    pub place: (i32, u64),
+    /// Its 5′ end, and whether it is reverse.
+    pub end: (i64, bool),
+    /// Whether it is compared without a mate.
+    pub is_single: bool,
+    /// Whether it failed quality control.
+    pub failed: bool,
+    /// The sum of its qualities and its mate's.
+    pub score: i64,
+    /// Where it was seen on the flow cell.
+    pub seen: Option<FlowCellPlace>,
+    /// Its name, which decides between equal scores.
+    pub name: Box<[u8]>,
+}
+
+/// Bytes that a read takes while its group is judged, apart from its name: with its links, its entry in the grid, and what
+/// allocating adds.
+const MEMBER_BYTES: u64 = (size_of::<Member>() + 128) as u64;
+
+impl Member {
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        MEMBER_BYTES + self.name.len() as u64
+    }
+
+    /// The number of its record.
+    pub fn ordinal(&self) -> u64 {
+        self.place.1
+    }
+
+    /// Whether it takes the place of another paired read.
+    fn is_better_pair(&self, other: &Member) -> bool {
+        let rank = |read: &Member| (read.failed, Reverse(read.score));
+        (rank(self), &self.name).lt(&(rank(other), &other.name))
+    }
+}
+
+/// What became of the members of a group.
+pub struct GroupLinks {
+    /// The member that each was linked to; `None` for the one that stays.
+    pub links: Vec<Option<usize>>,
+    /// How many reads each stands for.
+    pub counts: Vec<u64>,
+    /// The member that stays.
+    pub root: usize,
+    /// Which are optical duplicates.
+    pub optical: Vec<bool>,
+}
+
+impl GroupLinks {
+    /// Judges the members of a group, which must be in the order of a coordinate-sorted file. `distance` is the largest one of
+    /// optical duplicates, if they are looked for; if `first_only`, those near the read that they were linked to.
+    pub fn of(members: &[Member], distance: Option<i64>, first_only: bool) -> Self {
+        let mut links = vec![None; members.len()];
+        let mut counts = vec![1; members.len()];
+        // The read that represents each end, for single reads; that of the pairs.
+        let mut ends: HashMap<(i64, bool), usize> = HashMap::new();
+        let mut best: Option<usize> = None;
+        for (at, read) in members.iter().enumerate() {
+            let entry = ends.entry(read.end).or_insert(at);
+            let holder = &members[*entry];
+            if *entry == at {
+                // the first read at this end
+            } else if read.is_single {
+                if holder.is_single && read.score > holder.score {
+                    links[*entry] = Some(at);
+                    counts[at] += counts[*entry];
+                    *entry = at;
+                } else {
+                    links[at] = Some(*entry);
+                    counts[*entry] += 1;
+                }
+            } else if holder.is_single {
+                links[*entry] = Some(at);
+                counts[at] += 1; // (those that the single read stood for are not counted)
+                *entry = at;
+            }
+            if read.is_single {
+                continue;
+            }
+            match best {
+                Some(other) if read.is_better_pair(&members[other]) => {
+                    links[other] = Some(at);
+                    counts[at] += counts[other];
+                    best = Some(at);
+                }
+                Some(other) => {
+                    links[at] = Some(other);
+                    counts[other] += 1;
+                }
+                None => best = Some(at),
+            }
+        }
+        let root = links.iter().position(Option::is_none).unwrap_or(0);
+        let mut optical = vec![false; members.len()];
+        if let Some(distance) = distance {
+            let seen = |at: usize| members[at].seen;
+            for (at, link) in links.iter().enumerate() {
+                let places = link.and_then(|link| seen(at).zip(seen(link)));
+                optical[at] = places.is_some_and(|(one, other)| one.is_near(&other, distance));
+            }
+            if !first_only {
+                mark_near_better(members, root, distance, &mut optical);
+            }
+        }
+        GroupLinks { links, counts, root, optical }
+    }
+}
+
+/// Marks the members that are near a better one. They are entered into a grid, best first: in a cell that has one already, all
+/// are near it, so each cell is compared with its neighbours only once, and the time is linear.
+fn mark_near_better(members: &[Member], root: usize, distance: i64, optical: &mut [bool]) {
+    let mut order: Vec<usize> = (0..members.len()).filter(|&at| members[at].seen.is_some()).collect();
+    let rank = |at: usize| {
+        let read = &members[at];
+        (at != root, read.is_single, read.failed, Reverse(read.score))
+    };
+    order.sort_by(|&a, &b| rank(a).cmp(&rank(b)).then_with(|| members[a].name.cmp(&members[b].name)));
+    let side = distance.saturating_add(1).max(1);
+    let mut grid: HashMap<(u64, i64, i64), Vec<FlowCellPlace>> = HashMap::new();
+    for at in order {
+        let Some(place) = members[at].seen else { continue };
+        let (x, y) = (place.x.div_euclid(side), place.y.div_euclid(side));
+        let near = |dx, dy| {
+            let cell = grid.get(&(place.part, x.saturating_add(dx), y.saturating_add(dy)));
+            cell.is_some_and(|cell| cell.iter().any(|other| place.is_near(other, distance)))
+        };
+        optical[at] |= grid.contains_key(&(place.part, x, y))
+            || [-1, 0, 1].iter().any(|&dx| [-1, 0, 1].iter().any(|&dy| near(dx, dy)));
+        grid.entry((place.part, x, y)).or_default().push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samtools::detail::ReadCoords;
+
+    /// A read whose name is `M:1:1101:x:y`: whether it is single, and its score.
+    fn read(number: u64, name: &str, is_single: bool, score: i64) -> Member {
+        let seen = ReadCoords::Illumina.place(name.as_bytes()).unwrap();
+        Member {
+            group: 0,
+            place: (100, number),
+            end: (101, false),
+            is_single,
+            failed: false,
+            score,
+            seen,
+            name: name.as_bytes().into(),
+        }
+    }
+
+    fn judge(
+        reads: &[(&str, bool, i64)],
+        first_only: bool,
+    ) -> (Vec<Option<usize>>, Vec<u64>, Vec<bool>) {
+        let reads = reads.iter().enumerate();
+        let members: Vec<Member> =
+            reads.map(|(n, &(name, single, score))| read(n as u64, name, single, score)).collect();
+        let GroupLinks { links, counts, optical, root } = GroupLinks::of(&members, Some(10), first_only);
+        assert_eq!(links.iter().filter(|link| link.is_none()).count(), 1);
+        assert!(links[root].is_none());
+        (links, counts, optical)
+    }
+
+    /// A chain of pairs, as samtools 1.24 marks it: each is near the next one, and the last near the one that stays.
+    #[test]
+    fn reads_near_a_better_duplicate_are_optical() {
+        let reads = [
+            ("M:1:1101:0:0", false, 5),
+            ("M:1:1101:30:0", false, 2),
+            ("M:1:1101:10:0", false, 4),
+            ("M:1:1101:20:0", false, 3),
+            ("M:2:1101:20:0", false, 1),
+        ];
+        let (links, counts, optical) = judge(&reads, false);
+        assert_eq!(links, [None, Some(0), Some(0), Some(0), Some(0)]);
+        assert_eq!((counts[0], optical), (5, vec![false, true, true, true, false]));
+        assert_eq!(judge(&reads, true).2, [false, false, true, false, false]);
+    }
+
+    /// samtools 1.24: the pair stands for itself and the single read that it replaced, and not for that one's duplicate.
+    #[test]
+    fn the_first_pair_takes_the_place_of_single_reads() {
+        let reads = [
+            ("M:1:1101:4:6", true, 400),
+            ("M:1:1101:18:0", true, 200),
+            ("M:1:1101:2:3", false, 300),
+            ("M:1:1101:18:1", false, 0),
+        ];
+        let (links, counts, optical) = judge(&reads, false);
+        assert_eq!(links, [Some(2), Some(0), None, Some(2)]);
+        assert_eq!((counts[2], optical), (3, vec![true, true, false, false]));
+    }
+
+    #[test]
+    fn a_better_read_inherits_the_count_and_ties_go_to_the_smaller_name() {
+        let reads =
+            [("M:1:1101:50:1", false, 1), ("M:1:1101:60:2", false, 1), ("M:1:1101:10:3", false, 1)];
+        let (links, counts, optical) = judge(&reads, false);
+        assert_eq!((links, counts[2]), (vec![Some(2), Some(0), None], 3));
+        assert_eq!(optical, [false, true, false]);
+    }
+
+    #[test]
+    fn a_deep_set_at_one_place_takes_linear_time() {
+        let names: Vec<String> = (0..200_000).map(|n| format!("M:1:1101:{}:{}", n % 7, n)).collect();
+        let reads: Vec<(&str, bool, i64)> = names.iter().map(|name| (name.as_str(), false, 1)).collect();
+        assert_eq!(judge(&reads, false).2.iter().filter(|optical| !**optical).count(), 1);
+    }
+}
