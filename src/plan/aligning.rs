@@ -33,6 +33,11 @@ pub struct Aligning {
 }
 
 impl Aligning {
+    /// The files of reads that are SAM, BAM or CRAM; the others are FASTQ.
+    pub fn record_files(&self) -> Vec<&PathBuf> {
+        self.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files).collect()
+    }
+
     /// Its words in the command line of `@PG`.
     pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();

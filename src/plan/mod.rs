@@ -297,17 +297,6 @@ impl Plan {
         }
     }
 
-    /// The inputs that are SAM, BAM or CRAM; the others are FASTQ.
-    pub fn record_inputs(&self) -> Vec<&PathBuf> {
-        match &self.aligning {
-            Some(aligning) => {
-                let lanes = aligning.lanes.iter().filter(|lane| lane.records);
-                lanes.flat_map(|lane| &lane.files).collect()
-            }
-            None => self.inputs.iter().collect(),
-        }
-    }
-
     /// Whether no records are written.
     pub fn is_header_alone(&self) -> bool {
         self.destination.main().is_some_and(|output| output.content == Content::Header)

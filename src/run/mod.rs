@@ -103,7 +103,8 @@ pub(crate) fn with_state<T>(
         open_input::check_once(&plan.inputs)?;
     }
     if !plan.resources.allow_missing_eof {
-        open_input::check_ends(plan.record_inputs())?;
+        let of_records = plan.aligning.as_ref().map(plan::Aligning::record_files);
+        open_input::check_ends(of_records.unwrap_or_else(|| plan.inputs.iter().collect()))?;
     }
     let mut memory = Memory::divide_for(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run

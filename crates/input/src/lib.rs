@@ -30,6 +30,7 @@ use joints::Joints;
 use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, Regions};
 pub use selection::Selection;
 pub use signature::check_file_ending;
+use signature::inflated_start;
 
 /// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;

@@ -1,6 +1,7 @@
 //! Tells files by their first and last bytes: those that are not reads, and those that are cut short.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 
 use readmill_format::bam::header as bam_header;

@@ -84,8 +84,8 @@ const APPLY: &[Opt] = &[
     Opt::native("--emit-original-quals", Takes::Truth, "--emit-original-quals"),
     Opt::native("-XL --exclude-intervals", Takes::Values, "--outside-intervals"),
     Opt::native("--global-qscore-prior", Takes::Value, "--global-qscore-prior"),
-    Opt::native("-ixp --interval-exclusion-padding", Takes::Value, "--outside-intervals-padding"),
-    Opt::native("-ip --interval-padding", Takes::Value, "--in-intervals-padding"),
+    Opt::built("-ixp --interval-exclusion-padding", Takes::Value, "--outside-intervals-padding, with -XL"),
+    Opt::built("-ip --interval-padding", Takes::Value, "--in-intervals-padding, with -L"),
     Opt::native("-L --intervals", Takes::Values, "--in-intervals"),
     Opt::native("--preserve-qscores-less-than", Takes::Value, "--preserve-qscores-less-than"),
     Opt::native("--quantize-quals", Takes::Value, "--quantize-quals"),
@@ -107,6 +107,13 @@ fn apply_bqsr(given: &Given) -> Result<Line> {
         return Err(given.refuse("--round-down-quantized needs --static-quantized-quals"));
     }
     line.add(["--gatk-drop-malformed"]).add(given.native_words());
+    // Without intervals there is nothing to widen, and the flags are unknown.
+    for (intervals, padding, native) in [
+        ("--intervals", "--interval-padding", "--in-intervals-padding"),
+        ("--exclude-intervals", "--interval-exclusion-padding", "--outside-intervals-padding"),
+    ] {
+        line.flag(native, given.value(padding).filter(|_| given.has(intervals)));
+    }
     common(&mut line, given);
     let is_indexed = given.value("--create-output-bam-index") != Some("false");
     htsjdk_output(&mut line, output, LEVEL, is_indexed);

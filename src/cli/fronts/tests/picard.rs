@@ -196,8 +196,8 @@ fn lines_of_gatk_become_native_ones() {
         ),
         (
             "gatk ApplyBQSR -I a.bam -bqsr t -O o.bam -L chr1 -L chr2:5-9 -L unmapped -XL x.bed -ip 10",
-            "readmill prep --bqsr-apply t --gatk-drop-malformed --outside-intervals x.bed --in-intervals-padding 10 \
-             --in-intervals chr1 --in-intervals chr2:5-9 --in-intervals unmapped -o o.bam -l 2 a.bam",
+            "readmill prep --bqsr-apply t --gatk-drop-malformed --in-intervals chr1 --in-intervals chr2:5-9 --in-intervals \
+             unmapped --outside-intervals x.bed --in-intervals-padding 10 -o o.bam -l 2 a.bam",
         ),
         (
             "gatk BaseRecalibrator -I a.bam -R r.fa --known-sites k.vcf -O t -RF WellformedReadFilter -DF AllowAllReadsReadFilter",
