@@ -37,16 +37,15 @@ pub struct ReadsFlags {
 
 /// Files of index reads.
 #[derive(Args)]
-#[command(next_help_heading = "Index reads")]
 pub struct IndexReadFlags {
     /// FASTQ of the first index read, one record for each template, in the order of the reads: its bases go to BC, their qualities to QT. Given once for each lane
-    #[arg(long, value_name = "FASTQ", conflicts_with = "unaligned")]
+    #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i1: Vec<PathBuf>,
     /// The same of the second index read; both are joined by - in BC
-    #[arg(long, value_name = "FASTQ", conflicts_with = "unaligned")]
+    #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i2: Vec<PathBuf>,
     /// FASTQ of UMIs, one record for each template, in the order of the reads: RX and QX. Given once for each lane
-    #[arg(long, value_name = "FASTQ", conflicts_with_all = ["unaligned", "umi_from_name"])]
+    #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with_all = ["unaligned", "umi_from_name"])]
     umi_fastq: Vec<PathBuf>,
 }
 
