@@ -28,12 +28,13 @@
 //! is refused decides what to do (spill, wait for tickets in flight, or end with the error).
 
 pub mod audit;
+mod share_use;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+pub use share_use::ShareUse;
 
 /// The name of a user of memory, for messages and lists.
 pub type Name = &'static str;
@@ -407,31 +408,6 @@ impl fmt::Debug for Charge {
     }
 }
 
-/// The use of a share that was charged in advance for buffers of some kinds, several of each: the largest of each kind so
-/// far, times their number.
-pub struct ShareUse<const KINDS: usize> {
-    ledger: Ledger,
-    name: Name,
-    number: u64,
-    largest: [AtomicU64; KINDS],
-}
-
-impl<const KINDS: usize> ShareUse<KINDS> {
-    /// The use of `name`'s share for `number` buffers of each kind.
-    pub fn new(ledger: &Ledger, name: Name, number: usize) -> Self {
-        let largest = std::array::from_fn(|_| AtomicU64::new(0));
-        ShareUse { ledger: ledger.clone(), name, number: number as u64, largest }
-    }
-
-    /// Notes a buffer of this kind.
-    pub fn note(&self, kind: usize, bytes: u64) {
-        if self.largest[kind].fetch_max(bytes, Relaxed) < bytes {
-            let sum: u64 = self.largest.iter().map(|largest| largest.load(Relaxed)).sum();
-            self.ledger.note_used(self.name, self.number * sum);
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 mod tests {
@@ -546,20 +522,6 @@ mod tests {
         assert_eq!((ledger.used(), ledger.peak()), (0, 85));
         assert!(ledger.charge("a", 100).is_ok());
         assert_eq!(ledger.peak(), 100);
-    }
-
-    #[test]
-    fn a_share_is_listed_as_far_as_it_was_used() {
-        let ledger = Ledger::of(100);
-        let (_a, _b) = (ledger.charge("a", 60).unwrap(), ledger.charge("b", 20).unwrap());
-        let used = ShareUse::<2>::new(&ledger, "a", 3);
-        for (kind, bytes) in [(0, 4), (1, 2), (0, 5), (1, 1)] {
-            used.note(kind, bytes);
-        }
-        assert_eq!(ledger.users_at_peak(), [("a", 3 * (5 + 2)), ("b", 20)]);
-        assert_eq!((ledger.used(), ledger.peak()), (80, 80));
-        used.note(1, 50); // never more than the share
-        assert_eq!(ledger.users_at_peak()[0], ("a", 60));
     }
 
     #[test]
