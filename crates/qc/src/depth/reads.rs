@@ -68,6 +68,11 @@ pub(crate) struct ReadView<'a> {
 }
 
 impl<'a> ReadView<'a> {
+    /// Bytes of memory of the read among others.
+    pub fn heap_bytes(self) -> usize {
+        size_of::<CountedRead>() + size_of_val(self.blocks) + self.values.len()
+    }
+
     /// Each block, with its values.
     #[inline]
     pub fn runs(self) -> impl Iterator<Item = (u32, &'a [u8])> {

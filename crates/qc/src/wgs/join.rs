@@ -181,14 +181,22 @@ impl WgsJoin {
         let mut most = self.heap_bytes();
         for (join, piece) in self.by_rules.iter().zip(&piece.by_rules) {
             for piece in &piece.contigs {
-                let (reads, bytes) = (piece.reads.list.len(), piece.reads.heap_bytes());
-                let open = join.open.as_ref();
+                let Some(last) = piece.reads.list.last().map(|read| read.start) else { continue };
+                // Only what reaches beyond the last read waits.
+                let (mut reads, mut bytes) = (0, 0);
+                for view in piece.reads.views().filter(|view| view.read.end >= last) {
+                    reads += 1;
+                    bytes += view.heap_bytes();
+                }
+                let open = join.open.as_ref().filter(|open| open.number == piece.contig);
                 let growth = open.map_or(4 * bytes, |open| open.waiting.growth(reads, bytes));
                 let waiting = open.map_or(0, |open| open.waiting.reads.list.len());
                 // Where reads are left out, they and their depths are counted again.
-                let is_capped = waiting + reads > join.rules.locus_cap as usize;
-                let again = if is_capped { 2 * (bytes + piece.depths.heap_bytes()) } else { 0 };
-                let pages = OpenPages::bytes_of(2 * piece.depths.pages.len());
+                let is_capped = waiting + piece.reads.list.len() > join.rules.locus_cap as usize;
+                let all = piece.reads.heap_bytes() + piece.depths.heap_bytes();
+                let again = if is_capped { 2 * all } else { 0 };
+                let open_pages = piece.depths.pages.iter().filter(|it| end_of(it.number) > last.into());
+                let pages = OpenPages::bytes_of(open_pages.count());
                 most += (growth + again) as u64 + pages;
             }
         }
