@@ -6,6 +6,7 @@
 mod circles;
 mod documents;
 mod files;
+mod memory;
 mod picture;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ fn main() -> Result<()> {
     for file in &files {
         findings.extend(files::check_length(file)?);
     }
+    findings.extend(memory::check(root, &files)?);
     findings.extend(documents::check(root)?);
     findings.extend(picture::check(root)?);
     for finding in &findings {

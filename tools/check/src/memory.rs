@@ -1,0 +1,265 @@
+//! What grows with the input is charged before it is allocated (docs/design/0005-memory.md). The compiler cannot see that, but three
+//! shapes of code that break it can be seen:
+//!
+//! - a charge that ends with the call that it is lent to, as in `read(path, &mut ledger.empty("names"))`: what was read outlives it;
+//! - a charge that is set to what is in use already (`Charge::resize`), which cannot refuse: only in files of [`SETTLES`], whose
+//!   memory was charged by a bound before;
+//! - a table that a struct holds in a file where nothing is charged: only in files of [`BOUNDED`], which say what bounds it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, ExprMethodCall, ExprReference, Field, ImplItemFn, Item, Local, Pat};
+
+use super::files;
+
+/// Files that set charges to what is in use, and what was charged before.
+const SETTLES: [(&str, &str); 14] = [
+    ("crates/cram/src/decode/mod.rs", "gives back what a container took"),
+    ("crates/format/src/sites/layers.rs", "gives back what layers that are merged took"),
+    ("crates/format/src/intervals/set.rs", "gives back what united regions took"),
+    ("crates/input/src/lib.rs", "gives back what a long line took"),
+    (
+        "crates/record/src/header/mod.rs",
+        "lines were charged as they were read; changes of steps are few",
+    ),
+    ("crates/record/src/ledger/mod.rs", "is the ledger"),
+    ("crates/sort/src/frame.rs", "frames are charged by the room of the merge, or by the run"),
+    ("src/outputs/sink.rs", "the index was charged by the header, and grows by what batches hold"),
+    ("src/outputs/staged_parts.rs", "parts were charged as reads"),
+    ("src/pipeline/ingest/mod.rs", "within what a claim reserved"),
+    ("src/pipeline/long_reads.rs", "the next claim waits until it is free again"),
+    ("src/pipeline/sort_buffer.rs", "within what a claim reserved"),
+    ("src/pipeline/stream.rs", "gives back what a part does not need"),
+    ("src/run/marking.rs", "gives back what was decided"),
+];
+
+/// More of them: a list of its own, since these wait for a mend.
+const SETTLES_LATER: [(&str, &str); 2] = [
+    ("src/pipeline/ingest/claim.rs", "the largest record, which its limit bounds"),
+    ("src/shard/recalibration.rs", "counts of a stage, which its share bounds"),
+];
+
+/// Files with tables that are not charged, and what bounds them.
+const BOUNDED: [(&str, &str); 15] = [
+    ("crates/bqsr/src/report/write.rs", "contexts and cycles, which the table charges"),
+    ("crates/cram/src/decode/mates.rs", "records of a container, each of which is charged"),
+    ("crates/fastqc/src/gc.rs", "lengths are rounded: up to 3 MiB, which are charged"),
+    ("crates/filters/src/expression/variable.rs", "read groups, which the header charges"),
+    ("crates/filters/src/route.rs", "outputs, 500 at most"),
+    ("crates/filters/src/tally/stats/selection.rs", "read groups, which the header charges"),
+    ("crates/markdup/src/libraries.rs", "read groups, which the header charges; 65,534 at most"),
+    ("crates/markdup/src/metrics/mod.rs", "sizes of sets: together they are the number of reads"),
+    ("crates/record/src/header/merge/groups.rs", "charged by Header::merge"),
+    ("crates/report/src/sheet.rs", "a file of a few MiB at most"),
+    ("crates/sort/src/key/template.rs", "read groups, which the header charges"),
+    ("src/aligning/fastqc.rs", "batches under way"),
+    ("src/compare/line.rs", "tags: two letters each"),
+    ("src/compare/reads.rs", "read groups, which the header charges"),
+    ("src/outputs/extra_writer.rs", "pages under way, whose bytes are charged"),
+];
+
+/// Words of code that charges, or that tells others how much to charge.
+const PAYS: [&str; 10] = [
+    "ledger",
+    "Ledger",
+    "Charge",
+    "charge",
+    "Prepaid",
+    "Room",
+    "room",
+    "heap_bytes",
+    "most_bytes",
+    "fn bytes",
+];
+
+/// Types of tables.
+const TABLES: [&str; 6] = ["HashMap", "HashSet", "BTreeMap", "BTreeSet", "HashTable", "ByName"];
+
+/// Crates that run without a ledger, or that no input reaches.
+const APART: [&str; 5] = ["crates/simulate/", "crates/engine/", "src/cli/", "src/cluster/", "src/demo/"];
+
+/// Finds such code.
+pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
+    let mut findings = Vec::new();
+    let (mut settling, mut bounded) = (Vec::new(), Vec::new());
+    for path in paths.iter().filter(|path| !files::is_test(path)) {
+        let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        if !(shown.starts_with("src/") || shown.starts_with("crates/") && shown.contains("/src/")) {
+            continue;
+        }
+        let text = files::read(path)?;
+        let seen = see(&text).with_context(|| format!("cannot parse {}", path.display()))?;
+        findings.extend(seen.temporary.iter().map(|line| {
+            format!("{shown}, fn {line}: this charge ends with the call; let what it pays for hold it")
+        }));
+        let may_settle = SETTLES.iter().chain(&SETTLES_LATER).any(|(file, _)| *file == shown);
+        match seen.settles.first() {
+            Some(_) if may_settle => settling.push(shown.clone()),
+            Some(line) => findings.push(format!(
+                "{shown}, fn {line}: Charge::resize cannot refuse; use Charge::around or Charge::grow_to, before the memory is taken"
+            )),
+            None => {}
+        }
+        let is_paid = PAYS.iter().any(|word| text.contains(word));
+        let is_apart = APART.iter().any(|place| shown.starts_with(place));
+        let is_bounded = BOUNDED.iter().any(|(file, _)| *file == shown);
+        let unpaid = seen.tables.first().filter(|_| !is_paid && !is_apart);
+        if is_bounded && unpaid.is_some() {
+            bounded.push(shown.clone());
+        }
+        if let Some(line) = unpaid.filter(|_| !is_bounded) {
+            findings.push(format!(
+                "{shown}, field {line}: nobody pays for this table; charge it, or say in tools/check/src/memory.rs what bounds it"
+            ));
+        }
+    }
+    let unused = SETTLES
+        .iter()
+        .chain(&SETTLES_LATER)
+        .filter(|(file, _)| !settling.contains(&(*file).to_string()));
+    findings.extend(unused.map(|(file, _)| {
+        format!(
+            "tools/check/src/memory.rs: {file} does not call Charge::resize; take it out of the list"
+        )
+    }));
+    let unused = BOUNDED.iter().filter(|(file, _)| !bounded.contains(&(*file).to_string()));
+    findings.extend(unused.map(|(file, _)| {
+        format!("tools/check/src/memory.rs: {file} has no table that nobody pays for; take it out of the list")
+    }));
+    Ok(findings)
+}
+
+/// Where production code has each shape: functions, and fields.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Seen {
+    temporary: Vec<String>,
+    settles: Vec<String>,
+    tables: Vec<String>,
+    /// The function that is looked at.
+    function: String,
+}
+
+fn see(text: &str) -> Result<Seen> {
+    let mut seen = Seen::default();
+    seen.visit_file(&syn::parse_file(text)?);
+    Ok(seen)
+}
+
+/// Whether an expression makes a charge: `ledger.empty(name)`, `ledger.charge(name, bytes)?`.
+fn makes_charge(expression: &Expr) -> bool {
+    match expression {
+        Expr::Try(inner) => makes_charge(&inner.expr),
+        Expr::Paren(inner) => makes_charge(&inner.expr),
+        Expr::MethodCall(call) => {
+            let arguments = match call.method.to_string().as_str() {
+                "empty" => 1,
+                "charge" | "try_charge" => 2,
+                _ => return false,
+            };
+            call.args.len() == arguments
+        }
+        _ => false,
+    }
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg")
+                && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+impl Visit<'_> for Seen {
+    fn visit_item(&mut self, item: &Item) {
+        let attributes = match item {
+            Item::Mod(item) => &item.attrs,
+            Item::Fn(item) => {
+                self.function = item.sig.ident.to_string();
+                &item.attrs
+            }
+            Item::Impl(item) => &item.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        if !is_test(attributes) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &ImplItemFn) {
+        if !is_test(&item.attrs) {
+            self.function = item.sig.ident.to_string();
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_expr_reference(&mut self, expression: &ExprReference) {
+        if expression.mutability.is_some() && makes_charge(&expression.expr) {
+            self.temporary.push(self.function.clone());
+        }
+        visit::visit_expr_reference(self, expression);
+    }
+
+    fn visit_local(&mut self, local: &Local) {
+        let is_dropped = matches!(local.pat, Pat::Wild(_));
+        if is_dropped && local.init.as_ref().is_some_and(|init| makes_charge(&init.expr)) {
+            self.temporary.push(self.function.clone());
+        }
+        visit::visit_local(self, local);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &ExprMethodCall) {
+        // (A list is resized by two arguments.)
+        if call.method == "resize" && call.args.len() == 1 {
+            self.settles.push(self.function.clone());
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_field(&mut self, field: &Field) {
+        let mut finder = TableFinder(false);
+        finder.visit_type(&field.ty);
+        if finder.0 {
+            self.tables.push(field.ident.as_ref().map_or("of a tuple".into(), ToString::to_string));
+        }
+        visit::visit_field(self, field);
+    }
+}
+
+/// Finds tables in a type that is held, not borrowed.
+struct TableFinder(bool);
+
+impl Visit<'_> for TableFinder {
+    fn visit_type_reference(&mut self, _: &syn::TypeReference) {}
+
+    fn visit_path_segment(&mut self, segment: &syn::PathSegment) {
+        self.0 |= TABLES.iter().any(|table| segment.ident == table);
+        visit::visit_path_segment(self, segment);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_is_not_paid_for_is_seen() {
+        let text = "struct A { names: HashMap<u64, u32>, lent: &'static HashMap<u8, u8>, list: Vec<u8> }\n\
+                    fn a(ledger: &Ledger) -> Result<()> {\n\
+                    read(&mut ledger.empty(NAMES))?;\n\
+                    let mut held = ledger.empty(NAMES);\n\
+                    read(&mut held)?;\n\
+                    let _ = ledger.charge(NAMES, 7)?;\n\
+                    let _held = ledger.charge(NAMES, 7)?;\n\
+                    held.resize(9);\n\
+                    list.resize(9, 0);\n\
+                    read(&mut context.ledger.charge(NAMES, 7)?)\n\
+                    }\n\
+                    #[cfg(test)]\nmod tests { fn b() { read(&mut ledger.empty(NAMES)); held.resize(9); } }\n";
+        let seen = see(text).unwrap();
+        assert_eq!(seen.temporary, ["a", "a", "a"]);
+        assert_eq!((seen.settles, seen.tables), (vec!["a".to_string()], vec!["names".to_string()]));
+    }
+}
