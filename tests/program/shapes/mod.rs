@@ -5,6 +5,7 @@
 //! time.
 
 mod files;
+mod newer;
 mod reads;
 
 use std::fmt::Write;
@@ -20,6 +21,9 @@ struct CostlyInput {
     /// The commands to run; %NAME is a file in the test's directory, %* all inputs.
     commands: &'static [&'static str],
 }
+
+/// Commands that have no `-@`.
+const WITHOUT_THREADS: &[&str] = &["head", "cat", "reheader", "dict", "faidx"];
 
 /// How a run ended.
 enum RunEnd {
@@ -39,10 +43,16 @@ fn run(dir: &TestDir, command: &str, memory: &str, threads: usize) -> RunEnd {
     let words = command.split(' ').flat_map(|word| match word.strip_prefix('%') {
         Some("*") => inputs().collect(),
         Some(name) => vec![path(name)],
-        None => vec![word.to_string()],
+        None => match word.split_once('%') {
+            Some((before, name)) => vec![format!("{before}{}", path(name))],
+            None => vec![word.to_string()],
+        },
     });
     let mut args: Vec<String> = words.collect();
-    args.extend(["-@".into(), threads.to_string(), "-m".into(), memory.into()]);
+    args.extend(["--memory".into(), memory.into()]);
+    if !WITHOUT_THREADS.contains(&args[0].as_str()) {
+        args.extend(["-@".into(), threads.to_string()]);
+    }
     let ProgramRun { code, stderr, .. } = readmill(&args);
     let number = |text: Option<(&str, &str)>| {
         let digits = text.map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
@@ -115,8 +125,30 @@ fn line(
 /// All inputs, or those whose name contains the text in `READMILL_SHAPES`.
 fn all() -> impl Iterator<Item = &'static CostlyInput> {
     let wanted = std::env::var("READMILL_SHAPES").unwrap_or_default();
-    let all = [reads::HEADER_SHAPES, reads::READ_SHAPES, files::SHAPES].into_iter().flatten();
+    let all =
+        [reads::HEADER_SHAPES, reads::READ_SHAPES, files::SHAPES, newer::SHAPES].into_iter().flatten();
     all.filter(move |shape| shape.name.contains(&wanted))
+}
+
+#[test]
+fn each_command_is_run_on_some_shape_or_says_why_not() {
+    let help = String::from_utf8(readmill(["--help"]).stdout).expect("text");
+    let (_, listed) = help.split_once("Commands:\n").expect("commands");
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    // A long text goes on in lines that begin further to the right.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names: Vec<&str> = names.filter(|name| !name.is_empty() && *name != "help").collect();
+    assert!(names.len() > 30, "{names:?}");
+    let shapes = [reads::HEADER_SHAPES, reads::READ_SHAPES, files::SHAPES, newer::SHAPES];
+    let run = shapes.into_iter().flatten().flat_map(|shape| shape.commands);
+    let run: Vec<&str> = run.filter_map(|command| command.split(' ').next()).collect();
+    for name in &names {
+        let why = newer::OTHERS.iter().find(|(other, _)| other == name);
+        assert!(run.contains(name) != why.is_some(), "{name} is run: {}", run.contains(name));
+    }
+    for (name, _) in newer::OTHERS {
+        assert!(names.contains(name), "{name} is no command");
+    }
 }
 
 #[test]
