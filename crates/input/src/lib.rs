@@ -124,7 +124,7 @@ impl Source {
         if !peek.starts_with(&[0x1f, 0x8b]) {
             return Self::sam(Text::Plain(whole), Vec::new(), options);
         }
-        let is_bam = signature::inflated_start(&peek).starts_with(bam_header::MAGIC);
+        let is_bam = inflated_start(&peek).starts_with(bam_header::MAGIC);
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
             if is_bam {
                 return Err(Error::input(
