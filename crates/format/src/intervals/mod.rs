@@ -399,7 +399,9 @@ mod tests {
         };
         let of = |path: String| of(&[&path], &[], 0);
         assert_eq!(of(file("a.bed", "chr1\t5\t9\nchr2\t0\t1\n")).unwrap(), "chr1 5 9, chr2 0 1");
-        let picard = "@SQ\tSN:chr1\tLN:999\nchr1\t5\t9\t+\tx\n";
+        let picard = "@SQ\tSN:chr1\tLN:1000\nchr1\t5\t9\t+\tx\n";
+        let of_another_build = of(file("c.interval_list", &picard.replace("1000", "999")));
+        assert!(of_another_build.unwrap_err().to_string().contains("chr1 has 999 bases here, but 1000"));
         assert_eq!(of(file("a.interval_list", picard)).unwrap(), "chr1 4 9");
         assert_eq!(of(file("a.list", picard)).unwrap(), "chr1 4 9");
         assert_eq!(
