@@ -83,7 +83,14 @@ fn single_reads_among_pairs_have_the_records_of_runs_of_their_own() {
         records(&found).into_iter().filter(is_so).collect()
     };
     assert!(of(false) == records(&singles).into_iter().filter(is_unique).collect::<Vec<_>>());
-    assert!(of(true) == records(&pairs).into_iter().filter(is_unique).collect::<Vec<_>>());
+    // (Pairs have other numbers than in a run of their own, by which ties of parts of them are broken.)
+    let ends = |lines: Vec<&str>| -> Vec<String> {
+        lines.iter().map(|line| format!("{} {}", column(line, 0), number(line, 1) & 0xc1)).collect()
+    };
+    let primary = |line: &&str| number(line, 1) & 0x900 == 0;
+    let found_ends = ends(of(true).into_iter().filter(primary).collect());
+    let expected_ends = records(&pairs).into_iter().filter(is_unique).filter(primary).collect();
+    assert!(found_ends == ends(expected_ends));
     assert!(of(false).len() > 100 && of(true).len() > 1000);
     let names: Vec<&str> = both_names(&found);
     let text = mixed(some_are_single, false);
