@@ -127,7 +127,8 @@ impl AlignNeeds {
     /// Returns the memory of reads on this crew, from files to records.
     pub fn waiting(&self, crew: Crew) -> u64 {
         let taking = self.taking * ahead(crew.threads) as u64;
-        self.cohort + self.text + taking + self.ticket * crew.in_flight as u64
+        // A cohort may be of any number of bases; what does not fit into 64 bits is refused like what does not fit into -m.
+        self.cohort.saturating_add(self.text + taking + self.ticket * crew.in_flight as u64)
     }
 
     /// What reading takes, without aligning.
@@ -137,7 +138,7 @@ impl AlignNeeds {
 
     /// Returns the part of it that reads and candidates may take.
     pub fn batches(&self, in_flight: usize) -> u64 {
-        self.cohort + BATCH * in_flight as u64
+        self.cohort.saturating_add(BATCH * in_flight as u64)
     }
 }
 

@@ -263,7 +263,7 @@ impl Memory {
         let more_for_fastqc = part_of_reads("modules of FastQC of unusual reads", fastqc, FASTQC_PART);
         let more_for_metrics = part_of_reads("quality metrics of unusual reads", qc, METRICS_PART);
         let aligning = needs.map(|needs| aligning::AlignRoom {
-            reads: needs.batches(crew.in_flight) + more,
+            reads: needs.batches(crew.in_flight).saturating_add(more),
             long: more,
             // With more memory, more tickets are under way.
             others: plan.resources.memory.saturating_sub(left)
@@ -278,7 +278,7 @@ impl Memory {
         };
         let room = (division.remainder() - for_counts).min(MOST_ROOM);
         if room < least_room {
-            let least = (division.needed() + least_room).div_ceil(MIB);
+            let least = division.needed().saturating_add(least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
                 "this plan needs at least -m {least}M with {threads} threads, and has {}M",
                 plan.resources.memory / MIB
@@ -368,9 +368,9 @@ fn aligning_crew(threads: usize) -> Crew {
 /// memory for reads, or less where that would be too little.
 pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     let beside = |bytes: u64, is_wanted: bool, part: u64| {
-        if is_wanted { (bytes * part).div_ceil(part - 1) } else { bytes }
+        if is_wanted { bytes.saturating_mul(part).div_ceil(part - 1) } else { bytes }
     };
-    let wanted = beside(memory.room + bytes, waits_and_counts(plan), IN_ORDER_PART);
+    let wanted = beside(memory.room.saturating_add(bytes), waits_and_counts(plan), IN_ORDER_PART);
     let wanted = beside(wanted, plan.tallies.qc.is_some(), METRICS_PART);
     let wanted = beside(wanted, plan.tallies.fastqc.is_some(), FASTQC_PART);
     wanted.saturating_sub(
@@ -381,10 +381,8 @@ pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.
 pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
     let (needs, crew) = (aligning::needs(wanted)?, aligning_crew(threads.max(1)));
-    Ok(needs.index
-        + needs.thread * threads as u64
-        + needs.waiting(crew)
-        + TICKET * crew.in_flight as u64)
+    let beside = needs.index + needs.thread * threads as u64 + TICKET * crew.in_flight as u64;
+    Ok(needs.waiting(crew).saturating_add(beside))
 }
 
 /// Returns the bytes that merging alignments takes on `threads` threads, beside the steps.

@@ -356,3 +356,14 @@ fn the_same_reads_twice_are_refused() {
         assert!(done.stderr.contains("have the same reads"), "{}", done.stderr);
     }
 }
+
+#[test]
+fn a_cohort_near_64_bits_needs_too_much_memory_and_does_not_overflow() {
+    // Of a pipe nobody knows the size, so a cohort of any number of bases may come.
+    for bases in [u64::MAX, 1 << 62] {
+        let bases = bases.to_string();
+        let done = readmill(["align", reference(), "-p", "-K", &bases, "-", "-o", "-", "-m", "1G"]);
+        assert_eq!(done.code, Some(1), "{}", done.stderr);
+        assert!(done.stderr.contains("needs at least -m"), "{}", done.stderr);
+    }
+}

@@ -42,6 +42,15 @@ fn sizes_that_are_none() {
 }
 
 #[test]
+fn a_set_size_near_64_bits_needs_too_much_memory_and_does_not_overflow() {
+    // The sum of shares of memory went beyond 64 bits: a panic, or, without overflow checks, a wrong plan.
+    for number in [i64::MAX as u64, 1 << 62] {
+        let args = format!("markdup IN -o OUT.bam --optical-only --max-optical-set-size {number}");
+        request_is_refused(&args, &["needs at least -m", "raise -m"]);
+    }
+}
+
+#[test]
 fn too_little_memory_names_the_least_that_works() {
     for threads in [1, 3, 16] {
         let folders = TestFolders::new();

@@ -177,7 +177,7 @@ impl Reference {
     fn sum_bases(&self, number: u32) -> Result<Sum> {
         let (mut md5, mut reader) = (Md5::new(), FastaReader::default());
         let sequence = self.0.sequences.get(number as usize).filter(|it| it.length > 0);
-        let mut text = vec![0; PIECE];
+        let mut text = vec![0u8; PIECE];
         let places = sequence.map(|it| (it.place(0), it.place(it.length - 1) + 1));
         let (mut at, end) = places.unwrap_or_default();
         while at < end {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_record::{Charge, Error, Ledger, Result, bases};
 
 use super::bytes::{FastaReader, Layout};
-use super::index::FaiEntry;
+use super::entry::FaiEntry;
 
 /// Bytes of a page. Small, because reads in random order need another page each; but large enough for a pair of
 /// reads in coordinate order to lie in one.
