@@ -365,9 +365,7 @@ fn swapped(runs: &[Run<'_>]) -> String {
 fn swaps(lanes: &[Placed]) -> Vec<Swap> {
     let most = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
     let mut of_runs: Vec<Vec<&Placed>> = vec![Vec::new(); most];
-    lanes
-        .iter()
-        .for_each(|lane| of_runs.get_mut(lane.run).into_iter().for_each(|it| it.push(lane)));
+    lanes.iter().for_each(|lane| of_runs.get_mut(lane.run).into_iter().for_each(|it| it.push(lane)));
     let sorted = |which: usize| -> Vec<Sorted> {
         let value = |lane: &&Placed| lane.values.get(which).copied();
         of_runs.iter().map(|lanes| Sorted::of(lanes.iter().filter_map(value))).collect()
