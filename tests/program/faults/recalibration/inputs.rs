@@ -201,8 +201,6 @@ fn a_reference_with_other_bases_than_the_header_states() {
     is_not_counted(&folders, AGAINST, 2, &words);
     for way in [
         "filter in/x.sam -o out/x.bam --nm-md-uq --reference in/ref.fa",
-        "qc in/x.sam -o out/q --reference in/ref.fa --metrics CollectWgsMetrics",
-        "qc in/x.sam -o out/q --reference in/ref.fa --metrics CollectGcBiasMetrics",
         "qc in/x.sam -o out/q --reference in/ref.fa --metrics CollectAlignmentSummaryMetrics",
     ] {
         for threads in [1, 2] {
