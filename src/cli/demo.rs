@@ -10,8 +10,8 @@ use clap::builder::PossibleValuesParser;
 use readmill::allocator::Heaps;
 use readmill::console::Console;
 use readmill::plan::{
-    self, Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps,
-    Tallies, Verbosity,
+    Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies,
+    Verbosity,
 };
 use readmill::{limit, sample};
 use readmill_engine::Crew;

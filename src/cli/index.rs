@@ -7,7 +7,7 @@ use readmill::console::{Console, log};
 use readmill::files::FileOutput;
 use readmill::indexing::{self, Content, IndexOptions};
 use readmill::limit;
-use readmill::plan::{self, Choice, Verbosity, one_of, parse_size};
+use readmill::plan::{Choice, Verbosity, one_of, parse_size};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::Stage;
 use readmill_format::bam::index::IndexFormat;

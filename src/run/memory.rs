@@ -168,6 +168,14 @@ pub fn least_of(plan: &Plan) -> u64 {
     plan.resources.memory
 }
 
+/// Returns the part of `for_reads` that is kept for counts where reads wait for each other, but not of `least_room`.
+fn keep_for_counts(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
+    if !waits_and_counts(plan) {
+        return 0;
+    }
+    (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(least_room))
+}
+
 /// Where [`least_of`] gives up: what is refused with so much memory is refused for another reason.
 const MAX_LEAST: u64 = 16 << 30;
 
@@ -270,12 +278,7 @@ impl Memory {
                 + (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
             left: least_room,
         });
-        let for_counts = if waits_and_counts(plan) {
-            let for_reads = division.remainder();
-            (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(least_room))
-        } else {
-            0
-        };
+        let for_counts = keep_for_counts(plan, division.remainder(), least_room);
         let room = (division.remainder() - for_counts).min(MOST_ROOM);
         if room < least_room {
             let least = division.needed().saturating_add(least_room).div_ceil(MIB);

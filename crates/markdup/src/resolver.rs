@@ -42,7 +42,7 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let optical = details.is_some_and(|details| details.optical.is_some());
     let bits = 1 + u64::from(rules.optical.is_some() || optical);
     let tables = u64::from(rules.members || rules.molecules || rules.samtools.is_some());
-    let tables = tables + details.map_or(0, |details| Findings::tables(details));
+    let tables = tables + details.map_or(0, Findings::tables);
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 

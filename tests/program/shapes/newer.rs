@@ -201,7 +201,7 @@ fn sorted(dir: &TestDir, lines: &str) {
 /// A target of so many bases, and a gene with one exon of half as many.
 fn one_target_and_gene(dir: &TestDir, bases: usize) {
     written(dir, "t.list", |file| {
-        let _ = write!(file, "{HEAD}c\t1\t{bases}\t+\tt\n");
+        let _ = writeln!(file, "{HEAD}c\t1\t{bases}\t+\tt");
     });
     written(dir, "genes", |file| {
         let end = bases / 2;

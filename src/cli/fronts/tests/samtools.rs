@@ -2,9 +2,18 @@
 
 use super::{Front, front, native, parsed};
 
+/// Compares native lines, in which blanks do not count, and has them parsed.
+fn compare(lines: &[(&str, &str)]) {
+    for &(line, wanted) in lines {
+        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(native(line), wanted, "{line}");
+        assert_eq!(parsed::refusal(&wanted), None, "{line}");
+    }
+}
+
 #[test]
 fn lines_of_samtools_become_native_ones() {
-    for (line, wanted) in [
+    compare(&[
         ("samtools sort", "readmill sort -@ 1 -o - -l 6 --no-index -"),
         (
             "samtools sort -@0 -l1 -nuo x.bam in.bam",
@@ -87,6 +96,12 @@ fn lines_of_samtools_become_native_ones() {
             "readmill markdup --remove-duplicates --duplicate-mode coordinate -@ 1 -o o.bam -l 6 --no-index a.bam",
         ),
         ("samtools fastq -T RX,BX -s s.fq", "readmill fastq --grouped -s s.fq --tags RX,BX -@ 1 -"),
+    ]);
+}
+
+#[test]
+fn lines_of_reports_become_native_ones() {
+    compare(&[
         ("samtools flagstat -@ 7 a.bam", "readmill flagstat -@ 8 a.bam"),
         ("samtools flagstat -O json a.bam", "readmill flagstat --output-format json -@ 1 a.bam"),
         ("samtools idxstats -X a.bam a.bai", "readmill idxstats -@ 1 a.bam"),
@@ -101,11 +116,7 @@ fn lines_of_samtools_become_native_ones() {
         ),
         ("samtools stats -X -I g -t t -g 3 a.bam a.bai", "readmill stats -I g -t t -g 3 -@ 1 a.bam"),
         ("samtools sort -- -x.bam", "readmill sort -@ 1 -o - -l 6 --no-index -- -x.bam"),
-    ] {
-        let wanted = wanted.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(native(line), wanted, "{line}");
-        assert_eq!(parsed::refusal(&wanted), None, "{line}");
-    }
+    ]);
 }
 
 #[test]
