@@ -29,13 +29,14 @@ pub fn collect_ends_again(
     largest: u64,
     duplicate_ends: &DuplicateEnds,
     ends: &mut EndStore,
-    mut charge: Charge,
+    charge: Charge,
     console: &Console,
 ) -> Result<Charge> {
     console.stage("pairing again", None, false);
     ends.clear_items(duplicate_ends);
-    charge.resize(0);
     let ledger = charge.ledger().clone();
+    drop(charge);
+    let mut charge = ledger.empty(ENDS);
     let (crew, _large) = crew_for(crew, &ledger, largest)?;
     let each = 2 * PARTITION + 2 * PARTITION / SMALLEST_RECORD * duplicate_ends.most_bytes() as u64;
     let in_flight = crew.in_flight.min(usize::try_from(ledger.free() / 2 / each).unwrap_or(1)).max(1);

@@ -46,6 +46,7 @@ pub mod samtools;
 pub mod score;
 pub mod sorter;
 pub mod stored;
+pub mod tables;
 pub mod tiles;
 pub mod umi;
 pub mod verdict;

@@ -10,8 +10,9 @@ use super::libraries::Libraries;
 use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
 use super::sorter::{Merged, Sorter, Sorting, spill_sorted};
+use super::tables::{BitSet, RowStore};
 use super::tiles::{Seen, TileCounter, TileCounts};
-use super::verdict::{BitSet, Deepest, DuplicateCounts, RowStore};
+use super::verdict::{Deepest, DuplicateCounts};
 
 /// Sets larger than this are reported.
 const DEEP: u64 = 100_000;

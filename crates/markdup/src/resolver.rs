@@ -15,8 +15,9 @@ use super::rules::{Coding, Rules};
 use super::samtools::findings::Findings;
 use super::samtools::{DuplicateDetails, KeyedReads, Undecided};
 use super::sorter::{Sorter, Sorting, spill_sorted};
+use super::tables::{BitSet, OrdinalTable};
 use super::tiles;
-use super::verdict::{BitSet, DuplicateCounts, DuplicateSets, OrdinalTable, Verdict};
+use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
 use super::{Mode, molecules};
 
 /// Least memory for joined items, before they are spilled.

@@ -6,30 +6,13 @@
 
 use readmill_record::Result;
 
+use super::group::Groups;
 use super::item;
 use super::marks::Marks;
 use super::store::SamtoolsItems;
 use crate::sorter::{Sorter, Sorting, spill_sorted};
-use crate::verdict::{DuplicateCounts, OrdinalTable};
-
-/// The groups of all duplicates and of the reads that stay in their places.
-pub struct Groups {
-    /// The group of each read of a set of pairs.
-    pub members: OrdinalTable,
-    /// The group of each single read, and of each paired read that is no duplicate and has single ones.
-    pub singles: OrdinalTable,
-    /// How many groups there are.
-    pub number: u64,
-    /// Reads in all of them.
-    pub reads: u64,
-}
-
-impl Groups {
-    /// Bytes of memory that they take.
-    pub fn bytes(&self) -> u64 {
-        self.members.bytes_of_rows() + self.singles.bytes_of_rows()
-    }
-}
+use crate::tables::OrdinalTable;
+use crate::verdict::DuplicateCounts;
 
 impl<T: Sorting> Marks<'_, T> {
     /// Finds all groups, and marks all reads in them but the paired reads to which single ones are linked.

@@ -10,6 +10,26 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::detail::FlowCellPlace;
+use crate::tables::OrdinalTable;
+
+/// The groups of all duplicates and of the reads that stay in their places.
+pub struct Groups {
+    /// The group of each read of a set of pairs.
+    pub members: OrdinalTable,
+    /// The group of each single read, and of each paired read that is no duplicate and has single ones.
+    pub singles: OrdinalTable,
+    /// How many groups there are.
+    pub number: u64,
+    /// Reads in all of them.
+    pub reads: u64,
+}
+
+impl Groups {
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> u64 {
+        self.members.bytes_of_rows() + self.singles.bytes_of_rows()
+    }
+}
 
 /// A read of a group.
 pub struct Member {

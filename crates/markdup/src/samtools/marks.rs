@@ -11,7 +11,8 @@ use super::store::SamtoolsItems;
 use super::undecided::Undecided;
 use crate::Mode;
 use crate::sorter::{Merged, Sorter, Sorting, spill_sorted};
-use crate::verdict::{BitSet, DuplicateCounts, Verdict};
+use crate::tables::BitSet;
+use crate::verdict::{DuplicateCounts, Verdict};
 
 /// Least memory for the list of ties, before it is spilled.
 const LEAST: u64 = 8 << 20;

@@ -17,10 +17,12 @@
 pub mod detail;
 mod detail_scan;
 pub mod findings;
+pub mod found;
 pub mod group;
 mod item;
 pub mod key;
 pub mod marks;
+mod names;
 pub mod part;
 pub mod report;
 pub mod store;

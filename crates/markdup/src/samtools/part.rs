@@ -5,7 +5,7 @@ use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 
 use super::key::{Code, End, Span, barcode_hash, pair_key};
 use super::report::ReadCounts;
-use super::{SamtoolsRules, item, undecided};
+use super::{SamtoolsRules, item, names};
 use crate::rules::FieldCounts;
 use crate::score;
 
@@ -105,7 +105,7 @@ impl SamtoolsPart {
             record.flags().is_mate_unmapped() || has(SA) || has(XA)
         };
         if is_other || gives() {
-            self.names.extend(undecided::name_entry(record.qname(), stamp.ordinal(), is_other));
+            self.names.extend(names::name_entry(record.qname(), stamp.ordinal(), is_other));
         }
     }
 }

@@ -11,11 +11,12 @@ use readmill_format::spill::Spill;
 use readmill_record::{RecordRef, Result, Stamp};
 
 use super::detail::DuplicateDetails;
-use super::detail_scan::Groups;
 use super::findings::GroupJudge;
-use super::group::Member;
+use super::group::{Groups, Member};
+use super::names::OTHER;
 use crate::sorter::{Sorter, Sorting};
-use crate::verdict::{BitSet, OrdinalTable, Verdict};
+use crate::tables::{BitSet, OrdinalTable};
+use crate::verdict::Verdict;
 
 /// Bytes of memory for the best read of a set so far, with a name of up to 254 bytes and what allocating it adds.
 const SET_BYTES: u64 = 336;
@@ -80,16 +81,6 @@ pub enum PassChoice {
     Sets(Range<u64>),
     /// Each group of this number, and then each of so many.
     Groups(u64, u64),
-}
-
-/// Marks the entries of records that get the marks of others of their name.
-pub(super) const OTHER: u64 = 1 << 63;
-
-/// The entry of a record: a hash of its name (128 bits), and its number. Reads that give their marks come before records
-/// that get them.
-pub fn name_entry(name: &[u8], ordinal: u64, is_other: bool) -> [u64; 3] {
-    let hash = xxhash_rust::xxh3::xxh3_128(name);
-    [(hash >> 64) as u64, hash as u64, ordinal | if is_other { OTHER } else { 0 }]
 }
 
 impl Undecided {

@@ -1,0 +1,114 @@
+//! What is kept of each duplicate beyond its mark: the name of the read that stays, and how many reads that one stands for.
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_record::Result;
+
+use super::detail::DuplicateDetails;
+use crate::tables::OrdinalTable;
+
+/// What was found out about duplicates, and the reads that stay in their places.
+pub struct Findings {
+    pub(super) originals: OrdinalTable,
+    /// The same for secondary, supplementary and unmapped records.
+    pub(super) others: OrdinalTable,
+    pub(super) counts: OrdinalTable,
+    pub(super) names: NameStore,
+}
+
+impl Findings {
+    /// How many tables by record number these details take.
+    pub fn tables(details: &DuplicateDetails) -> u64 {
+        if details.is_wanted() { 5 } else { 0 }
+    }
+
+    /// Bytes of memory that it takes, apart from the bits of its tables.
+    pub fn bytes(&self) -> u64 {
+        let tables = [&self.originals, &self.others, &self.counts];
+        tables.iter().map(|table| table.bytes_of_rows()).sum::<u64>() + self.names.bytes()
+    }
+
+    /// Returns the name of the read that stays in the place of a duplicate.
+    pub fn original(&self, ordinal: u64, spill: &Spill) -> Result<Option<Vec<u8>>> {
+        let name = match self.originals.get(ordinal, spill)? {
+            None => self.others.get(ordinal, spill)?,
+            name => name,
+        };
+        name.map(|name| self.names.get(name, spill)).transpose()
+    }
+
+    /// Returns how many reads a read that stays stands for.
+    pub fn stands_for(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
+        Ok(self.counts.get(ordinal, spill)?.unwrap_or(1))
+    }
+}
+
+/// Bits of a name's number that say where it begins in its piece.
+const WITHIN: u32 = 20;
+
+/// Bytes of a piece of names.
+const PIECE: usize = 1 << 18;
+
+/// Names in the spill, but for the last ones.
+#[derive(Default)]
+pub(super) struct NameStore {
+    pieces: Vec<Extent>,
+    /// The last piece: each name with its length in front.
+    last: Vec<u8>,
+}
+
+impl NameStore {
+    /// Bytes of memory that it takes.
+    fn bytes(&self) -> u64 {
+        (self.last.capacity() + self.pieces.capacity() * size_of::<Extent>()) as u64
+    }
+
+    /// Adds a name, and returns its number.
+    pub(super) fn push(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
+        if self.last.len() + 1 + name.len() > PIECE {
+            let mut piece = spill.begin(0)?;
+            spill.append(&mut piece, &self.last)?;
+            self.pieces.push(piece);
+            self.last.clear();
+        }
+        let number = (self.pieces.len() as u64) << WITHIN | self.last.len() as u64;
+        self.last.push(name.len() as u8); // (a name has up to 254 bytes)
+        self.last.extend_from_slice(name);
+        Ok(number)
+    }
+
+    /// Returns the name of this number.
+    fn get(&self, number: u64, spill: &Spill) -> Result<Vec<u8>> {
+        let (piece, at) = ((number >> WITHIN) as usize, number & ((1 << WITHIN) - 1));
+        let (mut bytes, read);
+        let found = match self.pieces.get(piece) {
+            None => self.last.get(at as usize..).unwrap_or_default(),
+            Some(piece) => {
+                let start = piece.start + at;
+                bytes = [0; 256];
+                read = (piece.end - start).min(256) as usize;
+                spill.read(piece, start, &mut bytes[..read])?;
+                &bytes[..read]
+            }
+        };
+        let Some((&length, name)) = found.split_first() else { return Ok(Vec::new()) };
+        Ok(name.get(..length.into()).unwrap_or_default().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_memory_and_from_the_spill() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::new(&[dir.path().to_path_buf()]);
+        let mut store = NameStore::default();
+        let name = |n: usize| format!("{}{n}", "x".repeat(n % 249)).into_bytes();
+        let numbers: Vec<u64> = (0..9_999).map(|n| store.push(&name(n), &spill).unwrap()).collect();
+        assert!(store.pieces.len() > 3);
+        for (n, &number) in numbers.iter().enumerate() {
+            assert_eq!(store.get(number, &spill).unwrap(), name(n));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Tables by record number: bits, bits with rank, rows, and sparse values.
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_record::Result;
+
+use super::sorter::Sorter;
+
+/// A bit for each record.
+#[derive(Clone, Debug, Default)]
+pub struct BitSet(Vec<u64>);
+
+impl BitSet {
+    /// Creates clear bits for `records` records.
+    pub fn new(records: u64) -> Self {
+        BitSet(vec![0; records.div_ceil(64) as usize])
+    }
+
+    /// Returns the bytes of the bits of `records` records.
+    pub fn bytes(records: u64) -> u64 {
+        records.div_ceil(64) * 8
+    }
+
+    /// Writes the bits as little-endian words.
+    pub(super) fn write(&self, into: &Spill) -> Result<Extent> {
+        let mut extent = into.begin(0)?;
+        for words in self.0.chunks(PIECE) {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            into.append(&mut extent, &bytes)?;
+        }
+        Ok(extent)
+    }
+
+    /// Reads the bits of `records` records.
+    pub(super) fn read(records: u64, extent: &Extent, spill: &Spill) -> Result<Self> {
+        let mut bits = BitSet::new(records);
+        let mut bytes = vec![0; PIECE * 8];
+        let mut at = extent.start;
+        for words in bits.0.chunks_mut(PIECE) {
+            let bytes = &mut bytes[..8 * words.len()];
+            spill.read(extent, at, bytes)?;
+            at += bytes.len() as u64;
+            for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+        }
+        Ok(bits)
+    }
+
+    /// Sets a bit.
+    pub fn set(&mut self, ordinal: u64) {
+        if let Some(word) = self.0.get_mut((ordinal / 64) as usize) {
+            *word |= 1 << (ordinal % 64);
+        }
+    }
+
+    /// Clears a bit.
+    pub fn clear(&mut self, ordinal: u64) {
+        if let Some(word) = self.0.get_mut((ordinal / 64) as usize) {
+            *word &= !(1 << (ordinal % 64));
+        }
+    }
+
+    /// Whether a bit is set.
+    pub fn get(&self, ordinal: u64) -> bool {
+        self.0.get((ordinal / 64) as usize).is_some_and(|word| word >> (ordinal % 64) & 1 == 1)
+    }
+}
+
+/// Words between two sums of a [`Ranks`].
+const STRIDE: usize = 8;
+
+/// Bits with rank: the number of set bits before each.
+pub(super) struct Ranks {
+    pub(super) bits: BitSet,
+    sums: Vec<u64>,
+}
+
+impl Ranks {
+    pub(super) fn new(bits: BitSet) -> Self {
+        let mut sum = 0;
+        let strides = bits.0.chunks(STRIDE).map(|words| {
+            let before = sum;
+            sum += words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            before
+        });
+        Ranks { sums: strides.collect(), bits }
+    }
+
+    /// Returns the number of set bits before this one, if it is set.
+    fn rank(&self, ordinal: u64) -> Option<u64> {
+        let (word, bit) = ((ordinal / 64) as usize, ordinal % 64);
+        if !self.bits.get(ordinal) {
+            return None;
+        }
+        let between: u32 =
+            self.bits.0[word / STRIDE * STRIDE..word].iter().map(|w| w.count_ones()).sum();
+        let within = (self.bits.0[word] & ((1 << bit) - 1)).count_ones();
+        Some(self.sums[word / STRIDE] + u64::from(between + within))
+    }
+}
+
+/// Rows in one piece of the spill.
+const PIECE: usize = 1 << 13;
+
+/// Append-only rows.
+#[derive(Default)]
+pub struct RowStore<const N: usize> {
+    spilled: Vec<Extent>,
+    memory: Vec<[u64; N]>,
+}
+
+impl<const N: usize> RowStore<N> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        (self.spilled.len() * PIECE + self.memory.len()) as u64
+    }
+
+    /// Bytes of memory they take.
+    pub fn bytes(&self) -> u64 {
+        (self.memory.capacity() * 8 * N) as u64
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, row: [u64; N]) {
+        self.memory.push(row);
+    }
+
+    /// Writes whole pieces to the spill.
+    pub fn spill(&mut self, spill: &Spill) -> Result<()> {
+        let whole = self.memory.len() / PIECE * PIECE;
+        for piece in self.memory[..whole].chunks(PIECE) {
+            let bytes: Vec<u8> = piece.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+            let mut extent = spill.begin(0)?;
+            spill.append(&mut extent, &bytes)?;
+            self.spilled.push(extent);
+        }
+        self.memory = self.memory[whole..].to_vec();
+        Ok(())
+    }
+
+    /// Writes all of them, one after the other, into the file of `into`.
+    pub(super) fn write(&self, spill: &Spill, into: &Spill) -> Result<Extent> {
+        let mut extent = into.begin(0)?;
+        let mut bytes = vec![0; PIECE * 8 * N];
+        for piece in &self.spilled {
+            spill.read(piece, piece.start, &mut bytes)?;
+            into.append(&mut extent, &bytes)?;
+        }
+        for rows in self.memory.chunks(PIECE) {
+            let bytes: Vec<u8> = rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+            into.append(&mut extent, &bytes)?;
+        }
+        Ok(extent)
+    }
+
+    /// Opens rows that were written one after the other: only those of the last piece are in memory.
+    pub(super) fn open(rows: Extent, spill: &Spill) -> Result<Self> {
+        let (mut spilled, mut rest) = (Vec::new(), rows);
+        let size = (PIECE * 8 * N) as u64;
+        while rest.end - rest.start >= size {
+            let mut piece = rest;
+            piece.end = rest.start + size;
+            spilled.push(piece);
+            rest.start = piece.end;
+        }
+        let mut bytes = vec![0; (rest.end - rest.start) as usize];
+        spill.read(&rest, rest.start, &mut bytes)?;
+        let words = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        let words: Vec<u64> = words.collect();
+        let memory = words.chunks_exact(N).filter_map(|row| row.try_into().ok()).collect();
+        Ok(RowStore { spilled, memory })
+    }
+
+    /// The row of this number.
+    pub fn get(&self, n: u64, spill: &Spill) -> Result<Option<[u64; N]>> {
+        let (piece, at) = ((n / PIECE as u64) as usize, n % PIECE as u64);
+        let Some(extent) = self.spilled.get(piece) else {
+            let n = n - (self.spilled.len() * PIECE) as u64;
+            return Ok(self.memory.get(n as usize).copied());
+        };
+        let mut row = [0; N];
+        let mut bytes = [[0u8; 8]; N];
+        spill.read(extent, extent.start + at * 8 * N as u64, bytes.as_flattened_mut())?;
+        row.iter_mut().zip(bytes).for_each(|(word, bytes)| *word = u64::from_le_bytes(bytes));
+        Ok(Some(row))
+    }
+}
+
+/// A sparse table from record numbers to values.
+pub struct OrdinalTable {
+    pub(super) has: Ranks,
+    pub(super) rows: RowStore<1>,
+}
+
+impl OrdinalTable {
+    /// Builds the table from pairs of record number and value, whose chunks must be sorted; a record has one
+    /// value. It may take `room` bytes of memory.
+    pub fn new(values: &Sorter<[u64; 2]>, records: u64, spill: &Spill, room: u64) -> Result<Self> {
+        let (mut bits, mut rows) = (BitSet::new(records), RowStore::default());
+        let mut values = values.merge(spill)?;
+        while let Some([ordinal, value]) = values.next_item()? {
+            if !bits.get(ordinal) {
+                bits.set(ordinal);
+                rows.push([value]);
+            }
+            if rows.len().is_multiple_of(PIECE as u64) && rows.bytes() > room {
+                rows.spill(spill)?;
+            }
+        }
+        Ok(OrdinalTable { has: Ranks::new(bits), rows })
+    }
+
+    /// Returns the bytes of the bits of `records` records.
+    pub fn bytes_of_bits(records: u64) -> u64 {
+        BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
+    }
+
+    /// Bytes of memory that its rows take.
+    pub fn bytes_of_rows(&self) -> u64 {
+        self.rows.bytes()
+    }
+
+    /// The value of a record.
+    pub fn get(&self, ordinal: u64, spill: &Spill) -> Result<Option<u64>> {
+        let Some(rank) = self.has.rank(ordinal) else { return Ok(None) };
+        Ok(self.rows.get(rank, spill)?.map(|[value]| value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_from_memory_and_from_the_spill() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::new(&[dir.path().to_path_buf()]);
+        let mut values = Sorter::default();
+        let records = 300_000u64;
+        let has = |ordinal: u64| ordinal % 3 == 1 || ordinal % 64 == 63;
+        (0..records).filter(|&n| has(n)).for_each(|n| values.push([n, n * 7]));
+        values.chunks_mut().iter_mut().for_each(|chunk| chunk.sort_unstable());
+        for room in [0, u64::MAX] {
+            let table = OrdinalTable::new(&values, records, &spill, room).unwrap();
+            assert_eq!(table.rows.spilled.is_empty(), room > 0);
+            for ordinal in 0..records + 100 {
+                let expected = (ordinal < records && has(ordinal)).then_some(ordinal * 7);
+                assert_eq!(table.get(ordinal, &spill).unwrap(), expected, "{ordinal}");
+            }
+        }
+    }
+}
