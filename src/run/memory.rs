@@ -233,9 +233,8 @@ impl Memory {
         if decoders {
             division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
         }
-        let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
-        if wanted.is_some() {
-            let counts = wanted.map_or(0, |it| COUNTS * recal_setup::group_bytes(&it.counting));
+        if let Some(wanted) = plan.steps.recalibration.as_ref().and_then(|it| it.table_request()) {
+            let counts = COUNTS * recal_setup::group_bytes(&wanted.counting);
             division.take(RECALIBRATION, (WORKER_BYTES as u64 + counts) * threads as u64);
         }
         for (name, bytes) in plan.steps.filters.facts().filter_map(|facts| facts.thread_memory) {
