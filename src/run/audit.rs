@@ -2,7 +2,8 @@
 //!
 //! A run promises to stay within `-m`, and its ledger says who uses how much of it. Here an allocator counts what is in
 //! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than
-//! [`SLACK`], in which as much is charged beyond `-m` because it was in use before anyone asked (`Charge::resize`), or whose
+//! [`SLACK`], in which more than [`OVERDRAFT`] is charged beyond `-m` because it was in use before anyone asked
+//! (`Charge::resize`), or whose
 //! process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger, too.
 //! The count leaves out memory that C and C++ allocate (the aligner); the size of the process includes it. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
 #![allow(unsafe_code, reason = "is an allocator")]
@@ -21,6 +22,9 @@ use crate::run::memory;
 /// Bytes that may be allocated beyond what is charged: small tables, messages, what several threads free at once. They are
 /// part of the program's share.
 pub const SLACK: u64 = 4 << 20;
+
+/// Bytes that may be charged beyond `-m` for a moment: long reads are charged once they have been read (design note 0005).
+const OVERDRAFT: u64 = 16 << 20;
 
 static LIVE: AtomicU64 = AtomicU64::new(0);
 /// The most bytes beyond the charges.
@@ -131,7 +135,7 @@ pub fn check(limit: u64) -> Result<()> {
         return Err(Error::bug(format!("{} KiB were allocated beyond what was charged", excess >> 10)));
     }
     let overdrawn = audit::most_overdrawn();
-    if overdrawn > SLACK && BEGUN.load(Relaxed) {
+    if overdrawn > OVERDRAFT && BEGUN.load(Relaxed) {
         return Err(Error::bug(format!("{} KiB were charged beyond what -m allows", overdrawn >> 10)));
     }
     match used::peak_rss().filter(|&peak| BEGUN.load(Relaxed) && peak > limit) {

@@ -226,15 +226,16 @@ impl CraiIndex {
 
     /// Returns where the containers start that may hold reads of a region though no line says so: a container of several
     /// contigs has a line for each of them, and if one is lost, nothing else in the index shows it. These are the containers
-    /// before and behind those of the region's contig, unless the region begins and ends within what the lines cover.
+    /// before and behind those of the region's contig, unless the region begins behind the first start and ends before the last one.
     pub fn neighbours(&self, part: Option<&Part>) -> Vec<u64> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
         let (slices, rank) = (self.slices(contig), rank(contig));
         let covered = slices.first().zip(slices.last());
-        let covered = covered.map(|(first, last)| (first.entry.bounds().0, last.reach));
-        let is_before = covered.is_none_or(|(first, _)| start < first);
-        let is_behind = covered.is_none_or(|(_, reach)| end > reach);
+        let covered = covered.map(|(first, last)| (first.entry.bounds().0, last.entry.bounds().0));
+        // A container without a line may begin where the first one does, and its reads where those of the last one do.
+        let is_before = covered.is_none_or(|(first, _)| start <= first);
+        let is_behind = covered.is_none_or(|(_, last)| end > last);
         let own = |it: &&IndexedContainer| (it.first..=it.last).contains(&rank);
         let at = self.containers.partition_point(|it| it.last < rank);
         let before = self.containers[..at].last().filter(|_| is_before);

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(keeps(&["--outside-intervals", "c"]).unwrap(), "g");
         assert_eq!(
             keeps(&["--outside-intervals", "c:12-19", "--outside-intervals-padding", "3"]).unwrap(),
-            "a e f g"
+            "a b e f g"
         );
         assert!(keeps(&["--in-intervals", "x:1-5"]).is_err());
     }

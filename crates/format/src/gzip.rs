@@ -46,7 +46,10 @@ impl<R: BufRead> GzipMembers<R> {
 
     /// A reader of `input`, which starts behind a member.
     pub fn behind_member(input: R) -> Self {
-        GzipMembers { decoder: GzDecoder::new(Held(Some(input))), state: State::Between }
+        // A new decoder reads the header of a member at once, and NUL bytes may stand before it.
+        let mut decoder = GzDecoder::new(Held(None));
+        *decoder.get_mut() = Held(Some(input));
+        GzipMembers { decoder, state: State::Between }
     }
 
     /// Goes to the next member; false at the end.

@@ -12,7 +12,7 @@ use super::join::{Join, JoinCounts, TemplateRecords};
 use super::marks::DuplicateMarks;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
-use super::samtools::findings::Findings;
+use super::samtools::found::Findings;
 use super::samtools::{DuplicateDetails, KeyedReads, Undecided};
 use super::sorter::{Sorter, Sorting, spill_sorted};
 use super::tables::{BitSet, OrdinalTable};

@@ -196,7 +196,7 @@ mod tests {
         let error = batch.check(10, 1).map(|_| ()).unwrap_err();
         assert_eq!(
             (error.place.record, error.what.as_str()),
-            (Some(11), "the read name is not terminated")
+            (Some(12), "the read name is not terminated") // messages count from 1
         );
     }
 }

@@ -111,7 +111,7 @@ fn a_fasta_gets_its_index_and_its_dictionary() {
     refused(&dir, &["faidx", &plain, "c3:1-5"], 1, &["no contig \"c3\"", "it has c1, c2"]);
     refused(&dir, &["faidx", &plain, "c1:x"], 1, &["is not a position"]);
     let ragged = arg(&dir.file("ragged.fa", ">c\nAC\nACGT\nA\n"));
-    refused(&dir, &["faidx", &ragged], 2, &["ragged.fa", "cannot be indexed"]);
+    refused(&dir, &["faidx", &ragged], 2, &["ragged.fa", "line 3: contig c"]);
     refused(&dir, &["index", "-c", &plain], 1, &["a FASTA has no BAI or CSI"]);
 }
 

@@ -263,6 +263,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samtools::names::name_entry;
 
     fn read(set: u64, name: &str, pos: i32, ordinal: u64) -> TiedRead {
         TiedRead { set, name: name.into(), pos, ordinal }

@@ -111,7 +111,8 @@ impl ReadsFormat {
         Some(match (second.first(), third.first()) {
             (Some(b'@'), _) => ReadsFormat::Sam,
             (Some(_), _) if is_record(second) => ReadsFormat::Sam,
-            (Some(_), _) if !second.contains(&b'\t') => ReadsFormat::Fastq,
+            // Where the first line could be of a header, what follows must look like FASTQ.
+            (Some(_), Some(b'+') | None) if !second.contains(&b'\t') => ReadsFormat::Fastq,
             (None, Some(b'+')) => ReadsFormat::Fastq,
             _ => by_form,
         })

@@ -160,9 +160,9 @@ fn a_reference_that_is_none() {
     reference_is_refused(
         ">chr1\nACGT\nACG\nACGT\n",
         None,
-        &["in/ref.fa", "cannot be indexed", "equally long"],
+        &["in/ref.fa", "line 4: contig chr1", "equally long"],
     );
-    reference_is_refused(">\nACGT\n", None, &["in/ref.fa", "cannot be indexed", "missing name"]);
+    reference_is_refused(">\nACGT\n", None, &["in/ref.fa", "line 1: a contig has no name"]);
     reference_is_refused(
         gzip(fasta(&CONTIGS).as_bytes()),
         None,
