@@ -39,7 +39,7 @@ const IMPORT_OPTIONS: &[Opt] = &[
 const REVERSE: &str = "Reverse with: samtools fastq";
 
 fn import(given: &Given) -> Result<Line> {
-    let mut line = Line::new("import --as-given");
+    let mut line = Line::new("import --as-given --require-reads");
     let (files, reverse) = files(given)?;
     if files.len() == 1 {
         line.add(["--ends-by-name"]);

@@ -195,18 +195,18 @@ fn lines_of_import_become_native_ones_with_the_comment_of_samtools() {
     for (line, wanted) in [
         (
             "samtools import -0 a.fq -R g -u -o x.bam",
-            r"readmill import --as-given --ends-by-name -R @RG\tID:g
+            r"readmill import --as-given --require-reads --ends-by-name -R @RG\tID:g
              --comment Reverse with: samtools fastq -0 unpaired.fastq -@ 1 -o x.bam -l 0 --no-index a.fq",
         ),
         (
             "samtools import -1 a.fq -2 b.fq -i --barcode-tag XX -r ID:g -r SM:s --order xo:5 -O sam",
-            r"readmill import --as-given -R @RG\tID:g\tSM:s --casava=XX
+            r"readmill import --as-given --require-reads -R @RG\tID:g\tSM:s --casava=XX
              --comment Reverse with: samtools fastq -1 R1.fastq -2 R2.fastq -i --index-format 'i*i*'
              --number-records xo:5 -@ 1 -o - -O sam --no-index a.fq b.fq",
         ),
         (
             "samtools import a.fq b.fq -T RX,BX -R g --order xo",
-            r"readmill import --as-given -R @RG\tID:g -C --keep-optional-fields RX,BX,RG,xo
+            r"readmill import --as-given --require-reads -R @RG\tID:g -C --keep-optional-fields RX,BX,RG,xo
              --comment Reverse with: samtools fastq -1 R1.fastq -2 R2.fastq
              --number-records xo -@ 1 -o - -O sam --no-index a.fq b.fq",
         ),
