@@ -258,9 +258,8 @@ impl Memory {
             division.take("long reads, and many candidates", more);
         }
         let mut part_of_reads = |name, is_wanted: bool, part: u64| {
-            let for_reads = division.remainder();
-            let more = (for_reads / part).min(for_reads.saturating_sub(least_room));
-            let more = if is_wanted { more } else { 0 };
+            let free = division.remainder();
+            let more = (free / part).min(free.saturating_sub(least_room)) * u64::from(is_wanted);
             if more > 0 {
                 division.take(name, more);
             }
@@ -273,8 +272,9 @@ impl Memory {
             reads: needs.batches(crew.in_flight).saturating_add(more),
             long: more,
             // With more memory, more tickets are under way.
-            others: plan.resources.memory.saturating_sub(left)
-                + (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
+            others: plan.resources.memory.saturating_sub(left).saturating_add(
+                (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
+            ),
             left: least_room,
         });
         let for_counts = keep_for_counts(plan, division.remainder(), least_room);
