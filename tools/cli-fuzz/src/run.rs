@@ -12,8 +12,13 @@ use readmill_peers::usage::{self, Usage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, pidfd_open, prlimit};
 
-/// Time after which a run hangs: all end within a fraction of a second.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time between two looks at a run, and number of looks after which it hangs: nearly all end within a fraction of a
+/// second, but a busy machine may hold one up.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOKS: u32 = 20;
+
+/// Ticks of CPU time, a hundredth of a second each, after which a run hangs.
+const MAX_TICKS: u64 = 6000;
 
 /// Address space of a run, so that a broken limit does not take the machine's memory.
 const ADDRESS_SPACE: u64 = 16 << 30;
@@ -107,9 +112,16 @@ fn wait(mut child: Child) -> Result<(bool, std::process::ExitStatus, Usage)> {
     let handle = pidfd_open(pid, PidfdFlags::empty()).context("no handle of a process")?;
     let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
     let mut ended = [PollFd::new(&handle, PollFlags::IN)];
+    let mut looks = 0;
     let hangs = loop {
         match poll(&mut ended, Some(&patience)) {
-            Ok(count) => break count == 0,
+            Ok(0) => {
+                looks += 1;
+                if looks == LOOKS || cpu_ticks(child.id()) >= MAX_TICKS {
+                    break true;
+                }
+            }
+            Ok(_) => break false,
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("cannot wait for a process"),
         }
@@ -119,6 +131,14 @@ fn wait(mut child: Child) -> Result<(bool, std::process::ExitStatus, Usage)> {
     }
     let (status, usage) = usage::wait(child)?;
     Ok((hangs, status, usage))
+}
+
+/// The CPU time of a process so far; 0 where the system does not say.
+fn cpu_ticks(process: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name of the program may have blanks; its state is the first word behind it.
+    let words = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+    words.skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
 /// Makes an empty directory.
@@ -159,4 +179,18 @@ fn collect(directory: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_of_a_process_is_known() {
+        let mut number = 1_u64;
+        while cpu_ticks(std::process::id()) < 2 {
+            (0..1_000_000).for_each(|i| number = std::hint::black_box(number.wrapping_mul(3) ^ i));
+        }
+        assert_eq!(cpu_ticks(u32::MAX), 0);
+    }
 }
