@@ -35,7 +35,7 @@ pub struct ReadingStart {
     pub left: u64,
     /// Whether tails of G are cut off, as the first read of the lane says.
     pub cuts_poly_g: bool,
-    /// What stands before the number of a read at the end of its name, as the first reads of the lane say.
+    /// The byte before the read number at the end of a name, found in the first reads of the lane.
     #[serde(default)]
     pub numbering: Option<u8>,
 }

@@ -54,7 +54,7 @@ pub struct RunTallies {
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
-    /// What the user should know of the files that tallies read.
+    /// Warnings about the files that tallies read.
     warnings: Vec<String>,
 }
 

@@ -187,7 +187,7 @@ pub struct IndexFiles {
 /// The content of the index files.
 pub(crate) struct Described {
     pub(crate) contigs: Vec<Contig>,
-    /// What the user should know about the files.
+    /// Warnings about the files.
     pub(crate) warnings: Vec<String>,
     /// Bytes it takes in memory.
     pub(crate) bytes: u64,
@@ -237,7 +237,7 @@ impl IndexFiles {
         }
     }
 
-    /// The error of a reference without an index, of which some files may be there under the name `prefix`.
+    /// Returns the error for a reference whose index is missing or lacks some of the files named `prefix`.
     fn not_found(&self, reference: &Path, prefix: &Path) -> Error {
         const FIRST: &str = "the reference comes first: readmill align REF READS...";
         let missing = self.missing(prefix);

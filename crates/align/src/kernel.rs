@@ -34,7 +34,7 @@ pub trait Kernel: Send + Sync {
     /// The reference sequences, in the order of the records' indexes.
     fn contigs(&self) -> &[Contig];
 
-    /// What the user should know about the files of the index.
+    /// Warnings about the files of the index.
     fn warnings(&self) -> &[String] {
         &[]
     }
@@ -175,7 +175,7 @@ impl Cohorts {
     }
 
     /// Takes one read of the next template, or its last one, where single reads stand among pairs. Returns whether the
-    /// cohort ends behind it, which may be between mates (bwa 0.7.17, `bseq_read`, which knows no mates).
+    /// cohort ends behind it, which may be between mates (bwa 0.7.17, `bseq_read`, which does not look at mates).
     pub fn take_read(&mut self, bases: u64) -> bool {
         self.bases += bases;
         self.reads += 1;

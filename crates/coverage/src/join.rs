@@ -66,7 +66,7 @@ const ENOUGH: usize = 256;
 /// Bytes of memory of a read that waits: its place in the table, and its blocks.
 const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
-/// The most elements that a list of this capacity takes beside it while it grows to so many.
+/// Returns the maximum number of further elements that a list of this capacity allocates while it grows to that length.
 fn grown(capacity: usize, length: usize) -> usize {
     if length > capacity { 2 * length } else { 0 }
 }

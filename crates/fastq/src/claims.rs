@@ -53,7 +53,7 @@ pub struct Options {
     /// Take reads of one file that stand beside no read of their name for single ones ([`ReadBatch::singles`]), and do
     /// not report that they lack a mate.
     pub singles_among_pairs: bool,
-    /// What stands before the number of a read at the end of its name, where mates are called `X.1` and `X.2`; `None` if
+    /// The byte before the read number at the end of a name, where mates are called `X.1` and `X.2`; `None` if
     /// the first records of the files tell. Names are read without it.
     pub numbering: Option<u8>,
 }
@@ -183,7 +183,7 @@ impl Claims {
         self.files.first()?.first().first().map(layout::FirstRead::name)
     }
 
-    /// What stands before the number of a read at the end of its name, where mates are called `X.1` and `X.2`.
+    /// The byte before the read number at the end of a name, where mates are called `X.1` and `X.2`.
     pub fn numbering(&self) -> Option<u8> {
         self.options.numbering
     }

@@ -31,7 +31,7 @@ pub(crate) struct Parser<'a> {
     most: usize,
     /// The length of the name of the current record, when it is known.
     name: Option<usize>,
-    /// What stands before the number at the end of a name that is left out.
+    /// The byte before the read number that is removed from the end of each name.
     numbering: Option<u8>,
 }
 

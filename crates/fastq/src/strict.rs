@@ -19,7 +19,7 @@ struct StrictRecords<'a> {
     at: usize,
     /// Number of characters on the last line of bases; the next line usually has as many.
     guess: usize,
-    /// What stands before the number at the end of a name that is left out.
+    /// The byte before the read number that is removed from the end of each name.
     numbering: Option<u8>,
 }
 

@@ -63,7 +63,7 @@ impl Gate {
         }
     }
 
-    /// The most bytes that it takes beside those while so many reads pass.
+    /// Returns the maximum number of further bytes in use while that many reads pass.
     pub fn growth(&self, reads: usize) -> u64 {
         match &self.0 {
             Rule::Mates(Mates { ends, .. }) => {

@@ -209,7 +209,7 @@ struct RefFlatRows {
     names: Vec<Vec<u8>>,
     rows: HashMap<Vec<u8>, Vec<RefFlatRow>>,
     paid: Prepaid,
-    /// What the user should know of the file.
+    /// Warnings about the file.
     warnings: Vec<String>,
 }
 

@@ -96,7 +96,7 @@ impl TargetJoin {
             .collect()
     }
 
-    /// The most bytes that it takes beside those while a piece is added.
+    /// Returns the maximum number of further bytes in use while a piece is added.
     pub fn growth(piece: &TargetPiece) -> u64 {
         let parts = piece.by_rules.iter().flatten().flat_map(|unit| &unit.parts);
         let each = |part: &UnitPart| {

@@ -115,7 +115,7 @@ impl Waiting {
         2 * self.reads.heap_bytes() + 4 * self.before.capacity() + self.by_name.capacity() * NAME_BYTES
     }
 
-    /// The most bytes that it takes beside those while so many reads are added, which take so many bytes.
+    /// Returns the maximum number of further bytes in use while that many reads of that many bytes are added.
     fn growth(&self, reads: usize, bytes: usize) -> usize {
         let table = slots_to_grow(self.by_name.capacity(), self.by_name.len(), reads) * NAME_BYTES;
         let lists = if self.before.len() + reads > self.before.capacity() {
