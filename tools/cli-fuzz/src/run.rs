@@ -129,7 +129,11 @@ fn wait(mut child: Child) -> Result<(bool, std::process::ExitStatus, Usage)> {
     if hangs {
         child.kill()?;
     }
-    let (status, usage) = usage::wait(child)?;
+    let (status, mut usage) = usage::wait(child)?;
+    // The peak of a child includes what its parent had in memory when it began, so a lower one is not known.
+    if usage.peak <= usage::own_usage()?.peak {
+        usage.peak = 0;
+    }
     Ok((hangs, status, usage))
 }
 

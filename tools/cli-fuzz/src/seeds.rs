@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -36,10 +36,8 @@ const FORMS: [&str; 19] = [
     "view -h -e ncigar>0 -o long.sam mates.bam",
 ];
 
-/// The inputs, in memory and in a directory.
+/// The inputs.
 pub struct Seeds {
-    /// The directory of all of them.
-    pub directory: PathBuf,
     /// Bytes by name.
     pub files: BTreeMap<String, Vec<u8>>,
 }
@@ -52,6 +50,8 @@ impl Seeds {
         for line in FORMS {
             let mut command = Command::new(program);
             command.current_dir(directory).env_remove("TMPDIR").args(line.split_whitespace());
+            // As many threads as anywhere: with those of a large machine, some need more memory than is there by default.
+            command.env("READMILL_THREADS", "2");
             let done = command.stdin(Stdio::null()).output().context("the program does not start")?;
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
             ensure!(done.status.success(), "an input cannot be made: readmill {line}\n{said}");
@@ -64,7 +64,7 @@ impl Seeds {
                 files.insert(name, fs::read(path)?);
             }
         }
-        Ok(Self { directory: directory.to_owned(), files })
+        Ok(Self { files })
     }
 
     /// The inputs that a word names: the file itself, and those whose names begin with its name: indexes.
