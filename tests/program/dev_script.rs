@@ -352,6 +352,35 @@ fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
 }
 
 #[test]
+fn full_parity_runs_in_halves_unless_a_part_is_chosen() {
+    let cases: [(&str, &[&str]); 3] = [
+        (
+            "parity",
+            &[
+                "--only samples,metrics,align,reports,qc,fastqc",
+                "--except samples,metrics,align,reports,qc,fastqc",
+            ],
+        ),
+        ("parity --readmill p", &["--readmill p --only", "--readmill p --except"]),
+        ("parity --only fronts --keep d", &["--only fronts --keep d"]),
+    ];
+    for (words, wanted) in cases {
+        let machine = Machine::complete();
+        for name in COMPARED {
+            machine.program(&format!("bin/{name}"), "true");
+        }
+        machine.program("target/release/readmill-parity", "echo \"said $*\"");
+        let done = machine.dev(words);
+        assert_eq!(done.code, Some(0), "{words}: {}", done.said);
+        assert_eq!(done.said.matches("said ").count(), wanted.len(), "{words}: {}", done.said);
+        for half in wanted {
+            assert!(done.said.contains(&format!("said {half}")), "{words}: {}", done.said);
+        }
+        assert_eq!(done.ran, ["cargo build --release --locked -p readmill-parity"]);
+    }
+}
+
+#[test]
 fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     let machine = Machine::complete();
     for name in COMPARED
@@ -398,6 +427,9 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
         "{:?}",
         done.ran
     );
+    let done = machine.dev("nightly --only cli-fuzz --short");
+    assert!(done.said.contains("rustc 1.95.0\n--short: what is random"), "{}", done.said);
+    assert!(done.ran.iter().any(|line| line.contains("--minutes 3 ")), "{:?}", done.ran);
     let done = machine.dev("nightly --only bytes");
     assert_eq!(done.code, Some(1), "a base is needed: {}", done.said);
     let done = machine.dev("nightly --only tea");
