@@ -4,15 +4,16 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use readmill_peers::{Peers, Tool};
 
 use crate::commands::SampleDir;
 use crate::indexes::long_alignments;
-use crate::ledger::Ledger;
+use crate::ledger::{FULL_RUN, Ledger};
 use crate::outputs::same_bytes;
 use crate::random::SeededRandom;
 
 /// Compares on this many files of each kind.
-pub fn compare(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
+pub fn compare(dir: &SampleDir<'_>, peers: &Peers, files: u64, quick: bool, ledger: &mut Ledger) {
     ledger.title("index", "indexes of files that exist, and small commands on whole files");
     for flag in ["-b", "-c", "-m 12"] {
         ledger.check(&format!("index {flag}: BAM, byte for byte"), || {
@@ -46,6 +47,13 @@ pub fn compare(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
         for (preset, end) in [("vcf", "tbi"), ("bed", "tbi"), ("gff", "tbi"), ("bed", "csi")] {
             ledger.check(&format!("index: {preset}, {end}, inflated"), || text(dir, files, preset, end));
         }
+    }
+    if quick {
+        ledger.left_out("index: structural variants, beside tabix of htslib 1.24", FULL_RUN);
+    } else {
+        ledger.check("index: structural variants, as tabix of htslib 1.24, inflated", || {
+            structural(dir, &peers.pysam()?, files)
+        });
     }
     ledger.check("faidx, faidx of regions, and dict", || fasta(dir, files));
     ledger.check("cat and reheader: records", || whole_files(dir, files));
@@ -118,6 +126,78 @@ fn text(dir: &SampleDir<'_>, files: u64, preset: &str, end: &str) -> Result<Stri
         compared.with_context(|| format!("seed {seed}"))?;
     }
     Ok(format!("{files} files"))
+}
+
+/// Compares the indexes of VCF in which END, SVLEN and LEN say where records end.
+fn structural(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
+    const INDEX: &str =
+        "import pysam; pysam.tabix_index('in.vcf.gz', preset='vcf', force=True, keep_original=True)";
+    for seed in 0..files {
+        fs::write(dir.path("in.vcf"), variants(&mut SeededRandom::new(seed)))?;
+        let mut bgzip = Command::new("bgzip");
+        bgzip.current_dir(dir.directory()).args(["-f", "in.vcf"]);
+        dir.finish(bgzip)?;
+        let mut python = pysam.command();
+        python.current_dir(dir.directory()).args(["-c", INDEX]);
+        dir.finish(python)?;
+        dir.readmill("index -q -o ours in.vcf.gz")?;
+        same_inflated(dir, "ours", "in.vcf.gz.tbi").with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(format!("{files} files"))
+}
+
+/// A VCF with alleles and lengths of all kinds, also where they fit ill.
+fn variants(random: &mut SeededRandom) -> String {
+    const ALLELES: [&str; 12] = [
+        "A",
+        "<DEL>",
+        "<DUP>",
+        "<INS>",
+        "<INV>",
+        "<CNV>",
+        "<DEL:ME>",
+        "<CNV:TR>",
+        "<DELX>",
+        "N[c2:5[",
+        "<*>",
+        "<NON_REF>",
+    ];
+    let mut text = "##fileformat=VCFv4.5\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ta\tb\n"
+        .to_string();
+    for contig in ["c1", "c2"] {
+        let mut start = 0;
+        for _ in 0..random.below(60) {
+            start += 1 + random.below(30_000);
+            let number = 1 + random.below(3);
+            let alleles: Vec<&str> = (0..number).map(|_| ALLELES[random.below(12) as usize]).collect();
+            let length = |random: &mut SeededRandom| match random.below(4) {
+                0 => ".".to_string(),
+                1 => format!("-{}", random.below(900_000)),
+                _ => random.below(900_000).to_string(),
+            };
+            let lengths: Vec<String> = (0..1 + random.below(3)).map(|_| length(random)).collect();
+            let mut info = vec!["DP=3,4".to_string()];
+            if random.once_in(2) {
+                info.insert(random.below(2) as usize, format!("SVLEN={}", lengths.join(",")));
+            }
+            if random.once_in(3) {
+                info.insert(0, format!("END={}", (start + random.below(400_000)).saturating_sub(9)));
+            }
+            if random.once_in(4) {
+                info.insert(0, "XSVLEN=7".into());
+            }
+            let (first, second) = (random.below(90_000), random.below(90_000));
+            let reference = "ACGT".repeat(1 + random.below(3) as usize);
+            let samples = match random.below(3) {
+                0 => "GT:LEN\t0/0\t0/1".to_string(),
+                1 => format!("GT:LEN\t0/0:{first}\t0/1:{second}"),
+                _ => format!("LEN:GT\t{first}:0/0\t{second}:0/1"),
+            };
+            let (alleles, info) = (alleles.join(","), info.join(";"));
+            text += &format!("{contig}\t{start}\t.\t{reference}\t{alleles}\t.\t.\t{info}\t{samples}\n");
+        }
+    }
+    text
 }
 
 fn fasta(dir: &SampleDir<'_>, files: u64) -> Result<String> {

@@ -254,7 +254,7 @@ fn small(
     }
     if args.has(ParityPart::Indexes) {
         indexes::odd(&dir("indexes")?, number(40, 300), ledger);
-        index_command::compare(&dir("index")?, number(10, 100), ledger);
+        index_command::compare(&dir("index")?, peers, number(10, 100), args.quick, ledger);
     }
     if args.has(ParityPart::Metrics) {
         duplicates::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;

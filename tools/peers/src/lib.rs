@@ -149,6 +149,12 @@ impl Peers {
         pip::install_umi_tools(&self.cache)
     }
 
+    /// Python with pysam at `samtools::PYSAM`, by pip.
+    pub fn pysam(&self) -> Result<Tool> {
+        let _installing = self.installing("pysam")?;
+        pip::install_pysam(&self.cache)
+    }
+
     /// Picard at `maven::PICARD`, by Maven.
     pub fn picard(&self) -> Result<Tool> {
         let _installing = self.installing("picard")?;

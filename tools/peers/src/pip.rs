@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::install::{Tool, fresh_directory, on_path_or_apt, output_of, run, word_after};
+use super::samtools::PYSAM;
 
 /// The release of umi_tools whose groups of UMIs are the reference.
 pub const UMI_TOOLS: &str = "1.1.6";
@@ -39,6 +40,12 @@ pub fn install_umi_tools(cache: &Path) -> Result<Tool> {
     let text = output_of(Command::new(&program).arg("--version"))?;
     let version = word_after(&text, "version:").context("umi_tools states no version")?;
     Ok(Tool::plain("umi_tools", program, version))
+}
+
+/// Python with pysam at [`PYSAM`], which has the tabix of samtools' release, below `cache`.
+pub fn install_pysam(cache: &Path) -> Result<Tool> {
+    let home = environment(cache, &format!("pysam-{PYSAM}"), &[format!("pysam=={PYSAM}")])?;
+    Ok(Tool::plain("python3", home.join("bin/python3"), PYSAM.to_owned()))
 }
 
 /// The release of MultiQC whose reading is checked.

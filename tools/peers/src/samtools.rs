@@ -20,7 +20,7 @@ use super::install::{
 pub const VERSION: &str = "1.24";
 
 /// The pysam release that carries samtools [`VERSION`].
-const PYSAM: &str = "0.24.1";
+pub const PYSAM: &str = "0.24.1";
 
 /// samtools at [`VERSION`], built below `cache`.
 pub fn install(cache: &Path) -> Result<Tool> {

@@ -1,5 +1,7 @@
 //! The columns of a line that say where it lies.
 
+use super::vcf::record_end;
+
 /// A kind of text that tabix knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
@@ -66,10 +68,7 @@ impl Preset {
         let (start, end) = match self {
             Preset::Vcf => {
                 let start = (number(columns.next()?)? - 1).max(0);
-                let reference = columns.nth(1)?;
-                let info = columns.nth(3).unwrap_or_default();
-                let stated = end_of_info(info).filter(|&end| end > start);
-                (start, stated.unwrap_or(start + reference.len() as i64).max(1))
+                (start, record_end(start, columns)?.max(1))
             }
             Preset::Bed => {
                 let start = number(columns.next()?)?.max(0);
@@ -103,15 +102,6 @@ fn number(text: &[u8]) -> Option<i64> {
 
 /// The last base that an index can hold: positions have 31 bits.
 const MOST: i64 = i32::MAX as i64;
-
-/// The value of END in the INFO column.
-fn end_of_info(info: &[u8]) -> Option<i64> {
-    let value = info.strip_prefix(b"END=").or_else(|| {
-        let at = memchr::memmem::find(info, b";END=")?;
-        Some(&info[at + 5..])
-    })?;
-    number(value)
-}
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@ mod bcf;
 mod columns;
 mod sam;
 mod text;
+mod vcf;
 
 pub use bcf::BcfIndexer;
 pub use columns::Preset;
