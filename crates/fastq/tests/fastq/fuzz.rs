@@ -160,7 +160,8 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         common::input(&path, packed, as_stream, &mut random)
     };
     let inputs: Vec<FastqInput> = texts.iter().enumerate().map(&mut open).collect();
-    let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());
+    let claims = Claims::open(layout(inputs, segments), options);
+    let claims = Arc::new(claims.unwrap_or_else(|error| panic!("seed {seed}: {error:?}")));
     let threads = 1 + random.below(8);
     let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);
 

@@ -107,8 +107,13 @@ impl ReadsFormat {
         if first.first() != Some(&b'@') {
             return None;
         }
-        let by_form = if is_header_form(first) { ReadsFormat::Sam } else { ReadsFormat::Fastq };
+        // Two letters alone are those of a header where they are large, and the start of a read's name where not.
+        let is_cut = first.len() == 3 && !first[1..].iter().all(u8::is_ascii_uppercase);
+        let is_header = is_header_form(first) && !is_cut;
+        let by_form = if is_header { ReadsFormat::Sam } else { ReadsFormat::Fastq };
         Some(match (second.first(), third.first()) {
+            // Bases of FASTQ that begin with a damaged letter.
+            (Some(b'@'), Some(b'+')) if !is_header_form(second) && !third.contains(&b'\t') => by_form,
             (Some(b'@'), _) => ReadsFormat::Sam,
             (Some(_), _) if is_record(second) => ReadsFormat::Sam,
             // Where the first line could be of a header, what follows must look like FASTQ.
@@ -187,6 +192,8 @@ mod tests {
             "@r1 x\tBC:Z:A\tb\tc\td\te\tf\tg\th\ti\tj\tk\nACG",
             "\n@r1\nACGT\n+\nIIII\n",
             "@r1",
+            "@ru",
+            "@ru\n@CGT\n+\nIIII\n",
             "@COntig1 x",
         ];
         for text in fastq {
