@@ -2,10 +2,10 @@
 //!
 //! A run promises to stay within `-m`, and its ledger says who uses how much of it. Here an allocator counts what is in
 //! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than
-//! [`SLACK`], in which more than [`OVERDRAFT`] is charged beyond `-m` because it was in use before anyone asked
-//! (`Charge::resize`), or whose
-//! process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger, too.
-//! The count leaves out memory that C and C++ allocate (the aligner); the size of the process includes it. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
+//! [`SLACK`], in which more than `OVERDRAFT` is charged beyond `-m` because it was in use before anyone asked
+//! (`Charge::resize`), or whose process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger,
+//! too. The count leaves out memory that C and C++ allocate (the aligner); the size of the process includes it.
+//! `READMILL_AUDIT=trace` prints where the first allocation too many was made.
 #![allow(unsafe_code, reason = "is an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
