@@ -88,7 +88,7 @@ impl DemoArgs {
             summary.read,
             prepared.display()
         ))?;
-        say(&format!("its index is {}.bai; look at it with: samtools view {0}", prepared.display()))?;
+        say(&format!("its index is {}.bai; look at it with: readmill view {0}", prepared.display()))?;
         Ok(())
     }
 
@@ -202,7 +202,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     say(&format!("running: {} {files} -R '{group}' {resources}", plan.command_line()))?;
     let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
     say(&format!("{} records of them are in {}", summary.written, prepared.display()))?;
-    say(&format!("its index is {}.bai; look at it with: samtools view {0}", prepared.display()))?;
+    say(&format!("its index is {}.bai; look at it with: readmill view {0}", prepared.display()))?;
     Ok(())
 }
 
