@@ -336,8 +336,14 @@ impl Header {
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
     ) -> Result<Self> {
         if self.references().is_empty() && dictionary.len() > 0 {
-            if let Some((name, _)) = dictionary.clone().find(|(name, _)| breaks_a_line(name)) {
-                let what = "the BAM header names a reference sequence that no @SQ line can name";
+            let is_nameless = |name: &[u8]| breaks_a_line(name) || matches!(name, b"" | b"*" | b"=");
+            let odd = dictionary.clone().find(|(name, length)| is_nameless(name) || *length == 0);
+            if let Some((name, _)) = odd {
+                let what = if is_nameless(name) {
+                    "the BAM header names a reference sequence that no @SQ line can name"
+                } else {
+                    "the BAM header has a reference sequence of 0 bases, and an @SQ line needs one at least"
+                };
                 return Err(Error::input(format!("{what}: \"{}\"", name.escape_ascii()))
                     .hint("the file is damaged: get it again"));
             }
@@ -459,12 +465,18 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_the_binary_dictionary_that_would_break_the_text_is_refused() {
+    fn a_sequence_of_the_binary_dictionary_that_no_line_can_hold_is_refused() {
         let named = |name: &[u8]| Header::default().with_dictionary([(name, 5)].into_iter());
         for name in [&b"a\0b"[..], b"a\tb", b"a\nb", b"a\r"] {
             let error = named(name).unwrap_err().to_string();
             assert!(error.contains("no @SQ line can name"), "{error}");
         }
+        for name in [&b""[..], b"*", b"="] {
+            assert!(named(name).is_err(), "{name:?}");
+        }
+        let without_bases = Header::default().with_dictionary([(&b"c"[..], 0)].into_iter());
+        let error = without_bases.unwrap_err().to_string();
+        assert!(error.contains("a reference sequence of 0 bases") && error.contains("\"c\""), "{error}");
         let odd = named(b"a \xff").unwrap();
         assert_eq!(odd.to_text(), b"@SQ\tSN:a \xff\tLN:5\n");
         assert_eq!(Header::parse(&odd.to_text()).unwrap(), odd);
