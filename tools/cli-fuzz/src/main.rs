@@ -12,6 +12,7 @@ mod case;
 mod damage;
 mod judge;
 mod lines;
+mod measured;
 mod run;
 mod seeds;
 mod summary;
@@ -65,6 +66,12 @@ struct Args {
 }
 
 fn main() -> Result<()> {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let [first, words @ ..] = &words[..]
+        && first == measured::MEASURE
+    {
+        return measured::measure(words);
+    }
     let args = Args::parse();
     let wanted = |text: &str| args.only.is_empty() || args.only.iter().any(|part| text.contains(part));
     let lines: Vec<_> = lines::all()?.into_iter().filter(|line| wanted(&line.text)).collect();

@@ -4,27 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
 use anyhow::{Context, Result};
-use readmill_peers::usage::{self, Usage};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, pidfd_open, prlimit};
+use readmill_peers::usage::Usage;
 
-/// Time between two looks at a run, and number of looks after which it hangs: nearly all end within a fraction of a
-/// second, but a busy machine may hold one up.
-const PATIENCE: Duration = Duration::from_secs(30);
-const LOOKS: u32 = 20;
-
-/// Ticks of CPU time, a hundredth of a second each, after which a run hangs.
-const MAX_TICKS: u64 = 6000;
-
-/// Address space of a run, so that a broken limit does not take the machine's memory.
-const ADDRESS_SPACE: u64 = 16 << 30;
-
-/// Bytes of one file that a run may write; it gets SIGXFSZ beyond.
-const MAX_FILE: u64 = 1 << 30;
+use crate::measured::{self, Ended};
 
 /// Maximum number of bytes of a message or an output that are kept.
 const MAX_KEPT: u64 = 8 << 20;
@@ -76,14 +61,15 @@ impl Run<'_> {
             Some(name) => File::open(self.directory.join(name))?.into(),
             None => Stdio::null(),
         };
-        let mut command = Command::new(self.program);
+        let report = beside.join("report");
+        let mut command = measured::command(&report, self.program)?;
         command.current_dir(self.directory).args(self.words).stdin(stdin);
         command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
         command.env("TMPDIR", &temporary).env("RUST_BACKTRACE", "0");
         command.env("READMILL_THREADS", self.threads.to_string());
         command.env("READMILL_MEMORY", format!("{}M", self.memory));
         command.env_remove("REF_PATH").env_remove("REF_CACHE");
-        let (hangs, status, usage) = wait(command.spawn().context("readmill does not start")?)?;
+        let Ended { hangs, status, usage } = measured::ended(&mut command, &report)?;
         let mut outputs = BTreeMap::new();
         outputs.insert(STDOUT.to_owned(), read_start(&stdout)?);
         collect(self.directory, "", &mut outputs)?;
@@ -99,50 +85,6 @@ impl Run<'_> {
             temporary: names.collect(),
         })
     }
-}
-
-/// Waits for the end of a child, which is killed if it takes too long. Returns whether it was.
-fn wait(mut child: Child) -> Result<(bool, std::process::ExitStatus, Usage)> {
-    let pid = Pid::from_child(&child);
-    for (resource, bytes) in [(Resource::As, ADDRESS_SPACE), (Resource::Fsize, MAX_FILE)] {
-        let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-        // A child that has ended needs no limit.
-        _ = prlimit(Some(pid), resource, limit);
-    }
-    let handle = pidfd_open(pid, PidfdFlags::empty()).context("no handle of a process")?;
-    let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
-    let mut ended = [PollFd::new(&handle, PollFlags::IN)];
-    let mut looks = 0;
-    let hangs = loop {
-        match poll(&mut ended, Some(&patience)) {
-            Ok(0) => {
-                looks += 1;
-                if looks == LOOKS || cpu_ticks(child.id()) >= MAX_TICKS {
-                    break true;
-                }
-            }
-            Ok(_) => break false,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error).context("cannot wait for a process"),
-        }
-    };
-    if hangs {
-        child.kill()?;
-    }
-    let (status, mut usage) = usage::wait(child)?;
-    // The peak of a child includes what its parent had in memory when it began, so a lower one is not known.
-    if usage.peak <= usage::own_usage()?.peak {
-        usage.peak = 0;
-    }
-    Ok((hangs, status, usage))
-}
-
-/// The CPU time of a process so far; 0 where the system does not say.
-fn cpu_ticks(process: u32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name of the program may have blanks; its state is the first word behind it.
-    let words = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-    words.skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
 /// Makes an empty directory.
@@ -183,18 +125,4 @@ fn collect(directory: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cpu_time_of_a_process_is_known() {
-        let mut number = 1_u64;
-        while cpu_ticks(std::process::id()) < 2 {
-            (0..1_000_000).for_each(|i| number = std::hint::black_box(number.wrapping_mul(3) ^ i));
-        }
-        assert_eq!(cpu_ticks(u32::MAX), 0);
-    }
 }
