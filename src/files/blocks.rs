@@ -111,7 +111,7 @@ pub fn read_header(
             return Err(Error::input("the file ends inside its header").hint("get the file again"));
         }
         let before = bytes.len();
-        charge.grow(2 * chunk.inflated as u64)?;
+        charge.grow_to(charge.bytes() + 2 * chunk.inflated as u64)?;
         inflater.chunk(&chunk, &mut bytes)?;
         if bytes.len() < bam_header::MAGIC.len() {
             continue;
