@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use readmill_filters::tally::stats::{StatsOrder, StatsPiece, StatsPieceMaker};
-use readmill_qc::{OrderedCounting, OrderedMaker, OrderedPiece};
+use readmill_qc::{Options, OrderedCounting, OrderedMaker, OrderedPiece};
 use readmill_record::{Batch, Charge, Error, Ledger, Result};
 
 use super::coverage::{PartCoverage, PartCoverageMaker, PieceSettings};
@@ -79,8 +79,8 @@ pub fn stats_memory(in_flight: usize) -> u64 {
 }
 
 /// Returns the bytes that depths take where so many tickets are under way, beside what grows with the reads.
-pub fn depth_memory(in_flight: usize) -> u64 {
-    OrderedCounting::USUAL_PIECE * in_flight as u64
+pub fn depth_memory(options: &Options, in_flight: usize) -> u64 {
+    OrderedCounting::usual_piece(options) * in_flight as u64
 }
 
 impl CountSettings {
@@ -118,7 +118,7 @@ impl PartCounter {
 impl PartDepths {
     /// A piece whose making was paid by `charge`, which pays from now on for what is left.
     fn charged(piece: OrderedPiece, mut charge: Charge) -> Result<Self> {
-        let bytes = piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE);
+        let bytes = piece.unusual_bytes();
         charge.around(bytes, || Ok(((), bytes)))?;
         Ok(PartDepths { piece, _charge: charge })
     }

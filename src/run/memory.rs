@@ -337,10 +337,11 @@ fn take_for_tallies(division: &mut Division, plan: &Plan, crew: Crew) {
     if let Some(request) = &plan.tallies.fastqc {
         division.take("modules of FastQC", fastqc::memory(request, plan, crew));
     }
-    if plan.tallies.count_depths() {
-        division.take(OrderedCounting::NAME, part_counts::depth_memory(crew.in_flight));
-    }
     let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
+    if let Some(request) = metrics.as_ref().filter(|request| request.options.needs_order()) {
+        division
+            .take(OrderedCounting::NAME, part_counts::depth_memory(&request.options, crew.in_flight));
+    }
     if let Some(request) = metrics {
         let least = QcTally::least_bytes(&request.options, has_reference, threads as u64);
         division.take(QcTally::NAME, least);

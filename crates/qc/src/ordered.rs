@@ -37,6 +37,9 @@ pub struct OrderedCounting {
     rna: Option<Arc<RnaCounting>>,
 }
 
+/// Bytes of memory of a piece for one kind of program, as a rule.
+const USUAL_PIECE: u64 = 1 << 20;
+
 /// The contribution of a batch of sorted reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OrderedPiece {
@@ -58,8 +61,17 @@ impl OrderedCounting {
     /// The name of its memory.
     pub const NAME: &'static str = "depths of quality metrics";
 
-    /// Bytes of memory of a piece, as a rule: most of the bytes of its reads.
-    pub const USUAL_PIECE: u64 = 1 << 20;
+    /// Bytes of memory of a piece of the programs that are wanted, as a rule: most of the bytes of its reads for each that
+    /// keeps reads of its own.
+    pub fn usual_piece(options: &Options) -> u64 {
+        let kinds = [
+            !WgsRules::all(options).is_empty(),
+            options.has(Program::CollectOxoGMetrics),
+            options.programs.iter().any(|it| it.counts_targets()),
+            options.has(Program::CollectRnaSeqMetrics),
+        ];
+        USUAL_PIECE * kinds.into_iter().filter(|&is_wanted| is_wanted).count() as u64
+    }
 
     /// The count for the programs that are wanted, of reads under `header`, within these regions if there are any; `None` if none
     /// of them needs the order.
@@ -161,13 +173,20 @@ impl OrderedCounting {
             + targets.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece))
             + rna.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece));
         // What little comes and goes with a piece is part of the share of one.
-        charge.around(most.saturating_sub(Self::USUAL_PIECE), || {
+        let usual = self.usual_bytes();
+        charge.around(most.saturating_sub(usual), || {
             wgs.map_or(Ok(()), |(all, piece)| all.take(piece))?;
             oxog.map_or(Ok(()), |(all, piece)| all.take(piece))?;
             targets.map_or(Ok(()), |(all, piece)| all.take(piece))?;
             rna.map_or(Ok(()), |(all, piece)| all.take(piece))?;
-            Ok(((), self.heap_bytes().saturating_sub(Self::USUAL_PIECE)))
+            Ok(((), self.heap_bytes().saturating_sub(usual)))
         })
+    }
+
+    fn usual_bytes(&self) -> u64 {
+        let kinds =
+            [self.wgs.is_some(), self.oxog.is_some(), self.targets.is_some(), self.rna.is_some()];
+        USUAL_PIECE * kinds.into_iter().filter(|&is_wanted| is_wanted).count() as u64
     }
 
     /// Bytes of memory of what waits for pieces.
@@ -199,7 +218,7 @@ impl OrderedMaker {
         }
     }
 
-    /// Makes the piece of a batch. What it takes beyond [`OrderedCounting::USUAL_PIECE`] is paid by `charge`.
+    /// Makes the piece of a batch. What it takes beyond [`OrderedCounting::usual_piece`] is paid by `charge`.
     ///
     /// # Errors
     /// The reads are not sorted by coordinate, the reference cannot be read, or the memory is not free.
@@ -210,14 +229,22 @@ impl OrderedMaker {
             targets: self.targets.as_mut().map(|maker| maker.make(batch, charge)).transpose()?,
             rna: self.rna.as_mut().map(|maker| maker.make(batch, charge)).transpose()?,
         };
-        charge.grow_to(piece.heap_bytes().saturating_sub(OrderedCounting::USUAL_PIECE))?;
+        charge.grow_to(piece.unusual_bytes())?;
         Ok(piece)
     }
 }
 
 impl OrderedPiece {
+    /// Bytes of memory in use beyond [`OrderedCounting::usual_piece`].
+    pub fn unusual_bytes(&self) -> u64 {
+        let kinds =
+            [self.wgs.is_some(), self.oxog.is_some(), self.targets.is_some(), self.rna.is_some()];
+        let usual = USUAL_PIECE * kinds.into_iter().filter(|&is_there| is_there).count() as u64;
+        self.heap_bytes().saturating_sub(usual)
+    }
+
     /// Bytes of memory in use.
-    pub fn heap_bytes(&self) -> u64 {
+    fn heap_bytes(&self) -> u64 {
         let oxog = self.oxog.as_ref().map_or(0, OxoGPiece::heap_bytes);
         let targets = self.targets.as_ref().map_or(0, TargetPiece::heap_bytes);
         self.wgs.as_ref().map_or(0, WgsPiece::heap_bytes)
