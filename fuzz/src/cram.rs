@@ -352,7 +352,7 @@ pub fn codec(bytes: &[u8]) {
     }
 }
 
-/// Seeds of [`files`].
+/// Seeds of `files`.
 pub fn whole_files() -> Vec<Vec<u8>> {
     let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch, 0));
     let file = |batch: &Batch| encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
