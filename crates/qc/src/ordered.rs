@@ -40,6 +40,11 @@ pub struct OrderedCounting {
 /// Bytes of memory of a piece for one kind of program, as a rule.
 const USUAL_PIECE: u64 = 1 << 20;
 
+/// Bytes of memory of a piece, as a rule, given which kinds of programs count.
+fn usual_bytes(kinds: [bool; 4]) -> u64 {
+    USUAL_PIECE * kinds.into_iter().filter(|&counts| counts).count() as u64
+}
+
 /// The contribution of a batch of sorted reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OrderedPiece {
@@ -64,13 +69,12 @@ impl OrderedCounting {
     /// Bytes of memory of a piece of the programs that are wanted, as a rule: most of the bytes of its reads for each that
     /// keeps reads of its own.
     pub fn usual_piece(options: &Options) -> u64 {
-        let kinds = [
+        usual_bytes([
             !WgsRules::all(options).is_empty(),
             options.has(Program::CollectOxoGMetrics),
             options.programs.iter().any(|it| it.counts_targets()),
             options.has(Program::CollectRnaSeqMetrics),
-        ];
-        USUAL_PIECE * kinds.into_iter().filter(|&is_wanted| is_wanted).count() as u64
+        ])
     }
 
     /// The count for the programs that are wanted, of reads under `header`, within these regions if there are any; `None` if none
@@ -173,7 +177,12 @@ impl OrderedCounting {
             + targets.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece))
             + rna.as_ref().map_or(0, |(all, piece)| all.most_bytes(piece));
         // What little comes and goes with a piece is part of the share of one.
-        let usual = self.usual_bytes();
+        let usual = usual_bytes([
+            self.wgs.is_some(),
+            self.oxog.is_some(),
+            self.targets.is_some(),
+            self.rna.is_some(),
+        ]);
         charge.around(most.saturating_sub(usual), || {
             wgs.map_or(Ok(()), |(all, piece)| all.take(piece))?;
             oxog.map_or(Ok(()), |(all, piece)| all.take(piece))?;
@@ -181,12 +190,6 @@ impl OrderedCounting {
             rna.map_or(Ok(()), |(all, piece)| all.take(piece))?;
             Ok(((), self.heap_bytes().saturating_sub(usual)))
         })
-    }
-
-    fn usual_bytes(&self) -> u64 {
-        let kinds =
-            [self.wgs.is_some(), self.oxog.is_some(), self.targets.is_some(), self.rna.is_some()];
-        USUAL_PIECE * kinds.into_iter().filter(|&is_wanted| is_wanted).count() as u64
     }
 
     /// Bytes of memory of what waits for pieces.
@@ -239,8 +242,7 @@ impl OrderedPiece {
     pub fn unusual_bytes(&self) -> u64 {
         let kinds =
             [self.wgs.is_some(), self.oxog.is_some(), self.targets.is_some(), self.rna.is_some()];
-        let usual = USUAL_PIECE * kinds.into_iter().filter(|&is_there| is_there).count() as u64;
-        self.heap_bytes().saturating_sub(usual)
+        self.heap_bytes().saturating_sub(usual_bytes(kinds))
     }
 
     /// Bytes of memory in use.

@@ -1,14 +1,16 @@
 //! Where a record of VCF ends, as htslib has it since 1.22: a structural variant may tell its length by END, by SVLEN, or
 //! by LEN of its samples, and the farthest end counts.
 
+use super::columns::{MAX_POSITION, saturated};
+
 /// Kinds of symbolic alleles whose SVLEN is a length on the reference.
 const ON_REFERENCE: [&[u8]; 4] = [b"<CNV", b"<DEL", b"<DUP", b"<INV"];
 
 /// Alleles of the bases around a variant; LEN of the samples is the length of their block.
 const BLOCKS: [&[u8]; 2] = [b"<*>", b"<NON_REF>"];
 
-/// The base after the last one of a record (0-based) that begins at `start`. `columns` are those from ID on: ID, REF, ALT,
-/// QUAL, FILTER, INFO, FORMAT and samples, of which the last may be missing.
+/// Returns the base after the last one of a record (0-based) that begins at `start`, or `None` if it has no REF. `columns`
+/// are ID, REF and all behind them; INFO, FORMAT and samples may be missing.
 pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [u8]>) -> Option<i64> {
     let reference = columns.nth(1)?.len() as i64;
     let alleles = columns.next().unwrap_or_default();
@@ -53,14 +55,9 @@ fn value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     first.or_else(|| memchr::memchr_iter(b';', info).find_map(|at| behind(&info[at + 1..])))
 }
 
-/// The number that a text begins with, or 0. One beyond 31 bits is the highest of them, beyond what any index can hold.
+/// The number that a text begins with, or 0; one that no index can hold is the highest that one can.
 fn whole_number(text: &[u8]) -> i64 {
-    let text = text.trim_ascii_start();
-    let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
-    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
-    let most = i64::from(i32::MAX);
-    let value = digits.fold(0, |value: i64, digit| most.min(10 * value + i64::from(digit - b'0')));
-    if text.starts_with(b"-") { -value } else { value }
+    saturated(text).unwrap_or(0).clamp(-MAX_POSITION, MAX_POSITION)
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl ReadsFormat {
         if first.first() != Some(&b'@') {
             return None;
         }
-        // Two letters alone are those of a header where they are large, and the start of a read's name where not.
+        // Of two letters alone, capitals are the kind of a header line, and others the start of a read's name.
         let is_cut = first.len() == 3 && !first[1..].iter().all(u8::is_ascii_uppercase);
         let is_header = is_header_form(first) && !is_cut;
         let by_form = if is_header { ReadsFormat::Sam } else { ReadsFormat::Fastq };

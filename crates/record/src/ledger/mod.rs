@@ -74,6 +74,9 @@ struct User {
     noted: Option<u64>,
 }
 
+/// Bytes by which a refusal raises a large `-m` at least: an eighth of it may be more than the machine has.
+const MAX_STEP: u64 = 64 << 20;
+
 impl Ledger {
     /// A ledger of `capacity` bytes, all free.
     pub fn of(capacity: u64) -> Self {
@@ -162,7 +165,8 @@ impl Ledger {
         *noted = Some(noted.map_or(bytes, |before| before.max(bytes)));
     }
 
-    /// The error for `bytes` that are not free. It asks for what is enough here, and for an eighth more than there is.
+    /// The error for `bytes` that are not free. It asks for what is enough here, and for an eighth or 64 MiB more
+    /// than there is, whichever is less.
     pub fn shortage(&self, name: Name, bytes: u64) -> Error {
         let sums = self.sums();
         let mut users: Vec<&User> = sums.users.iter().filter(|user| user.used >= 1 << 20).collect();
@@ -178,8 +182,9 @@ impl Ledger {
             let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept);
             least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.share)));
         }
-        // Where many small charges add up, whoever follows the refusals shall arrive soon.
-        let least = mib(least.max(self.capacity().saturating_add(self.capacity() / 8)));
+        // Many small charges may add up, and few refusals shall follow each other.
+        let step = (self.capacity() / 8).min(MAX_STEP);
+        let least = mib(least.max(self.capacity().saturating_add(step)));
         let (bytes, capacity) = (mib(bytes), self.capacity() >> 20);
         Error::usage(format!(
             "{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"
