@@ -7,7 +7,7 @@ use crate::faults::fixtures::{TestFolders, bam, many};
 
 /// Asserts a refusal with exit code 1 and these words, without output. `IN` and `OUT` stand for files.
 #[track_caller]
-fn request_is_refused(args: &str, words: &[&str]) {
+pub fn request_is_refused(args: &str, words: &[&str]) {
     let folders = TestFolders::new();
     folders.input("x.bam", bam(&many(10, 100)));
     let args = args.replace("IN", "in/x.bam").replace("OUT", "out/x");
@@ -32,41 +32,6 @@ fn flags_that_do_not_exist_or_make_no_sense() {
     request_is_refused("prep IN -o OUT.bam --sort", &["--sort"]);
     request_is_refused("prep IN -o OUT.bam --sort sideways", &["sideways"]);
     request_is_refused("split -o OUT", &["required"]);
-}
-
-#[test]
-fn sizes_that_are_none() {
-    for size in ["G", "0", "12Q", "-5M", "nan", "1.5.2G"] {
-        request_is_refused(&format!("sort IN -o OUT.bam -m={size}"), &[size]);
-    }
-}
-
-#[test]
-fn a_set_size_near_64_bits_needs_too_much_memory_and_does_not_overflow() {
-    // The sum of shares of memory went beyond 64 bits: a panic, or, without overflow checks, a wrong plan.
-    for number in [i64::MAX as u64, 1 << 62] {
-        let args = format!("markdup IN -o OUT.bam --optical-only --max-optical-set-size {number}");
-        request_is_refused(&args, &["needs at least -m", "raise -m"]);
-    }
-}
-
-#[test]
-fn too_little_memory_names_the_least_that_works() {
-    for threads in [1, 3, 16] {
-        let folders = TestFolders::new();
-        folders.input("x.bam", bam(&many(10, 100)));
-        let with = |memory: &str| {
-            let args = format!("sort in/x.bam -o out/x.bam -@ {threads} -m {memory}");
-            folders.readmill(args.split_whitespace())
-        };
-        let ended = with("1M");
-        ended.fails(1, &["needs at least -m", "raise -m, or use fewer threads"]);
-        let least = ended.stderr.split("at least -m ").nth(1).unwrap();
-        let least: u32 = least[..least.find('M').unwrap()].parse().unwrap();
-        with(&format!("{}M", least - 1)).fails(1, &["needs at least -m"]);
-        assert_eq!(folders.left(), [""; 0]);
-        with(&format!("{least}M")).succeeds();
-    }
 }
 
 #[test]
@@ -211,7 +176,7 @@ fn questions_are_answered_on_standard_output() {
 }
 
 /// Test folders with `in/a.bam` and `in/b.bam`.
-fn place_with_two() -> TestFolders {
+pub fn place_with_two() -> TestFolders {
     let folders = TestFolders::new();
     folders.input("a.bam", bam(&many(10, 100)));
     folders.input("b.bam", bam(&many(7, 100)));
@@ -220,7 +185,7 @@ fn place_with_two() -> TestFolders {
 
 /// Asserts that `args` are refused with exit code 1 and these words; returns the files that remain.
 #[track_caller]
-fn refused(folders: &TestFolders, args: &str, words: &[&str]) {
+pub fn refused(folders: &TestFolders, args: &str, words: &[&str]) {
     let ended = folders.readmill(args.split_whitespace());
     ended.fails(1, words);
     assert!(ended.stdout.is_empty(), "{args} writes to standard output");
@@ -406,16 +371,6 @@ fn a_name_that_tells_no_format_is_bam() {
 }
 
 #[test]
-fn a_size_without_unit_is_asked_for_one() {
-    let folders = place_with_two();
-    for size in ["2", "10", "4096"] {
-        let unit = format!("such as {size}G");
-        refused(&folders, &format!("sort in/a.bam -o out/x.bam -m {size}"), &[&unit, "bytes"]);
-    }
-    folders.readmill("sort in/a.bam -o out/x.bam -@ 1 -m 268435456".split_whitespace()).succeeds();
-}
-
-#[test]
 fn files_that_are_no_reads_are_called_what_they_are() {
     let folders = place_with_two();
     let gzip = crate::faults::fixtures::gzip;
@@ -433,20 +388,6 @@ fn files_that_are_no_reads_are_called_what_they_are() {
         let ended = folders.readmill(["sort".as_ref(), path.as_os_str()]);
         ended.fails(2, &[&[name, "none of BAM, SAM and CRAM"], &words[..]].concat());
     }
-}
-
-#[test]
-fn more_memory_than_there_is_is_warned_of() {
-    let folders = place_with_two();
-    let warning = |memory: &str| {
-        let ended =
-            folders.readmill(["prep", "in/a.bam", "-o", "out/x.bam", "-q", "-@", "1", "-m", memory]);
-        ended.succeeds();
-        ended.stderr
-    };
-    let said = warning("900T");
-    assert!(said.contains("-m allows 943718400 MiB, and the ") && said.lines().count() == 1, "{said}");
-    assert_eq!(warning("200M"), "");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod command_lines;
 pub mod fixtures;
 mod inputs;
+mod memory_sizes;
 mod outputs;
 mod own_inputs;
 mod parts;
@@ -16,3 +17,4 @@ mod recalibration;
 mod signals;
 pub mod space;
 mod streams;
+mod unusual_inputs;
