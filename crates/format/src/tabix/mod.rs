@@ -6,6 +6,7 @@
 
 mod bcf;
 mod columns;
+mod numbers;
 mod sam;
 mod text;
 mod vcf;

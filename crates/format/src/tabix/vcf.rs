@@ -1,7 +1,7 @@
 //! Where a record of VCF ends, as htslib has it since 1.22: a structural variant may tell its length by END, by SVLEN, or
 //! by LEN of its samples, and the farthest end counts.
 
-use super::columns::{MAX_POSITION, saturated};
+use super::numbers::{MAX_POSITION, saturated};
 
 /// Kinds of symbolic alleles whose SVLEN is a length on the reference.
 const ON_REFERENCE: [&[u8]; 4] = [b"<CNV", b"<DEL", b"<DUP", b"<INV"];

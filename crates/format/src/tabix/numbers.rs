@@ -1,0 +1,20 @@
+//! Numbers in columns of text.
+
+/// The last base that an index can hold: positions have 31 bits.
+pub(super) const MAX_POSITION: i64 = i32::MAX as i64;
+
+/// The number that a field begins with, unless it is beyond what an index can hold.
+pub(super) fn number(text: &[u8]) -> Option<i64> {
+    saturated(text).filter(|number| number.abs() <= MAX_POSITION)
+}
+
+/// The number that a text begins with; one beyond [`MAX_POSITION`] is the next number.
+pub(super) fn saturated(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    digits.first().filter(|byte| byte.is_ascii_digit())?;
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let value =
+        digits.fold(0, |value: i64, digit| (10 * value + i64::from(digit - b'0')).min(MAX_POSITION + 1));
+    Some(if text.starts_with(b"-") { -value } else { value })
+}
