@@ -15,7 +15,6 @@ use readmill::plan::{
 };
 use readmill::{limit, sample};
 use readmill_engine::Crew;
-use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_simulate::{Fault, Profile, Sample};
 use readmill_sort::Order;
@@ -231,6 +230,12 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
 }
 
 fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Result<Plan> {
+    let resources = Resources {
+        threads,
+        memory: limit::default_limit().min(512 << 20),
+        temp_dirs: vec![std::env::temp_dir()],
+        ..Resources::beside(&output)
+    };
     let filters = Filters::from_words([
         "--drop-unmapped".as_ref(),
         "--sequence-dictionary".as_ref(),
@@ -252,17 +257,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
         },
         destination: Destination::Main(Output::new(output), Vec::new()),
         tallies: Tallies::default(),
-        resources: Resources {
-            threads,
-            memory: limit::default_limit().min(512 << 20),
-            temp_dirs: vec![std::env::temp_dir()],
-            spill_codec: SpillCodec::default(),
-            allow_missing_eof: false,
-            allow_same_input: false,
-            reference: None,
-            explain: false,
-            verbosity: Verbosity::Normal,
-        },
+        resources,
     })
 }
 

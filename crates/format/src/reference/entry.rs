@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FaiEntry {
     pub name: Vec<u8>,
-    /// Bases.
+    /// Its length in bases.
     pub length: u32,
     /// Offset of its first base in the text.
     pub offset: u64,

@@ -4,7 +4,7 @@
 use readmill_record::{Error, Result};
 use regex::bytes::{Regex, RegexBuilder};
 
-/// What is found out about duplicates.
+/// Options that say what is found out about duplicates beyond their marks.
 #[derive(Clone, Debug, Default)]
 pub struct DuplicateDetails {
     /// How optical duplicates are found; `None` if they are not looked for.

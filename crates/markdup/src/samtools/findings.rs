@@ -22,15 +22,16 @@ const EXPECTED_BYTES: u64 = 320;
 /// Least bytes for the reads of a pass, and for each list of findings.
 const LEAST: u64 = 1 << 20;
 
-/// Lists of findings.
+/// Shares of the memory for findings: of originals, links and counts, and of the names.
 const LISTS: u64 = 4;
 
-/// Judges groups of duplicates.
+/// Compares the reads of each group of duplicates with each other, and collects which of them are optical duplicates, and of
+/// which read (samtools 1.24, `markdup -d`).
 pub struct GroupJudge {
     details: DuplicateDetails,
     /// The group of each single read, and of each paired read that is no duplicate and has single ones.
     singles: OrdinalTable,
-    /// Reads in all groups.
+    /// How many reads the groups have together.
     reads: u64,
     records: u64,
     /// Bytes of memory for the reads of a pass.

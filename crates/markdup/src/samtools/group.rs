@@ -73,15 +73,15 @@ impl Member {
     }
 }
 
-/// What became of the members of a group.
+/// Which member of a group each duplicate is a duplicate of, and which are optical ones.
 pub struct GroupLinks {
     /// The member that each was linked to; `None` for the one that stays.
     pub links: Vec<Option<usize>>,
     /// How many reads each stands for.
     pub counts: Vec<u64>,
-    /// The member that stays.
+    /// The index of the member that is no duplicate.
     pub root: usize,
-    /// Which are optical duplicates.
+    /// For each member, whether it is an optical duplicate.
     pub optical: Vec<bool>,
 }
 

@@ -60,7 +60,7 @@ pub enum KeptReads {
     Best {
         /// The sets of the pass.
         sets: Range<u64>,
-        /// The best reads.
+        /// The best read so far of each set, in order; `None` before its first read.
         best: Vec<Option<TiedRead>>,
     },
     /// The members of the groups of the pass.
