@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_coverage::page::{self, PAGE_BYTES};
 use readmill_coverage::{
-    BedContigs, Both, CoverageFile, EncodedPage, Join, Page, PageEncoder, PageTarget, Pages, Piece,
-    PieceMaker, Pile, Piles, ReadOptions, Regions, Report, ReportOptions,
+    BedContigs, Both, CoverageFile, CoveragePiece, CoveragePieceMaker, EncodedPage, Join, Page,
+    PageEncoder, PageTarget, Pages, Pile, Piles, ReadOptions, Regions, Report, ReportOptions,
 };
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::EOF_BLOCK;
-use readmill_record::{Charge, Error, Header, Ledger, Result, ledger::Name};
+use readmill_record::{Charge, Error, Header, Ledger, OrderedTally, Result, ledger::Name};
 
 use crate::outputs::atomic_file::AtomicFile;
 use crate::plan::{CoverageRequest, index_ending};
@@ -19,9 +19,6 @@ use crate::process::console::Console;
 
 /// The name of the memory.
 pub const COVERAGE: Name = "coverage";
-
-/// Bytes of memory of a piece, as a rule.
-const USUAL_PIECE: u64 = 1 << 18;
 
 /// Bytes of memory of what is told of a contig in memory.
 const CONTIG_BYTES: u64 = 128;
@@ -31,76 +28,7 @@ const BED_FILES: u64 = 4;
 
 /// Returns the bytes that coverage takes where so many tickets are under way, beside what grows with the reads.
 pub fn memory(in_flight: usize) -> u64 {
-    USUAL_PIECE * in_flight as u64 + PAGE_BYTES * (2 * in_flight as u64 + BED_FILES)
-}
-
-/// How pieces are made.
-#[derive(Clone)]
-pub struct PieceSettings {
-    options: Arc<ReadOptions>,
-    lengths: Arc<[u32]>,
-    ledger: Ledger,
-}
-
-/// The contribution of a part of the output to the coverage.
-pub struct PartCoverage {
-    piece: Piece,
-    /// Charge of what it takes beyond what is usual.
-    _charge: Option<Charge>,
-}
-
-/// Makes the pieces of parts, one for each thread.
-pub struct PartCoverageMaker {
-    pieces: PieceMaker,
-    ledger: Ledger,
-}
-
-impl PieceSettings {
-    /// Settings for reads under `header`.
-    pub fn new(request: &CoverageRequest, header: &Header, ledger: &Ledger) -> Self {
-        let lengths = header.references().iter().map(|contig| contig.length).collect();
-        PieceSettings { options: Arc::new(request.reads.clone()), lengths, ledger: ledger.clone() }
-    }
-
-    /// One thread's maker of pieces.
-    pub fn maker(&self) -> PartCoverageMaker {
-        PartCoverageMaker {
-            pieces: PieceMaker::new(&self.options, &self.lengths),
-            ledger: self.ledger.clone(),
-        }
-    }
-}
-
-impl PartCoverageMaker {
-    /// Makes the piece of a batch.
-    ///
-    /// # Errors
-    /// The reads are not sorted by coordinate.
-    pub fn make(&mut self, batch: &readmill_record::Batch) -> Result<PartCoverage> {
-        PartCoverage::charged(self.pieces.make(batch)?, &self.ledger)
-    }
-}
-
-impl PartCoverage {
-    fn charged(piece: Piece, ledger: &Ledger) -> Result<Self> {
-        let more = piece.heap_bytes().saturating_sub(USUAL_PIECE);
-        let charge = (more > 0).then(|| ledger.charge(COVERAGE, more)).transpose()?;
-        Ok(PartCoverage { piece, _charge: charge })
-    }
-
-    /// Appends it to `bytes`.
-    pub fn store(&self, bytes: &mut Vec<u8>) -> Result<()> {
-        *bytes = postcard::to_extend(&self.piece, std::mem::take(bytes))
-            .map_err(|error| Error::bug(format!("coverage cannot be stored: {error}")))?;
-        Ok(())
-    }
-
-    /// Reads what [`PartCoverage::store`] has written; returns what is behind it, too.
-    pub fn load<'a>(bytes: &'a [u8], ledger: &Ledger) -> Result<(Self, &'a [u8])> {
-        let (piece, rest) = postcard::take_from_bytes(bytes)
-            .map_err(|error| Error::bug(format!("stored coverage cannot be read: {error}")))?;
-        Ok((PartCoverage::charged(piece, ledger)?, rest))
-    }
+    CoverageTally::USUAL_PIECE_BYTES * in_flight as u64 + PAGE_BYTES * (2 * in_flight as u64 + BED_FILES)
 }
 
 /// A window that is deep, with the name of its contig.
@@ -114,9 +42,20 @@ pub struct CompleteCoverage {
     pub deepest: Vec<NamedPile>,
 }
 
-/// The coverage of an output.
-pub struct CoverageOutput {
-    settings: PieceSettings,
+/// The coverage of an output, as an ordered tally.
+///
+/// A stage that only makes pieces has no files: [`CoverageTally::of_pieces`]. The process that joins the pieces opens them:
+/// [`CoverageTally::with_files`].
+pub struct CoverageTally {
+    options: Arc<ReadOptions>,
+    lengths: Arc<[u32]>,
+    /// Both are `None` if pieces are only made, and once the files are complete.
+    files: Mutex<Option<Arc<CoverageFiles>>>,
+    output: Mutex<Option<CoverageOutput>>,
+}
+
+/// What joins the pieces, and writes.
+struct CoverageOutput {
     options: ReportOptions,
     contigs: Vec<(String, u32)>,
     regions: Option<Arc<Regions>>,
@@ -124,115 +63,135 @@ pub struct CoverageOutput {
     report: Report<Pages<PageQueue>>,
     /// The deepest windows, if the run is described.
     piles: Option<Piles>,
-    files: Arc<CoverageFiles>,
-    /// Charge of what grows with the reads.
-    charge: Charge,
     _contigs: Charge,
 }
 
-impl CoverageOutput {
-    /// Opens the coverage of reads under `header`, whose `files` are open.
-    pub fn new(
+impl CoverageTally {
+    /// Creates a tally of reads under `header` that only makes pieces.
+    pub fn of_pieces(request: &CoverageRequest, header: &Header) -> Self {
+        let lengths = header.references().iter().map(|contig| contig.length).collect();
+        let options = Arc::new(request.reads.clone());
+        CoverageTally { options, lengths, files: Mutex::new(None), output: Mutex::new(None) }
+    }
+
+    /// Adds the opened `files`, into which pieces are joined, and finds the deepest windows if `finds_piles`.
+    ///
+    /// # Errors
+    /// The BED file cannot be read, a contig is too long for an index, or the memory is not free.
+    pub fn with_files(
+        self,
         request: &CoverageRequest,
         header: &Header,
         files: Vec<(&'static str, AtomicFile)>,
+        finds_piles: bool,
         in_flight: usize,
         ledger: &Ledger,
         console: &Console,
     ) -> Result<Self> {
         let n = header.references().len() as u64;
-        let names = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
+        let _contigs = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
         let regions = request.bed.as_ref().map(|bed| Regions::read(bed, header, ledger)).transpose()?;
         if let Some(regions) = &regions {
-            tell(regions, console);
+            warn_of_regions(regions, console);
         }
         let regions = regions.map(Arc::new);
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let contigs = header.references().iter();
         let contigs = Vec::from_iter(contigs.map(|contig| (name(&contig.name), contig.length)));
-        let settings = PieceSettings::new(request, header, ledger);
         let files = Arc::new(CoverageFiles::new(&contigs, files, in_flight)?);
         let options = request.report.clone();
-        let report = report(&files, &options, &contigs, &regions)?;
-        let join = Join::new(&settings.lengths);
-        let charge = ledger.empty(COVERAGE);
-        let _contigs = names;
-        Ok(CoverageOutput {
-            settings,
-            options,
-            contigs,
-            regions,
-            join,
-            report,
-            piles: None,
-            files,
-            charge,
-            _contigs,
-        })
+        let report = new_report(&files, &options, &contigs, &regions)?;
+        let join = Join::new(&self.lengths);
+        let piles = finds_piles.then(Piles::default);
+        let output = CoverageOutput { options, contigs, regions, join, report, piles, _contigs };
+        Ok(CoverageTally { files: Mutex::new(Some(files)), output: Mutex::new(Some(output)), ..self })
     }
 
-    /// The same, which also finds the deepest windows if `finds`.
-    pub fn with_piles(self, finds: bool) -> Self {
-        CoverageOutput { piles: finds.then(Piles::default), ..self }
+    fn files(&self) -> Option<Arc<CoverageFiles>> {
+        lock(&self.files).clone()
     }
 
-    /// How pieces are made.
-    pub fn settings(&self) -> &PieceSettings {
-        &self.settings
-    }
-
-    /// The files, which all threads write.
-    pub fn files(&self) -> &Arc<CoverageFiles> {
-        &self.files
-    }
-
-    /// Takes the piece of the next part.
-    pub fn take(&mut self, part: PartCoverage) -> Result<()> {
-        let CoverageOutput { join, report, piles, files, charge, .. } = self;
-        let others = report.heap_bytes() + files.heap_bytes();
-        // What little comes and goes with a piece is part of the share of one.
-        let most = (join.most_bytes(&part.piece) + others).saturating_sub(USUAL_PIECE);
-        charge.around(most.max(charge.bytes()), || {
-            match piles {
-                Some(piles) => join.add(part.piece, &mut Both(report, piles))?,
-                None => join.add(part.piece, report)?,
-            }
-            let bytes = join.heap_bytes() + report.heap_bytes() + files.heap_bytes();
-            Ok(((), bytes.saturating_sub(USUAL_PIECE)))
-        })
-    }
-
-    /// Empties the files.
-    pub fn restart(&mut self) -> Result<()> {
-        self.files.restart()?;
-        self.report = report(&self.files, &self.options, &self.contigs, &self.regions)?;
-        self.join = Join::new(&self.settings.lengths);
-        self.piles.iter_mut().for_each(|piles| *piles = Piles::default());
-        Ok(())
-    }
-
-    /// Completes the files under their temporary names.
-    pub fn complete(mut self) -> Result<CompleteCoverage> {
-        match &mut self.piles {
-            Some(piles) => self.join.finish(&mut Both(&mut self.report, piles))?,
-            None => self.join.finish(&mut self.report)?,
+    /// Completes the files under their temporary names, once all pieces are added and all threads are done.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn complete(&self) -> Result<CompleteCoverage> {
+        let (Some(files), Some(mut output)) = (lock(&self.files).take(), lock(&self.output).take())
+        else {
+            return Err(Error::bug("coverage without files is completed"));
+        };
+        match &mut output.piles {
+            Some(piles) => output.join.finish(&mut Both(&mut output.report, piles))?,
+            None => output.join.finish(&mut output.report)?,
         }
-        let deepest = self.piles.iter().flat_map(|piles| piles.deepest()).map(|pile| {
-            let name = self.contigs.get(pile.contig as usize).map(|(name, _)| name.clone());
+        let deepest = output.piles.iter().flat_map(|piles| piles.deepest()).map(|pile| {
+            let name = output.contigs.get(pile.contig as usize).map(|(name, _)| name.clone());
             (name.unwrap_or_default(), *pile)
         });
         let deepest = deepest.collect();
-        let (queue, contigs) = self.report.finish()?.finish()?;
-        drop(queue);
-        self.files.write_pending()?;
-        let files = Arc::into_inner(self.files);
+        let (_, contigs) = output.report.finish()?.finish()?;
+        files.write_pending()?;
+        let files = Arc::into_inner(files);
         let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;
         Ok(CompleteCoverage { files: files.complete(contigs)?, deepest })
     }
 }
 
-/// Tells what regions are not counted.
-fn tell(regions: &Regions, console: &Console) {
+impl OrderedTally for CoverageTally {
+    const MEMORY: Name = COVERAGE;
+    const USUAL_PIECE_BYTES: u64 = 1 << 18;
+    type Piece = CoveragePiece;
+    type Maker = CoveragePieceMaker;
+
+    fn maker(self: &Arc<Self>) -> CoveragePieceMaker {
+        CoveragePieceMaker::new(&self.options, &self.lengths)
+    }
+
+    fn piece_bytes(piece: &CoveragePiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
+        let files = self.files().map_or(0, |files| files.heap_bytes());
+        let output = lock(&self.output);
+        output.as_ref().map_or(0, |it| it.join.most_bytes(piece) + it.report.heap_bytes() + files)
+    }
+
+    /// Includes the indexes of the files.
+    fn heap_bytes(&self) -> u64 {
+        let files = self.files().map_or(0, |files| files.heap_bytes());
+        let output = lock(&self.output);
+        output.as_ref().map_or(0, |it| it.join.heap_bytes() + it.report.heap_bytes() + files)
+    }
+
+    fn restart(&self) -> Result<()> {
+        if let (Some(files), Some(output)) = (self.files(), &mut *lock(&self.output)) {
+            files.restart()?;
+            output.report = new_report(&files, &output.options, &output.contigs, &output.regions)?;
+            output.join = Join::new(&self.lengths);
+            output.piles.iter_mut().for_each(|piles| *piles = Piles::default());
+        }
+        Ok(())
+    }
+
+    fn add(&self, piece: CoveragePiece) -> Result<()> {
+        let mut output = lock(&self.output);
+        let Some(CoverageOutput { join, report, piles, .. }) = &mut *output else {
+            return Err(Error::bug("a piece was added to coverage without files"));
+        };
+        match piles {
+            Some(piles) => join.add(piece, &mut Both(report, piles)),
+            None => join.add(piece, report),
+        }
+    }
+
+    fn write_pending(&self) -> Result<()> {
+        self.files().map_or(Ok(()), |files| files.write_pending())
+    }
+}
+
+/// Warns of regions that are not counted.
+fn warn_of_regions(regions: &Regions, console: &Console) {
     if regions.skipped > 0 {
         let what = "lines of the BED file have fewer than three columns, and are left out";
         console.warn(&format!("{} {what}", regions.skipped));
@@ -242,7 +201,7 @@ fn tell(regions: &Regions, console: &Console) {
     }
 }
 
-fn report(
+fn new_report(
     files: &Arc<CoverageFiles>,
     options: &ReportOptions,
     contigs: &[(String, u32)],

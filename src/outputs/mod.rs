@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`sink`] | an output: parts in their order, index |
 //! | [`part_writer`] | encoding and writing parts on all threads |
-//! | [`part_counts`] | what is counted of parts in their order: coverage, depths |
+//! | [`part_counts`] | the pieces of a part for each ordered tally (coverage, depths, statistics) |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the one file of an output, or its parts; their renaming once complete |
 //! | [`coverage`] | files of coverage |

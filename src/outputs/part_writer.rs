@@ -1,6 +1,6 @@
 //! Encodes and writes parts of an output, on all threads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use readmill_cram as cram;
 use readmill_engine::Pool;
@@ -10,7 +10,6 @@ use readmill_format::bgzf::Codec;
 use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Charge, Error, Header, Result};
 
-use super::coverage::CoverageFiles;
 use super::files::FilePosition;
 use super::part_counts::{CountSettings, PartCounter, PartCounts};
 use super::routing::RoutedRecords;
@@ -74,10 +73,8 @@ pub struct PartWriter<'a> {
     pub(super) parts: Pool<EncodedPart>,
     /// The files, if they can be written at any offset, and the parts that wait to be written.
     pub(super) pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
-    /// How parts are counted, if they are.
-    pub(super) counting: Option<CountSettings>,
-    /// The files of the coverage.
-    pub(super) coverage: Option<Arc<CoverageFiles>>,
+    /// How parts are counted.
+    pub(super) counting: CountSettings,
     pub(super) only_counts: bool,
 }
 
@@ -88,7 +85,7 @@ impl<'a> PartWriter<'a> {
         header: &'a Header,
         sorted: bool,
         cram: Option<cram::EncoderOptions>,
-        counting: Option<CountSettings>,
+        counting: CountSettings,
         in_flight: usize,
     ) -> Result<Self> {
         let sorted = sorted || header.claims_coordinate_order();
@@ -104,14 +101,13 @@ impl<'a> PartWriter<'a> {
             parts: Pool::new(in_flight),
             pending: None,
             counting,
-            coverage: None,
             only_counts: false,
         })
     }
 
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder {
-        let counter = self.counting.as_ref().and_then(CountSettings::counter).map(Box::new);
+        let counter = self.counting.counter();
         PartEncoder { records: self.record_encoder(), counter }
     }
 
@@ -177,7 +173,7 @@ impl<'a> PartWriter<'a> {
     /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
     /// it is called once more at the end.
     pub fn write_pending(&self) -> Result<()> {
-        self.coverage.as_ref().map_or(Ok(()), |coverage| coverage.write_pending())?;
+        self.counting.tallies.iter().try_for_each(|tally| tally.write_pending())?;
         let Some((files, queue)) = &self.pending else { return Ok(()) };
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -201,7 +197,7 @@ pub struct EncoderSettings {
 pub struct PartEncoder {
     records: RecordEncoder,
     /// Counts parts, if they are counted.
-    counter: Option<Box<PartCounter>>,
+    counter: Option<PartCounter>,
 }
 
 /// One thread's encoder of the records of parts.

@@ -6,7 +6,7 @@
 //! names together.
 
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use readmill_cram as cram;
 use readmill_engine::Pool;
@@ -16,10 +16,9 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::fastq;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-use super::coverage::CoverageOutput;
 use super::cram_output::CramOutput;
 use super::files::{CompleteOutput, OutputFiles, write_index};
-use super::part_counts::{CountSettings, DepthOutput, StatsOutput};
+use super::part_counts::{CountSettings, OrderedTallies};
 use super::part_writer::{EncodedPart, PartWriter, index_scheme};
 use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{Content, DEFAULT_LEVEL, Format, Index, Output};
@@ -44,11 +43,8 @@ pub struct Sink {
     level: u8,
     fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
-    coverage: Option<CoverageOutput>,
-    depths: Option<DepthOutput>,
-    /// Statistics that depend on the order of reads.
-    stats: Option<StatsOutput>,
-    ledger: Ledger,
+    /// What is counted of the output, in its order.
+    tallies: OrderedTallies,
     /// Whether the reads are only counted.
     only_counts: bool,
 }
@@ -130,48 +126,25 @@ impl Sink {
             level,
             fastq,
             cram,
-            coverage: None,
-            depths: None,
-            stats: None,
-            ledger: ledger.clone(),
+            tallies: OrderedTallies::new(),
             only_counts: false,
         })
     }
 
-    /// Counts the coverage of what is written.
-    pub fn count_coverage(&mut self, coverage: CoverageOutput) {
-        self.coverage = Some(coverage);
+    /// Counts what is written by these tallies.
+    pub fn count_in_order(&mut self, tallies: OrderedTallies) {
+        tallies.iter().for_each(|tally| tally.begin());
+        self.tallies = tallies;
     }
 
-    /// Counts the depths of what is written, for quality metrics.
-    pub fn count_depths(&mut self, depths: DepthOutput) {
-        self.depths = Some(depths);
-    }
-
-    /// Counts what statistics of what is written tell by the order of reads.
-    pub fn count_stats(&mut self, stats: StatsOutput) {
-        self.stats = Some(stats);
-    }
-
-    /// How parts are counted.
-    pub fn counting(&self) -> CountSettings {
-        CountSettings {
-            coverage: self.coverage.as_ref().map(|coverage| coverage.settings().clone()),
-            depths: self.depths.as_ref().map(DepthOutput::counting),
-            stats: self.stats.as_ref().map(StatsOutput::order),
-            ledger: self.ledger.clone(),
-            span: None,
-        }
+    /// Returns the tallies of what is written.
+    pub fn ordered_tallies(&self) -> &OrderedTallies {
+        &self.tallies
     }
 
     /// Writes no reads: they are only counted.
     pub fn only_count(&mut self) {
         self.only_counts = true;
-    }
-
-    /// Takes the coverage out, to complete it.
-    pub fn take_coverage(&mut self) -> Option<CoverageOutput> {
-        self.coverage.take()
     }
 
     /// Charges the usual size of the index; more is charged as it grows.
@@ -233,9 +206,7 @@ impl Sink {
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
-        self.coverage.as_mut().map_or(Ok(()), CoverageOutput::restart)?;
-        self.depths.iter().for_each(DepthOutput::restart);
-        self.stats.iter().for_each(StatsOutput::restart);
+        self.tallies.iter().try_for_each(|tally| tally.restart())?;
         self.files.restart()
     }
 
@@ -251,8 +222,7 @@ impl Sink {
             cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
             pending: self.files.positioned().map(|files| (files, Mutex::default())),
-            counting: Some(self.counting()),
-            coverage: self.coverage.as_ref().map(|coverage| Arc::clone(coverage.files())),
+            counting: CountSettings { tallies: self.tallies.clone(), max_span: None },
             only_counts: self.only_counts,
         }
     }
@@ -288,7 +258,7 @@ impl Sink {
         self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
         self.write_bytes(&part.bytes)?;
-        self.coverage.as_ref().map_or(Ok(()), |coverage| coverage.files().write_pending())
+        self.tallies.iter().try_for_each(|tally| tally.write_pending())
     }
 
     /// Adds the index entries and the counts of the next part, and fills in values that depend on its offset.
@@ -302,17 +272,7 @@ impl Sink {
         if let Some(cram) = &mut self.cram {
             cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
         }
-        let Some(counts) = part.counts.take() else { return Ok(()) };
-        if let (Some(coverage), Some(part)) = (&mut self.coverage, counts.coverage) {
-            coverage.take(part)?;
-        }
-        if let (Some(stats), Some(part)) = (&mut self.stats, counts.stats) {
-            stats.take(part)?;
-        }
-        match (&mut self.depths, counts.depths) {
-            (Some(depths), Some(part)) => depths.take(part),
-            _ => Ok(()),
-        }
+        part.counts.take().map_or(Ok(()), |counts| counts.add_to(&self.tallies))
     }
 
     /// Ends the output: everything is on disk and under its name, or an error is returned. Returns the bytes of the

@@ -34,7 +34,7 @@ impl RunState<'_> {
         sink.charge_index(&self.header, &self.memory.ledger)?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
-        self.count_parts(&mut sink, &mut files)?;
+        self.count_output(&mut sink, &mut files)?;
         let header = self.header.clone();
         let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);
         let extra = extra::open(self.plan, &header, in_flight, ledger, self.console)?;

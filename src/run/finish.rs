@@ -25,8 +25,7 @@ impl RunState<'_> {
         summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
         self.lone_reads.iter().for_each(|lone| lone.report(self.console));
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
-        let mut sink = sink;
-        if let Some(coverage) = sink.as_mut().and_then(Sink::take_coverage) {
+        if let Some(coverage) = &self.coverage {
             let complete = coverage.complete()?;
             files.put_coverage(complete.files)?;
             files.keep_piles(&complete.deepest);

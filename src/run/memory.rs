@@ -10,13 +10,13 @@ use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_filters::tally::stats::StatsOrder;
-use readmill_qc::{OrderedCounting, QcTally};
-use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
+use readmill_qc::QcTally;
+use readmill_record::{Charge, Error, Ledger, OrderedTally, Result, ledger::Name};
 use readmill_sort::{Entry, Order};
 
 use crate::aligning;
 use crate::merging;
-use crate::outputs::{coverage, extra_writer, part_counts};
+use crate::outputs::{coverage, extra_writer};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{self, Aligning, DEFAULT_LEVEL, Plan};
@@ -317,7 +317,7 @@ impl Memory {
 const IN_ORDER_PART: u64 = 8;
 
 /// The names of what is counted of reads in order.
-const IN_ORDER: [Name; 3] = [coverage::COVERAGE, OrderedCounting::NAME, StatsOrder::NAME];
+const IN_ORDER: [Name; 3] = [coverage::COVERAGE, readmill_qc::ORDERED_MEMORY, StatsOrder::MEMORY];
 
 /// Whether reads wait, and are counted in order behind that.
 fn waits_and_counts(plan: &Plan) -> bool {
@@ -339,15 +339,15 @@ fn take_for_tallies(division: &mut Division, plan: &Plan, crew: Crew) {
     }
     let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
     if let Some(request) = metrics.as_ref().filter(|request| request.options.needs_order()) {
-        division
-            .take(OrderedCounting::NAME, part_counts::depth_memory(&request.options, crew.in_flight));
+        let bytes = readmill_qc::usual_piece_bytes(&request.options) * crew.in_flight as u64;
+        division.take(readmill_qc::ORDERED_MEMORY, bytes);
     }
     if let Some(request) = metrics {
         let least = QcTally::least_bytes(&request.options, has_reference, threads as u64);
         division.take(QcTally::NAME, least);
     }
     if plan.tallies.count_stats() {
-        division.take(StatsOrder::NAME, part_counts::stats_memory(crew.in_flight));
+        division.take(StatsOrder::MEMORY, StatsOrder::USUAL_PIECE_BYTES * crew.in_flight as u64);
     }
 }
 

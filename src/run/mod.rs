@@ -41,9 +41,9 @@ use readmill_sort::Order;
 
 use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, LoneReads, Trimming, Unaligned};
 use crate::merging::Merging;
-use crate::outputs::coverage::{CoverageOutput, PieceSettings};
+use crate::outputs::coverage::CoverageTally;
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::part_counts::{CountSettings, DepthOutput, StatsOutput};
+use crate::outputs::part_counts::OrderedTallies;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{Sink, complete_header, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
@@ -178,6 +178,7 @@ pub(crate) fn with_state<T>(
         lone,
         discarded,
         tallies,
+        coverage: None,
         trimming: inputs.lanes().and_then(|lanes| lanes.trimming.clone()),
         lone_reads: inputs.lanes().map(|lanes| Arc::clone(&lanes.lone)),
         sums: sums.unwrap_or_default(),
@@ -303,6 +304,8 @@ pub(crate) struct RunState<'a> {
     /// Reads that are dropped, where only so many may be.
     discarded: Option<Arc<Discarded>>,
     tallies: RunTallies,
+    /// The coverage of the main output, once its files are open.
+    coverage: Option<Arc<CoverageTally>>,
     /// What is trimmed, if reads are.
     trimming: Option<Arc<Trimming>>,
     /// Single reads among pairs that are aligned.
@@ -351,33 +354,31 @@ impl RunState<'_> {
         Ok(sink)
     }
 
-    /// Has the coverage, depths and statistics of the main output counted, if they are asked for.
-    fn count_parts(&self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
-        if let Some(depths) = self.tallies.depths() {
-            sink.count_depths(DepthOutput::new(depths, &self.memory.ledger));
-        }
-        if let Some(stats) = self.tallies.stats() {
-            sink.count_stats(StatsOutput::new(stats, &self.memory.ledger));
-        }
-        let Some(request) = &self.plan.tallies.coverage else { return Ok(()) };
+    /// Has `sink` count the main output by the ordered tallies that the plan asks for, whose files are open in `files`.
+    fn count_output(&mut self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
         let Memory { crew, ledger, .. } = &self.memory;
-        let files = files.take_coverage();
-        let coverage =
-            CoverageOutput::new(request, &self.header, files, crew.in_flight, ledger, self.console)?;
-        sink.count_coverage(coverage.with_piles(self.plan.tallies.describe()));
+        if let Some(request) = &self.plan.tallies.coverage {
+            let (finds_piles, files) = (self.plan.tallies.describe(), files.take_coverage());
+            let coverage = CoverageTally::of_pieces(request, &self.header).with_files(
+                request,
+                &self.header,
+                files,
+                finds_piles,
+                crew.in_flight,
+                ledger,
+                self.console,
+            )?;
+            self.coverage = Some(Arc::new(coverage));
+        }
+        sink.count_in_order(self.tallies.in_order(self.coverage.as_ref(), ledger));
         Ok(())
     }
 
-    /// How parts of the output are counted that another stage will join.
-    fn counting(&self) -> CountSettings {
-        let (request, ledger) = (self.plan.tallies.coverage.as_ref(), &self.memory.ledger);
-        CountSettings {
-            coverage: request.map(|request| PieceSettings::new(request, &self.header, ledger)),
-            depths: self.tallies.depths(),
-            stats: self.tallies.stats(),
-            ledger: ledger.clone(),
-            span: None,
-        }
+    /// Returns the ordered tallies, which only make pieces that a later stage adds.
+    fn piece_tallies(&self) -> OrderedTallies {
+        let request = self.plan.tallies.coverage.as_ref();
+        let coverage = request.map(|it| Arc::new(CoverageTally::of_pieces(it, &self.header)));
+        self.tallies.in_order(coverage.as_ref(), &self.memory.ledger)
     }
 
     fn spill(&self) -> Arc<Spill> {
@@ -469,7 +470,7 @@ impl RunState<'_> {
         }
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
         if let Some(sink) = &mut sink {
-            self.count_parts(sink, &mut files)?;
+            self.count_output(sink, &mut files)?;
         }
         let apply = self.step_from_file()?;
         let reference = self.recal_reference(&self.spill())?;

@@ -14,10 +14,15 @@ use readmill_qc::gc_bias::{GcScan, GcWindows};
 use readmill_qc::rna::{Genes, RnaFiles};
 use readmill_qc::targets::{TargetFiles, TargetGc};
 use readmill_qc::wgs::TerritoryScan;
-use readmill_qc::{LongestSpan, Options, OrderedCounting, QcTally, QcTotal, ReferenceCounts, Regions};
-use readmill_record::{Changes, DynTally, Error, Header, Result, SharedTally, Step};
+use readmill_qc::{Options, QcTally, QcTotal, ReferenceCounts, Regions};
+use readmill_record::{
+    Changes, DynOrderedTally, DynTally, Error, Header, Ledger, LongestSpan, Result, SharedOrderedTally,
+    SharedTally, Step,
+};
 use readmill_sort::Order;
 
+use crate::outputs::coverage::CoverageTally;
+use crate::outputs::part_counts::OrderedTallies;
 use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::pipeline::batch_pipeline::DynTallies;
 use crate::plan::{self, Plan};
@@ -44,13 +49,13 @@ pub enum Tap {
 pub struct RunTallies {
     /// Those whose result is a file.
     reports: Vec<RunReport>,
-    /// The count of depths, for quality metrics.
-    depths: Option<Arc<OrderedCounting>>,
+    /// The ordered tallies of quality metrics.
+    metrics_in_order: Vec<Arc<dyn DynOrderedTally>>,
     /// The modules of FastQC.
     fastqc: Option<Arc<FastqcRun>>,
-    /// The reach of the longest read, where stages need it for that.
     /// Statistics that depend on the order of reads.
     stats: Option<Arc<StatsOrder>>,
+    /// The span of the longest read, if stages trim pieces by it.
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
@@ -93,14 +98,14 @@ impl RunTallies {
         let unknown = stats.as_ref().and_then(|stats| stats.unknown_contig());
         let unknown = unknown
             .map(|name| format!("regions lie on {name}, which is not in the header, and are left out"));
-        let (mut depths, mut warnings) = (None, Vec::from_iter(unknown));
-        if let Some((report, counting)) = quality(plan, header, memory, &mut warnings)? {
+        let (mut metrics_in_order, mut warnings) = (Vec::new(), Vec::from_iter(unknown));
+        if let Some((report, in_order)) = quality(plan, header, memory, &mut warnings)? {
             reports.push(report);
-            depths = counting;
+            metrics_in_order = in_order;
         }
         Ok(RunTallies {
             reports,
-            depths,
+            metrics_in_order,
             fastqc: None,
             stats,
             spans: None,
@@ -146,9 +151,10 @@ impl RunTallies {
         tallies
     }
 
-    /// Has the reach of reads measured, if depths are counted in a later stage.
+    /// Has the span of the longest read measured, if a later stage trims pieces by it.
     pub fn measure_spans(&mut self) {
-        self.spans = self.depths.is_some().then(|| SharedTally::new(LongestSpan));
+        let trims = self.metrics_in_order.iter().any(|tally| tally.trims());
+        self.spans = trims.then(|| SharedTally::new(LongestSpan));
     }
 
     /// The bases of the reference that the longest read spans, as far as it was measured.
@@ -156,14 +162,12 @@ impl RunTallies {
         self.spans.as_ref().map_or(Ok(0), SharedTally::total)
     }
 
-    /// The count of depths of the main output, if it is wanted.
-    pub fn depths(&self) -> Option<Arc<OrderedCounting>> {
-        self.depths.clone()
-    }
-
-    /// Statistics of the main output that depend on the order of reads, if they are wanted.
-    pub fn stats(&self) -> Option<Arc<StatsOrder>> {
-        self.stats.clone()
+    /// Returns the ordered tallies of the main output, charged to `ledger`. Their order is that of the pieces in the
+    /// files of stages.
+    pub fn in_order(&self, coverage: Option<&Arc<CoverageTally>>, ledger: &Ledger) -> OrderedTallies {
+        let coverage = coverage.map(|it| SharedOrderedTally::shared(it, ledger));
+        let stats = self.stats.as_ref().map(|it| SharedOrderedTally::shared(it, ledger));
+        coverage.into_iter().chain(self.metrics_in_order.iter().cloned()).chain(stats).collect()
     }
 
     /// Returns the bytes of memory that all of them take on so many threads.
@@ -253,7 +257,7 @@ fn quality(
     header: &Header,
     memory: &Memory,
     warnings: &mut Vec<String>,
-) -> Result<Option<(RunReport, Option<Arc<OrderedCounting>>)>> {
+) -> Result<Option<(RunReport, OrderedTallies)>> {
     let Some(request) = &plan.tallies.qc else { return Ok(None) };
     let reference = plan.resources.reference.as_ref();
     let reference = reference.map(|fasta| fasta.open(&memory.ledger)).transpose()?;
@@ -264,7 +268,8 @@ fn quality(
     let ref_flat = options.ref_flat.clone();
     let more = memory.more_for_metrics;
     let tally = QcTally::new(options, header, reference, regions, crew.threads as u64, more)?;
-    let (scan, territory, depths) = (tally.gc_scan(), tally.territory_scan(), tally.ordered());
+    let (scan, territory) = (tally.gc_scan(), tally.territory_scan());
+    let in_order = tally.ordered_tallies(&memory.ledger);
     let targets = tally.target_gc();
     let texts = move |total: QcTotal, names: &RunNames<'_>| {
         if let (Some(path), Some(bases)) = (&ref_flat, total.only_intergenic_bases()) {
@@ -284,7 +289,7 @@ fn quality(
     };
     let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
     let report = RunReport { tap: Tap::MainOutput, files, report: Report::of_files(tally, texts) };
-    Ok(Some((report, depths)))
+    Ok(Some((report, in_order)))
 }
 
 /// Returns the count of statistics that depend on the order of reads.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Result, slots_to_grow};
 
 use crate::mates::{ByName, Event, WaitingRead, take_back};
-use crate::piece::{ContigPiece, HeadOp, Piece, SORT_FIRST};
+use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_FIRST};
 
 /// Takes the depths of all contigs, in the order of the header.
 pub trait Depths {
@@ -81,7 +81,7 @@ impl Join {
     ///
     /// # Errors
     /// Its reads lie before those of the piece ahead of it.
-    pub fn add(&mut self, piece: Piece, depths: &mut impl Depths) -> Result<()> {
+    pub fn add(&mut self, piece: CoveragePiece, depths: &mut impl Depths) -> Result<()> {
         for part in piece.contigs {
             match &self.open {
                 Some(open) if open.number == part.contig => {}
@@ -108,7 +108,7 @@ impl Join {
     }
 
     /// The most bytes in use at any time while a piece is added.
-    pub fn most_bytes(&self, piece: &Piece) -> u64 {
+    pub fn most_bytes(&self, piece: &CoveragePiece) -> u64 {
         let (mut events, mut tails) = (self.merged.len(), 0);
         for part in &piece.contigs {
             let taken_back: usize = part.head.iter().map(|op| 2 * op.blocks()).sum();

@@ -14,7 +14,7 @@
 //! | compression that knows how lines repeat | `line_deflate`, `prefix_code` |
 //!
 //! ```text
-//!  batch ─► PieceMaker ─► Piece ─┐ any thread
+//!  batch ─► CoveragePieceMaker ─► CoveragePiece ─┐ any thread
 //!                                ▼ in order
 //!                              Join ─► Report ─► Pages ─┐
 //!                                                       ▼ any thread
@@ -44,7 +44,7 @@ pub mod report;
 pub use join::{Depths, Join, Run};
 pub use options::{By, Quantize, ReadOptions, ReportOptions};
 pub use page::{BedContigs, EncodedPage, Page, PageEncoder, PageTarget, Pages};
-pub use piece::{Piece, PieceMaker};
+pub use piece::{CoveragePiece, CoveragePieceMaker};
 pub use piles::{Both, Pile, Piles};
 pub use regions::Regions;
 pub use report::{CoverageFile, Lines, Report};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Batch, Error, RecordRef, Result, Span};
+use readmill_record::{Batch, Charge, Error, PieceMaker, RecordRef, Result, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::Changes;
@@ -20,11 +20,11 @@ const BORDER: u32 = 1024;
 
 /// The contribution of a batch of sorted reads to the depths.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Piece {
+pub struct CoveragePiece {
     pub(crate) contigs: Vec<ContigPiece>,
 }
 
-impl Piece {
+impl CoveragePiece {
     /// Bytes of memory in use.
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |it: &ContigPiece| {
@@ -75,7 +75,7 @@ impl HeadOp {
 }
 
 /// Makes pieces, one for each thread.
-pub struct PieceMaker {
+pub struct CoveragePieceMaker {
     options: Arc<ReadOptions>,
     lengths: Arc<[u32]>,
     changes: Changes,
@@ -137,20 +137,20 @@ impl Names {
     }
 }
 
-impl PieceMaker {
+impl CoveragePieceMaker {
     /// A maker of pieces of reads on contigs of these lengths.
     pub fn new(options: &Arc<ReadOptions>, lengths: &Arc<[u32]>) -> Self {
         let (options, lengths) = (Arc::clone(options), Arc::clone(lengths));
         let (changes, names, blocks) = Default::default();
-        PieceMaker { options, lengths, changes, names, blocks }
+        CoveragePieceMaker { options, lengths, changes, names, blocks }
     }
+}
 
-    /// Makes the piece of a batch.
-    ///
-    /// # Errors
-    /// The reads are not sorted by coordinate.
-    pub fn make(&mut self, batch: &Batch) -> Result<Piece> {
-        let mut piece = Piece::default();
+impl PieceMaker for CoveragePieceMaker {
+    type Piece = CoveragePiece;
+
+    fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<CoveragePiece> {
+        let mut piece = CoveragePiece::default();
         let mut rest = &batch.spans[..];
         let mut before = None;
         while let Some(&first) = rest.first() {
@@ -173,7 +173,9 @@ impl PieceMaker {
         }
         Ok(piece)
     }
+}
 
+impl CoveragePieceMaker {
     fn contig(
         &mut self,
         batch: &Batch,
@@ -239,7 +241,7 @@ impl PieceMaker {
     ) {
         let name = name_of(record);
         let border = first.saturating_add(BORDER);
-        let PieceMaker { names, changes, blocks, .. } = self;
+        let CoveragePieceMaker { names, changes, blocks, .. } = self;
         if meeting == Meeting::Wait {
             if place.start < border || matches!(names.by_name.get(&name), Some(Standing::Unknown)) {
                 head.push(HeadOp::Forget(name));

@@ -52,6 +52,6 @@ pub mod wgs;
 
 pub use levels::Level;
 pub use options::{Options, Program, StrandSpecificity};
-pub use ordered::{LongestSpan, OrderedCounting, OrderedMaker, OrderedPiece, Regions};
+pub use ordered::{MEMORY as ORDERED_MEMORY, Regions, usual_piece_bytes};
 pub use read::Orientation;
 pub use tally::{QcTally, QcTotal, ReferenceCounts};

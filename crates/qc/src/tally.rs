@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::metrics;
 use readmill_format::reference::Reference;
-use readmill_record::{Batch, Error, Header, ReportText, Result, Tally};
+use readmill_record::{Batch, DynOrderedTally, Error, Header, Ledger, ReportText, Result, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Adapters;
@@ -16,7 +16,7 @@ use crate::gc_bias::{GcBias, GcContext, GcScan, GcWindows};
 use crate::insert_size::InsertSizes;
 use crate::levels::{GroupFinder, Levels, Unit};
 use crate::options::{Options, Program};
-use crate::ordered::{OrderedCounting, Regions};
+use crate::ordered::{OrderedCounts, Regions};
 use crate::oxog::OxoGTotals;
 use crate::qualities::Qualities;
 use crate::quality_yield::QualityYield;
@@ -39,7 +39,7 @@ pub struct QcTally {
     libraries: Libraries,
     adapters: Adapters,
     reference: Option<ReferenceContigs>,
-    ordered: Option<Arc<OrderedCounting>>,
+    ordered: OrderedCounts,
     room: Room,
     /// Bytes of memory that grow with the header and the files of the options.
     bytes: u64,
@@ -58,7 +58,7 @@ impl QcTally {
         let scan = if has_gc { GcScan::THREAD_BYTES * threads } else { 0 };
         let has_pages = has_reference && compares(options);
         let pages = if has_pages { ReferenceContigs::THREAD_BYTES * threads } else { 0 };
-        THREAD_BYTES * (threads + 1) + scan + pages + OrderedCounting::least_bytes(options, threads)
+        THREAD_BYTES * (threads + 1) + scan + pages + OrderedCounts::min_bytes(options, threads)
     }
 
     /// Creates the tally for reads under `header`, on so many `threads`, which may take `more` bytes beside
@@ -88,8 +88,8 @@ impl QcTally {
         let level_bytes = Levels::most_bytes(header, &options.metric_accumulation_level);
         let levels = Arc::new(Levels::new(header, &options.metric_accumulation_level));
         let ordered =
-            OrderedCounting::new(&options, header, reference.as_ref(), regions, &libraries, &levels)?;
-        let in_order = ordered.as_ref().map_or(0, |ordered| ordered.bytes());
+            OrderedCounts::new(&options, header, reference.as_ref(), regions, &libraries, &levels)?;
+        let in_order = ordered.result_bytes();
         Ok(QcTally {
             contigs: header.references().iter().map(|it| (it.name.clone(), it.length)).collect(),
             levels,
@@ -208,9 +208,9 @@ impl Tally for QcTally {
         total.groups.resize_with(self.levels.groups, GroupCounts::default);
         let (units, libraries) = (self.levels.units.clone(), self.libraries.clone());
         let options = self.options.clone();
-        let ordered = self.ordered.as_ref();
-        let oxog = ordered.and_then(|ordered| ordered.oxog()).map(|it| it.finish()).transpose()?;
-        let depths = ordered.and_then(|ordered| ordered.wgs()).map_or_else(Vec::new, |depths| {
+        let OrderedCounts { wgs, oxog, targets, rna } = &self.ordered;
+        let oxog = oxog.as_ref().map(|it| it.finish()).transpose()?;
+        let depths = wgs.as_ref().map_or_else(Vec::new, |depths| {
             let totals = depths.finish();
             let of = |&program: &Program| {
                 let number = depths.rules_of(program, &options)?;
@@ -218,9 +218,8 @@ impl Tally for QcTally {
             };
             options.programs.iter().filter_map(of).collect()
         });
-        let targets = ordered.and_then(|ordered| ordered.targets());
-        let targets = targets.map_or_else(Vec::new, |it| it.finish());
-        let rna = ordered.and_then(|ordered| ordered.rna()).map(|it| it.finish());
+        let targets = targets.as_ref().map_or_else(Vec::new, |it| it.finish());
+        let rna = rna.as_ref().map(|it| it.finish());
         let contigs = self.contigs.clone();
         Ok(QcTotal { counts: total, units, libraries, depths, oxog, targets, rna, contigs, options })
     }
@@ -238,14 +237,14 @@ impl QcTally {
         reference.map(|it| GcScan::new(it.file().clone(), self.options.scan_window_size))
     }
 
-    /// What is counted of all reads in their order, beside this tally, if a program needs it.
-    pub fn ordered(&self) -> Option<Arc<OrderedCounting>> {
-        self.ordered.clone()
+    /// Returns the ordered tallies whose results this tally needs at its end; they are charged to `ledger`.
+    pub fn ordered_tallies(&self, ledger: &Ledger) -> Vec<Arc<dyn DynOrderedTally>> {
+        self.ordered.tallies(ledger)
     }
 
     /// The scan of the reference for positions that count, if the texts need it.
     pub fn territory_scan(&self) -> Option<TerritoryScan> {
-        self.ordered.as_ref().and_then(|ordered| ordered.wgs()).map(|depths| depths.scan())
+        self.ordered.wgs.as_ref().map(|depths| depths.scan())
     }
 
     /// The reference of the targets, if the texts need it.

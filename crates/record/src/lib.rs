@@ -24,6 +24,7 @@ pub mod input_file;
 pub mod java;
 pub mod ledger;
 mod limit;
+mod ordered_tally;
 pub mod read_batch;
 pub mod realign;
 mod room;
@@ -43,6 +44,10 @@ pub use flags::Flags;
 pub use header::Header;
 pub use ledger::{Charge, Ledger, ShareUse};
 pub use limit::Limit;
+pub use ordered_tally::{
+    BatchCounter, DynOrderedTally, LongestSpan, OrderedPiece, OrderedTally, PieceMaker,
+    SharedOrderedTally,
+};
 pub use read_batch::{Read, ReadBatch, ReadSpan};
 pub use room::{Prepaid, SharedPrepaid, make_room, slots_to_grow, table_slots};
 pub use shared_room::{Room, RoomUser};

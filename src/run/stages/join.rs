@@ -61,8 +61,8 @@ impl RunState<'_> {
         let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
-        self.count_parts(&mut sink, &mut files)?;
-        let counting = sink.counting();
+        self.count_output(&mut sink, &mut files)?;
+        let tallies_in_order = sink.ordered_tallies().clone();
         sink.charge_index(&self.header, &self.memory.ledger)?;
         sink.begin(&self.header)?;
         sink.expect(joined.record_bytes);
@@ -88,7 +88,7 @@ impl RunState<'_> {
                 let StagedPart { fragment, cram, records, start, counts, .. } = part;
                 let counts = (counts > 0).then(|| {
                     let own = bytes.len().saturating_sub(counts as usize);
-                    let loaded = PartCounts::load(&bytes[own..], &counting);
+                    let loaded = PartCounts::load(&bytes[own..], &tallies_in_order);
                     bytes.truncate(own);
                     loaded
                 });

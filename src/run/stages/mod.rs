@@ -432,7 +432,7 @@ impl<'a> RunState<'a> {
             output,
             &self.header,
             sorted,
-            Some(CountSettings { span: Some(slices.span), ..self.counting() }),
+            CountSettings { tallies: self.piece_tallies(), max_span: Some(slices.span) },
             parts,
             &self.memory.ledger,
             into,

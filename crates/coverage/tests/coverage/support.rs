@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use readmill_coverage::page::index_scheme;
 use readmill_coverage::{
-    CoverageFile, Join, Page, PageEncoder, PageTarget, Pages, Piece, PieceMaker, ReadOptions, Regions,
-    Report, ReportOptions,
+    CoverageFile, CoveragePiece, CoveragePieceMaker, Join, Page, PageEncoder, PageTarget, Pages,
+    ReadOptions, Regions, Report, ReportOptions,
 };
 use readmill_format::bgzf::{BlockReader, EOF_BLOCK, InflateReader};
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Result, Stamp};
+use readmill_record::{Batch, Header, Ledger, PieceMaker, Result, Stamp};
 
 /// Reads of a SAM file, as BAM stores them.
 pub struct Reads {
@@ -39,8 +39,13 @@ impl Reads {
     }
 
     /// The pieces of batches of so many reads; each is stored and read again.
-    pub fn pieces(&self, options: &ReadOptions, mut size: impl FnMut() -> usize) -> Result<Vec<Piece>> {
-        let mut maker = PieceMaker::new(&Arc::new(options.clone()), &self.lengths());
+    pub fn pieces(
+        &self,
+        options: &ReadOptions,
+        mut size: impl FnMut() -> usize,
+    ) -> Result<Vec<CoveragePiece>> {
+        let mut maker = CoveragePieceMaker::new(&Arc::new(options.clone()), &self.lengths());
+        let mut charge = Ledger::unlimited().empty("coverage");
         let (mut pieces, mut rest) = (Vec::new(), &self.records[..]);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(size().clamp(1, rest.len()));
@@ -48,7 +53,7 @@ impl Reads {
             for raw in now {
                 batch.push(raw, Stamp::default()).unwrap();
             }
-            let piece = maker.make(&batch)?;
+            let piece = maker.make(&batch, &mut charge)?;
             let stored = postcard::to_stdvec(&piece).unwrap();
             pieces.push(postcard::from_bytes(&stored).unwrap());
             rest = later;

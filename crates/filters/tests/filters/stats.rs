@@ -7,7 +7,7 @@ use std::sync::Arc;
 use readmill_filters::tally::Stats;
 use readmill_filters::tally::stats::{StatsOptions, StatsOrder, StatsSettings};
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Ledger, Stamp, Tally};
+use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp, Tally};
 
 const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");
 const TEXT: &str = include_str!("../../../../tests/oracles/samtools/stats.txt");
@@ -108,7 +108,7 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
             batch.push(&raw, Stamp::default()).unwrap();
         }
         tally.observe(&mut partial, &batch).unwrap();
-        order.take(maker.make(&batch), &mut charge).unwrap();
+        order.add(maker.make(&batch, &mut charge).unwrap()).unwrap();
     }
     let text = tally.finish(partial).unwrap().into_text();
     let is_wanted = |line: &&str| sections.iter().any(|section| line.starts_with(section));

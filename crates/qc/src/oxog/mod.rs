@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::Intervals;
-use readmill_record::{Batch, RecordRef, Result};
+use readmill_record::{Batch, Charge, OrderedTally, PieceMaker, RecordRef, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::alignment::for_each_block;
 use crate::artifacts::{Libraries, digit};
 use crate::counts::add_each;
 use crate::options::{Options, Program};
+use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
 use crate::read::Read;
 use crate::reference::{ReferenceContigs, ReferencePages};
 use crate::unsorted::unsorted;
@@ -97,7 +98,7 @@ impl ContigSites {
 
 impl OxoGPiece {
     /// Bytes of memory in use.
-    pub fn heap_bytes(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         let pages = |it: &ContigSites| it.pages.capacity() * size_of::<SitePage>() + 64;
         self.contigs.iter().map(pages).sum::<usize>() + self.bases.capacity() * 8
     }
@@ -137,37 +138,6 @@ impl OxoGCounting {
         })
     }
 
-    /// One thread's maker of pieces.
-    pub fn maker(self: &Arc<Self>) -> OxoGMaker {
-        OxoGMaker { counting: Arc::clone(self), pages: ReferencePages::default(), codes: Vec::new() }
-    }
-
-    /// The most bytes of memory in use at any time while a piece is taken.
-    pub fn most_bytes(&self, piece: &OxoGPiece) -> u64 {
-        let pages: usize = piece.contigs.iter().map(|sites| sites.pages.len()).sum();
-        self.heap_bytes() + WAITING_BYTES * pages as u64
-    }
-
-    /// Bytes of memory of what waits for others.
-    pub fn heap_bytes(&self) -> u64 {
-        self.join().pages.len() as u64 * WAITING_BYTES
-    }
-
-    /// Takes the next piece.
-    pub fn take(&self, piece: OxoGPiece) -> Result<()> {
-        let mut join = self.join();
-        add_each(&mut join.bases, &piece.bases);
-        for sites in piece.contigs {
-            join.add(sites, self)?;
-        }
-        Ok(())
-    }
-
-    /// Forgets all pieces.
-    pub fn restart(&self) {
-        *self.join() = OxoGJoin::default();
-    }
-
     /// The totals of all pieces.
     pub fn finish(&self) -> Result<OxoGTotals> {
         let mut join = std::mem::take(&mut *self.join());
@@ -193,6 +163,44 @@ impl OxoGCounting {
             || flags.is_qc_fail() && options.exclude_non_pf_reads
             || record.mapq() < options.minimum_mapping_quality.unwrap_or(LEAST_MAPQ))
             && fits
+    }
+}
+
+impl OrderedTally for OxoGCounting {
+    const MEMORY: &'static str = MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    type Piece = OxoGPiece;
+    type Maker = OxoGMaker;
+
+    fn maker(self: &Arc<Self>) -> OxoGMaker {
+        OxoGMaker { counting: Arc::clone(self), pages: ReferencePages::default(), codes: Vec::new() }
+    }
+
+    fn piece_bytes(piece: &OxoGPiece) -> u64 {
+        piece.heap_bytes() as u64
+    }
+
+    fn max_bytes_to_add(&self, piece: &OxoGPiece) -> u64 {
+        let pages: usize = piece.contigs.iter().map(|sites| sites.pages.len()).sum();
+        self.heap_bytes() + WAITING_BYTES * pages as u64
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        self.join().pages.len() as u64 * WAITING_BYTES
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = OxoGJoin::default();
+        Ok(())
+    }
+
+    fn add(&self, piece: OxoGPiece) -> Result<()> {
+        let mut join = self.join();
+        add_each(&mut join.bases, &piece.bases);
+        for sites in piece.contigs {
+            join.add(sites, self)?;
+        }
+        Ok(())
     }
 }
 
@@ -284,12 +292,10 @@ pub(crate) struct OxoGMaker {
     codes: Vec<u8>,
 }
 
-impl OxoGMaker {
-    /// Makes the piece of a batch.
-    ///
-    /// # Errors
-    /// The reads are not sorted by coordinate, or the reference cannot be read.
-    pub fn make(&mut self, batch: &Batch) -> Result<OxoGPiece> {
+impl PieceMaker for OxoGMaker {
+    type Piece = OxoGPiece;
+
+    fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<OxoGPiece> {
         let counting = Arc::clone(&self.counting);
         let mut codes = std::mem::take(&mut self.codes);
         let mut piece = OxoGPiece::default();
@@ -316,7 +322,9 @@ impl OxoGMaker {
         self.codes = codes;
         Ok(piece)
     }
+}
 
+impl OxoGMaker {
     fn add(
         &mut self,
         counting: &OxoGCounting,

@@ -3,15 +3,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::NamedIntervals;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, OrderedTally, Result};
 
 use super::genes::{AT_ONCE, Genes, RnaFiles};
+use super::maker::RnaMaker;
 use super::piece::{RnaCounts, RnaPiece};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::runs::DepthRuns;
 use crate::levels::Levels;
 use crate::options::{Options, Program, StrandSpecificity};
+use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
 use crate::unsorted::unsorted;
 
 /// The count of a run.
@@ -99,33 +101,6 @@ impl RnaCounting {
         48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
     }
 
-    /// Takes the next piece.
-    ///
-    /// # Errors
-    /// Its reads lie before those of the piece ahead of it.
-    pub(crate) fn take(&self, piece: RnaPiece) -> Result<()> {
-        self.join().add(piece, self.genes.union())
-    }
-
-    /// The most bytes of memory in use at any time while a piece is taken.
-    pub(crate) fn most_bytes(&self, piece: &RnaPiece) -> u64 {
-        let depths = piece.units.iter().flat_map(|unit| &unit.depths);
-        let growth = depths
-            .map(|it| OpenPages::bytes_of(it.pages.len()) + 2 * DepthRuns::CHUNK_BYTES)
-            .sum::<u64>();
-        self.heap_bytes() + growth
-    }
-
-    /// Bytes of memory of what waits for pieces behind it, and of depths so far.
-    pub(crate) fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes()
-    }
-
-    /// Forgets all pieces.
-    pub(crate) fn restart(&self) {
-        *self.join() = RnaJoin::new(self.units);
-    }
-
     /// The totals of all pieces: the genes, and what is known of each row.
     pub(crate) fn finish(&self) -> (Genes, bool, Vec<RnaTotals>) {
         let join = std::mem::replace(&mut *self.join(), RnaJoin::new(self.units));
@@ -140,6 +115,41 @@ impl RnaCounting {
 
     fn join(&self) -> MutexGuard<'_, RnaJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OrderedTally for RnaCounting {
+    const MEMORY: &'static str = MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    type Piece = RnaPiece;
+    type Maker = RnaMaker;
+
+    fn maker(self: &Arc<Self>) -> RnaMaker {
+        RnaMaker::new(Arc::clone(self))
+    }
+
+    fn piece_bytes(piece: &RnaPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    fn max_bytes_to_add(&self, piece: &RnaPiece) -> u64 {
+        let depths = piece.units.iter().flat_map(|unit| &unit.depths);
+        let bytes = |pages: usize| OpenPages::bytes_of(pages) + 2 * DepthRuns::CHUNK_BYTES;
+        self.heap_bytes() + depths.map(|it| bytes(it.pages.len())).sum::<u64>()
+    }
+
+    /// Includes the depths so far.
+    fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes()
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = RnaJoin::new(self.units);
+        Ok(())
+    }
+
+    fn add(&self, piece: RnaPiece) -> Result<()> {
+        self.join().add(piece, self.genes.union())
     }
 }
 

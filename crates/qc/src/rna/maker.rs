@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{OPERATORS, consumes_query, consumes_reference};
-use readmill_record::{Batch, Charge, Flags, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
 
 use super::counting::RnaCounting;
 use super::genes::Gene;
@@ -65,12 +65,13 @@ impl RnaMaker {
         let (counter, group, found) = Default::default();
         RnaMaker { counting, counter, group, found }
     }
+}
 
-    /// Makes the piece of a batch. Bases that are no bases of reads, but of the reference, are paid by `charge`.
-    ///
-    /// # Errors
-    /// The reads are not sorted by coordinate, or the memory is not free.
-    pub fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<RnaPiece> {
+impl PieceMaker for RnaMaker {
+    type Piece = RnaPiece;
+
+    /// `charge` pays for the depths of reads that span many more positions than they have bytes.
+    fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<RnaPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = RnaPiece::default();
         let mut units: Vec<Gathered> = (0..counting.units).map(|_| Gathered::default()).collect();

@@ -20,6 +20,4 @@ mod table;
 
 pub(crate) use counting::{RnaCounting, RnaTotals};
 pub use genes::{Genes, RnaFiles};
-pub(crate) use maker::RnaMaker;
-pub(crate) use piece::RnaPiece;
 pub(crate) use table::put;

@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_record::Result;
+use readmill_record::{OrderedTally, Result};
 
 use super::join::{TargetJoin, TargetTotals};
+use super::maker::TargetMaker;
 use super::piece::TargetPiece;
 use super::rules::{TargetFiles, TargetRules};
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::sensitivity;
 use crate::levels::Levels;
 use crate::options::{Options, Program};
+use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
 
 /// The count of a run.
 pub(crate) struct TargetCounting {
@@ -61,29 +63,6 @@ impl TargetCounting {
         self.rules.iter().map(each).sum()
     }
 
-    /// Takes the next piece.
-    ///
-    /// # Errors
-    /// Its reads lie before those of the piece ahead of it.
-    pub(crate) fn take(&self, piece: TargetPiece) -> Result<()> {
-        self.join().add(piece, &self.rules)
-    }
-
-    /// The most bytes of memory in use at any time while a piece is taken.
-    pub(crate) fn most_bytes(&self, piece: &TargetPiece) -> u64 {
-        self.heap_bytes() + TargetJoin::growth(piece)
-    }
-
-    /// Bytes of memory of what waits for pieces behind it, and of what grew with the depth.
-    pub(crate) fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes()
-    }
-
-    /// Forgets all pieces.
-    pub(crate) fn restart(&self) {
-        *self.join() = TargetJoin::new(&self.rules, self.units);
-    }
-
     /// The totals of all pieces: the rules of each program, and what is known of each row.
     pub(crate) fn finish(&self) -> Vec<(TargetRules, Vec<TargetTotals>)> {
         let empty = TargetJoin::new(&self.rules, self.units);
@@ -93,5 +72,39 @@ impl TargetCounting {
 
     fn join(&self) -> MutexGuard<'_, TargetJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OrderedTally for TargetCounting {
+    const MEMORY: &'static str = MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    const TRIMS: bool = true;
+    type Piece = TargetPiece;
+    type Maker = TargetMaker;
+
+    fn maker(self: &Arc<Self>) -> TargetMaker {
+        TargetMaker::new(Arc::clone(self))
+    }
+
+    fn piece_bytes(piece: &TargetPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    fn max_bytes_to_add(&self, piece: &TargetPiece) -> u64 {
+        self.heap_bytes() + TargetJoin::growth(piece)
+    }
+
+    /// Includes what grew with the depth of the targets.
+    fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes()
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = TargetJoin::new(&self.rules, self.units);
+        Ok(())
+    }
+
+    fn add(&self, piece: TargetPiece) -> Result<()> {
+        self.join().add(piece, &self.rules)
     }
 }

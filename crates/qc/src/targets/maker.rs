@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_record::cigar::{consumes_query, consumes_reference};
-use readmill_record::{Batch, Charge, Flags, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
 
 use super::clip::Clip;
 use super::counting::TargetCounting;
@@ -99,17 +99,17 @@ impl TargetMaker {
             group: GroupFinder::default(),
         }
     }
+}
 
-    /// Leaves reads out of a piece that no read of another one reaches, if none spans more than `span` bases.
-    pub fn trim(&self, piece: &mut TargetPiece, span: u32) {
-        piece.trim(span, &self.counting.rules);
+impl PieceMaker for TargetMaker {
+    type Piece = TargetPiece;
+
+    fn trim(&self, piece: &mut TargetPiece, max_span: u32) {
+        piece.trim(max_span, &self.counting.rules);
     }
 
-    /// Makes the piece of a batch. Bases that are no bases of reads, but of the reference, are paid by `charge`.
-    ///
-    /// # Errors
-    /// The reads are not sorted by coordinate, or the memory is not free.
-    pub fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<TargetPiece> {
+    /// `charge` pays for the bases of deletions, which are the reference's and not the reads'.
+    fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<TargetPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = TargetPiece::default();
         let mut gathered: Vec<Vec<Gathered>> = Vec::new();
@@ -148,7 +148,9 @@ impl TargetMaker {
         }
         Ok(piece)
     }
+}
 
+impl TargetMaker {
     /// Adds what a record has to a row.
     fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut Gathered) {
         unit.piece.counts.add(&found.counts);

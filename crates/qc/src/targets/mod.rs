@@ -31,8 +31,6 @@ pub(crate) use counting::TargetCounting;
 pub use coverage_files::PerBaseText;
 pub(crate) use coverage_files::{per_base_text, put_per_target};
 pub(crate) use join::TargetTotals;
-pub(crate) use maker::TargetMaker;
-pub(crate) use piece::TargetPiece;
 pub use rules::TargetFiles;
 pub(crate) use rules::TargetRules;
 pub use table::TargetGc;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Ledger, Stamp};
+use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp};
 
 use super::clip::Clip;
-use super::{TargetCounting, TargetFiles, TargetMaker};
+use super::{TargetCounting, TargetFiles};
 use crate::levels::{Level, Levels};
 use crate::options::{Options, Program};
 
@@ -159,7 +159,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
         let mut texts: Vec<Vec<u8>> = Vec::new();
         for pieces in [1, 2, 7, 50, reads.len()] {
             let counting = TargetCounting::new(&options, &files, &levels).unwrap();
-            let mut maker = TargetMaker::new(counting.clone());
+            let mut maker = counting.maker();
             for is_trimmed in [false, true] {
                 for part in reads.chunks(reads.len().div_ceil(pieces)) {
                     let mut charge = Ledger::unlimited().empty("targets");
@@ -167,7 +167,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
                     if is_trimmed {
                         maker.trim(&mut piece, longest);
                     }
-                    counting.take(piece).unwrap();
+                    counting.add(piece).unwrap();
                 }
                 let mut found = counting.finish();
                 let (rules, rows) = &mut found[0];
@@ -237,13 +237,10 @@ fn unsorted_reads_are_refused() {
     let mut reads = reads(&mut Random(1), 30);
     reads.reverse();
     let mut charge = Ledger::unlimited().empty("targets");
-    assert!(TargetMaker::new(counting.clone()).make(&batch(&header, &reads), &mut charge).is_err());
+    assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
-        counting.take(
-            TargetMaker::new(counting.clone())
-                .make(&batch(&header, std::slice::from_ref(read)), &mut charge)
-                .unwrap(),
-        )
+        let read = std::slice::from_ref(read);
+        counting.add(counting.maker().make(&batch(&header, read), &mut charge).unwrap())
     });
     let error = pieces.find_map(Result::err).unwrap().to_string();
     assert!(error.contains("sorted"), "{error}");

@@ -3,15 +3,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::Intervals;
-use readmill_record::Result;
+use readmill_record::{OrderedTally, Result};
 
 use super::join::{WgsJoin, WgsTotals};
+use super::maker::WgsMaker;
 use super::piece::WgsPiece;
 use super::rules::WgsRules;
 use super::territory::TerritoryScan;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::reads::Reads;
 use crate::options::{Options, Program};
+use crate::ordered::{MEMORY, USUAL_PIECE_BYTES};
 use crate::reference::ReferenceContigs;
 
 /// The count of depths of a run.
@@ -52,25 +54,6 @@ impl WgsCounting {
         }))
     }
 
-    /// Takes the next piece.
-    ///
-    /// # Errors
-    /// Its reads lie before those of the piece ahead of it.
-    pub fn take(&self, piece: WgsPiece) -> Result<()> {
-        self.join().add(piece, |reads| self.keep(reads))
-    }
-
-    /// The most bytes of memory in use at any time while a piece is taken: of reads that wait for those behind them, and of lists
-    /// that wait for reads.
-    pub fn most_bytes(&self, piece: &WgsPiece) -> u64 {
-        self.join().most_bytes(piece) + self.bytes_of_lists()
-    }
-
-    /// Bytes of memory of them.
-    pub fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes() + self.bytes_of_lists()
-    }
-
     fn bytes_of_lists(&self) -> u64 {
         self.spare().iter().map(|reads| reads.heap_bytes() as u64).sum()
     }
@@ -87,11 +70,6 @@ impl WgsCounting {
     /// An empty list of reads, with the memory of an earlier one: new memory costs time.
     pub(super) fn empty_reads(&self) -> Reads {
         self.spare().pop().unwrap_or_default()
-    }
-
-    /// Forgets all pieces.
-    pub fn restart(&self) {
-        *self.join() = self.empty_join();
     }
 
     /// The totals of all pieces, by the rules.
@@ -120,5 +98,39 @@ impl WgsCounting {
 
     fn join(&self) -> MutexGuard<'_, WgsJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OrderedTally for WgsCounting {
+    const MEMORY: &'static str = MEMORY;
+    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    const TRIMS: bool = true;
+    type Piece = WgsPiece;
+    type Maker = WgsMaker;
+
+    fn maker(self: &Arc<Self>) -> WgsMaker {
+        WgsMaker::new(Arc::clone(self))
+    }
+
+    fn piece_bytes(piece: &WgsPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    /// Includes reads that wait for later ones, and empty lists that wait for reads.
+    fn max_bytes_to_add(&self, piece: &WgsPiece) -> u64 {
+        self.join().most_bytes(piece) + self.bytes_of_lists()
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        self.join().heap_bytes() + self.bytes_of_lists()
+    }
+
+    fn restart(&self) -> Result<()> {
+        *self.join() = self.empty_join();
+        Ok(())
+    }
+
+    fn add(&self, piece: WgsPiece) -> Result<()> {
+        self.join().add(piece, |reads| self.keep(reads))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Batch, Flags, RecordRef, Result};
+use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counting::WgsCounting;
@@ -135,28 +135,27 @@ struct Gathered {
     reads: Reads,
 }
 
-impl WgsMaker {
-    /// A maker of one thread.
-    pub fn new(counting: Arc<WgsCounting>) -> Self {
-        let (counter, codes) = (DepthCounter::default(), Vec::new());
-        WgsMaker { counting, counter, masks: Masks::new(), codes }
-    }
+impl PieceMaker for WgsMaker {
+    type Piece = WgsPiece;
 
-    /// Makes the piece of a batch.
-    ///
-    /// # Errors
-    /// The reads are not sorted by coordinate, or the reference cannot be read.
-    pub fn make(&mut self, batch: &Batch) -> Result<WgsPiece> {
+    fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<WgsPiece> {
         let counting = Arc::clone(&self.counting);
         let each = |rules| self.piece(&counting, batch, rules);
         Ok(WgsPiece { by_rules: counting.rules.iter().map(each).collect::<Result<_>>()? })
     }
 
-    /// Leaves reads of a piece out that no read of another piece reaches, if none spans more than `span` bases.
-    pub fn trim(&self, piece: &mut WgsPiece, span: u32) {
+    fn trim(&self, piece: &mut WgsPiece, max_span: u32) {
         for (rules, piece) in self.counting.rules.iter().zip(&mut piece.by_rules) {
-            piece.contigs.iter_mut().for_each(|piece| piece.trim(span, rules));
+            piece.contigs.iter_mut().for_each(|piece| piece.trim(max_span, rules));
         }
+    }
+}
+
+impl WgsMaker {
+    /// A maker of one thread.
+    pub fn new(counting: Arc<WgsCounting>) -> Self {
+        let (counter, codes) = (DepthCounter::default(), Vec::new());
+        WgsMaker { counting, counter, masks: Masks::new(), codes }
     }
 
     fn piece(&mut self, counting: &WgsCounting, batch: &Batch, rules: &WgsRules) -> Result<RulesPiece> {

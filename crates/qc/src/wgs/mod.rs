@@ -33,8 +33,6 @@ mod tests;
 
 pub(crate) use counting::WgsCounting;
 pub(crate) use join::WgsTotals;
-pub(crate) use maker::WgsMaker;
-pub(crate) use piece::WgsPiece;
 pub(crate) use rules::WgsRules;
 pub(crate) use table::put;
 pub use territory::{TerritoryPiece, TerritoryScan};

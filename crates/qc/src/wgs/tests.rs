@@ -6,11 +6,11 @@ use std::path::Path;
 use readmill_format::intervals::Intervals;
 use readmill_format::reference::Reference;
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Ledger, Result, Stamp};
+use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Result, Stamp};
 
 use super::join::WgsTotals;
 use super::rules::WgsRules;
-use super::{TerritoryScan, WgsCounting, WgsMaker};
+use super::{TerritoryScan, WgsCounting};
 use crate::options::{Options, Program};
 use crate::reference::ReferenceContigs;
 
@@ -227,15 +227,15 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
         let wanted = format!("{:?}", model(&seen, &rules, counts, told));
         for pieces in [1, 2, 7, 50, seen.len()] {
             let counting = WgsCounting::new(&options, Some(&reference), intervals.clone(), 2).unwrap();
-            let mut maker = WgsMaker::new(counting.clone());
+            let (mut maker, mut charge) = (counting.maker(), Ledger::unlimited().empty("depths"));
             let longest = seen.iter().map(|read| read.end() - read.start).max().unwrap();
             for is_trimmed in [false, true] {
                 for part in seen.chunks(seen.len().div_ceil(pieces)) {
-                    let mut piece = maker.make(&batch(&header, part)).unwrap();
+                    let mut piece = maker.make(&batch(&header, part), &mut charge).unwrap();
                     if is_trimmed {
                         maker.trim(&mut piece, longest);
                     }
-                    counting.take(piece).unwrap();
+                    counting.add(piece).unwrap();
                 }
                 let found = counting.finish();
                 assert_eq!(
@@ -274,10 +274,11 @@ fn unsorted_reads_are_refused() {
     let mut reads = reads(&mut random, 30);
     reads.reverse();
     let counting = WgsCounting::new(&options, Some(&reference), None, 2).unwrap();
-    assert!(WgsMaker::new(counting.clone()).make(&batch(&header, &reads)).is_err());
+    let mut charge = Ledger::unlimited().empty("depths");
+    assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
         let read = std::slice::from_ref(read);
-        counting.take(WgsMaker::new(counting.clone()).make(&batch(&header, read)).unwrap())
+        counting.add(counting.maker().make(&batch(&header, read), &mut charge).unwrap())
     });
     let error = pieces.find_map(Result::err).unwrap().to_string();
     assert!(error.contains("sorted"), "{error}");

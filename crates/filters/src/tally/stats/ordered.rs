@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_record::{Charge, Result};
+use readmill_record::{OrderedTally, Result};
 
 use super::join::{OrderTotals, StatsJoin};
 use super::piece::{StatsPiece, StatsPieceMaker};
@@ -18,12 +18,6 @@ pub struct StatsOrder {
 }
 
 impl StatsOrder {
-    /// The name of its memory.
-    pub const NAME: &'static str = "depths of statistics";
-
-    /// Bytes of memory of a piece, as a rule.
-    pub const USUAL_PIECE: u64 = 1 << 18;
-
     /// The count by these settings.
     pub fn new(settings: StatsSettings) -> Self {
         StatsOrder { settings: Arc::new(settings), join: Mutex::default() }
@@ -38,30 +32,7 @@ impl StatsOrder {
         self.settings.targets.as_ref()?.unknown.as_deref()
     }
 
-    /// One thread's maker of pieces.
-    pub fn maker(&self) -> StatsPieceMaker {
-        StatsPieceMaker::new(&self.settings)
-    }
-
-    /// Expects pieces: without any, the order of reads is not known.
-    pub fn begin(&self) {
-        *self.join() = Some(self.empty_join());
-    }
-
-    /// Takes the next piece. The memory of all that waits is paid by `charge`.
-    ///
-    /// # Errors
-    /// It is not free.
-    pub fn take(&self, piece: StatsPiece, charge: &mut Charge) -> Result<()> {
-        let mut join = self.join();
-        let join = join.get_or_insert_with(|| self.empty_join());
-        charge.around(join.most_bytes(&piece), || {
-            join.add(piece);
-            Ok(((), join.heap_bytes()))
-        })
-    }
-
-    /// The totals of all pieces; `None` if none were expected.
+    /// Returns the totals of all pieces; `None` if no pieces were expected, so that the order of reads is not known.
     pub(super) fn finish(&self) -> Option<OrderTotals> {
         self.join().take().map(StatsJoin::finish)
     }
@@ -73,5 +44,44 @@ impl StatsOrder {
 
     fn join(&self) -> MutexGuard<'_, Option<StatsJoin>> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OrderedTally for StatsOrder {
+    const MEMORY: &'static str = "depths of statistics";
+    const USUAL_PIECE_BYTES: u64 = 1 << 18;
+    type Piece = StatsPiece;
+    type Maker = StatsPieceMaker;
+
+    fn maker(self: &Arc<Self>) -> StatsPieceMaker {
+        StatsPieceMaker::new(&self.settings)
+    }
+
+    fn piece_bytes(piece: &StatsPiece) -> u64 {
+        piece.heap_bytes()
+    }
+
+    fn max_bytes_to_add(&self, piece: &StatsPiece) -> u64 {
+        self.join()
+            .as_ref()
+            .map_or_else(|| self.empty_join().most_bytes(piece), |it| it.most_bytes(piece))
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        self.join().as_ref().map_or(0, StatsJoin::heap_bytes)
+    }
+
+    fn begin(&self) {
+        *self.join() = Some(self.empty_join());
+    }
+
+    fn restart(&self) -> Result<()> {
+        self.begin();
+        Ok(())
+    }
+
+    fn add(&self, piece: StatsPiece) -> Result<()> {
+        self.join().get_or_insert_with(|| self.empty_join()).add(piece);
+        Ok(())
     }
 }

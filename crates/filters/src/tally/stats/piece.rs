@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use readmill_coverage::changes::{Changes, Event};
-use readmill_record::{Batch, Flags, RecordRef};
+use readmill_record::{Batch, Charge, Flags, PieceMaker, RecordRef, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -83,9 +83,13 @@ impl StatsPieceMaker {
         let (changes, parts) = Default::default();
         StatsPieceMaker { settings: Arc::clone(settings), changes, parts }
     }
+}
 
-    /// Makes the piece of a batch.
-    pub fn make(&mut self, batch: &Batch) -> StatsPiece {
+impl PieceMaker for StatsPieceMaker {
+    type Piece = StatsPiece;
+
+    /// Never fails: a batch that is not in order makes a piece that says so.
+    fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<StatsPiece> {
         let (mut piece, mut open) = (StatsPiece::default(), None::<ContigRun>);
         let bytes = batch.record_bytes();
         let has_targets = self.settings.targets.is_some();
@@ -135,7 +139,7 @@ impl StatsPieceMaker {
             run.last = start;
         }
         piece.runs.extend(open.map(|run| ContigRun { events: self.changes.take(), ..run }));
-        piece
+        Ok(piece)
     }
 }
 
