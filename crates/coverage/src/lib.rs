@@ -11,7 +11,6 @@
 //! | regions of a BED file | [`regions`] |
 //! | shares of bases by depth | `distribution` |
 //! | lines in pages that any thread compresses | [`page`], `line` |
-//! | compression that knows how lines repeat | `line_deflate`, `prefix_code` |
 //!
 //! ```text
 //!  batch ─► CoveragePieceMaker ─► CoveragePiece ─┐ any thread
@@ -31,13 +30,11 @@ pub mod depth;
 mod distribution;
 pub mod join;
 mod line;
-mod line_deflate;
 mod mates;
 pub mod options;
 pub mod page;
 pub mod piece;
 pub mod piles;
-mod prefix_code;
 pub mod regions;
 pub mod report;
 

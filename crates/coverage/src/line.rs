@@ -7,18 +7,18 @@ const MOST_DIGITS: usize = 10;
 
 /// A number in decimal, the first digit in the lowest byte.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Decimal {
+struct Decimal {
     /// Up to two digits before the last eight.
     head: u16,
     head_digits: usize,
     /// Up to eight digits.
     tail: u64,
-    pub digits: usize,
+    digits: usize,
 }
 
 impl Decimal {
     #[inline]
-    pub fn new(number: u32) -> Self {
+    fn new(number: u32) -> Self {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
         let (head, tail) = (number / 100_000_000, eight_digits(number % 100_000_000));
         if head == 0 {
@@ -71,11 +71,11 @@ pub(crate) const ROOM: usize = MOST_NUMBERS;
 /// The line of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// The name, and the tab behind it.
-    pub name: &'a [u8],
-    pub run: Run,
-    pub start: Decimal,
-    pub end: Decimal,
+    /// The name of the contig, and a tab.
+    name: &'a [u8],
+    start: Decimal,
+    end: Decimal,
+    is_negative: bool,
     depth: Decimal,
 }
 
@@ -83,7 +83,7 @@ impl Line<'_> {
     /// Bytes of its text.
     #[inline]
     pub fn length(&self) -> usize {
-        let sign = usize::from(self.run.depth < 0);
+        let sign = usize::from(self.is_negative);
         self.name.len() + self.start.digits + self.end.digits + sign + self.depth.digits + 3
     }
 
@@ -94,7 +94,7 @@ impl Line<'_> {
         let to = &mut to[self.name.len()..][..MOST_NUMBERS];
         let mut at = self.start.write(b'\t', to);
         at += self.end.write(b'\t', &mut to[at..]);
-        if self.run.depth < 0 {
+        if self.is_negative {
             to[at] = b'-';
             at += 1;
         }
@@ -123,7 +123,7 @@ impl RunLines {
         let start = if run.start == self.end { self.decimal_end } else { Decimal::new(run.start) };
         (self.end, self.decimal_end) = (run.end, Decimal::new(run.end));
         let depth = Decimal::new(run.depth.unsigned_abs());
-        Line { name: &self.name, run, start, end: self.decimal_end, depth }
+        Line { name: &self.name, start, end: self.decimal_end, is_negative: run.depth < 0, depth }
     }
 }
 

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use readmill_format::bam::index::{Fragment, FragmentBuilder, IndexBuilder, Interval, Scheme};
-use readmill_format::bgzf::deflate::append_block;
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 use readmill_format::tabix::Preset;
 use readmill_record::{Error, Result};
 
 use crate::join::Run;
 use crate::line::{Line, ROOM, RunLines, write_number};
-use crate::line_deflate::LineDeflater;
 use crate::report::{CoverageFile, Lines};
 
 /// The most runs of a page.
@@ -19,7 +17,7 @@ const MOST_RUNS: usize = 1 << 14;
 /// Bytes of text at which a page ends.
 const ENOUGH_TEXT: usize = 1 << 18;
 
-/// The level of libdeflate, that of mosdepth: for lines that `line_deflate` does not know, and blocks that it does not halve.
+/// The level of libdeflate, which is mosdepth's.
 const LEVEL: u8 = 1;
 
 /// The bytes of memory of a page while it waits, while it is compressed, and as it is written.
@@ -265,7 +263,6 @@ pub struct EncodedPage {
 pub struct PageEncoder {
     names: Arc<[String]>,
     deflater: Deflater,
-    line_deflater: LineDeflater,
     index: FragmentBuilder,
     /// Text of the block that is not full, and room for a line behind it.
     block: Box<[u8]>,
@@ -291,7 +288,6 @@ impl PageEncoder {
         PageEncoder {
             names: Arc::clone(names),
             deflater: Deflater::new(Codec::default(), LEVEL),
-            line_deflater: LineDeflater::new(),
             index: FragmentBuilder::new(scheme),
             block: vec![0; BLOCK_PAYLOAD + ROOM].into(),
             filled: 0,
@@ -333,13 +329,9 @@ impl PageEncoder {
                     self.index.add_interval(before, start, begin);
                 }
             }
-            self.line_deflater.leave();
             from = *until;
         }
-        match &page.content {
-            Content::Runs(_) => self.close_runs(&mut bytes),
-            Content::Text { .. } => self.close(&mut bytes),
-        }
+        self.close(&mut bytes);
         if let Some((before, start)) = last {
             self.index.add_interval(before, start, (bytes.len() as u64) << 16);
         }
@@ -366,7 +358,7 @@ impl PageEncoder {
     fn push_run(&mut self, line: &Line<'_>, bytes: &mut Vec<u8>) -> u64 {
         let length = line.length();
         if self.filled + length > BLOCK_PAYLOAD {
-            self.close_runs(bytes);
+            self.close(bytes);
         }
         if length > BLOCK_PAYLOAD {
             let mut text = vec![0; length + ROOM];
@@ -374,9 +366,7 @@ impl PageEncoder {
             return self.push(&text[..length], bytes);
         }
         let begin = self.offset(bytes);
-        let text = &mut self.block[self.filled..];
-        line.write(text);
-        self.line_deflater.add(line, &text[..length]);
+        line.write(&mut self.block[self.filled..]);
         self.filled += length;
         begin
     }
@@ -384,15 +374,6 @@ impl PageEncoder {
     /// The virtual offset of the next line.
     fn offset(&self, bytes: &[u8]) -> u64 {
         (bytes.len() as u64) << 16 | self.filled as u64
-    }
-
-    fn close_runs(&mut self, bytes: &mut Vec<u8>) {
-        let text = &self.block[..std::mem::take(&mut self.filled)];
-        match self.line_deflater.finish() {
-            _ if text.is_empty() => {}
-            Some(deflated) if deflated.len() < text.len() / 2 => append_block(text, deflated, bytes),
-            _ => self.deflater.block(text, bytes),
-        }
     }
 
     fn close(&mut self, bytes: &mut Vec<u8>) {

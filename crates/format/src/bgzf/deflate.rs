@@ -61,18 +61,6 @@ impl Deflater {
     }
 }
 
-/// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, as one block, of which `deflated` is the whole DEFLATE stream, or
-/// stores the payload if that is shorter.
-pub fn append_block(payload: &[u8], deflated: &[u8], out: &mut Vec<u8>) {
-    debug_assert!(payload.len() <= super::BLOCK_PAYLOAD);
-    if deflated.len() > payload.len() + STORING {
-        return store_block(payload, out);
-    }
-    out.extend_from_slice(&header(BEFORE + deflated.len() + AFTER));
-    out.extend_from_slice(deflated);
-    out.extend_from_slice(&footer(payload));
-}
-
 /// The gzip header of a block of `size` bytes.
 fn header(size: usize) -> [u8; BEFORE] {
     let mut header = [0; BEFORE];
