@@ -13,7 +13,7 @@ const MOST_README_LINES: usize = 200;
 /// Checks README, CONTRIBUTING and the pages of `docs`.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    for directory in [root.join("docs"), root.join("docs/design")] {
+    for directory in ["docs", "docs/data", "docs/design"].map(|directory| root.join(directory)) {
         pages.extend(fs::read_dir(directory)?.filter_map(|entry| Some(entry.ok()?.path())));
     }
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
