@@ -49,7 +49,8 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - `readmill gatk` runs all of Picard's tools, as GATK does; what becomes of their options is under Picard.
 - Exit codes are readmill's own: 0 if all is complete, another if not ([running](running.md)).
 - `readmill samtools markdup` marks by the rules of samtools; with `--as-picard`, which samtools lacks, by Picard's.
-- The results are those of the tool, but for the rows 158 to 170, 191 to 220 of [parity](parity.md), and others that it lists for the native commands.
+- The results are those of the tool, except for accepted differences. The page of each native command lists them under \"Differences from …\";
+  [parity](parity.md#accepted-differences) has an index by number, such as row 161.
 ";
 
 /// Numbers of options by what becomes of them.
