@@ -1,13 +1,16 @@
 //! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, no file is too long, and documents
-//! name paths that exist. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md.
+//! name paths that exist. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md, and `readmill-check
+//! rows` writes the index of accepted differences into docs/parity.md.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod circles;
 mod documents;
+mod drawn;
 mod files;
 mod memory;
 mod picture;
+mod rows;
 
 use std::path::Path;
 
@@ -16,8 +19,11 @@ use anyhow::{Context, Result, bail};
 /// Checks every rule and prints the places that break one.
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("no workspace")?;
-    if std::env::args().nth(1).is_some_and(|word| word == "picture") {
-        return picture::write(root);
+    match std::env::args().nth(1).as_deref() {
+        Some("picture") => return picture::write(root),
+        Some("rows") => return rows::write(root),
+        Some(other) => bail!("there is no command {other}: the commands are picture and rows"),
+        None => {}
     }
     let mut files = Vec::new();
     for place in files::PLACES {
@@ -31,6 +37,7 @@ fn main() -> Result<()> {
     findings.extend(memory::check(root, &files)?);
     findings.extend(documents::check(root)?);
     findings.extend(picture::check(root)?);
+    findings.extend(rows::check(root)?);
     for finding in &findings {
         println!("{}", finding.replace(&format!("{}/", root.display()), ""));
     }

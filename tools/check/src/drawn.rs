@@ -1,0 +1,61 @@
+//! Parts of documents that this tool writes, each between two marks.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// A part of a document that a command writes, and that [`check`](Self::check) compares with what it would write.
+///
+/// The marks are comments of Markdown, so readers do not see them. What stands outside of them is never changed.
+pub struct DrawnPart {
+    /// Path below the root of the workspace.
+    pub document: &'static str,
+    /// The end of the text before the part.
+    pub begin: &'static str,
+    /// The beginning of the text after it.
+    pub end: &'static str,
+}
+
+impl DrawnPart {
+    /// Returns a finding if the document does not hold `drawn` between the marks.
+    pub fn check(&self, root: &Path, drawn: &str) -> Result<Option<String>> {
+        let text = fs::read_to_string(root.join(self.document))?;
+        let [_, shown, _] = self.split(&text)?;
+        Ok((shown != drawn)
+            .then(|| format!("{}: a drawn part is not up to date: run ./dev picture", self.document)))
+    }
+
+    /// Writes `drawn` between the marks of the document.
+    pub fn write(&self, root: &Path, drawn: &str) -> Result<()> {
+        let path = root.join(self.document);
+        let text = fs::read_to_string(&path)?;
+        let [before, _, after] = self.split(&text)?;
+        fs::write(&path, [before, drawn, after].concat())?;
+        Ok(())
+    }
+
+    /// Returns the text up to the first mark, between the marks, and from the second mark on.
+    fn split<'a>(&self, text: &'a str) -> Result<[&'a str; 3]> {
+        let (document, begin, end) = (self.document, self.begin, self.end);
+        let start = text.find(begin).with_context(|| format!("{document} lacks the mark {begin:?}"))?;
+        let start = start + begin.len();
+        let length =
+            text[start..].find(end).with_context(|| format!("{document} lacks the mark {end:?}"))?;
+        Ok([&text[..start], &text[start..start + length], &text[start + length..]])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_without_marks_is_an_error() {
+        let part = DrawnPart { document: "a.md", begin: "<!-- a -->\n", end: "<!-- end -->" };
+        assert!(part.split("nothing").is_err());
+        assert!(part.split("<!-- a -->\nno end").is_err());
+        let text = "before <!-- a -->\ndrawn\n<!-- end --> after";
+        assert_eq!(part.split(text).unwrap(), ["before <!-- a -->\n", "drawn\n", "<!-- end --> after"]);
+    }
+}
