@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use crate::contender::{Call, Contender, Measurement, Program};
+use crate::data_file::DataTable;
 use crate::floor;
 use crate::options::{Options, Peer};
 use crate::sorters::{Sorting, samtools_marks};
@@ -69,8 +70,7 @@ pub fn run(args: Args) -> Result<()> {
             if is_text { std::fs::read_to_string(output)?.trim().into() } else { work.tally(output)? };
         Ok(())
     })?;
-    show(&work, &contenders, rows);
-    Ok(())
+    show(&work, &contenders, rows)
 }
 
 impl Aligning<'_> {
@@ -174,8 +174,8 @@ impl Aligning<'_> {
     }
 }
 
-/// Prints the table, in which the kernel and the codec together are the floor, and ratios round by round.
-fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
+/// Prints and saves the table, in which the kernel and the codec together are the floor, and ratios round by round.
+fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) -> Result<()> {
     let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
     let mut floors = Vec::new();
     for codec in [floor::NAME, INFLATING] {
@@ -191,6 +191,7 @@ fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
     table::print(&title, work, &rows, &floors[0]);
     let (own, others) = (&rows[0], &rows[1..]);
     println!("\nRound by round, median (least–most):\n");
+    let mut ratios = Vec::new();
     for row in others {
         let (cpu, wall) =
             (|s: &Measurement| s.cpu.as_secs_f64(), |s: &Measurement| s.wall.as_secs_f64());
@@ -200,6 +201,7 @@ fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
                 "- readmill takes {cpu} × the CPU time and {wall} × the wall time of the {}.",
                 row.name
             );
+            ratios.push(ratio_cells([own, row], [&cpu, &wall, "–"]));
         } else if row.samples.iter().all(|sample| sample.peak > 0) {
             let peak = row.ratio(own, |sample| sample.peak as f64);
             let (cpu, wall) = (row.ratio(own, cpu), row.ratio(own, wall));
@@ -207,7 +209,32 @@ fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
                 "- {} takes {cpu} × the CPU time, {wall} × the wall time and {peak} × the memory of readmill.",
                 row.name
             );
+            ratios.push(ratio_cells([row, own], [&cpu, &wall, &peak]));
         }
     }
     table::print_commands(contenders);
+    table::save(&title, work, &rows, &floors[0], contenders)?;
+    let columns = RATIO_COLUMNS;
+    work.save_table(&DataTable { file: "align-rounds", title: &title, columns: &columns, rows: ratios })
+}
+
+/// The columns of the ratios round by round: who takes how many times as much as whom.
+const RATIO_COLUMNS: [&str; 11] = [
+    "contender",
+    "compared_with",
+    "cpu_ratio",
+    "cpu_ratio_min",
+    "cpu_ratio_max",
+    "wall_ratio",
+    "wall_ratio_min",
+    "wall_ratio_max",
+    "peak_ratio",
+    "peak_ratio_min",
+    "peak_ratio_max",
+];
+
+/// Returns the cells of a row of ratios, each given as `median (min–max)`.
+fn ratio_cells(names: [&TableRow; 2], ratios: [&str; 3]) -> Vec<String> {
+    let names = names.map(|row| row.name.clone());
+    names.into_iter().chain(ratios.into_iter().flat_map(table::split_range)).collect()
 }

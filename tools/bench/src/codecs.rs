@@ -14,6 +14,7 @@ use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 use readmill_peers::usage;
 
 use crate::contender::Call;
+use crate::data_file::DataTable;
 use crate::work::Work;
 
 /// Bytes of blocks that are measured, at least; they are spread evenly over the file.
@@ -43,16 +44,12 @@ pub fn run(work: &Work) -> Result<()> {
         }
         measure(&mut output, &blocks, work.options.runs)?;
         let base = format!("{} {}", OUTPUT_BASE.0, OUTPUT_BASE.1);
-        print(&format!("{title}: codecs for output"), &output, &base, &blocks);
+        print(work, &format!("{title}: codecs for output"), &output, &base, &blocks)?;
         let spill = SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec)));
         let mut spill = Vec::from(spill);
         measure(&mut spill, &blocks, work.options.runs)?;
-        print(
-            &format!("{title}: codecs for the spill"),
-            &spill,
-            &SpillCodec::default().to_string(),
-            &blocks,
-        );
+        let (title, base) = (format!("{title}: codecs for the spill"), SpillCodec::default());
+        print(work, &title, &spill, &base.to_string(), &blocks)?;
     }
     Ok(())
 }
@@ -248,31 +245,50 @@ fn measure(rows: &mut [CoderTimes], blocks: &[Vec<u8>], rounds: usize) -> Result
     Ok(())
 }
 
-fn print(title: &str, rows: &[CoderTimes], base: &str, blocks: &[Vec<u8>]) {
+/// The columns of the data file: the sample, then the cells of [`cells`].
+const COLUMNS: [&str; 9] = [
+    "blocks",
+    "mb",
+    "codec",
+    "compress_mb_per_s",
+    "compress_ratio",
+    "decompress_mb_per_s",
+    "decompress_ratio",
+    "compression_ratio",
+    "size_ratio",
+];
+
+/// Prints a table and adds it to the data file. Ratios are to the codec named `base`.
+fn print(work: &Work, title: &str, rows: &[CoderTimes], base: &str, blocks: &[Vec<u8>]) -> Result<()> {
     let raw = blocks.iter().map(Vec::len).sum::<usize>();
     println!("\n#### {title}\n\n{} blocks, {:.1} MB\n", blocks.len(), raw as f64 / 1e6);
     println!("| | compress MB/s | × | decompress MB/s | × | ratio | size × |");
     println!("|---|---|---|---|---|---|---|");
-    let Some(base) = rows.iter().find(|row| row.name == base) else { return };
+    let Some(base) = rows.iter().find(|row| row.name == base) else { return Ok(()) };
+    let sample = [blocks.len().to_string(), format!("{:.1}", raw as f64 / 1e6)];
+    let mut lines = Vec::new();
     for row in rows {
-        println!("{}", line(row, base, raw));
+        let cells = cells(row, base, raw);
+        let bold = if row.name == base.name { "**" } else { "" };
+        println!("| {bold}{}{bold} | {} |", cells[0], cells[1..].join(" | "));
+        lines.push(sample.iter().cloned().chain(cells).collect());
     }
+    work.save_table(&DataTable { file: "codecs", title, columns: &COLUMNS, rows: lines })
 }
 
-fn line(row: &CoderTimes, base: &CoderTimes, raw: usize) -> String {
+/// Returns the name of a codec, its speeds and sizes, and their ratios to those of `base`.
+fn cells(row: &CoderTimes, base: &CoderTimes, raw: usize) -> [String; 7] {
     let speed = |seconds: f64| format!("{:.0}", raw as f64 / 1e6 / seconds);
     let ((there, back), (base_there, base_back)) = (row.seconds(), base.seconds());
-    let bold = if row.name == base.name { "**" } else { "" };
-    let cells = [
-        format!("{bold}{}{bold}", row.name),
+    [
+        row.name.clone(),
         speed(there),
         format!("{:.2}", base_there / there),
         speed(back),
         format!("{:.2}", base_back / back),
         format!("{:.3}", raw as f64 / row.size as f64),
         format!("{:.3}", row.size as f64 / base.size as f64),
-    ];
-    format!("| {} |", cells.join(" | "))
+    ]
 }
 
 #[cfg(test)]
@@ -291,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_speeds_sizes_and_ratios() {
+    fn cells_have_speeds_sizes_and_ratios() {
         let row = |name: &str, seconds, size| CoderTimes {
             size,
             compressing: vec![Duration::from_secs(seconds); 3],
@@ -299,7 +315,9 @@ mod tests {
             ..CoderTimes::new(name.into(), Frames::new(SpillCodec::None))
         };
         let (base, other) = (row("base", 4, 5_000_000), row("other", 2, 4_000_000));
-        assert_eq!(line(&other, &base, 20_000_000), "| other | 10 | 2.00 | 20 | 1.00 | 5.000 | 0.800 |");
-        assert!(line(&base, &base, 20_000_000).starts_with("| **base** | 5 | 1.00 "));
+        let shown = cells(&other, &base, 20_000_000);
+        assert_eq!(shown, ["other", "10", "2.00", "20", "1.00", "5.000", "0.800"]);
+        assert_eq!(cells(&base, &base, 20_000_000)[..3], ["base", "5", "1.00"]);
+        assert_eq!(shown.len() + 2, COLUMNS.len());
     }
 }

@@ -179,7 +179,7 @@ impl Call {
 }
 
 /// `/a/b.bam` as `b.bam`, and `INPUT=/a/b.bam` as `INPUT=b.bam`; devices stay.
-fn file_name_alone(word: &str) -> String {
+pub fn file_name_alone(word: &str) -> String {
     let (name, value) = match word.split_once("=/") {
         Some((name, _)) => word.split_at(name.len() + 1),
         None => ("", word),

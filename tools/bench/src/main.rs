@@ -11,6 +11,7 @@ mod clocked_sort;
 mod codecs;
 mod contender;
 mod data;
+mod data_file;
 mod fastq;
 mod five_steps;
 mod floor;

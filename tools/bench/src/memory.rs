@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::contender::{Contender, LogSummary};
+use crate::data_file::DataTable;
 use crate::jobs::{bring_mate_cigars, sort_by};
 use crate::sorters::Sorting;
 use crate::table::{self, TableRow, median};
@@ -45,16 +46,20 @@ pub fn run(work: &mut Work) -> Result<()> {
     println!("### Memory: {} (level {})\n\n{}\n", sort_by(work), work.options.level, work.describe());
     println!("| `-m` MiB | n | peak MiB | runs | spilled MiB | wall s (least–most) | CPU s | output |");
     println!("|---|---|---|---|---|---|---|---|");
-    let mut peaks = Vec::new();
+    let (mut peaks, mut lines) = (Vec::new(), Vec::new());
     for ((limit, row), same) in limits.iter().zip(&rows).zip(&same) {
         let figures = MemoryFigures::of(row)?;
-        println!("{}", figures.line(*limit, row, *same));
+        let cells = figures.cells(*limit, row, *same);
+        println!("| {} |", cells.join(" | "));
+        lines.push(data_cells(&cells));
         peaks.push(figures.told.peak);
     }
     println!(
         "\nMedians, but the largest peak (VmHWM). The output is compared byte by byte with that of the first row, its index too."
     );
     table::print_commands(&contenders[..1]);
+    let title = format!("Memory: {} (level {})", sort_by(work), work.options.level);
+    work.save_table(&DataTable { file: "memory", title: &title, columns: &COLUMNS, rows: lines })?;
     for (limit, peak) in limits.iter().zip(peaks) {
         ensure!(peak <= *limit, "-m {limit}M: the peak was {peak} MiB");
     }
@@ -70,6 +75,29 @@ fn limits(least: u64) -> Vec<u64> {
 
 fn index_of(bam: &Path) -> PathBuf {
     bam.with_extension("bam.bai")
+}
+
+/// The columns of the data file.
+const COLUMNS: [&str; 10] = [
+    "limit_mib",
+    "runs",
+    "peak_mib",
+    "spilled_runs",
+    "spilled_mib",
+    "wall_s",
+    "wall_s_min",
+    "wall_s_max",
+    "cpu_s",
+    "output",
+];
+
+/// Returns the printed cells with one figure in each.
+fn data_cells(cells: &[String]) -> Vec<String> {
+    let split = |(column, cell): (usize, &String)| match column {
+        5 => table::split_range(cell).to_vec(),
+        _ => vec![cell.clone()],
+    };
+    cells.iter().enumerate().flat_map(split).collect()
 }
 
 struct MemoryFigures {
@@ -103,19 +131,20 @@ impl MemoryFigures {
         })
     }
 
-    fn line(&self, limit: u64, row: &TableRow, same: bool) -> String {
+    fn cells(&self, limit: u64, row: &TableRow, same: bool) -> [String; 8] {
         let MemoryFigures { walls, cpu, told } = self;
         let least_and_most = walls.first().zip(walls.last());
         let (least, most) = least_and_most.map_or((0.0, 0.0), |(least, most)| (*least, *most));
-        format!(
-            "| {limit} | {} | {} | {} | {} | {:.2} ({least:.2}–{most:.2}) | {cpu:.2} | {} |",
-            row.samples.len(),
-            told.peak,
-            told.runs,
-            told.spilled,
-            median(walls),
-            if same { "same" } else { "DIFFERENT" },
-        )
+        [
+            limit.to_string(),
+            row.samples.len().to_string(),
+            told.peak.to_string(),
+            told.runs.to_string(),
+            told.spilled.to_string(),
+            format!("{:.2} ({least:.2}–{most:.2})", median(walls)),
+            format!("{cpu:.2}"),
+            if same { "same" } else { "DIFFERENT" }.to_owned(),
+        ]
     }
 }
 
@@ -147,6 +176,15 @@ mod tests {
     fn limits_begin_with_the_least() {
         assert_eq!(limits(51), [51, 64, 128, 256, 512, 1024, 2048, 4096]);
         assert_eq!(limits(64)[..2], [64, 128]);
+    }
+
+    #[test]
+    fn each_column_of_the_data_file_has_a_cell() {
+        let row = TableRow { name: "64M".into(), samples: Vec::new(), holds: String::new() };
+        let figures = MemoryFigures { walls: vec![1.0, 3.0], cpu: 2.0, told: LogSummary::default() };
+        let cells = data_cells(&figures.cells(64, &row, true));
+        assert_eq!(cells, ["64", "0", "0", "0", "0", "2.00", "1.00", "3.00", "2.00", "same"]);
+        assert_eq!(cells.len(), COLUMNS.len());
     }
 
     #[test]

@@ -49,6 +49,9 @@ pub struct Options {
     /// Directory for data and outputs [default: target/bench]
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
+    /// Also add the figures to the tab-separated files in this directory
+    #[arg(long, value_name = "DIR")]
+    pub tables: Option<PathBuf>,
 }
 
 /// A program that readmill is compared with.

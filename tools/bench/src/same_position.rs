@@ -13,9 +13,10 @@ use anyhow::{Context, Result, bail};
 use readmill_simulate::Rng;
 
 use crate::contender::{Call, Contender, Measurement, Program, TooLong};
+use crate::data_file::DataTable;
 use crate::options::{Options, Peer};
 use crate::sorters::{Sorting, picard_marks, samtools_marks};
-use crate::table::{median, print_commands};
+use crate::table::{median, print_commands, split_range};
 use crate::work::Work;
 
 /// Options of `bench piles`.
@@ -56,8 +57,7 @@ pub fn run(args: Args) -> Result<()> {
         columns.push(contenders(&work, name, limit)?);
     }
     let rows = measure(&work, &columns)?;
-    print(&work, &columns, &rows, [pairs, copies.pairs]);
-    Ok(())
+    print(&work, &columns, &rows, [pairs, copies.pairs])
 }
 
 fn grouped(work: &Work, name: &str) -> PathBuf {
@@ -158,13 +158,39 @@ fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     Ok(rows)
 }
 
-fn print(work: &Work, columns: &[Vec<Contender>], rows: &[Vec<Runs>], [pairs, copies]: [u64; 2]) {
+/// The columns of the data file.
+const DATA_COLUMNS: [&str; 15] = [
+    "pairs",
+    "copies",
+    "contender",
+    "runs",
+    "spread_cpu_s",
+    "spread_wall_s",
+    "one_place_cpu_s",
+    "one_place_wall_s",
+    "one_place_cpu_ratio",
+    "all_tiles_cpu_s",
+    "all_tiles_wall_s",
+    "one_tile_cpu_s",
+    "one_tile_wall_s",
+    "one_tile_cpu_ratio",
+    "command_lines",
+];
+
+/// Prints the table and adds it to the data file.
+fn print(
+    work: &Work,
+    columns: &[Vec<Contender>],
+    rows: &[Vec<Runs>],
+    [pairs, copies]: [u64; 2],
+) -> Result<()> {
     println!("### Piles (level {})\n\n{}\n", work.options.level, work.describe_machine());
     println!(
         "| | n | {pairs} pairs spread out: CPU s (wall) | in one place | × | {copies} copies on all tiles | on one tile | × |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     let all = columns.first().map_or(&[][..], Vec::as_slice);
+    let mut lines = Vec::new();
     for (contender, row) in all.iter().zip(rows) {
         let runs = row.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let mut cells = vec![contender.name.clone(), runs.to_string()];
@@ -173,11 +199,26 @@ fn print(work: &Work, columns: &[Vec<Contender>], rows: &[Vec<Runs>], [pairs, co
             cells.push(ratio(two));
         }
         println!("| {} |", cells.join(" | "));
+        let mut data = vec![pairs.to_string(), copies.to_string()];
+        data.extend(data_cells(&cells));
+        data.push(contender.command_lines().join(" && "));
+        lines.push(data);
     }
     println!(
         "\nAll values are medians. The columns × give the CPU time of the crowded pairs divided by that of the spread pairs."
     );
     print_commands(all);
+    let title = format!("Piles (level {})", work.options.level);
+    work.save_table(&DataTable { file: "piles", title: &title, columns: &DATA_COLUMNS, rows: lines })
+}
+
+/// Returns the printed cells with one figure in each: `CPU s (wall s)` becomes two.
+fn data_cells(cells: &[String]) -> Vec<String> {
+    let split = |(column, cell): (usize, &String)| match column {
+        2 | 3 | 5 | 6 => split_range(cell)[..2].to_vec(),
+        _ => vec![cell.clone()],
+    };
+    cells.iter().enumerate().flat_map(split).collect()
 }
 
 fn figure(samples: &[Measurement], of: fn(&Measurement) -> f64) -> f64 {
@@ -288,6 +329,14 @@ mod tests {
         };
         let (spread, pile) = (Ok(vec![sample(2), sample(3), sample(9)]), Ok(vec![sample(6)]));
         assert_eq!(cell(&spread), "6.00 (3.00)");
+        let printed =
+            ["a", "3", "6.00 (3.00)", "7.00 (4.00)", "1.17", "1.00 (1.00)", "> (600)", "> 200"];
+        let cells = data_cells(&printed.map(str::to_owned));
+        assert_eq!(cells[2..7], ["6.00", "3.00", "7.00", "4.00", "1.17"]);
+        assert_eq!(
+            (&cells[9..], cells.len() + 3),
+            (&[">", "600", "> 200"].map(str::to_owned)[..], DATA_COLUMNS.len())
+        );
         assert_eq!(ratio(&[spread, pile]), "2.00");
         let late: Runs = Err(TooLong { limit: 600 });
         assert_eq!(cell(&late), "> (600)");

@@ -7,10 +7,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::clocked_sort::Phases;
 use crate::contender::{Call, Contender};
+use crate::data_file::DataTable;
 use crate::jobs::{bring_mate_cigars, sort_by};
 use crate::options::Options;
 use crate::sorters::Sorting;
-use crate::table::{median, print_commands};
+use crate::table::{median, print_commands, split_range};
 use crate::work::Work;
 
 /// Levels for which is projected.
@@ -54,9 +55,9 @@ pub fn run(work: &mut Work) -> Result<()> {
     std::fs::remove_file(output)?;
     println!("### Serial phases: {}\n\n{}\n", sort_by(work), work.describe());
     let all: Vec<&ClockedRun> = levels.iter().flat_map(|level| &level.driven).collect();
-    print_phases(&all);
-    print_projection(&levels, &all);
-    print_check(&levels, work);
+    print_phases(work, &all)?;
+    print_projection(work, &levels, &all)?;
+    print_check(&levels, work)?;
     let own = levels.iter().map(|level| {
         let name = format!("level {}, one thread, with a clock", level.level);
         Contender::new(&name, 1, PathBuf::new(), vec![vec![level.drive.clone()]])
@@ -147,9 +148,21 @@ const PHASES: [(&str, Phase); 4] = [
     ("sum", Phases::serial),
 ];
 
-fn print_phases(all: &[&ClockedRun]) {
+/// Adds a table of this benchmark to its data file.
+fn save(work: &Work, file: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
+    let title = format!("Serial phases: {}", sort_by(work));
+    work.save_table(&DataTable { file, title: &title, columns, rows })
+}
+
+/// Prints a row of a table as Markdown.
+fn print_row(cells: &[String]) {
+    println!("| {} |", cells.join(" | "));
+}
+
+fn print_phases(work: &Work, all: &[&ClockedRun]) -> Result<()> {
     println!("| pass | phase | tickets | µs per ticket | ns per record (least–most) |");
     println!("|---|---|---|---|---|");
+    let mut rows = Vec::new();
     for (pass_name, pass) in PASSES {
         let tickets = all.first().map_or(0, |driven| pass(driven).tickets);
         for (name, phase) in PHASES.iter().filter(|_| tickets > 0) {
@@ -160,10 +173,12 @@ fn print_phases(all: &[&ClockedRun]) {
                 let phases = pass(driven);
                 phase(&phases).as_nanos() as f64 / 1e3 / phases.tickets.max(1) as f64
             });
-            println!(
-                "| {pass_name} | {name} | {tickets} | {ticket:.2} | {:.2} ({least:.2}–{most:.2}) |",
-                median(&times),
-            );
+            let time = format!("{:.2} ({least:.2}–{most:.2})", median(&times));
+            let mut cells =
+                vec![pass_name.into(), name.to_string(), tickets.to_string(), format!("{ticket:.2}")];
+            print_row(&[&cells[..], &[time.clone()]].concat());
+            cells.extend(split_range(&time));
+            rows.push(cells);
         }
     }
     println!(
@@ -174,6 +189,16 @@ fn print_phases(all: &[&ClockedRun]) {
     println!(
         "time, to the caches above all, is not in them, nor is the hand-over of a ticket between threads.\n"
     );
+    let columns = [
+        "pass",
+        "phase",
+        "tickets",
+        "us_per_ticket",
+        "ns_per_record",
+        "ns_per_record_min",
+        "ns_per_record_max",
+    ];
+    save(work, "serial-phases", &columns, rows)
 }
 
 /// The largest serial phase of reading, runs included, and of merging: its name and nanoseconds per record.
@@ -193,22 +218,29 @@ fn projected(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static str,
     if shared >= bound.1 { ("cores", shared) } else { bound }
 }
 
-fn print_projection(levels: &[Level], all: &[&ClockedRun]) {
+fn print_projection(work: &Work, levels: &[Level], all: &[&ClockedRun]) -> Result<()> {
     let bounds = bounds(all);
     println!(
         "Projected for 10^6 records: each pass takes its CPU time shared by the cores, or its largest serial phase if that is longer.\n"
     );
     println!("| level | cores | reading ms | bound by | merging ms | bound by | together ms |");
     println!("|---|---|---|---|---|---|---|");
+    let (mut projections, mut limits) = (Vec::new(), Vec::new());
     for (level, cores) in levels.iter().flat_map(|level| CORES.map(|cores| (level, cores))) {
         let [reading, merging] = level.cpu();
         let (read_by, reading) = projected(reading, cores, bounds[0]);
         let (merged_by, merging) = projected(merging, cores, bounds[1]);
-        println!(
-            "| {} | {cores} | {reading:.2} | {read_by} | {merging:.2} | {merged_by} | {:.2} |",
-            level.level,
-            reading + merging,
-        );
+        let cells = vec![
+            level.level.to_string(),
+            cores.to_string(),
+            format!("{reading:.2}"),
+            read_by.to_owned(),
+            format!("{merging:.2}"),
+            merged_by.to_owned(),
+            format!("{:.2}", reading + merging),
+        ];
+        print_row(&cells);
+        projections.push(cells);
     }
     println!(
         "\n| level | pass | CPU ns per record | largest serial phase | ns per record | it is the bound from … cores |"
@@ -218,18 +250,33 @@ fn print_projection(levels: &[Level], all: &[&ClockedRun]) {
         for ((pass, cpu), (phase, serial)) in ["reading", "merging"].iter().zip(level.cpu()).zip(bounds)
         {
             let cores = (cpu / serial.max(f64::MIN_POSITIVE)).ceil();
-            println!("| {} | {pass} | {cpu:.0} | {phase} | {serial:.2} | {cores:.0} |", level.level);
+            let cells = vec![
+                level.level.to_string(),
+                pass.to_string(),
+                format!("{cpu:.0}"),
+                phase.to_owned(),
+                format!("{serial:.2}"),
+                format!("{cores:.0}"),
+            ];
+            print_row(&cells);
+            limits.push(cells);
         }
     }
+    let columns =
+        ["level", "cores", "reading_ms", "reading_bound", "merging_ms", "merging_bound", "total_ms"];
+    save(work, "serial-projection", &columns, projections)?;
+    let columns = ["level", "pass", "cpu_ns_per_record", "largest_phase", "ns_per_record", "min_cores"];
+    save(work, "serial-limits", &columns, limits)
 }
 
 /// readmill itself and the sum of the passes, to check that the clocked sort does the same work.
-fn print_check(levels: &[Level], work: &Work) {
+fn print_check(levels: &[Level], work: &Work) -> Result<()> {
     println!(
         "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",
         work.options.threads
     );
     println!("|---|---|---|---|");
+    let mut rows = Vec::new();
     for level in levels {
         let records = level.driven.first().map_or(1.0, |driven| driven.records.max(1) as f64);
         let seconds = |figure: fn(&(f64, f64)) -> f64| {
@@ -237,14 +284,13 @@ fn print_check(levels: &[Level], work: &Work) {
             values.sort_by(f64::total_cmp);
             median(&values) * 1e9 / records
         };
-        println!(
-            "| {} | {:.0} | {:.0} | {:.0} |",
-            level.level,
-            seconds(|it| it.0),
-            seconds(|it| it.1),
-            level.cpu().iter().sum::<f64>(),
-        );
+        let clocked = level.cpu().iter().sum::<f64>();
+        let times = [seconds(|it| it.0), seconds(|it| it.1), clocked].map(|it| format!("{it:.0}"));
+        let cells = [vec![level.level.to_string()], times.to_vec()].concat();
+        print_row(&cells);
+        rows.push(cells);
     }
+    save(work, "serial-check", &["level", "wall_ms", "cpu_ms", "clocked_cpu_ms"], rows)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::contender::{Contender, Measurement};
+use crate::data_file::DataTable;
 use crate::floor;
 use crate::work::Work;
 
@@ -48,6 +49,15 @@ impl TableRow {
     }
 }
 
+/// Splits `median (min–max)` into its three figures. A figure without a range is its own minimum and maximum.
+pub fn split_range(shown: &str) -> [String; 3] {
+    let Some((middle, range)) = shown.strip_suffix(')').and_then(|it| it.split_once(" (")) else {
+        return [(); 3].map(|()| shown.to_owned());
+    };
+    let (min, max) = range.split_once('–').unwrap_or((range, range));
+    [middle, min, max].map(str::to_owned)
+}
+
 /// Measures all contenders in turns and prints the table. The others are compared with the first one
 /// and the floor.
 pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
@@ -58,7 +68,57 @@ pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()>
     print(title, work, &rows, floor::NAME);
     say_ratios(&rows);
     print_commands(contenders);
-    Ok(())
+    save(title, work, &rows, floor::NAME, contenders)
+}
+
+/// Adds the table to the data file of this benchmark. Cells have the digits that [`print`] shows.
+pub fn save(
+    title: &str,
+    work: &Work,
+    rows: &[TableRow],
+    floor: &str,
+    contenders: &[Contender],
+) -> Result<()> {
+    let (first, floor) = bases(rows, floor);
+    let lines = rows.iter().map(|row| {
+        let contender = contenders.iter().find(|contender| contender.name == row.name);
+        let commands = contender.map(|contender| contender.command_lines().join(" && "));
+        let mut cells = Figures::of(row).data_cells(row, &first, &floor);
+        cells.push(commands.unwrap_or_default());
+        cells
+    });
+    let benchmark = std::env::args().nth(1).unwrap_or_default();
+    work.save_table(&DataTable { file: &benchmark, title, columns: &COLUMNS, rows: lines.collect() })
+}
+
+/// The columns of a data file, in the order of [`Figures::data_cells`].
+const COLUMNS: [&str; 20] = [
+    "contender",
+    "runs",
+    "wall_s",
+    "wall_s_min",
+    "wall_s_max",
+    "wall_ratio",
+    "wall_floor_ratio",
+    "cpu_s",
+    "cpu_ratio",
+    "cpu_floor_ratio",
+    "peak_mb",
+    "peak_ratio",
+    "gbh",
+    "gbh_ratio",
+    "output_mb",
+    "spilled_mib",
+    "spilled_runs",
+    "records",
+    "duplicates",
+    "command_lines",
+];
+
+/// Returns the figures that the others are compared with: those of the first row and of the floor.
+fn bases(rows: &[TableRow], floor: &str) -> (Figures, Figures) {
+    let floor = rows.iter().find(|row| row.name == floor);
+    (rows.first().map(Figures::of).unwrap_or_default(), floor.map(Figures::of).unwrap_or_default())
 }
 
 /// Prints the table; `floor` is the name of the row that is the floor.
@@ -68,12 +128,9 @@ pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
         "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
-    if let Some(first) = rows.first() {
-        let floor = rows.iter().find(|row| row.name == floor).map(Figures::of);
-        let (first, floor) = (Figures::of(first), floor.unwrap_or_default());
-        for row in rows {
-            println!("{}", Figures::of(row).line(row, &first, &floor));
-        }
+    let (first, floor_figures) = bases(rows, floor);
+    for row in rows {
+        println!("{}", Figures::of(row).line(row, &first, &floor_figures));
     }
     println!(
         "\nAll values are medians. The columns × give the ratio to the first row; the columns × floor give the ratio to the {floor}."
@@ -172,12 +229,35 @@ impl Figures {
         }
     }
 
+    /// Returns the row as Markdown.
     fn line(&self, row: &TableRow, base: &Figures, floor: &Figures) -> String {
-        let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
-        let cells = [
+        let spilled = spilled(row).map_or("–".into(), |[size, runs]| format!("{size}, {runs}"));
+        let mut cells = vec![
             row.name.clone(),
             row.samples.len().to_string(),
             format!("{:.2} ({:.2}–{:.2})", self.wall, self.least, self.most),
+        ];
+        cells.extend(self.compared(base, floor));
+        cells.extend([spilled, row.holds.clone()]);
+        format!("| {} |", cells.join(" | "))
+    }
+
+    /// Returns the row as cells of a data file, each with one figure; the command lines are not among them.
+    fn data_cells(&self, row: &TableRow, base: &Figures, floor: &Figures) -> Vec<String> {
+        let mut cells = vec![row.name.clone(), row.samples.len().to_string()];
+        cells.extend([self.wall, self.least, self.most].map(|seconds| format!("{seconds:.2}")));
+        cells.extend(self.compared(base, floor));
+        let spilled = spilled(row).map(|figures| figures.map(|figure| figure.to_string()));
+        cells.extend(spilled.unwrap_or_default());
+        let (records, duplicates) = row.holds.split_once(", ").unwrap_or((&row.holds, ""));
+        cells.extend([records.into(), duplicates.into()]);
+        cells
+    }
+
+    /// Returns the ratios of wall time, then all other figures with their ratios, up to the size of the output.
+    fn compared(&self, base: &Figures, floor: &Figures) -> [String; 10] {
+        let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
+        [
             ratio(self.wall, base.wall),
             ratio(self.wall, floor.wall),
             format!("{:.2}", self.cpu),
@@ -188,17 +268,14 @@ impl Figures {
             or_dash(self.gbh, format!("{:.5}", self.gbh)),
             ratio(self.gbh, base.gbh),
             format!("{:.1}", self.size),
-            spilled(row),
-            row.holds.clone(),
-        ];
-        format!("| {} |", cells.join(" | "))
+        ]
     }
 }
 
-/// Returns the spill of the first run. (It can depend on the timing of threads.)
-fn spilled(row: &TableRow) -> String {
-    let told = row.samples.first().and_then(|sample| sample.told);
-    told.map_or("–".into(), |told| format!("{}, {}", told.spilled, told.runs))
+/// Returns the MiB and the runs that the first run spilled. (They can depend on the timing of threads.)
+fn spilled(row: &TableRow) -> Option<[u64; 2]> {
+    let told = row.samples.first()?.told?;
+    Some([told.spilled, told.runs])
 }
 
 /// The middle of sorted values, or the mean of the two in the middle.
@@ -236,6 +313,8 @@ mod tests {
         let both = TableRow::together("both", &[&one, &other]);
         assert_eq!(both.ratio(&other, wall), "4.000 (4.000–5.000)");
         assert_eq!(row("c", &[], 1).ratio(&other, wall), "–");
+        assert_eq!(split_range("3.000 (2.100–4.000)"), ["3.000", "2.100", "4.000"]);
+        assert_eq!([split_range("1.5"), split_range("–")], [["1.5"; 3], ["–"; 3]]);
     }
 
     #[test]
@@ -249,5 +328,17 @@ mod tests {
         );
         assert!(base.line(&first, &base, &Figures::default()).contains("| 1.00 | – |"));
         assert!(base.line(&first, &base, &floor).contains("| 7, 2 | 9, 1 |"));
+    }
+
+    #[test]
+    fn cells_of_a_data_file_have_one_figure_each() {
+        let first = row("readmill", &[36, 30, 90], 1_000_000_000);
+        let (base, floor) = (Figures::of(&first), Figures::of(&row("floor", &[18], 0)));
+        let cells = base.data_cells(&first, &base, &floor);
+        assert_eq!(cells.len() + 1, COLUMNS.len());
+        assert_eq!(cells[..5], ["readmill", "3", "36.00", "30.00", "90.00"]);
+        assert_eq!(cells[15..], ["7", "2", "9", "1"]);
+        let other = row("other", &[72], 0);
+        assert_eq!(Figures::of(&other).data_cells(&other, &base, &floor)[15..], ["", "", "9", "1"]);
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use readmill_simulate::Rng;
 
 use crate::contender::{Call, Contender, Program};
+use crate::data_file::DataTable;
 use crate::jobs;
 use crate::options::{Options, Peer};
 use crate::table;
@@ -54,6 +55,7 @@ pub fn run(args: Args) -> Result<()> {
     work.data = sorted;
     println!("### View (CPU time)\n\n{}\n", work.describe());
     println!("| | readmill CPU s | samtools CPU s | ratio (least–most) |\n|---|---|---|---|");
+    let mut rows = Vec::new();
     for (kind, name, format) in FILES {
         let file = work.file(name);
         let make = Call::new(&samtools).words("view --no-PG").words(format).arg("-o").arg(&file);
@@ -65,17 +67,17 @@ pub fn run(args: Args) -> Result<()> {
             let what =
                 if regions.is_empty() { "all".into() } else { format!("{} regions", regions.len()) };
             let name = format!("{kind}: view {flags}, {what}");
-            measure(
-                &work,
-                &samtools,
-                &Case { name, flags, file: file.clone(), regions: regions.to_vec() },
-            )?;
+            let case = Case { name, flags, file: file.clone(), regions: regions.to_vec() };
+            rows.push(measure(&work, &samtools, &case)?);
         }
     }
-    Ok(())
+    let columns =
+        ["case", "runs", "readmill_cpu_s", "samtools_cpu_s", "ratio", "ratio_min", "ratio_max"];
+    work.save_table(&DataTable { file: "view", title: "View (CPU time)", columns: &columns, rows })
 }
 
-fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<()> {
+/// Measures one case, prints its row and returns the cells for the data file.
+fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<Vec<String>> {
     let Options { runs, threads, .. } = work.options;
     let contender = |name: &str, program: &Program, threads: usize| {
         let output = work.file("view.out");
@@ -95,8 +97,12 @@ fn measure(work: &Work, samtools: &Program, case: &Case) -> Result<()> {
         table::median(&all)
     };
     let ratio = rows[0].ratio(&rows[1], |sample| sample.cpu.as_secs_f64());
-    println!("| {} | {:.3} | {:.3} | {ratio} |", case.name, cpu(&rows[0]), cpu(&rows[1]));
-    Ok(())
+    let seconds = [&rows[0], &rows[1]].map(|row| format!("{:.3}", cpu(row)));
+    println!("| {} | {} | {} | {ratio} |", case.name, seconds[0], seconds[1]);
+    let mut cells = vec![case.name.clone(), runs.to_string()];
+    cells.extend(seconds);
+    cells.extend(table::split_range(&ratio));
+    Ok(cells)
 }
 
 /// Regions at random places, in proportion to the lengths of the contigs; they follow from a seed.

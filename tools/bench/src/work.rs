@@ -8,6 +8,7 @@ use readmill_peers::{Peers, build_readmill, target_directory};
 use readmill_record::Header;
 
 use crate::contender::{self, Call, Program};
+use crate::data_file::{self, DataTable};
 use crate::options::{Options, Peer};
 use crate::{data, machine};
 
@@ -174,6 +175,12 @@ impl Work {
         };
         let size = size as f64 / 1e6;
         format!("{} Input: {name}, {size:.1} MB, in the page cache.", self.describe_machine())
+    }
+
+    /// Adds a table to its data file, if `--tables` names a directory.
+    pub fn save_table(&self, table: &DataTable<'_>) -> Result<()> {
+        let Some(directory) = &self.options.tables else { return Ok(()) };
+        table.add_to(directory, &data_file::command_line(std::env::args().skip(1)), &self.describe())
     }
 
     /// Version, machine and threads.
