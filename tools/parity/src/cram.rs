@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::commands::{Commands, SampleDir};
 use crate::corpus;
+use crate::corpus::report::ReportPaths;
 use crate::ledger::Ledger;
 use crate::random::SeededRandom;
 use crate::random_cases::{Oracle, random_header, random_reads};
@@ -43,7 +44,7 @@ pub fn compare(
         ledger.title(&format!("cram {format}"), "odd records, random inputs and simulated reads");
         let commands = if *format == FORMATS[0] { commands } else { reading_3_1 };
         let dir = SampleDir::new(commands, &root.join(format))?;
-        corpus::compare(&dir, inputs.directory(), format, None, ledger)?;
+        corpus::compare(&dir, inputs.directory(), format, ReportPaths::default(), ledger)?;
     }
     Ok(())
 }

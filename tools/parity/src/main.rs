@@ -48,6 +48,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Parser;
 use commands::{Commands, SampleDir};
+use corpus::report::ReportPaths;
 use ledger::{FULL_RUN, Ledger};
 use readmill_peers::Peers;
 use samples::Sample;
@@ -90,9 +91,12 @@ struct Args {
     /// Write the CRAM files of --corpus in this version and profile, such as version=3.1,small
     #[arg(long, value_name = "FORMAT", requires = "corpus", default_value = "version=3.0")]
     cram: String,
-    /// Write the tables of --corpus to this file, as Markdown
+    /// Write the sums of --corpus to this file, as Markdown
     #[arg(long, value_name = "FILE.md", requires = "corpus")]
     report: Option<PathBuf>,
+    /// Write a row for each file of --corpus, and for each difference, to tab-separated files in this directory
+    #[arg(long, value_name = "DIR", requires = "corpus")]
+    tables: Option<PathBuf>,
     /// Compare nothing: write those oracles of tests/oracles again whose names contain NAME, or all, from the answers
     /// of the real tools
     #[arg(long, value_name = "NAME", num_args = 0..)]
@@ -171,12 +175,13 @@ fn main() -> Result<()> {
     println!("{}", commands.versions()?);
 
     let mut ledger = Ledger::default();
+    let report = ReportPaths { page: args.report.as_deref(), tables: args.tables.as_deref() };
     if let (Some(corpus), true) = (&args.corpus, args.metrics) {
         corpus::metrics::compare(
             &SampleDir::new(&commands, &root.join("corpus"))?,
             &peers.mosdepth()?,
             &corpus.canonicalize()?,
-            args.report.as_deref(),
+            report,
             &mut ledger,
         )?;
         return conclude(&ledger);
@@ -190,7 +195,7 @@ fn main() -> Result<()> {
             &SampleDir::new(&commands, &root.join("corpus"))?,
             &corpus.canonicalize()?,
             &args.cram,
-            args.report.as_deref(),
+            report,
             &mut ledger,
         )?;
         return conclude(&ledger);

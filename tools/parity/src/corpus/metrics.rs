@@ -13,7 +13,7 @@ use readmill_peers::Tool;
 use crate::commands::SampleDir;
 use crate::corpus::file::References;
 use crate::corpus::metrics_rules as rules;
-use crate::corpus::report::{CorpusRow, Report, Verdict};
+use crate::corpus::report::{CorpusRow, Report, ReportPaths, Verdict};
 use crate::corpus::{conclude, files_below, kind};
 use crate::coverage;
 use crate::depth;
@@ -45,7 +45,7 @@ const METRICS: Report = Report {
 This section reports whether quality metrics and coverage of these files are those of the tools, byte for byte.
 
 ```
-./dev parity --corpus corpus --metrics --report report.md
+./dev parity --corpus corpus --metrics --report report.md --tables docs/data/corpus
 ```
 
 ",
@@ -61,6 +61,7 @@ This section reports whether quality metrics and coverage of these files are tho
 
 ",
     heading: "###",
+    data_prefix: "metrics-",
     by_format: false,
 };
 
@@ -128,12 +129,12 @@ pub struct Sorted {
 /// The exit code of each program of Picard, and its exception.
 type Ends = Vec<(i32, String)>;
 
-/// Compares all files below `root` that have reads; the tables go to the file `report`.
+/// Compares all files below `root` that have reads, and writes the report.
 pub fn compare(
     dir: &SampleDir<'_>,
     mosdepth: &Tool,
     root: &Path,
-    report: Option<&Path>,
+    report: ReportPaths<'_>,
     ledger: &mut Ledger,
 ) -> Result<()> {
     let paths = files_below(root)?;

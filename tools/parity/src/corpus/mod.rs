@@ -7,7 +7,7 @@ mod htsjdk;
 pub mod metrics;
 mod metrics_rules;
 mod reading;
-mod report;
+pub mod report;
 mod rules;
 
 use std::fs;
@@ -16,17 +16,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use file::{File, References};
 use reading::{OURS, READ, READING, THEIRS};
-use report::{CorpusRow, Report, Verdict};
+use report::{CorpusRow, Report, ReportPaths, Verdict};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 
-/// Reads and writes all files below `root`, as CRAM in the version and profile `cram`; the tables go to the file `report`.
+/// Reads and writes all files below `root`, as CRAM in the version and profile `cram`, and writes the report.
 pub fn compare(
     dir: &SampleDir<'_>,
     root: &Path,
     cram: &str,
-    report: Option<&Path>,
+    report: ReportPaths<'_>,
     ledger: &mut Ledger,
 ) -> Result<()> {
     let paths = files_below(root)?;
@@ -42,22 +42,18 @@ pub fn compare(
     conclude(&READING, &rows, &dir.versions()?, report, ledger)
 }
 
-/// Says how each comparison ended, and writes the tables to the file `report`.
+/// Says how each comparison ended, and writes the report.
 fn conclude(
     of: &Report,
     rows: &[CorpusRow],
     versions: &str,
-    report: Option<&Path>,
+    report: ReportPaths<'_>,
     ledger: &mut Ledger,
 ) -> Result<()> {
     for (at, comparison) in of.comparisons.iter().enumerate() {
         ledger.check(comparison, || judged(rows, at));
     }
-    if let Some(report) = report {
-        let tables = of.markdown(rows, versions);
-        fs::write(report, tables).with_context(|| report.display().to_string())?;
-    }
-    Ok(())
+    of.write(rows, versions, report)
 }
 
 /// Makes all comparisons of a file that need no htsjdk.

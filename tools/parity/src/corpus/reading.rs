@@ -18,7 +18,7 @@ This page reports, for each test file of htslib, samtools and hts-specs, whether
 
 ```
 for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com/samtools/$name corpus/$name; done
-./dev parity --corpus corpus --report report.md
+./dev parity --corpus corpus --report report.md --tables docs/data/corpus
 ```
 
 ",
@@ -35,6 +35,7 @@ for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com
 
 ",
     heading: "##",
+    data_prefix: "",
     by_format: true,
 };
 

@@ -1,7 +1,11 @@
-//! The verdicts on a file, one for each comparison, and tables of them in Markdown.
+//! The verdicts on a file, one for each comparison; their sums as a page, and each of them in data files.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 
 /// Verdicts as they are counted: blank, same, refused, numbered, as samtools', defects.
 type VerdictCounts = [usize; 6];
@@ -41,19 +45,46 @@ pub struct Report {
     pub legend: &'static str,
     /// The Markdown marks before the titles of tables.
     pub heading: &'static str,
+    /// The first part of the names of its data files.
+    pub data_prefix: &'static str,
     /// Whether the first comparison is summed by format.
     pub by_format: bool,
 }
 
+/// Where a report goes. By default, none is written.
+#[derive(Clone, Copy, Default)]
+pub struct ReportPaths<'a> {
+    /// The page, as Markdown.
+    pub page: Option<&'a Path>,
+    /// The directory of the data files, which have a row for each file or difference.
+    pub tables: Option<&'a Path>,
+}
+
 impl Report {
-    /// All tables.
+    /// Writes the page and the data files that are asked for.
+    pub fn write(&self, rows: &[CorpusRow], versions: &str, paths: ReportPaths<'_>) -> Result<()> {
+        let write = |path: &Path, text: String| {
+            fs::write(path, text).with_context(|| path.display().to_string())
+        };
+        if let Some(page) = paths.page {
+            write(page, self.markdown(rows, versions))?;
+        }
+        if let Some(directory) = paths.tables {
+            fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+            let path = |name: &str| directory.join(format!("{}{name}.tsv", self.data_prefix));
+            write(&path("files"), self.files(rows))?;
+            write(&path("differences"), self.differences(rows))?;
+        }
+        Ok(())
+    }
+
+    /// The page: sums, meanings of the verdicts, directories and classes of differences.
     pub fn markdown(&self, rows: &[CorpusRow], versions: &str) -> String {
         let mut out = format!("{}{versions}.\n\n", self.introduction);
         self.sums(rows, &mut out);
         out.push_str(self.legend);
         self.directories(rows, &mut out);
-        self.reasons(rows, &mut out);
-        self.files(rows, &mut out);
+        self.classes(rows, &mut out);
         out
     }
 
@@ -109,31 +140,53 @@ impl Report {
         out.push('\n');
     }
 
-    /// Every file that is not the same in all comparisons, and why.
-    fn reasons(&self, rows: &[CorpusRow], out: &mut String) {
-        let _ = writeln!(out, "{} Not the same\n", self.heading);
-        head(out, &["file", "comparison", "verdict", "reason"]);
+    /// Counts the files of each verdict that is not "ok", and names the data files.
+    fn classes(&self, rows: &[CorpusRow], out: &mut String) {
+        let (heading, prefix) = (self.heading, self.data_prefix);
+        let _ = writeln!(out, "{heading} Not the same\n");
+        let _ = writeln!(
+            out,
+            "[{prefix}differences.tsv](data/corpus/{prefix}differences.tsv) has each of these files with its reason, and \
+             [{prefix}files.tsv](data/corpus/{prefix}files.tsv) has every file.\n"
+        );
+        head(out, &["comparison", "verdict", "files"]);
+        for (at, comparison) in self.comparisons.iter().enumerate() {
+            let mut counts: BTreeMap<(usize, u32), (String, usize)> = BTreeMap::new();
+            for verdict in rows.iter().map(|row| &row.verdicts[at]) {
+                let number = if let Verdict::Numbered(number, _) = verdict { *number } else { 0 };
+                let count = counts.entry((class(verdict), number));
+                count.or_insert_with(|| (verdict.to_string(), 0)).1 += 1;
+            }
+            for (verdict, count) in counts.into_iter().filter(|it| it.0.0 > 1).map(|it| it.1) {
+                let _ = writeln!(out, "| {comparison} | {verdict} | {count} |");
+            }
+        }
+    }
+
+    /// The data file of differences: a row for each comparison of a file that is not the same, with the reason.
+    fn differences(&self, rows: &[CorpusRow]) -> String {
+        let mut out = "file\tcomparison\tverdict\treason\n".to_owned();
         for row in rows {
             for (verdict, comparison) in row.verdicts.iter().zip(self.comparisons) {
                 if let Some(why) = verdict.reason() {
                     let why: String = why.chars().take(300).collect();
-                    let why = why.replace('|', "\\|").replace('`', "'");
-                    let _ = writeln!(out, "| {} | {comparison} | {verdict} | `{why}` |", row.shown);
+                    let why = why.replace(['\t', '\n'], " ");
+                    let _ = writeln!(out, "{}\t{comparison}\t{verdict}\t{why}", row.shown);
                 }
             }
         }
-        out.push('\n');
+        out
     }
 
-    /// Every file.
-    fn files(&self, rows: &[CorpusRow], out: &mut String) {
-        let _ = writeln!(out, "{} Every file\n", self.heading);
-        head(out, &[&["file"], self.comparisons].concat());
+    /// The data file of files: a row for each file with its verdicts.
+    fn files(&self, rows: &[CorpusRow]) -> String {
+        let mut out = format!("file\t{}\n", self.comparisons.join("\t"));
         for row in rows {
-            let _ = write!(out, "| {} |", row.shown);
-            out.extend(row.verdicts.iter().map(|verdict| format!(" {verdict} |")));
+            out.push_str(&row.shown);
+            out.extend(row.verdicts.iter().map(|verdict| format!("\t{verdict}")));
             out.push('\n');
         }
+        out
     }
 }
 
@@ -206,4 +259,53 @@ pub struct CorpusRow {
     pub kind: &'static str,
     /// The verdicts.
     pub verdicts: Vec<Verdict>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: Report = Report {
+        comparisons: &["read", "write"],
+        introduction: "",
+        legend: "",
+        heading: "##",
+        data_prefix: "",
+        by_format: false,
+    };
+
+    fn rows() -> Vec<CorpusRow> {
+        let row = |shown: &str, read| CorpusRow {
+            shown: shown.into(),
+            kind: "SAM",
+            verdicts: vec![read, Verdict::Blank],
+        };
+        let numbered = |why: &str| Verdict::Numbered(96, why.into());
+        vec![
+            row("a/1.sam", Verdict::Same),
+            row("a/2.sam", numbered("long\tcontig")),
+            row("a/3.sam", Verdict::Refused("no SN".into())),
+            row("b/4.sam", numbered("long contig")),
+        ]
+    }
+
+    #[test]
+    fn the_page_counts_classes_and_has_no_row_for_each_file() {
+        let page = REPORT.markdown(&rows(), "readmill");
+        assert!(page.contains("| read | refused | 1 |\n| read | row 96 | 2 |\n"), "{page}");
+        assert!(!page.contains(".sam") && page.contains("| a | 3 | 1 of 3 | – |"), "{page}");
+    }
+
+    #[test]
+    fn data_files_have_every_file_and_every_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = directory.path().join("corpus");
+        let paths = ReportPaths { page: None, tables: Some(&tables) };
+        REPORT.write(&rows(), "readmill", paths).unwrap();
+        let files = fs::read_to_string(tables.join("files.tsv")).unwrap();
+        assert!(files.starts_with("file\tread\twrite\na/1.sam\tok\t–\n") && files.lines().count() == 5);
+        let differences = fs::read_to_string(tables.join("differences.tsv")).unwrap();
+        assert!(differences.contains("\na/2.sam\tread\trow 96\tlong contig\n"));
+        assert_eq!(differences.lines().count(), 4);
+    }
 }
