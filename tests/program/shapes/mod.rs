@@ -158,7 +158,7 @@ fn small_ones_hold_the_memory_that_they_ask_for() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// The table of design note 0005: `cargo test --test program -- --ignored --nocapture shapes::`.
+/// Prints the table of docs/design/measurements/0005.md: `cargo test --test program -- --ignored --nocapture shapes::`.
 #[test]
 #[ignore = "takes minutes; nightly runs it"]
 fn large_ones_hold_or_are_refused() {
