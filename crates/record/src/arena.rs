@@ -1,9 +1,13 @@
-//! An arena: one block of memory that holds records while they wait to be sorted.
+//! One block of memory that holds records while they wait to be sorted.
 //!
-//! Filling: any thread allocates from a shared [`Arena`] by moving one atomic cursor, and gets a slice that no
-//! other thread has. Reading: [`Arena::seal`] takes the arena by value, so no such slice can be alive any more, and
-//! the records become plain shared bytes. Dropping it frees all memory at once. There is no allocation, lock or
-//! free per record.
+//! 1. Filling: all threads allocate from a shared [`Arena`]. An allocation moves one atomic cursor and
+//!    returns a slice that no other thread has.
+//! 2. Reading: [`Arena::seal`] takes the arena by value, so no such slice can still be in use. The
+//!    records are plain shared bytes from then on.
+//! 3. Dropping frees all memory at once.
+//!
+//! No record is allocated, locked or freed individually. The caller charges the whole arena to the
+//! ledger.
 #![allow(unsafe_code, reason = "hands out parts of one mapping to many threads")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,20 +16,34 @@ use memmap2::{MmapMut, MmapOptions};
 
 use crate::ledger::audit;
 
-/// From this size on an arena has pages of 2 MiB: the last of them, mostly unused, is small compared to the arena.
+/// Minimum capacity, in bytes, from which pages of 2 MiB are requested. In a smaller arena the unused
+/// rest of the last such page would be a notable part of the whole.
 const LARGE: usize = 64 << 20;
 
-/// Memory being filled.
+/// Memory that threads fill with records.
+///
+/// ```
+/// use readmill_record::Arena;
+///
+/// let arena = Arena::new(100)?;
+/// let (offset, bytes) = arena.alloc(3).expect("100 bytes are free");
+/// bytes.copy_from_slice(b"abc");
+/// assert_eq!(offset, 0);
+/// assert!(arena.alloc(98).is_none()); // full: the caller continues with a new arena
+/// let sealed = arena.seal();
+/// assert_eq!(sealed.bytes(), b"abc");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Arena {
     map: Option<MmapMut>,
-    /// Start of the map, and its size. The slice of the map itself is not used: it would overlap the slices of
-    /// other threads.
+    /// Start of the map. A slice over the whole map is never made while threads write: it would overlap
+    /// the slices that they hold.
     start: *mut u8,
     capacity: usize,
     used: Used,
 }
 
-/// Bytes handed out.
+/// Number of bytes that were handed out. On drop, they leave the audit of debug builds.
 struct Used(AtomicUsize);
 
 impl Drop for Used {
@@ -40,14 +58,15 @@ unsafe impl Send for Arena {}
 // SAFETY: as above; `alloc` is the only way to the bytes and never gives out the same one twice.
 unsafe impl Sync for Arena {}
 
-/// Memory that is full and can be read by all threads.
+/// An arena that is no longer filled. All threads may read its bytes.
 pub struct Sealed {
     map: Option<MmapMut>,
     used: Used,
 }
 
 impl Arena {
-    /// Asks the system for `capacity` bytes of address space; pages count as memory once they are used.
+    /// Reserves `capacity` bytes of address space. A page takes memory only after it has been written
+    /// to.
     pub fn new(capacity: usize) -> std::io::Result<Self> {
         let mut options = MmapOptions::new();
         options.len(capacity.max(1));
@@ -62,7 +81,7 @@ impl Arena {
         Ok(Self::over(Some(map)))
     }
 
-    /// An arena that holds nothing.
+    /// Returns an arena without capacity. It takes the place of an arena that was full and is now sealed.
     pub fn empty() -> Self {
         Self::over(None)
     }
@@ -78,17 +97,16 @@ impl Arena {
         Arena { map, start, capacity, used: Used(AtomicUsize::new(0)) }
     }
 
-    /// Capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Bytes handed out.
     pub fn used(&self) -> usize {
         self.used.0.load(Relaxed)
     }
 
-    /// Takes `len` bytes: their offset and the bytes themselves; `None` if they do not fit.
+    /// Allocates `len` bytes, and returns their offset and the bytes. `None` means that they do not fit;
+    /// the arena may still have room for fewer bytes.
     #[allow(clippy::mut_from_ref)] // each call returns other bytes
     pub fn alloc(&self, len: usize) -> Option<(usize, &mut [u8])> {
         let fits = |used: usize| used.checked_add(len).filter(|&end| end <= self.capacity());
@@ -103,20 +121,20 @@ impl Arena {
         Some((offset, bytes))
     }
 
-    /// Ends the filling: no more allocations, and all bytes can be read.
+    /// Ends the filling: nothing can be allocated any more, and all bytes can be read.
     pub fn seal(self) -> Sealed {
         Sealed { used: self.used, map: self.map }
     }
 }
 
 impl Sealed {
-    /// All bytes that were allocated.
     pub fn bytes(&self) -> &[u8] {
         self.map.as_ref().map_or(&[], |map| &map[..self.used.0.load(Relaxed)])
     }
 }
 
-/// Prefetches the record at `offset`. No effect beyond speed.
+/// Prefetches the start of the record at `offset` (three cache lines) on x86-64; does nothing on other
+/// processors. The merge calls it some records ahead of the record that it copies.
 #[inline]
 pub fn prefetch(bytes: &[u8], offset: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,12 +1,21 @@
-//! The alphabet of SEQ: sixteen letters, of which BAM stores the numbers (SAM specification, section 4.2.3).
+//! The alphabet of SEQ: sixteen letters, which BAM stores as 4-bit codes (SAM specification, section
+//! 4.2.3).
+//!
+//! ```
+//! use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS, PAIRS};
+//!
+//! assert_eq!(CODES[usize::from(b'g')], 4);
+//! assert_eq!((LETTERS[4], COMPLEMENTS[4]), (b'G', b'C'));
+//! assert_eq!(&PAIRS[0x18], b"AT"); // one byte of SEQ holds two bases
+//! ```
 
-/// Letters by their codes.
+/// Letter of each 4-bit code.
 pub const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
-/// Letters of the complementary strand, by the codes of the bases.
+/// Letter of the complementary base, indexed by the code of the base.
 pub const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
 
-/// Codes of letters in either case; 15 (N) for every other byte.
+/// 4-bit code of each letter, in upper or lower case; 15 (N) for every other byte.
 pub const CODES: [u8; 256] = {
     let mut codes = [15; 256];
     let mut i = 0;
@@ -18,7 +27,7 @@ pub const CODES: [u8; 256] = {
     codes
 };
 
-/// The two letters of each byte of SEQ.
+/// The two letters of each byte of SEQ, so that decoding takes one table lookup for two bases.
 pub static PAIRS: [[u8; 2]; 256] = {
     let (mut pairs, mut i) = ([[0; 2]; 256], 0);
     while i < 256 {

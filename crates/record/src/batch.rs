@@ -1,58 +1,68 @@
-//! A batch of records that goes through the pipeline together.
+//! Batches of records, which pass the steps of the pipeline together.
 
 use crate::error::{Error, Result};
 use crate::view::RecordRef;
 
-/// The position of a record in the input: its ordinal, and its distance from the first record of its template.
+/// The position of a record in the input: its ordinal, and its distance from the first record of its
+/// template.
 ///
-/// Ordinals take 40 bits (10^12 records), the distance 24. A template of more records than that is cut (see
-/// `readmill_format::chain`), so the distance never overflows.
+/// Both are packed into one number, so that stamps sort in input order: 40 bits for the ordinal (10^12
+/// records), 24 bits for the distance. A template of more records is cut (see `readmill_format::chain`),
+/// so the distance never overflows.
+///
+/// ```
+/// use readmill_record::Stamp;
+///
+/// let second = Stamp::new(100, 1); // record 100, which follows the first record of its template
+/// assert_eq!((second.ordinal(), second.template()), (100, 99));
+/// assert!(Stamp::new(99, 0) < second);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
 
 impl Stamp {
-    /// Largest distance to the first record of a template.
+    /// Largest distance from the first record of a template that a stamp can hold.
     pub const MAX_LEAD: u32 = (1 << 24) - 1;
 
-    /// The stamp of record `ordinal`, `lead` records after the first of its template.
+    /// Returns the stamp of record `ordinal`, `lead` records after the first of its template.
     pub fn new(ordinal: u64, lead: u32) -> Self {
         debug_assert!(ordinal < 1 << 40 && lead <= Self::MAX_LEAD);
         Stamp(ordinal << 24 | u64::from(lead))
     }
 
-    /// The stamp of a record that was counted from record `base` of the input.
+    /// Adds `base` to the ordinal. Used when several inputs are read one after the other and each counts
+    /// its records from 0.
     #[must_use]
     pub fn counted_from(self, base: u64) -> Self {
         Stamp(self.0 + (base << 24))
     }
 
-    /// The record's number in the input, from 0, before any filter.
+    /// Returns the record's number in the input, from 0, before any filter. Messages show it counted
+    /// from 1.
     pub fn ordinal(self) -> u64 {
         self.0 >> 24
     }
 
-    /// Ordinal of the first record of its template, where the input is grouped by name.
+    /// Returns the ordinal of the first record of the template, if the input is grouped by name.
     pub fn template(self) -> u64 {
         self.ordinal() - (self.0 & u64::from(Self::MAX_LEAD))
     }
 }
 
-/// The position of one record in a batch.
+/// The place of one record in the bytes of a batch, and its position in the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// Offset in [`Batch::bytes`].
     pub start: u32,
-    /// Bytes, `block_size` included.
+    /// Number of bytes, `block_size` included.
     pub len: u32,
-    /// Its position in the input.
     pub stamp: Stamp,
 }
 
 impl Span {
-    /// The span of the record of `len` bytes at `start` of a batch.
+    /// Returns the span of a record of `len` bytes at offset `start`.
     ///
     /// # Errors
-    ///
+    /// The record ends beyond 4 GiB, because offsets have 32 bits.
     /// The record ends beyond 4 GiB, the limit of spans.
     pub fn new(start: usize, len: usize, stamp: Stamp) -> Result<Self> {
         match u32::try_from(start.saturating_add(len)) {
@@ -62,56 +72,79 @@ impl Span {
     }
 }
 
-/// If at most one record in this many is changed, the others stay in place.
+/// [`Batch::amend`] moves single records to the end if at most one record in this many changes;
+/// otherwise it rewrites the batch.
 const FEW: usize = 8;
 
-/// Records and their order. The bytes of dropped records stay until the batch is cleared.
+/// Records in order, as they pass through the steps of the pipeline.
+///
+/// The bytes of all records are in one buffer, and a list of spans gives the order. Dropping a record
+/// only removes its span; a record that changes its length is written to the end of the buffer:
+///
+/// ```text
+/// bytes:  | r0 | old r1 | r2 | new r1 |
+///         0    40       84   124
+/// spans:  [0: r0]  [124: new r1]  [84: r2]
+/// ```
+///
+/// ```
+/// use readmill_record::{Batch, Stamp, edit};
+///
+/// let mut raw = vec![0; 38]; // 36 bytes of fixed fields, and the name "r" with its NUL
+/// (raw[12], raw[36]) = (2, b'r');
+/// edit::close(&mut raw, 0); // sets block_size
+///
+/// let mut batch = Batch::default();
+/// for ordinal in 0..3 {
+///     batch.push(&raw, Stamp::new(ordinal, 0))?;
+/// }
+/// batch.edit(|_, raw| edit::set_mapq(raw, 60));
+/// batch.retain(|stamp, record| stamp.ordinal() != 1 && record.mapq() == 60);
+/// assert_eq!(batch.len(), 2);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Batch {
-    /// The records' bytes; gaps are allowed, and spans need not be in address order.
+    /// Bytes of the records. Gaps are allowed, and spans need not be in address order.
     pub bytes: Vec<u8>,
-    /// The records, in order.
     pub spans: Vec<Span>,
     spare: Vec<u8>,
     spare_spans: Vec<Span>,
-    /// Whether `spans` holds only some of the records.
+    /// Whether `spans` holds only the records of one slice ([`Batch::in_slices`]).
     in_part: bool,
 }
 
 impl Batch {
-    /// A batch that will grow to about `bytes` bytes.
+    /// Returns an empty batch with room for `bytes` bytes of records.
     pub fn with_capacity(bytes: usize) -> Self {
         Batch { bytes: Vec::with_capacity(bytes), ..Batch::default() }
     }
 
-    /// Removes all records and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
     }
 
-    /// Number of records.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there is no record.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// The record at `span`.
     pub fn record(&self, span: Span) -> RecordRef<'_> {
         RecordRef::new(&self.bytes[span.start as usize..][..span.len as usize])
     }
 
-    /// The records in order, each with its stamp.
+    /// Returns the records in order, each with its stamp.
     pub fn records(&self) -> impl Iterator<Item = (Stamp, RecordRef<'_>)> {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
 
-    /// Forgets the records and keeps at most `most` bytes of memory for others. The bytes stay as they are, so that
-    /// whoever replaces them need not fill them with zeros first.
+    /// Removes the records before the batch goes back to a pool, and frees the buffer if it is larger
+    /// than `most` bytes. The bytes keep their values, so that a reader can fill the buffer again
+    /// without first setting it to zero.
     pub fn retire(&mut self, most: usize) {
         self.spans.clear();
         if self.bytes.capacity() > most {
@@ -119,18 +152,17 @@ impl Batch {
         }
     }
 
-    /// Bytes of memory, used or not.
+    /// Returns the bytes of memory of all buffers by their capacity, for the ledger.
     pub fn heap_bytes(&self) -> u64 {
         let spans = (self.spans.capacity() + self.spare_spans.capacity()) * size_of::<Span>();
         (self.bytes.capacity() + self.spare.capacity() + spans) as u64
     }
 
-    /// Bytes of the largest record.
     pub fn largest_record(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).max().unwrap_or(0)
     }
 
-    /// Bytes of all records.
+    /// Returns the sum of the lengths of all records. Gaps in the buffer are not counted.
     pub fn record_bytes(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).sum()
     }
@@ -138,7 +170,6 @@ impl Batch {
     /// Appends a record.
     ///
     /// # Errors
-    ///
     /// The batch would become larger than 4 GiB.
     pub fn push(&mut self, raw: &[u8], stamp: Stamp) -> Result<()> {
         self.spans.push(Span::new(self.bytes.len(), raw.len(), stamp)?);
@@ -146,7 +177,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Keeps the records for which `keep` holds.
     pub fn retain(&mut self, mut keep: impl FnMut(Stamp, RecordRef<'_>) -> bool) {
         let bytes = &self.bytes;
         self.spans.retain(|span| {
@@ -161,11 +191,13 @@ impl Batch {
         }
     }
 
-    /// Replaces each record by the bytes that `write` appends; a record is dropped if `write` appends none. Not
-    /// allowed inside of [`Batch::in_slices`], because the other records would be lost.
+    /// Replaces each record by the bytes that `write` appends. If `write` appends nothing, the record is
+    /// dropped. Not allowed inside [`Batch::in_slices`], because the records of the other slices would
+    /// be lost.
     ///
     /// # Errors
-    /// `write` failed, or the batch would become larger than 4 GiB.
+    /// `write` failed, or the batch would become larger than 4 GiB. The error gets the record's number
+    /// and name.
     pub fn rewrite(
         &mut self,
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
@@ -195,8 +227,8 @@ impl Batch {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Calls `work` for a few records at a time, so that they stay in the CPU caches during all steps. `work` may
-    /// drop records, change them in place, or [amend](Batch::amend) them.
+    /// Calls `work` for `records` records at a time, so that they stay in the CPU caches during all
+    /// steps. `work` may drop records, change them in place, or [amend](Batch::amend) them.
     pub fn in_slices(
         &mut self,
         records: usize,
@@ -224,7 +256,7 @@ impl Batch {
         outcome
     }
 
-    /// Copies the records together, so that the old bytes of amended records take no memory.
+    /// Copies the records to a new buffer without gaps, after amended records have left many.
     fn close_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) -> Result<()> {
         let mut out = std::mem::take(&mut self.spare);
         out.clear();
@@ -237,15 +269,18 @@ impl Batch {
         Ok(())
     }
 
-    /// The indexes in `spans` of the records for which `holds` returns true.
+    /// Returns the indexes in `spans` of the records for which `holds` is true, as [`Batch::amend`]
+    /// takes them.
     pub fn positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
         let at = self.spans.iter().zip(0..).filter(|&(&span, _)| holds(self.record(span)));
         at.map(|(_, at)| at).collect()
     }
 
-    /// Replaces the records at these positions, which are in order, by the bytes that `write` appends; a record is
-    /// dropped if `write` appends none. If they are few, the new bytes go to the end and all other records stay in
-    /// place; if they are many, the batch is rewritten.
+    /// Replaces the records at `positions`, which must be in ascending order, by the bytes that `write`
+    /// appends. If `write` appends nothing, the record is dropped.
+    ///
+    /// If few records change, their new bytes go to the end of the buffer and all other records stay
+    /// where they are. If many change, the whole batch is rewritten.
     pub fn amend(
         &mut self,
         positions: &[u32],
@@ -274,7 +309,7 @@ impl Batch {
         })
     }
 
-    /// Puts the new bytes of one record at the end; returns their number.
+    /// Writes the new bytes of one record to the end of the buffer, and returns their number.
     fn replace(
         &mut self,
         at: usize,
@@ -293,15 +328,17 @@ impl Batch {
         Ok(bytes)
     }
 
-    /// Numbers the records `first, first + 1, …`, each as a template by itself.
+    /// Numbers the records `first, first + 1, …`, each as a template of one record. For input that is
+    /// not grouped by name.
     pub fn number(&mut self, first: u64) {
         for (i, span) in self.spans.iter_mut().enumerate() {
             span.stamp = Stamp::new(first + i as u64, 0);
         }
     }
 
-    /// Numbers the records `first, first + 1, …` and notes where each template starts. A template is a run of
-    /// records with the same name (`*` means no name, so such a record is a template by itself).
+    /// Numbers the records `first, first + 1, …` and notes where each template starts. A template is a
+    /// run of records with the same name. A record named `*` has no name and is a template of one
+    /// record.
     pub fn stamp(&mut self, first: u64) {
         let (mut lead, mut previous) = (0u32, None::<Span>);
         for i in 0..self.spans.len() {
@@ -322,7 +359,7 @@ mod tests {
     use super::*;
     use crate::{edit, tag};
 
-    /// Guards against a former defect: lengths were cut to 32 bits, so that spans pointed at other records.
+    /// Guards against a former defect: lengths were cut to 32 bits, so spans pointed at other records.
     #[test]
     fn a_span_beyond_four_gigabytes_is_refused() {
         let most = u32::MAX as usize;

@@ -1,31 +1,39 @@
-//! CIGAR, and which bases of the read and of the reference it consumes.
+//! CIGAR, and the bases of the read and of the reference that each operator consumes.
 
-/// A CIGAR as BAM stores it: one little-endian `u32` for each operator, length << 4 | operator.
+/// A CIGAR as BAM stores it: for each operator a little-endian `u32`, length << 4 | operator.
+///
+/// ```
+/// use readmill_record::Cigar;
+///
+/// // 5S10M: operators 4 (S) and 0 (M)
+/// let bytes = [5u32 << 4 | 4, 10 << 4].map(u32::to_le_bytes).concat();
+/// let cigar = Cigar(&bytes);
+/// assert_eq!(cigar.ops().collect::<Vec<_>>(), [(4, 5), (0, 10)]);
+/// assert_eq!((cigar.leading_clip(), cigar.reference_length(), cigar.query_length()), (5, 10, 15));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cigar<'a>(pub &'a [u8]);
 
-/// Operators in BAM's numbering.
+/// The letters of the operators, indexed by their numbers in BAM.
 pub const OPERATORS: &[u8; 9] = b"MIDNSHP=X";
 
-/// `S`, soft clip.
 pub const SOFT_CLIP: u32 = 4;
-/// `H`, hard clip.
 pub const HARD_CLIP: u32 = 5;
-/// `N`, skipped region.
 pub const SKIP: u32 = 3;
 
-/// Whether the operator consumes reference bases (M, D, N, =, X).
+/// Returns whether the operator consumes reference bases (M, D, N, =, X). Each operator has one bit of
+/// the mask.
 pub fn consumes_reference(op: u32) -> bool {
     0b1_1000_1101 >> op & 1 != 0
 }
 
-/// Whether the operator consumes bases of the read (M, I, S, =, X).
+/// Returns whether the operator consumes bases of the read (M, I, S, =, X).
 pub fn consumes_query(op: u32) -> bool {
     0b1_1001_0011 >> op & 1 != 0
 }
 
 impl<'a> Cigar<'a> {
-    /// The operators, each as (operator, length).
+    /// Returns the operators as pairs of operator number and length.
     pub fn ops(self) -> impl DoubleEndedIterator<Item = (u32, u32)> + ExactSizeIterator + 'a {
         self.0.chunks_exact(4).map(|c| {
             let v = u32::from_le_bytes([c[0], c[1], c[2], c[3]]);
@@ -33,27 +41,28 @@ impl<'a> Cigar<'a> {
         })
     }
 
-    /// Whether there is no CIGAR (`*`).
+    /// Returns whether the record has no CIGAR (`*` in SAM).
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }
 
-    /// Number of reference bases the alignment spans.
+    /// Returns the number of reference bases from the first to the last aligned base, skipped ones (N)
+    /// included.
     pub fn reference_length(self) -> i64 {
         self.ops().filter(|&(op, _)| consumes_reference(op)).map(|(_, n)| i64::from(n)).sum()
     }
 
-    /// Number of bases of SEQ the CIGAR accounts for.
+    /// Returns the number of bases that SEQ must have, soft clips included.
     pub fn query_length(self) -> i64 {
         self.ops().filter(|&(op, _)| consumes_query(op)).map(|(_, n)| i64::from(n)).sum()
     }
 
-    /// Bases clipped, soft and hard, before the first other operator.
+    /// Returns the number of bases clipped, soft and hard, before the first other operator.
     pub fn leading_clip(self) -> i64 {
         clip(self.ops())
     }
 
-    /// Bases clipped, soft and hard, after the last other operator.
+    /// Returns the number of bases clipped, soft and hard, after the last other operator.
     pub fn trailing_clip(self) -> i64 {
         clip(self.ops().rev())
     }

@@ -1,15 +1,16 @@
-//! How much of each read a step or tally looks at, so that a reader can leave the rest out.
+//! The parts of a read that a step or a tally needs, so that a reader can skip the rest.
 
-/// How much of each read something looks at. Each value includes those before it.
+/// How much of each read a step or tally needs. Each value includes the values before it.
+///
+/// The readers of CRAM and SAM decode only this much; the maximum over all steps and tallies of a run
+/// decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// FLAG and MAPQ.
     Flags,
-    /// Where it lies: RNAME, POS, CIGAR, RNEXT and PNEXT, too.
+    /// Also the alignment: RNAME, POS, CIGAR, RNEXT and PNEXT.
     Places,
-    /// What every record has, from its name to its qualities: no optional fields, and not where templates begin.
+    /// All columns from the name to the qualities, but no optional fields and no template boundaries.
     WithoutFields,
-    /// All of it.
     #[default]
     Whole,
 }

@@ -1,4 +1,21 @@
-//! Edits of raw records: of fixed fields in place, and of optional fields, which change the length.
+//! Edits of raw records: fixed fields in place, and optional fields, which change the length.
+//!
+//! Functions that take `out` and `start` work on the last record of a buffer, which starts at `start`
+//! and reaches to the end; they keep `block_size` up to date.
+//!
+//! ```
+//! use readmill_record::{RecordRef, edit, tag};
+//!
+//! let mut raw = vec![0; 38]; // 36 bytes of fixed fields, and the name "r" with its NUL
+//! (raw[12], raw[36]) = (2, b'r');
+//! edit::append_text(&mut raw, 0, tag::RG, b"lane1");
+//! edit::set_flags(&mut raw, 0x400);
+//! assert_eq!(RecordRef::new(&raw).read_group(), Some(&b"lane1"[..]));
+//!
+//! let mut renamed = Vec::new();
+//! edit::copy_with_text(RecordRef::new(&raw), tag::RG, b"lane2", &mut renamed);
+//! assert_eq!(RecordRef::new(&renamed).read_group(), Some(&b"lane2"[..]));
+//! ```
 
 use crate::tag::{self, Tag};
 use crate::view::RecordRef;
@@ -7,35 +24,31 @@ fn put(raw: &mut [u8], at: usize, bytes: &[u8]) {
     raw[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Sets FLAG.
 pub fn set_flags(raw: &mut [u8], flags: u16) {
     put(raw, 18, &flags.to_le_bytes());
 }
 
-/// Sets the index of the reference sequence.
 pub fn set_ref_id(raw: &mut [u8], ref_id: i32) {
     put(raw, 4, &ref_id.to_le_bytes());
 }
 
-/// Sets the position, 0-based.
 pub fn set_pos(raw: &mut [u8], pos: i32) {
     put(raw, 8, &pos.to_le_bytes());
 }
 
-/// Sets the mapping quality.
 pub fn set_mapq(raw: &mut [u8], mapq: u8) {
     raw[13] = mapq;
 }
 
-/// Sets the BAI bin from POS, CIGAR and FLAG, as htslib and htsjdk do when they change these.
+/// Sets the BAI bin from POS, CIGAR and FLAG. htslib and htsjdk do so when they change one of these.
 pub fn set_bin(raw: &mut [u8]) {
     let record = RecordRef::new(raw);
     let bin = bin(record.pos().into(), record.end());
     put(raw, 14, &bin.to_le_bytes());
 }
 
-/// The BAI bin (SAM specification, section 5.3) of an alignment from `start` to `end`, 0-based, half-open; positions
-/// beyond what BAI can index wrap around, as they do in htslib.
+/// Returns the BAI bin (SAM specification, section 5.3) of the alignment `start..end`, 0-based.
+/// Positions beyond the range of BAI wrap around, as in htslib.
 pub fn bin(start: i64, end: i64) -> u16 {
     let (first, last) = (start, end - 1);
     for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
@@ -46,23 +59,20 @@ pub fn bin(start: i64, end: i64) -> u16 {
     0
 }
 
-/// Sets the reference sequence of the next segment.
 pub fn set_next_ref_id(raw: &mut [u8], ref_id: i32) {
     put(raw, 24, &ref_id.to_le_bytes());
 }
 
-/// Sets the position of the next segment, 0-based.
 pub fn set_next_pos(raw: &mut [u8], pos: i32) {
     put(raw, 28, &pos.to_le_bytes());
 }
 
-/// Sets the template length.
 pub fn set_tlen(raw: &mut [u8], tlen: i32) {
     put(raw, 32, &tlen.to_le_bytes());
 }
 
-/// Appends `record` to `out` without its optional fields called `tag`, and corrects `block_size`.
-/// Returns where the copy starts.
+/// Appends a copy of `record` to `out`, without the optional fields called `tag`. Returns the offset of
+/// the copy.
 pub fn copy_without(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     let fields = record.fields_start();
@@ -77,7 +87,7 @@ pub fn copy_without(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize
     start
 }
 
-/// Appends a text field to the last record of `out`, which starts at `start`.
+/// Appends a text field (`Z`) to the record at `start`.
 pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     out.extend_from_slice(&tag);
     out.push(b'Z');
@@ -86,8 +96,8 @@ pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     close(out, start);
 }
 
-/// Appends an integer field to the last record of `out`, which starts at `start`, in the smallest type that holds
-/// the value.
+/// Appends an integer field to the record at `start`, in the smallest unsigned type that holds the
+/// value.
 pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
     out.extend_from_slice(&tag);
     if let Ok(value) = u8::try_from(value) {
@@ -102,8 +112,8 @@ pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
     close(out, start);
 }
 
-/// Appends `record` to `out` with the text field `tag` set to `value`: in place of its first field `tag` if it has
-/// one, otherwise at the end.
+/// Appends a copy of `record` to `out` with the text field `tag` set to `value`. The value replaces the
+/// first field of that name, later ones are removed, and a missing field is appended.
 pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut Vec<u8>) {
     let fields = record.field_bytes();
     let Some(found) = tag::locate(fields, tag) else {
@@ -123,8 +133,8 @@ pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut V
     close(out, start);
 }
 
-/// Sets the first field `tag` of the last record of `out`, which starts at `start`, to `typed`: a type letter and
-/// the bytes of a value. Appends the field if it is missing.
+/// Sets the first field `tag` of the record at `start`, or appends it. `typed` is a type letter and the
+/// bytes of a value, as BAM stores them.
 pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
     if let Some(found) = tag::locate(&out[fields..], tag) {
@@ -136,7 +146,7 @@ pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     close(out, start);
 }
 
-/// Removes all fields `tag` from the last record of `out`, which starts at `start`.
+/// Removes all fields `tag` from the record at `start`.
 pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
     while let Some(found) = tag::locate(&out[fields..], tag) {
@@ -145,7 +155,7 @@ pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
     close(out, start);
 }
 
-/// Sets `block_size` of the record at `start`, which reaches to the end of `out`.
+/// Sets `block_size` of the record at `start` so that it reaches to the end of `out`.
 pub fn close(out: &mut [u8], start: usize) {
     let size = (out.len() - start - 4) as u32;
     put(&mut out[start..], 0, &size.to_le_bytes());
@@ -155,7 +165,7 @@ pub fn close(out: &mut [u8], start: usize) {
 mod tests {
     use super::*;
 
-    /// An unplaced record called `r` without bases, with these optional fields.
+    /// Returns an unplaced record called `r` without bases, with these optional fields.
     fn with_fields(fields: &[u8]) -> Vec<u8> {
         let mut raw = vec![0u8; 36];
         raw[4..12].fill(0xff);

@@ -1,4 +1,6 @@
-//! The error type for everything that concerns a user's data: what is wrong, where, and what to do.
+//! The error type of the whole workspace: what is wrong, where, and what the user can do.
+//!
+//! Library functions return an [`Error`]; only the command line prints it and chooses an exit code.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,50 +9,71 @@ use std::path::{Path, PathBuf};
 /// The result of a library function of readmill.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The class of an error, which decides the exit code of the program.
+/// The class of an error. The command line maps it to the exit code of the program, so that a workflow
+/// manager can tell a damaged input from a full disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request cannot be met as the user made it (exit code 1).
+    /// The request cannot be met as it was made: a flag, a combination of flags, too little memory (exit
+    /// code 1).
     Usage,
     /// The input is damaged, or is not what the user said it is (exit code 2).
     Input,
     /// Reading or writing failed, or there is no space left (exit code 3).
     Io,
-    /// Two things differ that should not (exit code 4).
+    /// A comparison found a difference between two files or results that should be equal (exit code 4).
     Different,
-    /// A failure that another run may heal (exit code 75).
+    /// A failure that may not occur again, so a workflow manager should retry the job (exit code 75).
     Temporary,
-    /// The reader of a pipe closed it (exit code 141, without a message).
+    /// The reader of our output closed its pipe (exit code 141). No message is printed, because `| head`
+    /// does this.
     BrokenPipe,
-    /// A defect of readmill (exit code 101).
     Bug,
 }
 
-/// The place in the data where something went wrong. The message leaves out unknown parts.
+/// The place in the data where something went wrong. The message leaves out the parts that are not
+/// known. Functions fill in what they know while the error passes through them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorContext {
-    /// The file, `-` for a pipe.
+    /// The file as the user named it. `-` stands for a pipe, and is printed as "standard input".
     pub file: Option<PathBuf>,
-    /// Bytes from the start of the file (compressed bytes for BGZF).
+    /// Bytes from the start of the file; for BGZF these are compressed bytes.
     pub offset: Option<u64>,
-    /// Number of the record in the input, from 1, before any filter.
+    /// Number of the record in the input, counted from 1 and before any filter, as `samtools view` lists
+    /// them.
     pub record: Option<u64>,
-    /// Name of the read.
     pub qname: Option<String>,
 }
 
-/// An error that names the file, the record and the remedy.
+/// An error that tells the user what is wrong, where in the data, and what to do.
+///
+/// A function deep in a decoder knows only the fault; its callers add the record, the file and a hint.
+/// Each part is added once: a caller never overwrites a place that is known more exactly.
+///
+/// ```
+/// use std::path::Path;
+/// use readmill_record::{Error, ErrorKind};
+///
+/// let error = Error::input("CIGAR is longer than SEQ")
+///     .record(41) // 0-based here, 1-based in the message
+///     .qname(b"r7")
+///     .file(Path::new("in.bam"))
+///     .hint("validate the file");
+/// assert_eq!(error.kind, ErrorKind::Input);
+/// assert_eq!(
+///     error.to_string(),
+///     "in.bam: record 42 (read r7): CIGAR is longer than SEQ; validate the file"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The class of the error.
     pub kind: ErrorKind,
-    /// The fault, in one clause.
+    /// The fault in one clause, without the place and without a full stop.
     pub what: String,
-    /// The remedy: what the user can do.
+    /// What the user can do, in one clause. It follows the fault after a semicolon.
     pub hint: Option<Cow<'static, str>>,
-    /// The place in the data.
     pub place: Box<ErrorContext>,
-    /// Whether the same may succeed later: space or memory that can be freed, a server that may come back.
+    /// Whether the same operation may succeed later, because space or memory can be freed or a server
+    /// can return. Callers that can wait or spill use this to decide whether to try again.
     pub may_pass: bool,
 }
 
@@ -59,32 +82,37 @@ impl Error {
         Error { kind, what: what.into(), hint: None, place: Box::default(), may_pass: false }
     }
 
-    /// An error in the input: it is damaged, or is not what it claims to be.
+    /// Returns an error for input that is damaged, or is not what it claims to be.
     pub fn input(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Input, what)
     }
 
-    /// An error in the request: it cannot be met as the user made it.
+    /// Returns an error for a request that cannot be met as the user made it, such as flags that exclude
+    /// each other or too little memory.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, what)
     }
 
-    /// A difference between two things that should be equal.
     pub fn different(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Different, what)
     }
 
-    /// A failure that another run may heal.
+    /// Returns an error for a failure that another run may not meet, such as a stage that another
+    /// process is still working on.
     pub fn temporary(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Temporary, what)
     }
 
-    /// A defect of readmill itself.
+    /// Returns an error for a defect of readmill, with a hint to report it. Used where other code should
+    /// have made the situation impossible.
     pub fn bug(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Bug, what).hint("this is a defect of readmill: please report it")
     }
 
-    /// An I/O error while `doing` something.
+    /// Returns an I/O error. `doing` says what was attempted ("reading in.bam").
+    ///
+    /// A closed pipe becomes [`ErrorKind::BrokenPipe`]. Errors that can pass, such as a full disk or a
+    /// lost network, set [`Error::may_pass`].
     pub fn io(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         let kind = match error.kind() {
             std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
@@ -98,46 +126,47 @@ impl Error {
         it
     }
 
-    /// Marks an error that may pass when others release memory.
+    /// Marks the error as temporary: the operation may succeed once other users of memory release some.
+    /// The readers of text set it for a line that does not fit at the moment.
     #[must_use]
     pub fn that_may_pass(self) -> Self {
         Error { may_pass: true, ..self }
     }
 
-    /// Whether memory is lacking that others may release ([`Error::that_may_pass`]).
+    /// Returns whether this is a temporary lack of memory ([`Error::that_may_pass`]), after which the
+    /// caller can spill or wait and try again.
     pub fn is_shortage(&self) -> bool {
         self.kind == ErrorKind::Usage && self.may_pass
     }
 
-    /// Adds what the user can do.
+    /// Sets the hint: what the user can do. It replaces an earlier hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds the file, unless the error has one.
     #[must_use]
     pub fn file(mut self, file: &Path) -> Self {
         self.place.file.get_or_insert_with(|| file.to_path_buf());
         self
     }
 
-    /// Adds the offset in the file, unless the error has one.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Self {
         self.place.offset.get_or_insert(offset);
         self
     }
 
-    /// Adds the number of the record in the input: counted from 0 here, from 1 in the message.
+    /// Adds the number of the record, unless the error has one. `ordinal` counts from 0; the message
+    /// counts from 1.
     #[must_use]
     pub fn record(mut self, ordinal: u64) -> Self {
         self.place.record.get_or_insert(ordinal + 1);
         self
     }
 
-    /// Adds the read's name.
+    /// Adds the name of the read, unless the error has one or the name is empty.
     #[must_use]
     pub fn qname(mut self, qname: &[u8]) -> Self {
         if !qname.is_empty() {
@@ -147,7 +176,7 @@ impl Error {
     }
 }
 
-/// Whether an I/O error may not come again.
+/// Returns whether an I/O error of this kind may not occur again.
 fn may_pass(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind as Io;
     matches!(
@@ -165,7 +194,7 @@ fn may_pass(kind: std::io::ErrorKind) -> bool {
     )
 }
 
-/// The system's text of an I/O error, without Rust's "(os error 28)".
+/// Returns the system's text for an I/O error, without the "(os error 28)" that Rust appends.
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

@@ -5,6 +5,16 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 
 /// FLAG of a record (SAM specification, section 1.4).
+///
+/// ```
+/// use readmill_record::Flags;
+///
+/// let flags: Flags = "PAIRED,READ1,REVERSE".parse()?;
+/// assert_eq!(flags, Flags(0x51));
+/// assert!(flags.is_first() && flags.is_reverse() && flags.is_primary());
+/// assert_eq!("0x904".parse::<Flags>()?.0, 0x904);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u16);
 
@@ -18,34 +28,25 @@ macro_rules! bits {
 }
 
 bits! {
-    /// The template has several segments.
+    /// The template has more than one segment. Without this bit, nothing can be assumed about
+    /// 0x2, 0x8, 0x20, 0x40 and 0x80.
     PAIRED is_paired = 0x1;
-    /// Every segment is properly aligned.
     PROPER is_proper = 0x2;
-    /// This segment is unmapped.
     UNMAPPED is_unmapped = 0x4;
-    /// The next segment is unmapped.
     MATE_UNMAPPED is_mate_unmapped = 0x8;
-    /// SEQ is reverse complemented.
     REVERSE is_reverse = 0x10;
-    /// SEQ of the next segment is reverse complemented.
     MATE_REVERSE is_mate_reverse = 0x20;
-    /// First segment of the template.
     FIRST is_first = 0x40;
-    /// Last segment of the template.
     LAST is_last = 0x80;
-    /// Secondary alignment.
     SECONDARY is_secondary = 0x100;
-    /// Not passing quality controls.
     QC_FAIL is_qc_fail = 0x200;
-    /// PCR or optical duplicate.
     DUPLICATE is_duplicate = 0x400;
-    /// Supplementary alignment.
     SUPPLEMENTARY is_supplementary = 0x800;
 }
 
 impl Flags {
-    /// Neither secondary nor supplementary.
+    /// Returns whether the record is neither secondary nor supplementary. Each segment has one such
+    /// record.
     pub fn is_primary(self) -> bool {
         self.0 & (Self::SECONDARY | Self::SUPPLEMENTARY) == 0
     }
@@ -67,9 +68,9 @@ const NAMES: [(&str, u16); 12] = [
     ("SUPPLEMENTARY", Flags::SUPPLEMENTARY),
 ];
 
-/// Parses bits from text: a number (decimal, `0x` hexadecimal, or octal after a 0), or names in any case separated
-/// by commas. Unlike samtools, which takes `P` for `PAIRED` and `4x` for 4, it accepts only whole names and
-/// numbers.
+/// Parses FLAG bits: a number (decimal, `0x` hexadecimal, or octal after a leading 0), or names
+/// separated by commas, in upper or lower case. Only whole names and numbers are accepted; samtools also
+/// takes `P` for `PAIRED` and `4x` for 4.
 impl FromStr for Flags {
     type Err = Error;
 

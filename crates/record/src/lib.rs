@@ -1,12 +1,20 @@
-//! The model of a read: records, batches, headers, errors, and the ledger of memory.
+//! The model of a read: records, batches, the header, errors, and the ledger that counts memory.
 //!
-//! A record is its bytes as BAM stores them (SAM specification, section 4.2), `block_size` included. [`RecordRef`]
-//! is a view over those bytes; [`Batch`] is a batch of records that goes through the pipeline together; [`Arena`]
-//! is one block of memory that holds records while they wait to be sorted; [`Header`] is the header as lines, whose
-//! order and unknown parts are kept.
+//! A record is kept as the bytes that BAM stores (SAM specification, section 4.2), `block_size`
+//! included. Nothing is decoded into fields; views read the bytes in place:
 //!
-//! Positions are 0-based inside (`pos`), and 1-based only where text is read or written. This crate starts no threads;
-//! it opens files by [`input_file::open`] alone, which remembers them.
+//! ```text
+//! raw bytes ──► UncheckedRecord ──check──► RecordRef ──► Cigar, Flags, tag::Fields
+//!               (from a file)              (a view)
+//! Batch   records that pass the steps of the pipeline together (Step changes them, Tally counts them)
+//! Arena   one block of memory in which records wait to be sorted
+//! Header  the SAM header as its lines; unknown lines and their order are kept
+//! Ledger  the memory limit (-m): what grows with the input is charged before it is allocated
+//! ```
+//!
+//! Positions are 0-based in memory and 1-based only in text that is read or written. This crate starts
+//! no threads. It opens files only through [`input_file::open`], which remembers them so that no output
+//! replaces an input.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,50 +1,64 @@
-//! The most bytes that one thing of the input may take, such as a line or a container: a part of the memory.
+//! A limit on the size of one object of the input, such as a line, a record or a CRAM container.
 
 use crate::error::Error;
 use crate::ledger::Ledger;
 
-/// One of several equal parts of the memory.
+/// The maximum number of bytes that one object of the input may take.
+///
+/// A damaged or unusual file can announce a line or a container of any size, so readers ask a limit
+/// before they allocate. Usually the limit is one of several equal parts of the memory (`-m`), and the
+/// error then names the `-m` that would be enough. A fixed limit ([`Limit::of`]) does not depend on the
+/// memory.
+///
+/// ```
+/// use readmill_record::{Ledger, Limit};
+///
+/// // Four threads share 80 MiB of the 100 MiB that -m gives.
+/// let line = Limit::part_of(80 << 20, 4, &Ledger::of(100 << 20));
+/// assert!(line.allows(20 << 20));
+/// let error = line.refusal("a line", 30 << 20).to_string();
+/// assert!(error.ends_with("raise -m to 141M or more"), "{error}");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
     bytes: u64,
-    /// How many such parts the memory has; 0 if the limit does not depend on it.
+    /// Number of equal parts; 0 if the limit does not depend on the memory.
     parts: u64,
-    /// The capacity of the ledger (`-m`).
+    /// Capacity of the ledger (`-m`) in bytes, from which the hint of an error is computed.
     capacity: u64,
 }
 
 impl Limit {
-    /// One of `parts` parts of `room`, which is what `ledger` has for reads.
+    /// Returns the limit for one of `parts` equal parts of `room`. `room` is the number of bytes that
+    /// remain of `ledger` for reads.
     pub fn part_of(room: u64, parts: u64, ledger: &Ledger) -> Self {
         let parts = parts.max(1);
         Limit { bytes: room / parts, parts, capacity: ledger.capacity() }
     }
 
-    /// No limit.
     pub const NONE: Limit = Limit::of(u64::MAX);
 
-    /// This many bytes, whatever the memory is.
+    /// Returns a fixed limit that does not depend on the memory.
     pub const fn of(bytes: u64) -> Self {
         Limit { bytes, parts: 0, capacity: 0 }
     }
 
-    /// The same part, but of no more than `most` bytes.
+    /// Returns the same limit, lowered to `most` bytes if it is higher.
     #[must_use]
     pub fn at_most(self, most: u64) -> Self {
         Limit { bytes: self.bytes.min(most), ..self }
     }
 
-    /// The most bytes.
     pub fn bytes(self) -> u64 {
         self.bytes
     }
 
-    /// Whether so many bytes are allowed.
     pub fn allows(self, bytes: u64) -> bool {
         bytes <= self.bytes
     }
 
-    /// The error for something that takes too many bytes. It names the `-m` with which they are allowed, if there is one.
+    /// Returns the error for an object of `bytes` bytes that exceeds the limit. If the limit is a part
+    /// of the memory, the hint names the `-m` with which the object would be allowed.
     pub fn refusal(self, what: &str, bytes: u64) -> Error {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         if self.parts == 0 {
@@ -56,7 +70,7 @@ impl Limit {
             .hint(self.advice(bytes.saturating_sub(self.bytes)))
     }
 
-    /// The advice for something that needs this many bytes more than its part of the memory.
+    /// Returns the hint for an object that exceeds the limit by `more` bytes.
     pub fn advice(self, more: u64) -> String {
         let capacity = self.capacity.saturating_add(more.saturating_mul(self.parts));
         format!("raise -m to {}M or more", capacity.div_ceil(1 << 20) + 1)

@@ -1,43 +1,45 @@
-//! Optional fields (SAM specification, sections 1.5 and 4.2.4).
+//! Optional fields of records (SAM specification, sections 1.5 and 4.2.4).
 
-/// The two letters of a tag.
 pub type Tag = [u8; 2];
 
-/// Read group.
 pub const RG: Tag = *b"RG";
-/// CIGAR of the next segment.
+/// CIGAR of the next segment, in text form.
 pub const MC: Tag = *b"MC";
-/// CIGAR with more than 65,535 operators.
+/// CIGAR with more than 65,535 operators, which the fixed part of a record cannot hold.
 pub const CG: Tag = *b"CG";
-/// Duplicate type, written by Picard.
 pub const DT: Tag = *b"DT";
-/// Representative of a duplicate set, written by Picard.
 pub const DI: Tag = *b"DI";
-/// Size of a duplicate set, written by Picard.
 pub const DS: Tag = *b"DS";
-/// First base of the adapter in a read, 1-based, written by Picard.
+/// First base of the adapter in a read, 1-based. Picard MarkIlluminaAdapters writes it.
 pub const XT: Tag = *b"XT";
 
-/// Original base qualities.
 pub const OQ: Tag = *b"OQ";
-/// Qualities of insertions, written by GATK 1 to 3.
+/// Qualities of insertions, which GATK 1 to 3 wrote.
 pub const BI: Tag = *b"BI";
-/// Qualities of deletions, written by GATK 1 to 3.
+/// Qualities of deletions, which GATK 1 to 3 wrote.
 pub const BD: Tag = *b"BD";
 
 /// One optional field: its tag, its BAM type letter and the bytes of its value.
+///
+/// ```
+/// use readmill_record::tag::{self, Fields};
+///
+/// let bytes = b"NMC\x03RGZlane1\0";
+/// assert_eq!(tag::find(bytes, *b"NM").and_then(|field| field.integer()), Some(3));
+/// let kinds: Vec<_> = Fields::new(bytes).map(|field| (field.tag, field.kind)).collect();
+/// assert_eq!(kinds, [(*b"NM", b'C'), (tag::RG, b'Z')]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// The two letters.
     pub tag: Tag,
-    /// `A c C s S i I f d Z H B`.
+    /// Type letter, one of `A c C s S i I f d Z H B`.
     pub kind: u8,
-    /// The value; without the NUL for `Z` and `H`; subtype, count and elements for `B`.
+    /// Bytes of the value: without the NUL for `Z` and `H`, with subtype and count for `B`.
     pub value: &'a [u8],
 }
 
 impl Field<'_> {
-    /// The value of an integer field, of whatever type.
+    /// Returns the value of an integer field of any width, or `None` for a field of another type.
     pub fn integer(&self) -> Option<i64> {
         let value = self.value;
         Some(match (self.kind, value.len()) {
@@ -52,25 +54,25 @@ impl Field<'_> {
     }
 }
 
-/// An iterator over the optional fields of a record.
+/// An iterator over the optional fields of a record. It stops at the first field that is cut off or has
+/// an unknown type; [`Fields::rest`] then is not empty.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    /// The fields stored in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Fields { rest: bytes }
     }
 
-    /// The bytes not yet read.
+    /// Returns the bytes that have not been read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 }
 
-/// Bytes of one value of a fixed-size type.
+/// Returns the bytes of one value of a type, or `None` for types of variable size (`Z`, `H`, `B`).
 pub const fn width(kind: u8) -> Option<usize> {
     match kind {
         b'A' | b'c' | b'C' => Some(1),
@@ -81,7 +83,8 @@ pub const fn width(kind: u8) -> Option<usize> {
     }
 }
 
-/// Bytes of a field, including tag and type, by its type letter; 0 for types of variable size.
+/// Bytes of a field with its tag and type, by type letter; 0 for types of variable size and unknown
+/// ones.
 const LENGTHS: [u8; 256] = {
     let mut lengths = [0; 256];
     let mut kind = 0;
@@ -94,11 +97,10 @@ const LENGTHS: [u8; 256] = {
     lengths
 };
 
-/// Bytes of the tag and the type of a field.
 const HEAD: usize = 3;
 
-/// The position of the first NUL. Most texts are short, so a few words are checked before the search begins, which
-/// is fast only on long texts.
+/// Returns the position of the first NUL. Most texts are short, so four words are tested before the
+/// general search (memchr) starts, which is faster only for long texts.
 #[inline]
 fn nul(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
@@ -115,7 +117,8 @@ fn nul(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[at..]).map(|more| at + more)
 }
 
-/// The same for a rest of less than one word.
+/// Returns the position of the first NUL in fewer than 8 remaining bytes: the last 8 bytes are tested,
+/// whose first part is known to have none.
 fn nul_in_rest(bytes: &[u8]) -> Option<usize> {
     let Some(word) = bytes.last_chunk::<8>() else {
         return bytes.iter().position(|&byte| byte == 0);
@@ -124,7 +127,8 @@ fn nul_in_rest(bytes: &[u8]) -> Option<usize> {
     (found != 0).then(|| bytes.len() - 8 + found.trailing_zeros() as usize / 8)
 }
 
-/// A word with the high bit set in each byte that is 0; bytes after the first such byte may be set, too.
+/// Returns a word whose high bits are set in each byte that is 0. Bytes after the first such byte may be
+/// set, too, so only the first one is used.
 #[inline]
 fn nuls(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
@@ -132,7 +136,7 @@ fn nuls(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
-/// Bytes of the array (type `B`) at the start of `bytes`, including its subtype and count.
+/// Returns the bytes of the array (type `B`) at the start of `bytes`, with its subtype and count.
 #[cold]
 fn array_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.first_chunk::<5>()?;
@@ -141,8 +145,8 @@ fn array_length(bytes: &[u8]) -> Option<usize> {
     5usize.checked_add(count.checked_mul(each)?)
 }
 
-/// Bytes of the field at the start of `bytes`, including its tag and type; `None` if it is cut. Numbers and short
-/// texts, which are most fields, take few instructions.
+/// Returns the bytes of the field at the start of `bytes`, with its tag and type; `None` if it is cut
+/// off. Numbers and short texts, which are most fields, take the fast path here.
 #[inline(always)]
 fn field_length(bytes: &[u8]) -> Option<usize> {
     if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ HEAD + 8 }>() {
@@ -158,7 +162,7 @@ fn field_length(bytes: &[u8]) -> Option<usize> {
     any_field_length(bytes)
 }
 
-/// The same for any field.
+/// Returns the same as [`field_length`] for fields of any type.
 #[inline(never)]
 fn any_field_length(bytes: &[u8]) -> Option<usize> {
     let (&[_, _, kind], body) = bytes.split_first_chunk::<HEAD>()?;
@@ -171,7 +175,6 @@ fn any_field_length(bytes: &[u8]) -> Option<usize> {
     (length <= bytes.len()).then_some(length)
 }
 
-/// The field stored in exactly `whole`.
 #[inline]
 fn field(whole: &[u8]) -> Option<Field<'_>> {
     let (&[a, b, kind], value) = whole.split_first_chunk::<3>()?;
@@ -190,7 +193,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Whether `bytes` is a sequence of whole, well-formed optional fields.
+/// Returns whether `bytes` consists of whole fields of known types.
 pub fn well_formed(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty()
         && let Some(length) = field_length(bytes)
@@ -200,12 +203,12 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
     bytes.is_empty()
 }
 
-/// The first field called `tag`.
+/// Returns the first field called `tag`.
 pub fn find(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
     field(&bytes[locate(bytes, tag)?])
 }
 
-/// The range of the first field called `tag` in `bytes`, including its tag and type.
+/// Returns the byte range of the first field called `tag`, with its tag and type.
 pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     let mut at = 0;
     loop {
@@ -219,12 +222,20 @@ pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// A set of tags, to search for several at once.
+/// A set of tags, to search for several of them in one walk over the fields. A bitmap with one bit for
+/// each possible pair of bytes (8 KiB).
+///
+/// ```
+/// use readmill_record::tag::{self, TagSet};
+///
+/// let qualities = TagSet::of(&[tag::OQ, tag::BI, tag::BD]);
+/// assert!(qualities.meets(b"NMC\x03OQZII\0"));
+/// assert!(!qualities.contains(tag::RG));
+/// ```
 #[derive(Clone)]
 pub struct TagSet(Box<[u64; 1024]>);
 
 impl TagSet {
-    /// The set of these tags.
     pub fn of(tags: &[Tag]) -> Self {
         let mut set = TagSet(Box::new([0; 1024]));
         for &tag in tags {
@@ -234,7 +245,7 @@ impl TagSet {
         set
     }
 
-    /// The set of all tags except these.
+    /// Returns the set of all tags except these.
     pub fn all_but(tags: &[Tag]) -> Self {
         let mut set = TagSet::of(tags);
         set.0.iter_mut().for_each(|word| *word = !*word);
@@ -247,14 +258,13 @@ impl TagSet {
         (usize::from(number >> 6), 1 << (number & 63))
     }
 
-    /// Whether the set contains this tag.
     #[inline]
     pub fn contains(&self, tag: Tag) -> bool {
         let (word, bit) = TagSet::place(tag);
         self.0[word] & bit != 0
     }
 
-    /// Whether any field stored in `bytes` has a tag of the set.
+    /// Returns whether any field stored in `bytes` has a tag of the set.
     pub fn meets(&self, mut bytes: &[u8]) -> bool {
         while let Some(&[a, b]) = bytes.first_chunk()
             && let Some(length) = field_length(bytes)

@@ -1,4 +1,4 @@
-//! A view over one raw BAM record.
+//! A view over the bytes of one BAM record (SAM specification, section 4.2).
 
 use crate::cigar::{Cigar, SKIP, SOFT_CLIP};
 use crate::flags::Flags;
@@ -7,8 +7,25 @@ use crate::tag::{self, Field, Fields, Tag};
 /// Bytes before the read name: `block_size` and the eleven fixed fields.
 pub const FIXED: usize = 36;
 
-/// A record as BAM stores it, `block_size` included. It is made only from bytes that [`RecordRef::check`] accepted,
-/// so its accessors do not fail. Bytes that were read are an [`UncheckedRecord`](crate::UncheckedRecord) before.
+/// A record as BAM stores it, `block_size` included. Accessors read the bytes in place.
+///
+/// The bytes must have passed [`RecordRef::check`], so accessors return no errors; bytes from a file are
+/// an [`UncheckedRecord`](crate::UncheckedRecord) until then. Positions are 0-based, as in BAM.
+///
+/// ```
+/// use readmill_record::{RecordRef, edit};
+///
+/// let mut raw = vec![0; 38]; // 36 bytes of fixed fields, and the name "r" with its NUL
+/// (raw[12], raw[36]) = (2, b'r');
+/// edit::close(&mut raw, 0); // sets block_size
+/// edit::set_pos(&mut raw, 99);
+///
+/// RecordRef::check(&raw, 1)?; // the header has one reference sequence
+/// let record = RecordRef::new(&raw);
+/// assert_eq!((record.qname(), record.ref_id(), record.pos()), (&b"r"[..], 0, 99));
+/// assert!(record.cigar().is_empty() && record.fields().next().is_none());
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct RecordRef<'a>(&'a [u8]);
 
@@ -22,36 +39,40 @@ fn i32_at(bytes: &[u8], at: usize) -> i32 {
     i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Bytes before the optional fields according to the fixed part, counted from the start of the record.
+/// Returns the number of bytes before the optional fields, computed from the lengths in the fixed part.
+/// It may exceed the length of damaged bytes.
 #[inline]
 fn fields_start(raw: &[u8]) -> u64 {
     let l_seq = u64::from(i32_at(raw, 20).cast_unsigned());
     FIXED as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
 }
 
-/// The error of optional fields that are cut or have unknown types.
+/// The error for optional fields that are cut off or have an unknown type.
 pub const MALFORMED_FIELDS: &str = "the optional fields are malformed";
 
 impl<'a> RecordRef<'a> {
-    /// A view over `raw`, which must have passed [`RecordRef::check`].
+    /// Wraps `raw`, which must have passed [`RecordRef::check`]. Accessors of other bytes may panic.
     pub fn new(raw: &'a [u8]) -> Self {
         debug_assert!(raw.len() >= FIXED);
         RecordRef(raw)
     }
 
-    /// Checks `raw` as a record of a file with `n_ref` reference sequences (SAM specification, section 4.2).
+    /// Checks `raw` as a record of a file with `n_ref` reference sequences (SAM specification, section
+    /// 4.2).
     ///
     /// # Errors
-    /// The lengths do not add up, or an identifier does not exist.
+    /// The lengths do not add up, a position is out of range, or a reference sequence is not in the
+    /// header.
     pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         let fields = RecordRef::check_lengths(raw, n_ref)?;
         if tag::well_formed(&raw[fields..]) { Ok(()) } else { Err(MALFORMED_FIELDS) }
     }
 
-    /// Checks `raw` as [`RecordRef::check`] does, but looks at its optional fields only if its CIGAR may be one of them.
+    /// Checks `raw` as [`RecordRef::check`] does, but skips the optional fields unless the CIGAR may be
+    /// stored there (`CG`). For runs in which no step reads them.
     ///
     /// # Errors
-    /// The lengths do not add up, or an identifier does not exist.
+    /// The same as for [`RecordRef::check`].
     #[inline]
     pub fn check_without_fields(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         let fields = RecordRef::check_lengths(raw, n_ref)?;
@@ -60,7 +81,7 @@ impl<'a> RecordRef<'a> {
         if long_cigar && !tag::well_formed(&raw[fields..]) { Err(MALFORMED_FIELDS) } else { Ok(()) }
     }
 
-    /// Checks all but the optional fields, and returns where these start.
+    /// Checks everything except the optional fields, and returns their offset.
     #[inline]
     fn check_lengths(raw: &[u8], n_ref: i32) -> Result<usize, &'static str> {
         if raw.len() < FIXED || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {
@@ -83,7 +104,7 @@ impl<'a> RecordRef<'a> {
             }
         }
         for at in [8, 28] {
-            // The text form is one larger, and its maximum is 2^31 - 1.
+            // POS in SAM text is one larger, and its maximum is 2^31 - 1.
             match i32_at(raw, at) {
                 ..-1 => return Err("the position is negative"),
                 i32::MAX => return Err("the position is beyond 2147483647"),
@@ -93,8 +114,9 @@ impl<'a> RecordRef<'a> {
         Ok(fields as usize)
     }
 
-    /// Whether a record may start at `bytes`: a quick check of its fixed part, used to guess where the first record
-    /// of a chunk is. Needs [`FIXED`] bytes.
+    /// Returns whether a record may start at `bytes`, by a quick check of the fixed part. A thread that
+    /// inflates a chunk guesses with it where the first record starts. Fewer than [`FIXED`] bytes never
+    /// pass.
     pub fn plausible(bytes: &[u8], n_ref: i32) -> bool {
         if bytes.len() < FIXED {
             return false;
@@ -111,52 +133,46 @@ impl<'a> RecordRef<'a> {
             && bytes.get(FIXED + usize::from(bytes[12]) - 1).is_none_or(|&end| end == 0)
     }
 
-    /// The record's bytes, `block_size` included.
     pub fn raw(self) -> &'a [u8] {
         self.0
     }
 
-    /// Index of the reference sequence, -1 when there is none.
+    /// Returns the index of the reference sequence, or -1 for none.
     pub fn ref_id(self) -> i32 {
         i32_at(self.0, 4)
     }
 
-    /// Leftmost position, 0-based; -1 when there is none.
+    /// Returns the leftmost position, 0-based, or -1 for none.
     pub fn pos(self) -> i32 {
         i32_at(self.0, 8)
     }
 
-    /// Mapping quality, 255 when unknown.
+    /// Returns the mapping quality (Phred); 255 means unknown.
     pub fn mapq(self) -> u8 {
         self.0[13]
     }
 
-    /// The stored BAI bin.
+    /// Returns the BAI bin as stored, which may not fit the position.
     pub fn bin(self) -> u16 {
         u16_at(self.0, 14)
     }
 
-    /// FLAG.
     pub fn flags(self) -> Flags {
         Flags(u16_at(self.0, 18))
     }
 
-    /// Number of bases in SEQ.
     pub fn l_seq(self) -> usize {
         i32_at(self.0, 20).cast_unsigned() as usize
     }
 
-    /// Reference sequence of the next segment, -1 when there is none.
     pub fn next_ref_id(self) -> i32 {
         i32_at(self.0, 24)
     }
 
-    /// Position of the next segment, 0-based; -1 when there is none.
     pub fn next_pos(self) -> i32 {
         i32_at(self.0, 28)
     }
 
-    /// Signed template length.
     pub fn tlen(self) -> i32 {
         i32_at(self.0, 32)
     }
@@ -165,7 +181,7 @@ impl<'a> RecordRef<'a> {
         FIXED + usize::from(self.0[12])
     }
 
-    /// Read name, without its NUL.
+    /// Returns the read name without its NUL.
     pub fn qname(self) -> &'a [u8] {
         &self.0[FIXED..self.name_end() - 1]
     }
@@ -174,12 +190,14 @@ impl<'a> RecordRef<'a> {
         self.name_end() + 4 * usize::from(u16_at(self.0, 16))
     }
 
-    /// The stored CIGAR, which for a long CIGAR is only the `kSmN` placeholder.
+    /// Returns the CIGAR as stored. If it has more than 65,535 operators, this is only the placeholder
+    /// `kSmN`; see [`RecordRef::cigar`].
     pub fn stored_cigar(self) -> Cigar<'a> {
         Cigar(&self.0[self.name_end()..self.seq_start()])
     }
 
-    /// The true CIGAR: that of the `CG` field if the stored one is its placeholder.
+    /// Returns the true CIGAR: the one in the `CG` field if the stored one is its placeholder (SAM
+    /// specification, section 4.2.2).
     pub fn cigar(self) -> Cigar<'a> {
         let stored = self.stored_cigar();
         if stored.0.len() == 8 {
@@ -188,7 +206,7 @@ impl<'a> RecordRef<'a> {
         stored
     }
 
-    /// The CIGAR in `CG:B,I` if the stored one is `<l_seq>S<reference length>N`.
+    /// Returns the CIGAR in `CG:B,I`, or `None` if the stored one is not `<l_seq>S<reference length>N`.
     pub fn long_cigar(self) -> Option<Cigar<'a>> {
         let mut ops = self.stored_cigar().ops();
         let (first, second) = (ops.next()?, ops.next()?);
@@ -200,45 +218,44 @@ impl<'a> RecordRef<'a> {
         unsigned.then(|| Cigar(&field.value[5..]))
     }
 
-    /// SEQ, two bases in each byte, in the alphabet `=ACMGRSVTWYHKDBN`.
+    /// Returns SEQ with two bases in each byte, as codes of the alphabet `=ACMGRSVTWYHKDBN`
+    /// ([`bases`](crate::bases)).
     pub fn seq(self) -> &'a [u8] {
         let start = self.seq_start();
         &self.0[start..start + self.l_seq().div_ceil(2)]
     }
 
-    /// QUAL, one Phred score in each byte; all 255 if absent.
+    /// Returns QUAL, one Phred score in each byte. If qualities are absent, all bytes are 255.
     pub fn qual(self) -> &'a [u8] {
         let start = self.seq_start() + self.l_seq().div_ceil(2);
         &self.0[start..start + self.l_seq()]
     }
 
-    /// Start of the optional fields in [`RecordRef::raw`].
+    /// Returns the offset of the optional fields in [`RecordRef::raw`].
     pub fn fields_start(self) -> usize {
         fields_start(self.0) as usize
     }
 
-    /// The optional fields as bytes.
     pub fn field_bytes(self) -> &'a [u8] {
         &self.0[self.fields_start()..]
     }
 
-    /// The optional fields in order.
     pub fn fields(self) -> Fields<'a> {
         Fields::new(self.field_bytes())
     }
 
-    /// The first optional field called `tag`.
     pub fn field(self, tag: Tag) -> Option<Field<'a>> {
         tag::find(self.field_bytes(), tag)
     }
 
-    /// The read group named by `RG:Z`.
+    /// Returns the read group that `RG:Z` names, or `None` if there is no such field or it has another
+    /// type.
     pub fn read_group(self) -> Option<&'a [u8]> {
         self.field(tag::RG).filter(|field| field.kind == b'Z').map(|field| field.value)
     }
 
-    /// The unclipped 5′ position, 0-based: soft and hard clips count as aligned. It may lie outside the
-    /// reference sequence.
+    /// Returns the unclipped 5′ position, 0-based: soft and hard clips count as aligned. Duplicate
+    /// marking compares reads by it. It may lie outside the reference sequence.
     pub fn five_prime(self) -> i64 {
         let (pos, cigar) = (i64::from(self.pos()), self.cigar());
         if self.flags().is_reverse() {
@@ -248,8 +265,8 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// One past the last reference base, 0-based. A record without reference bases counts as one base long, as in
-    /// index formats.
+    /// Returns the position after the last reference base, 0-based. A record without reference bases
+    /// counts as one base long, as in index formats.
     pub fn end(self) -> i64 {
         let span = if self.flags().is_unmapped() { 0 } else { self.cigar().reference_length() };
         i64::from(self.pos()) + span.max(1)
