@@ -30,8 +30,8 @@ impl Stamp {
         Stamp(ordinal << 24 | u64::from(lead))
     }
 
-    /// Adds `base` to the ordinal. Used when several inputs are read one after the other and each counts
-    /// its records from 0.
+    /// Adds `base` to the ordinal. A run on disk stores ordinals relative to its first record, and the
+    /// merge turns them back into ordinals of the input.
     #[must_use]
     pub fn counted_from(self, base: u64) -> Self {
         Stamp(self.0 + (base << 24))

@@ -1,29 +1,40 @@
-//! Lists that grow with the input, charged before they grow.
+//! Lists and small blocks that grow with the input, charged to the ledger before they grow.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 use crate::ledger::Charge;
 
-/// Bytes that are charged in advance.
+/// Bytes that are charged in advance, so that small blocks do not take the lock of the ledger each time.
 const AHEAD: u64 = 64 << 10;
 
-/// A charge that grows by a few bytes at a time and is paid in advance.
+/// A charge for many small blocks, such as names, which is paid 64 KiB in advance.
+///
+/// ```
+/// use readmill_record::{Ledger, Prepaid};
+///
+/// let ledger = Ledger::of(1 << 20);
+/// let mut prepaid = Prepaid::new(ledger.empty("names"));
+/// prepaid.block(20)?; // then allocate the 20 bytes
+/// assert!(ledger.used() > 20);
+/// drop(prepaid.into_charge());
+/// assert_eq!(ledger.used(), 0);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Prepaid {
     charge: Charge,
     left: u64,
 }
 
 impl Prepaid {
-    /// Pays by `charge`.
     pub fn new(charge: Charge) -> Self {
         Prepaid { charge, left: 0 }
     }
 
-    /// Pays for a block of `bytes` before it is allocated.
+    /// Pays for a block of `bytes` and the allocator's overhead before the block is allocated.
     ///
     /// # Errors
-    /// They are not free, as [`Charge::grow`] says.
+    /// The bytes are not free, see [`Charge::grow`].
     #[inline]
     pub fn block(&mut self, bytes: usize) -> Result<()> {
         let bytes = (bytes + BESIDE) as u64;
@@ -44,30 +55,29 @@ impl Prepaid {
         Ok(())
     }
 
-    /// The charge, with all that was paid.
     pub fn into_charge(self) -> Charge {
         self.charge
     }
 
-    /// The charge, to pay for large memory directly.
+    /// Returns the charge, to pay for one large allocation directly.
     pub fn charge(&mut self) -> &mut Charge {
         &mut self.charge
     }
 }
 
-/// A charge that all threads of a tally pay from, each some ahead.
+/// A charge from which all threads of a tally pay, each 64 KiB in advance.
 pub struct SharedPrepaid(Mutex<Charge>);
 
 impl SharedPrepaid {
-    /// Pays by `charge`.
     pub fn new(charge: Charge) -> Self {
         SharedPrepaid(Mutex::new(charge))
     }
 
-    /// Pays for `bytes` before they are allocated, first from what this thread has `left`.
+    /// Pays for `bytes` before they are allocated, first from `left`, which this thread has paid in
+    /// advance.
     ///
     /// # Errors
-    /// They are not free, as [`Charge::grow_to`] says.
+    /// The bytes are not free, see [`Charge::grow_to`].
     #[inline]
     pub fn pay(&self, left: &mut u64, bytes: u64) -> Result<()> {
         match left.checked_sub(bytes) {
@@ -87,14 +97,30 @@ impl SharedPrepaid {
     }
 }
 
-/// The most bytes that the allocator adds to an allocation.
+/// Maximum overhead in bytes that the allocator adds to an allocation.
 const BESIDE: usize = 16;
 
-/// Makes room in `list` for `more` elements and pays for them with `charge` before the allocation: twice the
-/// present capacity if that is free, otherwise the elements that are needed. Several lists may share a charge.
+/// Makes room in `list` for `more` elements, and charges them before the allocation.
+///
+/// The capacity doubles if so much memory is free; otherwise it grows by the needed elements only.
+/// Several lists may share a charge.
 ///
 /// # Errors
-/// Even the needed elements are not free, as [`Charge::grow`] says.
+/// Even the needed elements are not free, see [`Charge::grow`].
+///
+/// ```
+/// use readmill_record::{Ledger, make_room};
+///
+/// let ledger = Ledger::of(1000);
+/// let mut charge = ledger.empty("numbers");
+/// let mut list = Vec::new();
+/// for number in 0..100u64 {
+///     make_room(&mut list, 1, &mut charge)?;
+///     list.push(number);
+/// }
+/// assert!((800..=1000).contains(&ledger.used()));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[inline]
 pub fn make_room<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
     if list.capacity() - list.len() >= more { Ok(()) } else { grow(list, more, charge) }
@@ -107,7 +133,7 @@ fn grow<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
     if try_capacity(list, twice, charge) || try_capacity(list, needed, charge) {
         return Ok(());
     }
-    // Nobody knows how long the list will become: a refusal asks for the next size.
+    // Nobody knows how long the list will become, so the refusal asks for twice the present size.
     Err(charge.refusal(cost(list, twice)))
 }
 
@@ -119,20 +145,22 @@ fn try_capacity<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> b
     free
 }
 
-/// Bytes that a capacity of `capacity` elements costs more than the present one.
+/// Returns the additional bytes of a list whose capacity grows to `capacity` elements.
 fn cost<T>(list: &Vec<T>, capacity: usize) -> u64 {
     let beside = if list.capacity() == 0 { BESIDE } else { 0 };
     ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64
 }
 
-/// The slots that a hash table takes beside the present ones, while it grows by `more` entries: those of the next table, or
-/// none where the entries fit. `capacity` is that of the map or set.
+/// Returns the slots of the new table if a hash table of `len` entries grows by `more`, or 0 if they
+/// fit. While it grows, these slots exist in addition to the present ones. `capacity` is the capacity
+/// that the map or set reports.
 pub fn slots_to_grow(capacity: usize, len: usize, more: usize) -> usize {
     let needed = len.saturating_add(more);
     if needed <= capacity { 0 } else { table_slots(needed.max(capacity + 1)) }
 }
 
-/// The slots of a hash table for so many entries; each takes the entry and a byte.
+/// Returns the slots of a hash table for `entries` entries (std and hashbrown fill a table to seven
+/// eighths). Each slot takes the size of an entry and one byte.
 pub fn table_slots(entries: usize) -> usize {
     match entries {
         0 => 0,

@@ -1,10 +1,24 @@
-//! Memory that is charged before a run, and taken by all threads as counts grow.
+//! Memory that is charged before a run and then divided among threads while their counts grow.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::error::{Error, Result};
 
-/// Memory that counts may take on all threads together. It is charged before the run.
+/// A fixed number of bytes for the counts of all threads together, which was charged before the run.
+///
+/// Metrics and FastQC modules grow with read length, tiles and quality values. They take bytes from the
+/// room without a lock, and an input for which it is too small gets an error instead of more memory.
+///
+/// ```
+/// use readmill_record::{Room, RoomUser};
+///
+/// static USER: RoomUser = RoomUser { what: "the metrics", why: "the reads are long", hint: "raise -m" };
+/// let room = Room::new(1 << 20, &USER);
+/// room.take(1000)?;
+/// let error = room.take(1 << 20).unwrap_err();
+/// assert_eq!(error.to_string(), "the metrics need more than 1 MiB: the reads are long; raise -m");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Room {
     bytes: u64,
@@ -12,19 +26,16 @@ pub struct Room {
     user: &'static RoomUser,
 }
 
-/// A user of the memory of a room, for the error where it is not enough.
+/// The parts of the error message if the memory of a room is not enough.
 #[derive(Debug)]
 pub struct RoomUser {
-    /// The user, as the subject of the message.
+    /// The subject of the message, in the plural.
     pub what: &'static str,
-    /// Why it may be too much.
     pub why: &'static str,
-    /// The way out.
     pub hint: &'static str,
 }
 
 impl Room {
-    /// A room of so many bytes.
     pub fn new(bytes: u64, user: &'static RoomUser) -> Self {
         Room { bytes, left: AtomicU64::new(bytes), user }
     }
@@ -32,7 +43,7 @@ impl Room {
     /// Takes bytes before they are allocated.
     ///
     /// # Errors
-    /// They are not left.
+    /// Fewer bytes than these are left.
     pub fn take(&self, bytes: u64) -> Result<()> {
         let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
         if taken.is_ok() {
@@ -42,13 +53,13 @@ impl Room {
         Err(Error::usage(format!("{what} need more than {} MiB: {why}", self.bytes >> 20)).hint(*hint))
     }
 
-    /// Gives bytes back that were taken.
     pub fn give_back(&self, bytes: u64) {
         self.left.fetch_add(bytes, Relaxed);
     }
 
-    /// Makes a list at least `needed` long, and at most as long as a power of two or `most`. The charge is twice what it grows by: lists of
-    /// two threads exist while they are added.
+    /// Lengthens `list` with default values to at least `needed` elements: to the next power of two, but
+    /// not beyond `most`. Twice the growth is taken from the room, because the lists of two threads
+    /// exist at the same time while they are added.
     #[inline]
     pub fn lengthen<T: Clone + Default>(
         &self,

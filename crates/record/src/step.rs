@@ -1,74 +1,111 @@
-//! The trait of all steps of a pipeline, and the kinds of changes that a step may make.
+//! The trait of all steps of a pipeline, and the changes that a step may make to reads.
 //!
-//! A [`Step`] changes or drops the reads of a batch; a [`Tally`](crate::Tally) counts something of them. Both see one batch
-//! at a time, on any thread, in any order. `examples/` has a program that adds one of each. Within a version 0.x these
-//! traits and [`Changes`] change only with x.
+//! A [`Step`] changes or drops the reads of a batch; a [`Tally`](crate::Tally) counts something of them.
+//! Both see one batch at a time, on any thread and in any order. `examples/gc-content` is a program that
+//! adds one of each. These traits and [`Changes`] change only with a new minor version (0.x).
 
 use crate::batch::Batch;
 use crate::detail::Detail;
 use crate::error::Result;
 use crate::tag::Tag;
 
-/// Changes or drops the reads of a batch.
+/// A filter or an edit: changes or drops the reads of each batch.
+///
+/// The pipeline calls [`Step::fork`] once for each thread, then [`Step::apply`] for each batch on
+/// whatever thread has it, and adds the [`Step::counts`] of all copies when the input ends. A step must
+/// treat each template independently of the batches that it saw before, so that the output does not
+/// depend on threads.
+///
+/// ```
+/// use readmill_record::{Batch, Changes, Result, Step};
+///
+/// /// Drops reads shorter than this.
+/// #[derive(Clone)]
+/// struct DropShorter(usize);
+///
+/// impl Step for DropShorter {
+///     fn name(&self) -> &'static str {
+///         "drop-shorter"
+///     }
+///     fn fork(&self) -> Box<dyn Step> {
+///         Box::new(self.clone())
+///     }
+///     fn changes(&self) -> Changes {
+///         Changes::drops()
+///     }
+///     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+///         batch.retain(|_, record| record.l_seq() >= self.0);
+///         Ok(())
+///     }
+/// }
+///
+/// let mut step = DropShorter(30).fork();
+/// step.apply(&mut Batch::default())?;
+/// assert!(step.changes().reads && !step.changes().flags);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub trait Step: Send + Sync {
-    /// The name of the step, which is that of its flag.
+    /// Returns the name of the step, which is also the name of its flag.
     fn name(&self) -> &'static str;
 
-    /// A thread's private copy, scratch included.
+    /// Returns a copy for one thread, with its own scratch memory and with counts of 0.
     fn fork(&self) -> Box<dyn Step>;
 
-    /// Most bytes by which it may lengthen a record.
+    /// Returns the maximum number of bytes by which the step may lengthen a record. The memory for
+    /// batches is computed from it.
     fn growth(&self) -> usize {
         0
     }
 
-    /// The changes it may make. `--verify` checks that it makes no others.
+    /// Returns the changes that the step may make. `--verify` fails a run in which it makes others.
     fn changes(&self) -> Changes;
 
-    /// Whether it looks at each record by itself, and drops it, changes it where it is, or amends it
-    /// ([`Batch::amend`]), but rewrites no batch. Several such steps in a row are given a few records of a batch at a
-    /// time, which caches hold from one to the next.
+    /// Returns whether the step looks at each record on its own, and drops it, changes it in place or
+    /// amends it ([`Batch::amend`]), but never rewrites the batch. Several such steps in a row get a few
+    /// records at a time, which stay in the CPU caches from one step to the next.
     fn by_record(&self) -> bool {
         false
     }
 
-    /// How much of each read it looks at; the rest need not be decoded.
+    /// Returns how much of each read the step needs. Readers do not decode the rest.
     fn detail(&self) -> Detail {
         Detail::Whole
     }
 
-    /// Changes the batch.
     fn apply(&mut self, batch: &mut Batch) -> Result<()>;
 
-    /// Reads it dropped or changed so far, in this copy, by a name fit for the summary.
+    /// Returns the reads that this copy has dropped or changed so far, each count with its name in the
+    /// summary.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// The changes that a step may make to reads. All else must stay the same, and `--verify` fails if it does not.
+/// The parts of reads that a step may change. Everything else must stay the same; `--verify` compares
+/// the reads before and after.
+///
+/// ```
+/// use readmill_record::{Changes, Tags, tag};
+///
+/// let both = Changes::drops().and(&Changes::tags(&[tag::RG]));
+/// assert!(both.reads && !both.bases);
+/// assert_eq!(both.tags, Tags::Some(vec![tag::RG]));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Which reads there are: it drops or adds some.
+    /// Whether reads may be dropped or added.
     pub reads: bool,
-    /// FLAG, apart from 0x400, which may change anyway.
+    /// FLAG apart from the duplicate bit (0x400), which every step may change.
     pub flags: bool,
-    /// RNAME, POS, MAPQ, CIGAR, RNEXT, PNEXT, TLEN.
     pub alignment: bool,
-    /// SEQ.
     pub bases: bool,
-    /// QUAL.
     pub qualities: bool,
-    /// Optional fields.
     pub tags: Tags,
 }
 
-/// Optional fields that may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tags {
-    /// These.
     Some(Vec<Tag>),
-    /// Any.
     All,
 }
 
@@ -79,22 +116,21 @@ impl Default for Tags {
 }
 
 impl Changes {
-    /// Nothing is changed.
     pub fn nothing() -> Self {
         Changes::default()
     }
 
-    /// Reads are dropped; those that stay are not changed.
+    /// Returns the changes of a filter: reads are dropped, and the others stay as they are.
     pub fn drops() -> Self {
         Changes { reads: true, ..Changes::default() }
     }
 
-    /// These optional fields are written or removed.
+    /// Returns the changes of a step that writes or removes these optional fields.
     pub fn tags(tags: &[Tag]) -> Self {
         Changes { tags: Tags::Some(tags.to_vec()), ..Changes::default() }
     }
 
-    /// The changes that two steps together may make.
+    /// Returns the changes that two steps together may make.
     pub fn and(mut self, other: &Changes) -> Self {
         self.reads |= other.reads;
         self.flags |= other.flags;

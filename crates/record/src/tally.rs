@@ -1,5 +1,10 @@
-//! The trait of all tallies of a pipeline, and tallies of any kind as trait objects: each thread tallies by itself, and its
-//! part is merged when the thread is done.
+//! The trait of all tallies of a pipeline, and tallies of any kind as trait objects.
+//!
+//! Each thread counts on its own, and its counts are merged when the thread is done:
+//!
+//! ```text
+//! SharedTally ──worker()──► TallyWorker (one for each thread) ──merge──► total ──finish──► result
+//! ```
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,42 +15,67 @@ use crate::batch::Batch;
 use crate::detail::Detail;
 use crate::error::{Error, Result};
 
-/// Counts something of reads without changing them.
+/// A metric: counts something of the reads without changing them.
 ///
-/// The counts of all threads are merged at the end, in any order: they must be integers, so that the result
-/// is the same for any number of threads.
+/// The counts of all threads are merged at the end, in any order. So counts must be integers, because
+/// sums of floating-point numbers would depend on the number of threads.
+///
+/// ```
+/// use readmill_record::{Batch, DynTally, Result, SharedTally, Tally};
+///
+/// struct Bases;
+///
+/// impl Tally for Bases {
+///     type Partial = u64;
+///     type Total = u64;
+///
+///     fn observe(&self, sum: &mut u64, batch: &Batch) -> Result<()> {
+///         *sum += batch.records().map(|(_, record)| record.l_seq() as u64).sum::<u64>();
+///         Ok(())
+///     }
+///     fn merge(&self, into: &mut u64, from: u64) {
+///         *into += from;
+///     }
+///     fn finish(&self, total: u64) -> Result<u64> {
+///         Ok(total)
+///     }
+/// }
+///
+/// let tally = SharedTally::new(Bases);
+/// let mut worker = tally.worker(); // one for each thread
+/// worker.observe(&Batch::default())?;
+/// worker.merge();
+/// assert_eq!(tally.total()?, 0);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub trait Tally: Send + Sync {
-    /// The counts of one thread. A job in stages stores them between its stages.
+    /// The counts of one thread. A job in stages writes them to disk between its stages.
     type Partial: Send + Default + Serialize + DeserializeOwned;
-    /// The result for all reads.
     type Total;
 
-    /// Bytes of memory that it takes on so many threads, with its result and the text of that, where they grow with the
-    /// header. The few KiB that every tally takes are not counted.
+    /// Returns the bytes of memory that the tally takes on `threads` threads, with its result and the
+    /// text of the result, if they grow with the header. The few KiB that every tally takes are not
+    /// counted.
     fn bytes(&self, _threads: u64) -> u64 {
         0
     }
 
-    /// How much of each read it looks at; the rest need not be decoded.
+    /// Returns how much of each read the tally needs. Readers do not decode the rest.
     fn detail(&self) -> Detail {
         Detail::Whole
     }
 
-    /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 
-    /// Adds the counts of another thread.
     fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
 
-    /// Makes the result from the counts of all threads.
     fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }
 
-/// The text of a file that a tally becomes.
+/// The text of the file that a tally writes.
 pub enum ReportText {
-    /// The whole text.
     Whole(Vec<u8>),
-    /// A long one, whose parts are made one after the other.
+    /// A long text in parts, so that it is never in memory as a whole.
     Parts(Box<dyn Iterator<Item = Vec<u8>> + Send>),
 }
 
@@ -55,52 +85,49 @@ impl From<Vec<u8>> for ReportText {
     }
 }
 
-/// A tally and its total so far, as a trait object.
+/// A [`SharedTally`] as a trait object, so that a pipeline can hold tallies of any kind in one list.
 pub trait DynTally: Send + Sync {
-    /// Returns one thread's worker.
     fn worker(&self) -> Box<dyn TallyWorker + '_>;
 
-    /// Resets the total.
     fn reset(&self);
 
-    /// Returns the total so far, to be added to that of another run.
+    /// Returns the total so far as bytes, which another run can add ([`DynTally::add`]). Stages of a job
+    /// and processes of a distributed run exchange totals in this form.
     fn save(&self) -> Result<Vec<u8>>;
 
-    /// Adds the total of another run.
+    /// Adds the total that another run has saved.
     ///
     /// # Errors
-    /// The bytes are not of such a tally.
+    /// The bytes are not the total of a tally of this kind.
     fn add(&self, saved: &[u8]) -> Result<()>;
 
-    /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
+    /// Returns the bytes of memory on `threads` threads, see [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
 
-    /// How much of each read it looks at, as [`Tally::detail`].
+    /// Returns how much of each read the tally needs, see [`Tally::detail`].
     fn detail(&self) -> Detail;
 }
 
-/// One thread's worker of a tally.
+/// The counts of one thread, while the thread works on its batches.
 pub trait TallyWorker: Send {
-    /// Adds the reads of a batch.
     fn observe(&mut self, batch: &Batch) -> Result<()>;
 
-    /// Merges this part into the total.
+    /// Adds the counts of this thread to the total. The pipeline calls it once, when the thread is done.
     fn merge(self: Box<Self>);
 }
 
-/// A tally with the total of all threads.
+/// A tally together with the total of all threads.
 pub struct SharedTally<T: Tally> {
     tally: T,
     total: Mutex<T::Partial>,
 }
 
 impl<T: Tally> SharedTally<T> {
-    /// Creates a tally with an empty total.
     pub fn new(tally: T) -> Self {
         SharedTally { tally, total: Mutex::default() }
     }
 
-    /// Returns the result once the run is over, and resets the total.
+    /// Returns the result once the run is over, and resets the total to zero.
     pub fn total(&self) -> Result<T::Total> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         self.tally.finish(std::mem::take(&mut *total))

@@ -1,23 +1,25 @@
-//! Sums over all ledgers of the process, with which debug builds audit themselves.
+//! Sums over all ledgers of the process. Debug builds compare them with the memory that the allocator
+//! has handed out, so that memory that nobody charged is found by the tests (`readmill::audit`).
+//!
+//! In release builds nothing is counted, and all sums are 0.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static CHARGED: AtomicU64 = AtomicU64::new(0);
 static MAPPED: AtomicU64 = AtomicU64::new(0);
-/// The most bytes that were charged beyond the capacity of a ledger, because they were in use already.
+/// Largest number of bytes charged beyond the capacity of a ledger, for memory that was in use already.
 static OVERDRAWN: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes that are charged now.
 pub fn sum_charged() -> u64 {
     CHARGED.load(Relaxed)
 }
 
-/// Bytes in use of memory mapped for an [`Arena`](crate::Arena), which the allocator does not see.
+/// Returns the bytes of [`Arena`](crate::Arena)s in use. They are mapped directly, so the allocator does
+/// not count them.
 pub fn sum_mapped() -> u64 {
     MAPPED.load(Relaxed)
 }
 
-/// The most bytes that were charged beyond the capacity of a ledger.
 pub fn most_overdrawn() -> u64 {
     OVERDRAWN.load(Relaxed)
 }

@@ -1,31 +1,21 @@
-//! Memory that is charged before it is allocated: a ledger of named charges.
+//! The memory limit of a run: every large allocation is charged to a ledger before it is made.
 //!
-//! The program promises to stay within one number (`-m`). So everything that grows with the input (a header, known
-//! sites, the reads themselves) is charged to a [`Ledger`] before it is allocated, under a name that a user
-//! understands:
-//!
-//! ```
-//! use readmill_record::Ledger;
-//!
-//! let ledger = Ledger::of(1000);
-//! let header = ledger.charge("headers", 700).unwrap();
-//! let refused = ledger.charge("known sites", 400).unwrap_err();
-//! assert!(refused.what.starts_with("known sites"));
-//! drop(header); // gives its bytes back
-//! assert!(ledger.charge("known sites", 400).is_ok());
-//! ```
+//! The program promises to stay within one number (`-m`). So everything that grows with the input (a
+//! header, known sites, the reads) is charged to a [`Ledger`] under a name that a user understands. If
+//! the bytes are not free, the error names the largest users and the `-m` that would be enough.
 //!
 //! ```text
-//!  Ledger ─ Ledger ─ Ledger      handles of one sum and its users
-//!     │ charge(name, bytes)      refused where that many are not free
+//!  Ledger ─ Ledger ─ Ledger         clones share one sum and its list of users
+//!     │ charge(name, bytes)         fails if the bytes are not free
 //!     ▼
-//!  Charge                        a field next to the memory it pays for, the last one
-//!     │ resize, split, move_to   the bound becomes the true size
-//!     ▼ drop                     the bytes are free again
+//!  Charge                           kept as the last field next to the memory it pays for
+//!     │ grow, resize, move_to       an upper bound becomes the true size
+//!     ▼ drop                        the bytes are free again
 //! ```
 //!
-//! A charge is made for a chunk, a file or a table, never for a record. No thread ever waits here: the caller that
-//! is refused decides what to do (spill, wait for tickets in flight, or end with the error).
+//! Charges are made for a chunk, a file or a table, never for a record. The ledger never blocks a
+//! thread: the caller whose charge is refused decides what to do (write reads to disk, wait for tickets
+//! in flight, or return the error).
 
 pub mod audit;
 mod share_use;
@@ -36,10 +26,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Result};
 pub use share_use::ShareUse;
 
-/// The name of a user of memory, for messages and lists.
+/// The name of a user of memory, as it appears in messages and in the summary of a run.
 pub type Name = &'static str;
 
 /// The memory that a run may use, and how much of it each user has. Clones share one ledger.
+///
+/// ```
+/// use readmill_record::Ledger;
+///
+/// let ledger = Ledger::of(1000);
+/// let header = ledger.charge("headers", 700)?;
+/// let refused = ledger.charge("known sites", 400).unwrap_err();
+/// assert!(refused.what.starts_with("known sites"));
+/// drop(header); // gives its bytes back
+/// assert!(ledger.charge("known sites", 400).is_ok());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Ledger {
     book: Arc<Book>,
@@ -53,11 +55,13 @@ struct Book {
 #[derive(Default)]
 struct Sums {
     used: u64,
-    /// Bytes of `used` that are reserved and not yet in use.
+    /// Bytes of `used` that are reserved but not yet in use. They do not count for the peak.
     idle: u64,
     peak: u64,
     users: Vec<User>,
-    /// Bytes that are kept for some users, by their names; what these use of all bytes; and how many times as large the whole is.
+    /// Bytes that only the users named in `keepers` may take ([`Ledger::keep`]). `used_by_keepers` is
+    /// the sum of all bytes these users have, and `share` is the number of such parts in the memory that
+    /// is divided.
     kept: u64,
     keepers: &'static [Name],
     used_by_keepers: u64,
@@ -68,22 +72,22 @@ struct User {
     name: Name,
     used: u64,
     idle: u64,
-    /// Its bytes in use when all users together used the most.
+    /// Bytes that this user had in use at the moment of the overall peak.
     at_peak: u64,
-    /// The most that it used of its bytes, where that was noted.
+    /// Largest use reported by [`Ledger::note_used`], for a user whose share was charged in advance.
     noted: Option<u64>,
 }
 
-/// Bytes by which a refusal raises a large `-m` at least: an eighth of it may be more than the machine has.
+/// Maximum step in bytes by which a refusal raises `-m` above the present capacity. The step is an
+/// eighth of the capacity, which for a large `-m` may be more than the machine has left.
 const MAX_STEP: u64 = 64 << 20;
 
 impl Ledger {
-    /// A ledger of `capacity` bytes, all free.
     pub fn of(capacity: u64) -> Self {
         Ledger { book: Arc::new(Book { capacity, sums: Mutex::default() }) }
     }
 
-    /// A ledger that refuses nothing, for tools and tests.
+    /// Returns a ledger that refuses nothing, for tools and tests.
     pub fn unlimited() -> Self {
         Ledger::of(u64::MAX)
     }
@@ -91,21 +95,23 @@ impl Ledger {
     /// Charges `bytes` before they are allocated.
     ///
     /// # Errors
-    /// They are not free: the message names the user, the free memory, the largest users, and the `-m` that would
-    /// be enough.
+    /// The bytes are not free. The message names the user, the free memory, the largest users, and the
+    /// `-m` that would be enough.
     pub fn charge(&self, name: Name, bytes: u64) -> Result<Charge> {
         self.try_charge(name, bytes).ok_or_else(|| self.shortage(name, bytes))
     }
 
-    /// Charges `bytes`, if they are free.
+    /// Charges `bytes`, or returns `None` if they are not free. For callers that have another way, such
+    /// as writing reads to disk.
     #[must_use]
     pub fn try_charge(&self, name: Name, bytes: u64) -> Option<Charge> {
         let mut charge = self.empty(name);
         charge.try_grow(bytes).then_some(charge)
     }
 
-    /// Charges `bytes`, the most that something may need, if they are free. They count as used once they are moved to
-    /// another charge, but for `expected` bytes, which count from now on.
+    /// Charges `bytes`, an upper bound, or returns `None` if they are not free. Only `expected` of them
+    /// count as in use from now on; the others count once they are moved to another charge
+    /// ([`Charge::move_to`]). So the reported peak does not contain memory that was never used.
     #[must_use]
     pub fn try_reserve(&self, name: Name, bytes: u64, expected: u64) -> Option<Charge> {
         let mut sums = self.sums();
@@ -118,55 +124,60 @@ impl Ledger {
         Some(Charge { ledger: self.clone(), name, bytes, idle })
     }
 
-    /// Keeps bytes free for these users, which reads that wait would take otherwise; they may use others, too. The bytes are
-    /// one of `share` parts of what is divided, so that a refusal can say how much more in all gives them enough.
+    /// Keeps `bytes` free for the users `keepers`, which may also take others. Without this, reads that
+    /// wait to be sorted would take all memory before these users start.
+    ///
+    /// `bytes` must be one of `share` equal parts of the memory that is divided, so that a refusal can
+    /// compute by how much `-m` must grow.
     pub fn keep(&self, bytes: u64, share: u64, keepers: &'static [Name]) {
         let mut sums = self.sums();
         (sums.kept, sums.share, sums.keepers) = (bytes, share, keepers);
     }
 
-    /// An empty charge, to grow later.
+    /// Returns a charge of 0 bytes for `name`, to grow later.
     pub fn empty(&self, name: Name) -> Charge {
         Charge { ledger: self.clone(), name, bytes: 0, idle: 0 }
     }
 
-    /// The capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.book.capacity
     }
 
-    /// Bytes that are charged now.
     pub fn used(&self) -> u64 {
         self.sums().used
     }
 
-    /// The most bytes that were in use at once; reserved bytes count from when they are used.
+    /// Returns the largest number of bytes that were in use at once. Reserved bytes count from the
+    /// moment they are used.
     pub fn peak(&self) -> u64 {
         self.sums().peak
     }
 
-    /// Bytes that are not charged.
+    /// Returns the bytes that any user could still charge; bytes kept for others are not among them.
     pub fn free(&self) -> u64 {
         let sums = self.sums();
         self.capacity().saturating_sub(sums.used).saturating_sub(sums.kept_back())
     }
 
-    /// The users and their bytes when the most were in use, in the order in which they were first charged.
+    /// Returns each user with its bytes at the moment of the peak, in the order of their first charges.
+    /// The summary of a run lists them.
     pub fn users_at_peak(&self) -> Vec<(Name, u64)> {
         let at_peak = |user: &User| (user.name, user.at_peak.min(user.noted.unwrap_or(u64::MAX)));
         self.sums().users.iter().map(at_peak).collect()
     }
 
-    /// Notes that a user whose share was charged in advance has used `bytes` of it: [`Ledger::users_at_peak`] lists the
-    /// most that was noted. The bytes stay charged.
+    /// Records that a user, whose share was charged in advance, has used `bytes` of it.
+    /// [`Ledger::users_at_peak`] lists the maximum. The charge itself does not change.
     pub fn note_used(&self, name: Name, bytes: u64) {
         let mut sums = self.sums();
         let noted = &mut sums.user(name).noted;
         *noted = Some(noted.map_or(bytes, |before| before.max(bytes)));
     }
 
-    /// The error for `bytes` that are not free. It asks for what is enough here, and for an eighth or 64 MiB more
-    /// than there is, whichever is less.
+    /// Returns the error for `bytes` that are not free.
+    ///
+    /// Its hint names an `-m` that is enough for this charge, and at least an eighth (up to 64 MiB) more
+    /// than the present one, so that a user does not meet one refusal after the other.
     pub fn shortage(&self, name: Name, bytes: u64) -> Error {
         let sums = self.sums();
         let mut users: Vec<&User> = sums.users.iter().filter(|user| user.used >= 1 << 20).collect();
@@ -178,11 +189,12 @@ impl Ledger {
         let free = self.capacity().saturating_sub(sums.used).saturating_sub(kept_back) >> 20;
         let mut least = sums.used.saturating_add(bytes).saturating_add(kept_back);
         if sums.keepers.contains(&name) {
-            // Reads that wait take what they can get: of more memory, the part that is kept counts.
+            // Reads that wait take any memory that is free, so of additional memory only the kept part
+            // counts.
             let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept);
             least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.share)));
         }
-        // Many small charges may add up, and few refusals shall follow each other.
+        // Many small charges may follow this one, so the step is not smaller than this.
         let step = (self.capacity() / 8).min(MAX_STEP);
         let least = mib(least.max(self.capacity().saturating_add(step)));
         let (bytes, capacity) = (mib(bytes), self.capacity() >> 20);
@@ -209,7 +221,6 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// Rounds up to MiB.
 fn mib(bytes: u64) -> u64 {
     bytes.div_ceil(1 << 20)
 }
@@ -223,12 +234,12 @@ impl Sums {
         &mut self.users[at]
     }
 
-    /// Bytes that are kept and not yet in use.
+    /// Returns the bytes that are kept for some users and that these have not taken yet.
     fn kept_back(&self) -> u64 {
         self.kept.saturating_sub(self.used_by_keepers)
     }
 
-    /// Whether a user may take so many bytes.
+    /// Returns whether user `name` may take `bytes` without exceeding `capacity`.
     fn fits(&self, name: Name, bytes: u64, capacity: u64) -> bool {
         let is_keeper = self.kept > 0 && self.keepers.contains(&name);
         let kept_back = if is_keeper { 0 } else { self.kept_back() };
@@ -261,7 +272,7 @@ impl Sums {
         user.idle = user.idle - before + idle;
     }
 
-    /// Gives back bytes of a charge, idle ones first.
+    /// Returns bytes of a charge to the ledger, first those that were reserved but not used.
     fn give_back(&mut self, name: Name, bytes: u64, idle: &mut u64) {
         audit::released(bytes);
         if self.keepers.contains(&name) {
@@ -276,24 +287,42 @@ impl Sums {
     }
 }
 
-/// Charged bytes, which are given back on drop. The owner of the memory owns the charge, too, as its last field, so
-/// that the memory is freed before the charge is.
+/// Bytes charged to a [`Ledger`]. They are free again when the charge is dropped.
+///
+/// The owner of the memory also owns the charge, as its last field: Rust drops fields in order, so the
+/// memory is freed before its bytes become available to others.
+///
+/// ```
+/// use readmill_record::{Charge, Ledger};
+///
+/// struct Names {
+///     list: Vec<String>,
+///     _charge: Charge, // dropped after `list`
+/// }
+///
+/// let ledger = Ledger::of(1 << 20);
+/// let mut charge = ledger.charge("names", 4096)?; // an upper bound, before the allocation
+/// let list = vec![String::from("chr1")];
+/// charge.resize(64); // the true size
+/// let names = Names { list, _charge: charge };
+/// assert_eq!((names.list.len(), ledger.used()), (1, 64));
+/// drop(names);
+/// assert_eq!(ledger.used(), 0);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[must_use = "a charge that is dropped gives its bytes back"]
 pub struct Charge {
     ledger: Ledger,
     name: Name,
     bytes: u64,
-    /// Bytes that are reserved and not yet in use.
     idle: u64,
 }
 
 impl Charge {
-    /// The number of charged bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The ledger that was charged.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -301,25 +330,27 @@ impl Charge {
     /// Charges `more` bytes before they are allocated.
     ///
     /// # Errors
-    /// They are not free, as [`Ledger::charge`] says.
+    /// They are not free, see [`Ledger::charge`].
     pub fn grow(&mut self, more: u64) -> Result<()> {
         if self.try_grow(more) { Ok(()) } else { Err(self.refusal(more)) }
     }
 
-    /// Charges what lacks to `bytes` before it is allocated; a larger charge stays as it is.
+    /// Raises the charge to `bytes` before they are allocated. A charge that is larger already is not
+    /// changed.
     ///
     /// # Errors
-    /// They are not free. What grows step by step will grow on, so the refusal asks for as much again.
+    /// The bytes are not free. A table that grows in steps will grow again, so the hint asks for the
+    /// present size once more.
     pub fn grow_to(&mut self, bytes: u64) -> Result<()> {
         let more = bytes.saturating_sub(self.bytes);
         if more == 0 || self.try_grow(more) { Ok(()) } else { Err(self.refusal(more.max(self.bytes))) }
     }
 
-    /// Charges `most`, the bytes that a step may have in use at any time, and has it done; behind it, the charge is what the
-    /// step says is in use.
+    /// Runs `step` with a charge of `most` bytes, the maximum it may have in use at any time. Afterwards
+    /// the charge is set to the bytes that the step returns next to its result.
     ///
     /// # Errors
-    /// The bytes are not free, as [`Charge::grow_to`] says, or the step fails.
+    /// The bytes are not free, see [`Charge::grow_to`], or the step fails.
     pub fn around<T>(&mut self, most: u64, step: impl FnOnce() -> Result<(T, u64)>) -> Result<T> {
         self.grow_to(most)?;
         let (done, bytes) = step()?;
@@ -327,12 +358,12 @@ impl Charge {
         Ok(done)
     }
 
-    /// The error for `more` bytes that are not free.
+    /// Returns the error for `more` bytes that are not free.
     pub fn refusal(&self, more: u64) -> Error {
         self.ledger.shortage(self.name, more)
     }
 
-    /// Charges `more` bytes, if they are free.
+    /// Charges `more` bytes and returns true, or changes nothing and returns false if they are not free.
     #[must_use]
     pub fn try_grow(&mut self, more: u64) -> bool {
         let mut sums = self.ledger.sums();
@@ -344,8 +375,8 @@ impl Charge {
         fits
     }
 
-    /// Reserves all free bytes, so that no other user takes them; [`Charge::note_use`] sets how many of them are in
-    /// use.
+    /// Reserves all free bytes, so that no other user takes them. [`Charge::note_use`] then sets how
+    /// many are in use. Duplicate marking does this once all input has been read.
     pub fn set_aside_free(&mut self) {
         let mut sums = self.ledger.sums();
         let more = self.ledger.capacity().saturating_sub(sums.used).saturating_sub(sums.kept_back());
@@ -355,7 +386,8 @@ impl Charge {
         self.idle += more;
     }
 
-    /// Sets how many of the charged bytes are in use.
+    /// Sets how many of the charged bytes are in use, for the reported peak. The charge itself does not
+    /// change.
     pub fn note_use(&mut self, bytes: u64) {
         let idle = self.bytes.saturating_sub(bytes);
         let mut sums = self.ledger.sums();
@@ -364,9 +396,11 @@ impl Charge {
         self.idle = idle;
     }
 
-    /// Sets the charge to the bytes in use. A larger charge is accepted even if the bytes are not free, because the
-    /// memory is already allocated: charge an upper bound first ([`Charge::around`]), or use [`Charge::grow_to`]. The audit of
-    /// debug builds ends a run that exceeds the ledger here.
+    /// Sets the charge to `bytes`. A larger charge is accepted even if the bytes are not free, because
+    /// the memory is allocated already.
+    ///
+    /// So charge an upper bound first ([`Charge::around`]) or use [`Charge::grow_to`]. The audit of
+    /// debug builds fails a run that exceeds its ledger here.
     pub fn resize(&mut self, bytes: u64) {
         if bytes == self.bytes {
             return;
@@ -382,8 +416,8 @@ impl Charge {
         self.bytes = bytes;
     }
 
-    /// Sets the charge of `to` to the bytes in use, and takes the increase from this charge as far as possible. No
-    /// other user can take the bytes in between.
+    /// Sets the charge of `to` to `bytes`, and takes the increase from this charge as far as it goes. No
+    /// other user can take the bytes in between, because they are never free.
     pub fn move_to(&mut self, to: &mut Charge, bytes: u64) {
         let mut sums = self.ledger.sums();
         let moved = bytes.saturating_sub(to.bytes).min(self.bytes);
@@ -395,7 +429,7 @@ impl Charge {
         to.resize(bytes);
     }
 
-    /// Adds all bytes of `other`.
+    /// Moves all bytes of `other` into this charge.
     pub fn absorb(&mut self, mut other: Charge) {
         let all = self.bytes.saturating_add(other.bytes);
         other.move_to(self, all);

@@ -1,11 +1,13 @@
-//! How much is used of what was charged in advance.
+//! The actual use of memory that was charged in advance, for the summary of a run.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Ledger, Name};
 
-/// The use of a share that was charged in advance for buffers of some kinds, several of each: the largest of each kind so
-/// far, times their number.
+/// The use of a share that was charged in advance for `number` buffers of each of `KINDS` kinds.
+///
+/// Tickets in flight hold such buffers. Their use is estimated as the largest buffer of each kind so
+/// far, times their number, and reported to the ledger ([`Ledger::note_used`]).
 pub struct ShareUse<const KINDS: usize> {
     ledger: Ledger,
     name: Name,
@@ -14,13 +16,13 @@ pub struct ShareUse<const KINDS: usize> {
 }
 
 impl<const KINDS: usize> ShareUse<KINDS> {
-    /// The use of `name`'s share for `number` buffers of each kind.
     pub fn new(ledger: &Ledger, name: Name, number: usize) -> Self {
         let largest = std::array::from_fn(|_| AtomicU64::new(0));
         ShareUse { ledger: ledger.clone(), name, number: number as u64, largest }
     }
 
-    /// Notes a buffer of this kind.
+    /// Records that a buffer of this kind has `bytes` bytes. Called for every ticket, so it takes the
+    /// lock of the ledger only if the buffer is larger than all before it.
     pub fn note(&self, kind: usize, bytes: u64) {
         if self.largest[kind].fetch_max(bytes, Relaxed) < bytes {
             let sum: u64 = self.largest.iter().map(|largest| largest.load(Relaxed)).sum();
