@@ -1,18 +1,19 @@
-//! Powers and logarithms, correctly rounded, so that they are the same on every machine.
+//! Powers and logarithms with correct rounding, so that results are the same on every machine.
 //!
-//! The C library's functions differ in the last bit between libraries, and in glibc between processors with and without
-//! a fused multiply-add. Last bits show: in a library's size, which forty halvings find, and in recalibrated qualities,
-//! where it matters whether a prior is 30 or a bit below. Here results are computed to about 100 bits: a value is the
-//! sum of two numbers, the second far below the last bit of the first.
+//! The C library's functions differ in the last bit between libraries, and in glibc between processors
+//! with and without a fused multiply-add. The last bit matters: for the estimated size of a library,
+//! which forty halvings find, and for recalibrated qualities, if a prior is 30 or slightly below. Here
+//! results are computed to about 100 bits: a value is the sum of two numbers, the second far below the
+//! last bit of the first.
 //!
-//! Java's own functions on x86-64 differ from these: e^x for 2 of 1,000 arguments (glibc 2.36: 7 of 10,000), 10^x for
-//! 5 of 10,000 and for no whole quality, log10 for none of 300,000 (the C library: 4 of 100).
+//! Java's functions on x86-64 differ from these: e^x for 2 of 1,000 arguments (glibc 2.36: 7 of 10,000),
+//! 10^x for 5 of 10,000 and for no whole quality, log10 for none of 300,000 (the C library: 4 of 100).
 
-/// The sum of two numbers.
+/// A value as the unevaluated sum of two numbers, the second below the last bit of the first.
 #[derive(Clone, Copy)]
 struct DoubleDouble(f64, f64);
 
-/// ln 2 in three parts; the first ends in enough zero bits that its product with an exponent is exact.
+/// ln 2 in three parts. The first ends in enough zero bits for its product with an exponent to be exact.
 const LN_2: [f64; 3] = [
     f64::from_bits(0x3FE6_2E42_FEFA_3800),
     f64::from_bits(0x3D2E_F357_93C7_6730),
@@ -21,30 +22,38 @@ const LN_2: [f64; 3] = [
 const LN_10: DoubleDouble = DoubleDouble(std::f64::consts::LN_10, -2.1707562233822494e-16);
 const LOG10_E: DoubleDouble = DoubleDouble(std::f64::consts::LOG10_E, 1.098319650216765e-17);
 
-/// 10^x, for x from -300 to 300.
+/// Returns 10^x, for x from -300 to 300.
+///
+/// ```
+/// use readmill_record::exact::{exp, log10, power_of_ten};
+///
+/// assert_eq!(power_of_ten(-3.0), 0.001); // the error probability of quality 30
+/// assert_eq!(log10(0.001), -3.0);
+/// assert_eq!(exp(0.0), 1.0);
+/// ```
 pub fn power_of_ten(x: f64) -> f64 {
     let (power, exponent) = power_of_e(times(LN_10, DoubleDouble(x, 0.0)));
     let DoubleDouble(high, low) = scale(power, 2f64.powi(exponent as i32));
     high + low
 }
 
-/// e^x, for x ≤ 0; 0 on underflow, NaN for NaN.
+/// Returns e^x for x ≤ 0: 0 on underflow, NaN for NaN.
 pub fn exp(x: f64) -> f64 {
     if x < -745.2 {
         return 0.0;
     }
     let (DoubleDouble(high, low), exponent) = power_of_e(DoubleDouble(x, 0.0));
-    // In two steps, since the power of two alone may be too small for a normal number.
+    // In two steps, because the power of two alone may be too small for a normal number.
     let half = (exponent / 2.0).trunc();
     (high + low) * 2f64.powi(half as i32) * 2f64.powi((exponent - half) as i32)
 }
 
-/// The decimal logarithm; minus infinity of 0.
+/// Returns the decimal logarithm; minus infinity for 0.
 pub fn log10(x: f64) -> f64 {
     if x <= 0.0 || !x.is_finite() {
         return x.log10();
     }
-    // The correction of an estimate of the natural logarithm is ln(1 + r) = r - r²/2 for a tiny r.
+    // The correction of the estimate is ln(1 + r) = r - r²/2, with a tiny r.
     let estimate = x.ln();
     let (power, exponent) = power_of_e(DoubleDouble(-estimate, 0.0));
     let DoubleDouble(high, low) = times(scale(power, 2f64.powi(exponent as i32)), DoubleDouble(x, 0.0));
@@ -55,10 +64,10 @@ pub fn log10(x: f64) -> f64 {
     high + low
 }
 
-/// e^x, as a number near 1 and the power of two that it is to be multiplied by.
+/// Returns e^x as a number near 1 and the exponent of the power of two by which it must be multiplied.
 fn power_of_e(x: DoubleDouble) -> (DoubleDouble, f64) {
     let exponent = (x.0 / std::f64::consts::LN_2).round();
-    // e^r - 1 for the small rest, after eight halvings of it.
+    // e^r - 1 for the small remainder r: a series for r / 256, whose result is then squared eight times.
     let rest = scale(less(x, exponent), 1.0 / 256.0);
     let mut power = DoubleDouble(0.0, 0.0);
     for n in (1..=12).rev() {
@@ -70,7 +79,6 @@ fn power_of_e(x: DoubleDouble) -> (DoubleDouble, f64) {
     (plus(power, 1.0), exponent)
 }
 
-/// Returns x - exponent · ln 2.
 fn less(x: DoubleDouble, exponent: f64) -> DoubleDouble {
     let product = exponent * LN_2[1];
     let error = exponent.mul_add(LN_2[1], -product);
@@ -78,7 +86,7 @@ fn less(x: DoubleDouble, exponent: f64) -> DoubleDouble {
     exact(high, low - error - exponent * LN_2[2] + x.1)
 }
 
-/// The exact sum of two numbers.
+/// Returns the exact sum of two numbers: the rounded sum and the rounding error (Knuth's TwoSum).
 fn exact(a: f64, b: f64) -> DoubleDouble {
     let sum = a + b;
     let part = sum - a;
@@ -107,7 +115,7 @@ fn over(a: DoubleDouble, b: f64) -> DoubleDouble {
     exact(quotient, (error + a.1) / b)
 }
 
-/// Times a power of two.
+/// Multiplies by a power of two, which is exact.
 fn scale(a: DoubleDouble, by: f64) -> DoubleDouble {
     DoubleDouble(a.0 * by, a.1 * by)
 }

@@ -1,7 +1,8 @@
 //! The files that this process reads, so that no output replaces one of them.
 //!
-//! Whoever opens a file that the user named, or that stands beside such a file (an index, a reference, a list), opens it
-//! by [`open`]. Files that the run itself made, such as those of stages, are not among them.
+//! Code that opens a file named by the user, or a file next to it (an index, a reference, a list), does
+//! so with [`open`]. Before an output is created, the caller asks [`is_input`]. Files that the run made
+//! itself, such as those of stages, are not registered.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -12,20 +13,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Device and inode of each regular file that was opened.
+/// Device and inode of each regular file that was opened. They identify a file under all its names and
+/// links.
 static OPENED: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
-/// Whether standard input was closed when the process started.
 static STDIN_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 fn opened() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
     OPENED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens an input for reading, and remembers which file it is.
+/// Opens an input for reading, and remembers its device and inode.
 ///
 /// # Errors
-/// Those of [`File::open`].
+/// The errors of [`File::open`], with an explanation if the path is a URL.
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     let file = File::open(&path).map_err(|error| explain(error, path.as_ref()))?;
     if let Ok(meta) = file.metadata() {
@@ -34,7 +35,7 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Says of an address of the net why it cannot be opened; leaves any other error.
+/// Replaces "not found" for a path that is a URL by an explanation; returns any other error unchanged.
 pub fn explain(error: io::Error, path: &Path) -> io::Error {
     let is_address = error.kind() == io::ErrorKind::NotFound && path.to_string_lossy().contains("://");
     if !is_address {
@@ -45,11 +46,11 @@ pub fn explain(error: io::Error, path: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, what)
 }
 
-/// Returns standard input, and remembers which file it is.
+/// Returns standard input, and remembers the file if it is redirected from one.
 ///
 /// # Errors
-/// It was closed when the process started (`<&-`). The standard library then reads `/dev/null` in its place, and an input
-/// that is missing would be taken for an empty one.
+/// Standard input was closed when the process started (`<&-`). The standard library would then read
+/// `/dev/null`, and a missing input would look like an empty one.
 pub fn stdin() -> io::Result<io::Stdin> {
     if STDIN_IS_CLOSED.load(Relaxed) {
         return Err(io::Error::other("it is closed"));
@@ -61,24 +62,25 @@ pub fn stdin() -> io::Result<io::Stdin> {
     Ok(stdin)
 }
 
-/// Says that standard input was closed when the process started.
+/// Records that standard input was closed when the process started. `main` calls it before any file is
+/// opened.
 pub fn set_stdin_closed() {
     STDIN_IS_CLOSED.store(true, Relaxed);
 }
 
-/// Remembers an input that was open already, such as standard input. Pipes and devices are not remembered.
+/// Remembers an input that was opened elsewhere. Pipes and devices are not remembered.
 pub fn remember(meta: &Metadata) {
     if meta.is_file() {
         opened().insert((meta.dev(), meta.ino()));
     }
 }
 
-/// Whether this file, by whatever name or link, is an input.
+/// Returns whether this file, under any name or link, is an input of the run.
 pub fn is_input(meta: &Metadata) -> bool {
     meta.is_file() && opened().contains(&(meta.dev(), meta.ino()))
 }
 
-/// Forgets all inputs: a run has ended, and the next one of this process may write to them.
+/// Forgets all inputs after a run, because the next run of this process may write to them.
 pub fn forget_all() {
     opened().clear();
 }

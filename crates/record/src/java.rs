@@ -1,6 +1,14 @@
-//! Text and orders as Java makes them: numbers of Double.toString, and the order in which its hash tables list their keys.
+//! Numbers and orders as Java produces them, so that reports equal those of Picard and GATK byte for
+//! byte.
 
-/// A number as Double.toString writes it (Java 17): `12.0`, `1.25E7` from ten million on, `5.0E-4` below a thousandth.
+/// Returns a number as Double.toString of Java 17 writes it: with an exponent from ten million on and
+/// below a thousandth.
+///
+/// ```
+/// use readmill_record::java::double;
+///
+/// assert_eq!([12.0, 1.25e7, 0.0005].map(double), ["12.0", "1.25E7", "5.0E-4"]);
+/// ```
 pub fn double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();
@@ -28,14 +36,14 @@ pub fn double(value: f64) -> String {
     }
 }
 
-/// Sorts names as a HashSet lists them to which they are added one by one. Each name is there once.
+/// Sorts names in the order in which a Java HashSet lists them if they are added one by one. Names must
+/// be distinct.
 pub fn hash_order(names: &mut [Vec<u8>]) {
     let buckets = buckets(names.len());
-    // Names of one bucket stay in the order in which they were added.
     names.sort_by_key(|name| bucket(string_hash(name), buckets));
 }
 
-/// The buckets of a HashMap to which so many keys were added one by one.
+/// Returns the number of buckets of a HashMap to which `keys` keys were added one by one.
 pub fn buckets(keys: usize) -> usize {
     let mut buckets = 16_usize;
     while keys * 4 > buckets * 3 {
@@ -44,12 +52,12 @@ pub fn buckets(keys: usize) -> usize {
     buckets
 }
 
-/// The bucket of a key with this hash code. Keys of one bucket are listed in the order in which they were added.
+/// Returns the bucket of a key with this hash code. Keys of one bucket are listed in the order in which
+/// they were added.
 pub fn bucket(hash: u32, buckets: usize) -> usize {
     (hash ^ hash >> 16) as usize & (buckets - 1)
 }
 
-/// String.hashCode.
 pub fn string_hash(name: &[u8]) -> u32 {
     let step = |hash: u32, unit: u16| hash.wrapping_mul(31).wrapping_add(unit.into());
     if name.is_ascii() {

@@ -1,85 +1,97 @@
-//! Batches of reads that are not yet aligned: name, bases and qualities.
+//! Batches of reads before alignment: names, bases and qualities, as FASTQ has them.
+//!
+//! The readers of FASTQ fill such a batch; trimming changes it in place; the aligner reads it. Fields
+//! that are needed for few inputs (optional fields, flags, adapters, index reads) have lists of their
+//! own, which stay empty otherwise.
 
 use std::ops::Range;
 
-/// Reads of consecutive templates, in the order of the input. The reads of one template are neighbours, the first
+/// Reads of consecutive templates in input order. The reads of one template are adjacent, the first
 /// segment first.
+///
+/// The lines of the files are kept as one text, and spans point into it, so that reading FASTQ copies no
+/// bases. Trimming only moves the borders of a span.
+///
+/// ```
+/// use readmill_record::{Read, ReadBatch};
+///
+/// let mut reads = ReadBatch::new(2, 0); // pairs, from the first template of the input on
+/// for name in [b"r1", b"r1"] {
+///     reads.push(Read { name, comment: b"", bases: b"ACGTT", qualities: Some(b"IIII#") });
+/// }
+/// reads.trim(1, 0..4); // the last base of the second read
+/// assert_eq!((reads.templates(), reads.len(), reads.bases()), (1, 2, 9));
+/// assert_eq!(reads.read(1).qualities, Some(&b"IIII"[..]));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadBatch {
-    /// The lines of the files; the spans point into it.
+    /// Lines of the files, into which the spans point.
     text: Vec<u8>,
     spans: Vec<ReadSpan>,
-    /// Place of the optional fields of each read in the text; may be shorter than `spans`.
+    /// Offset and length of the optional fields of each read in the text; may be shorter than `spans`.
     fields: Vec<(u32, u32)>,
     /// FLAG bits that records get in addition to the aligner's; may be shorter than `spans`.
     flags: Vec<u16>,
-    /// Start of the adapter in each read, 1-based; 0 if there is none. May be shorter than `spans`.
+    /// First base of the adapter in each read, 1-based, or 0 for none; may be shorter than `spans`.
     adapters: Vec<u32>,
-    /// The index reads, as many for each template.
+    /// Index reads, `index_reads` for each template.
     index: Vec<ReadSpan>,
     index_reads: usize,
-    /// Single reads among the pairs of this batch.
     singles: Option<Box<Singles>>,
-    /// In a batch of such single reads, how many pairs stand before each of them.
+    /// For a batch of single reads: the number of pairs before each of them in the file.
     pairs_before: Vec<u32>,
     segments: usize,
     first: u64,
 }
 
-/// Single reads that stand among the pairs of a batch.
+/// The single reads among the pairs of a batch, for files in which some mates are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Singles {
-    /// The single reads, each a template.
     pub reads: ReadBatch,
-    /// The number of the first read of the batch, pair or single, in the file, 0-based.
+    /// Number of the first read of the batch in the file, pair or single, 0-based.
     pub first_read: u64,
 }
 
-/// The place of the parts of a read in the text of its batch.
+/// The position of the parts of one read in the text of its batch, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadSpan {
-    /// Start of the name, behind its `@`.
+    /// Start of the name, after the `@`.
     pub name: u32,
-    /// Bytes of the name: up to the first blank.
+    /// Length of the name, which ends before the first blank.
     pub name_len: u32,
     /// Start of the comment, after the name and the blanks that follow it.
     pub comment: u32,
-    /// Bytes of the comment.
     pub comment_len: u32,
-    /// Start of the bases.
     pub bases: u32,
-    /// Number of bases.
     pub len: u32,
-    /// Start of the qualities, as many as bases; [`ReadSpan::NONE`] if there are none.
+    /// Start of the qualities, or [`ReadSpan::NONE`]. There are as many as bases.
     pub qualities: u32,
 }
 
 impl ReadSpan {
-    /// The value for qualities that the input does not have.
+    /// Marks a read without qualities (FASTA, or SAM with `*`).
     pub const NONE: u32 = u32::MAX;
 }
 
-/// A view of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read<'a> {
     /// QNAME as in the file, including a `/1` or `/2` at its end.
     pub name: &'a [u8],
-    /// The rest of the name line.
+    /// The part of the name line after the name and the blanks.
     pub comment: &'a [u8],
-    /// Letters of the bases.
     pub bases: &'a [u8],
     /// Phred + 33, one for each base; `None` if the input has no qualities.
     pub qualities: Option<&'a [u8]>,
 }
 
 impl ReadBatch {
-    /// An empty batch for templates of `segments` reads each (1 or 2); its first template is number `first` of the
-    /// input, 0-based.
+    /// Returns an empty batch for templates of `segments` reads each (1 or 2). `first` is the number of
+    /// its first template in the input, 0-based.
     pub fn new(segments: usize, first: u64) -> Self {
         ReadBatch { segments, first, ..ReadBatch::default() }
     }
 
-    /// Empties the batch and keeps its memory.
+    /// Empties the batch for the next ticket, and keeps its memory.
     pub fn reset(&mut self, segments: usize, first: u64) {
         self.text.clear();
         self.spans.clear();
@@ -93,13 +105,15 @@ impl ReadBatch {
         (self.segments, self.first) = (segments, first);
     }
 
-    /// Announces that single reads may stand among the pairs, from the read of this number in the file on.
+    /// Allows single reads among the pairs ([`ReadBatch::push_single`]). `first_read` is the number in
+    /// the file of the first read of this batch, 0-based.
     pub fn expect_singles(&mut self, first_read: u64) {
         let reads = ReadBatch::new(1, self.first);
         self.singles = Some(Box::new(Singles { reads, first_read }));
     }
 
-    /// Adds a copy of a single read behind the pairs so far, if there may be any.
+    /// Adds a copy of a single read after the pairs so far. Does nothing unless
+    /// [`ReadBatch::expect_singles`] was called.
     pub fn push_single(&mut self, read: Read<'_>) {
         let pairs = self.templates() as u32;
         if let Some(singles) = &mut self.singles {
@@ -108,7 +122,6 @@ impl ReadBatch {
         }
     }
 
-    /// Adds a copy of a read of another batch as a single read behind the pairs so far.
     pub fn push_copy_of_single(&mut self, from: &ReadBatch, index: usize) {
         let pairs = self.templates() as u32;
         if let Some(singles) = &mut self.singles {
@@ -117,42 +130,43 @@ impl ReadBatch {
         }
     }
 
-    /// Returns how many pairs stand before a single read, in a batch of single reads among pairs.
+    /// Returns the number of pairs before single read `index`, if this is the batch of the single reads.
     pub fn pairs_before(&self, index: usize) -> usize {
         self.pairs_before.get(index).map_or(0, |&pairs| pairs as usize)
     }
 
-    /// The single reads among the pairs; `None` where all templates have the same number of reads.
+    /// Returns the single reads among the pairs, or `None` if all templates have the same number of
+    /// reads.
     pub fn singles(&self) -> Option<&Singles> {
         self.singles.as_deref()
     }
 
-    /// Whether templates of the file have different numbers of reads: pairs, and single reads among them.
+    /// Returns whether the file has both pairs and single reads.
     pub fn is_mixed(&self) -> bool {
         self.singles.is_some() || !self.pairs_before.is_empty()
     }
 
-    /// Number of bases of the longest read.
     pub fn bases_of_longest(&self) -> usize {
         self.spans.iter().map(|span| span.len as usize).max().unwrap_or(0)
     }
 
-    /// Takes the single reads out, to change them.
+    /// Takes the single reads out, so that they can be changed as a batch; [`ReadBatch::put_singles`]
+    /// returns them.
     pub fn take_singles(&mut self) -> Option<Box<Singles>> {
         self.singles.take()
     }
 
-    /// Puts the single reads back.
     pub fn put_singles(&mut self, singles: Option<Box<Singles>>) {
         self.singles = singles;
     }
 
-    /// Number of templates, single reads included.
+    /// Returns the number of templates, single reads included.
     pub fn all_templates(&self) -> usize {
         self.templates() + self.singles().map_or(0, |singles| singles.reads.len())
     }
 
-    /// The reads in the order of the file: each is a read of the batch that comes with it.
+    /// Iterates over pairs and single reads in the order of the file. Each item is a batch (this one, or
+    /// that of the single reads) and the index of a read in it.
     pub fn in_order(&self) -> impl Iterator<Item = (&ReadBatch, usize)> {
         let singles = self.singles().map(|singles| &singles.reads).into_iter();
         let mut lone =
@@ -170,18 +184,19 @@ impl ReadBatch {
         })
     }
 
-    /// Announces that each template has so many index reads, which [`ReadBatch::push_index_span`] adds.
+    /// Sets the number of index reads for each template, which [`ReadBatch::push_index_span`] then adds.
     pub fn expect_index_reads(&mut self, count: usize) {
         self.index_reads = count;
     }
 
-    /// Adds an index read at `span` of the text: those of a template side by side, in the order of templates.
+    /// Adds an index read at `span` of the text. Index reads come in template order, those of one
+    /// template together.
     pub fn push_index_span(&mut self, span: ReadSpan) {
         self.index.push(span);
     }
 
-    /// Returns the index reads of a template, given by its number in this batch; none after
-    /// [`ReadBatch::drop_index_reads`].
+    /// Returns the index reads of a template, given by its number in this batch. After
+    /// [`ReadBatch::drop_index_reads`] there are none.
     pub fn index_reads(&self, template: usize) -> impl ExactSizeIterator<Item = Read<'_>> {
         let start = template * self.index_reads;
         self.index
@@ -191,33 +206,30 @@ impl ReadBatch {
             .map(|span| self.of(span))
     }
 
-    /// Drops the index reads, once their barcodes are fields of the reads.
+    /// Removes the index reads, once their barcodes are optional fields of the reads.
     pub fn drop_index_reads(&mut self) {
         self.index.clear();
         self.index_reads = 0;
     }
 
-    /// The text, to append lines to. Bytes that spans point at must not change.
+    /// Returns the text, to append lines to it. Bytes to which spans point must not change.
     pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
 
-    /// The text.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The spans, one for each read.
     pub fn spans(&self) -> &[ReadSpan] {
         &self.spans
     }
 
-    /// Adds the read at `span` of the text.
     pub fn push_span(&mut self, span: ReadSpan) {
         self.spans.push(span);
     }
 
-    /// Adds a copy of a read. The text must stay below 4 GiB.
+    /// Adds a copy of a read. The text must stay below 4 GiB, because spans have 32-bit offsets.
     pub fn push(&mut self, read: Read<'_>) {
         let mut place = |bytes: &[u8]| {
             let start = self.text.len() as u32;
@@ -236,7 +248,7 @@ impl ReadBatch {
         self.spans.push(span);
     }
 
-    /// Trims read `index` to these bases and their qualities.
+    /// Trims read `index` to the bases in this range, 0-based, with their qualities.
     pub fn trim(&mut self, index: usize, bases: Range<usize>) {
         let span = &mut self.spans[index];
         let kept = bases.start.min(span.len as usize)..bases.end.min(span.len as usize);
@@ -247,20 +259,20 @@ impl ReadBatch {
         }
     }
 
-    /// Shortens the name of read `index` to its first bytes.
     pub fn trim_name(&mut self, index: usize, len: usize) {
         let span = &mut self.spans[index];
         span.name_len = span.name_len.min(len as u32);
     }
 
-    /// The qualities of read `index`, to be changed in place; `None` if it has none.
+    /// Returns the qualities of read `index`, to be changed in place, or `None` if it has none.
     pub fn qualities_mut(&mut self, index: usize) -> Option<&mut [u8]> {
         let span = &self.spans[index];
         let place = span.qualities as usize..span.qualities as usize + span.len as usize;
         (span.qualities != ReadSpan::NONE).then(|| &mut self.text[place])
     }
 
-    /// Changes a base of read `index`, and its quality, if it has any.
+    /// Sets base `at` of read `index`, and its quality if the read has any. A position after the end is
+    /// ignored.
     pub fn set_base(&mut self, index: usize, at: usize, base: u8, quality: u8) {
         let span = &self.spans[index];
         if at >= span.len as usize {
@@ -272,9 +284,8 @@ impl ReadBatch {
         }
     }
 
-    /// Keeps those templates, given by their numbers in this batch, of which `stays` says so.
-    ///
-    /// Single reads among the pairs stay.
+    /// Keeps the templates for which `stays` returns true; it gets their numbers in this batch. Single
+    /// reads among the pairs all stay.
     pub fn retain_templates(&mut self, stays: impl Fn(usize) -> bool) {
         fn retain<T>(list: &mut Vec<T>, segments: usize, stays: &impl Fn(usize) -> bool) {
             let mut index = 0;
@@ -302,33 +313,32 @@ impl ReadBatch {
         retain(&mut self.index, self.index_reads.max(1), &stays);
     }
 
-    /// Sets the number of the first template, of which there are fewer in front since some were taken out.
+    /// Sets the number of the first template. It is lower than in the input if templates before this
+    /// batch were dropped.
     pub fn set_first(&mut self, first: u64) {
         self.first = first;
     }
 
-    /// Sets the optional fields of the next read that has none set: this part of the text, as BAM stores them. All
-    /// records of the read get them.
+    /// Sets the optional fields of the next read that has none: this range of the text, as BAM stores
+    /// them. All records of the read get them.
     pub fn push_fields(&mut self, place: Range<u32>) {
         self.fields.push((place.start, place.end - place.start));
     }
 
-    /// Optional fields, as BAM stores them, that all records of read `index` get.
     pub fn fields(&self, index: usize) -> &[u8] {
         self.fields.get(index).map_or(&[], |&(start, len)| self.part(start, len))
     }
 
-    /// Sets the extra flags of the next read that has none set. All records of the read get them.
+    /// Sets the extra FLAG bits of the next read that has none.
     pub fn push_flags(&mut self, flags: u16) {
         self.flags.push(flags);
     }
 
-    /// Flags that all records of read `index` get in addition to the aligner's.
+    /// Returns the FLAG bits that all records of read `index` get in addition to the aligner's.
     pub fn flags(&self, index: usize) -> u16 {
         self.flags.get(index).copied().unwrap_or(0)
     }
 
-    /// Sets the 0-based start of the adapter in read `index`.
     pub fn set_adapter(&mut self, index: usize, start: Option<usize>) {
         if self.adapters.len() <= index {
             if start.is_none() {
@@ -339,12 +349,12 @@ impl ReadBatch {
         self.adapters[index] = start.map_or(0, |start| start as u32 + 1);
     }
 
-    /// The first base of the adapter in read `index`, 1-based.
+    /// Returns the first base of the adapter in read `index`, 1-based (the value of `XT`), or `None`.
     pub fn adapter(&self, index: usize) -> Option<u32> {
         self.adapters.get(index).copied().filter(|&start| start > 0)
     }
 
-    /// Bytes of the text and of all lists.
+    /// Returns the bytes of the text and of all lists, for the ledger. Unused capacity is not counted.
     pub fn data_bytes(&self) -> usize {
         self.text.len()
             + size_of_val(&self.spans[..])
@@ -356,37 +366,30 @@ impl ReadBatch {
             + size_of_val(&self.pairs_before[..])
     }
 
-    /// Reads of each template.
     pub fn segments(&self) -> usize {
         self.segments
     }
 
-    /// Number of the first template in the input, 0-based.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// Number of reads.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there is no read.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Number of templates.
     pub fn templates(&self) -> usize {
         self.spans.len() / self.segments.max(1)
     }
 
-    /// Bases of all reads.
     pub fn bases(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).sum()
     }
 
-    /// Read `index`, 0-based in this batch.
     pub fn read(&self, index: usize) -> Read<'_> {
         self.of(&self.spans[index])
     }
@@ -400,12 +403,12 @@ impl ReadBatch {
         }
     }
 
-    /// The reads, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Read<'_>> {
         (0..self.len()).map(|index| self.read(index))
     }
 
-    /// A copy of some templates, given by their numbers in this batch, without their index reads.
+    /// Returns a copy of some templates, given by their numbers in this batch, without their index
+    /// reads.
     pub fn slice(&self, templates: Range<usize>) -> ReadBatch {
         let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
@@ -414,7 +417,7 @@ impl ReadBatch {
         part
     }
 
-    /// Adds a copy of a read of another batch, with its fields, flags and adapter.
+    /// Adds a copy of a read of another batch, with its optional fields, flags and adapter.
     pub fn push_copy(&mut self, from: &ReadBatch, index: usize) {
         self.push(from.read(index));
         self.flags.extend(from.flags.get(index));

@@ -1,17 +1,28 @@
-//! Records with another CIGAR, and the text form of CIGARs in `MC` and `SA`.
+//! Records with a changed CIGAR, and the text form of CIGARs, as `MC` and `SA` have it.
 
 use crate::cigar::{OPERATORS, SKIP, SOFT_CLIP, consumes_reference};
 use crate::edit;
 use crate::tag;
 use crate::view::RecordRef;
 
-/// An operator as BAM stores it: length << 4 | operator.
+/// One operator as BAM stores it: length << 4 | operator.
 pub type Packed = u32;
 
-/// The most operators that a record can have (SAM specification, section 4.2.2).
+/// Maximum number of operators in the CIGAR field of a record (SAM specification, section 4.2.2).
 const MOST_STORED: usize = u16::MAX as usize;
 
-/// Parses a CIGAR into `ops`, which is cleared first; `*` gives no operators. False if the text is not a CIGAR.
+/// Parses a CIGAR into `ops`, which is cleared first. Returns false if the text is not a CIGAR.
+///
+/// ```
+/// use readmill_record::realign::{parse, write};
+///
+/// let (mut ops, mut text) = (Vec::new(), Vec::new());
+/// assert!(parse(b"5S10M", &mut ops));
+/// assert_eq!(ops, [5 << 4 | 4, 10 << 4]);
+/// write(ops.iter().map(|op| (op & 15, op >> 4)), &mut text);
+/// assert_eq!(text, b"5S10M");
+/// assert!(!parse(b"10", &mut ops) && parse(b"*", &mut ops) && ops.is_empty());
+/// ```
 pub fn parse(text: &[u8], ops: &mut Vec<Packed>) -> bool {
     ops.clear();
     if text == b"*" {
@@ -35,7 +46,7 @@ pub fn parse(text: &[u8], ops: &mut Vec<Packed>) -> bool {
     !digits && !text.is_empty()
 }
 
-/// Appends a CIGAR as text, `*` if it has no operator.
+/// Appends a CIGAR as text, or `*` if it has no operator.
 pub fn write(ops: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
     let start = out.len();
     for (op, length) in ops {
@@ -47,7 +58,6 @@ pub fn write(ops: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a number in decimal digits.
 pub fn number(mut n: u32, out: &mut Vec<u8>) {
     let (mut digits, mut at) = ([0u8; 10], 10);
     loop {
@@ -61,8 +71,10 @@ pub fn number(mut n: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends `record` to `out` with the CIGAR `ops`, and corrects `block_size` and the bin. More than 65,535
-/// operators go into `CG`; with fewer, a `CG` that held the CIGAR is removed. Returns where the copy starts.
+/// Appends a copy of `record` to `out` with the CIGAR `ops`, and returns the offset of the copy.
+///
+/// `block_size` and the bin are set to fit. More than 65,535 operators are stored in `CG`; with fewer, a
+/// `CG` field that held the old CIGAR is removed.
 pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[Packed], out: &mut Vec<u8>) -> usize {
     let (raw, start) = (record.raw(), out.len());
     let name_end = crate::view::FIXED + usize::from(raw[12]);

@@ -1,4 +1,4 @@
-//! Records as they were read: bytes that nobody has checked yet.
+//! Records as they were read from a file, before their bytes are checked.
 
 use crate::batch::{Batch, Span, Stamp};
 use crate::error::{Error, Result};
@@ -6,8 +6,8 @@ use crate::view::{FIXED, RecordRef};
 
 /// The bytes of one record before they are checked, `block_size` included.
 ///
-/// It has no accessor that can fail on damaged bytes. [`UncheckedRecord::check`] is the way to a [`RecordRef`], so a
-/// damaged record is found before anything looks into it:
+/// It has no accessor that can fail on damaged bytes. [`UncheckedRecord::check`] is the only way to a
+/// [`RecordRef`], so a damaged record is found before any code uses its fields:
 ///
 /// ```
 /// use readmill_record::UncheckedRecord;
@@ -26,85 +26,83 @@ use crate::view::{FIXED, RecordRef};
 pub struct UncheckedRecord<'a>(&'a [u8]);
 
 impl<'a> UncheckedRecord<'a> {
-    /// Wraps any bytes.
     pub fn new(raw: &'a [u8]) -> Self {
         UncheckedRecord(raw)
     }
 
-    /// The bytes as they were read.
     pub fn raw(self) -> &'a [u8] {
         self.0
     }
 
-    /// Returns the read name without its NUL; nothing if the record has no name or ends inside it.
+    /// Returns the read name without its NUL, for error messages. It is empty if the record has no name
+    /// or ends inside it.
     pub fn name(self) -> &'a [u8] {
         let length = self.0.get(12).map_or(0, |&length| usize::from(length));
         let name = self.0.get(FIXED..FIXED + length).unwrap_or_default();
         name.split_last().map_or(name, |(_, name)| name)
     }
 
-    /// Checks all of the record, for a file with `n_ref` reference sequences.
+    /// Checks the whole record, for a file with `n_ref` reference sequences.
     ///
     /// # Errors
-    /// The lengths do not add up, or an identifier does not exist.
+    /// The lengths do not add up, or a reference sequence is not in the header.
     #[inline]
     pub fn check(self, n_ref: i32) -> std::result::Result<RecordRef<'a>, &'static str> {
         RecordRef::check(self.0, n_ref).map(|()| RecordRef::new(self.0))
     }
 
-    /// Checks all but the optional fields ([`RecordRef::check_without_fields`]), which the caller must not read.
+    /// Checks everything except the optional fields ([`RecordRef::check_without_fields`]), which the
+    /// caller must not read then.
     ///
     /// # Errors
-    /// The lengths do not add up, or an identifier does not exist.
+    /// The lengths do not add up, or a reference sequence is not in the header.
     #[inline]
     pub fn check_without_fields(self, n_ref: i32) -> std::result::Result<RecordRef<'a>, &'static str> {
         RecordRef::check_without_fields(self.0, n_ref).map(|()| RecordRef::new(self.0))
     }
 }
 
-/// Records as they were read, in order. [`UncheckedBatch::check`] makes a [`Batch`] of them.
+/// Records as they were read, in order. [`UncheckedBatch::check`] turns them into a [`Batch`] without
+/// copying.
 #[derive(Default)]
 pub struct UncheckedBatch(Batch);
 
 impl UncheckedBatch {
-    /// An empty batch in the memory of another one, whose bytes stay until they are replaced.
+    /// Returns an empty batch in the memory of `memory`. The old bytes stay until the reader replaces
+    /// them.
     pub fn reuse(mut memory: Batch) -> Self {
         memory.spans.clear();
         UncheckedBatch(memory)
     }
 
-    /// Gives the memory back, without the records.
+    /// Removes the records and returns the memory, for the next ticket.
     pub fn into_memory(mut self) -> Batch {
         self.0.spans.clear();
         self.0
     }
 
-    /// Bytes of the records; gaps are allowed, and spans need not be in address order.
+    /// Returns the bytes of the records. Gaps are allowed, and spans need not be in address order.
     pub fn bytes(&self) -> &[u8] {
         &self.0.bytes
     }
 
-    /// The places of the records, in order.
     pub fn spans(&self) -> &[Span] {
         &self.0.spans
     }
 
-    /// The bytes and the places, to fill.
+    /// Returns the bytes and the spans, for a reader to fill.
     pub fn parts_mut(&mut self) -> (&mut Vec<u8>, &mut Vec<Span>) {
         (&mut self.0.bytes, &mut self.0.spans)
     }
 
-    /// Number of records.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no record.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Bytes of all records.
     pub fn record_bytes(&self) -> u64 {
         self.0.record_bytes()
     }
@@ -117,28 +115,26 @@ impl UncheckedBatch {
         self.0.push(record.raw(), stamp)
     }
 
-    /// The record at `span`.
     pub fn record(&self, span: Span) -> UncheckedRecord<'_> {
         UncheckedRecord(&self.0.bytes[span.start as usize..][..span.len as usize])
     }
 
-    /// The records in order.
     pub fn records(&self) -> impl Iterator<Item = UncheckedRecord<'_>> {
         self.0.spans.iter().map(|&span| self.record(span))
     }
 
-    /// Checks every record.
+    /// Checks every record and returns them as a batch.
     ///
     /// # Errors
-    /// The error names the first bad record, counted from `first`.
+    /// The error has the number of the first damaged record, counted from `first`, and its name.
     pub fn check(self, first: u64, n_ref: i32) -> Result<Batch> {
         self.check_each(first, |record| record.check(n_ref).map(drop))
     }
 
-    /// Checks every record apart from its optional fields ([`RecordRef::check_without_fields`]).
+    /// Checks every record except its optional fields ([`RecordRef::check_without_fields`]).
     ///
     /// # Errors
-    /// The error names the first bad record, counted from `first`.
+    /// The error has the number of the first damaged record, counted from `first`, and its name.
     pub fn check_without_fields(self, first: u64, n_ref: i32) -> Result<Batch> {
         self.check_each(first, |record| record.check_without_fields(n_ref).map(drop))
     }

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::ledger::Charge;
 
 impl Header {
-    /// Replaces all lines of a kind by `new`. They go where the first of the old lines was, else before the first
-    /// line of a kind in `before`, else to the end.
+    /// Replaces all lines of a kind by `new`. They take the place of the first old line; without old
+    /// lines they are put before the first line of a kind in `before`, or at the end.
     pub fn replace(&mut self, kind: &[u8; 2], new: Vec<HeaderLine>, before: &[&[u8; 2]]) -> Result<()> {
         let first_of = |kinds: &[&[u8; 2]]| {
             self.lines().iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
@@ -22,19 +22,20 @@ impl Header {
         if kind == b"SQ" { self.read_contigs(&self.ledger()) } else { Ok(()) }
     }
 
-    /// Whether @HD says that records are sorted by coordinate.
+    /// Returns whether @HD declares coordinate order (`SO:coordinate`).
     pub fn claims_coordinate_order(&self) -> bool {
         self.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
     }
 
-    /// Whether it says that reads stand together by name.
+    /// Returns whether @HD declares that the reads of a template are adjacent (`SO:queryname` or
+    /// `GO:query`).
     pub fn claims_name_groups(&self) -> bool {
         self.lines_of(b"HD")
             .any(|line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query"))
     }
 
-    /// Sets the order in @HD as `samtools sort` does: SO always, GO and SS only where the new order
-    /// has them (spec: SAM section 1.3; behaviour: samtools 1.16 and later).
+    /// Sets the order in @HD as `samtools sort` (1.16 and later) does: SO always, and GO and SS only if
+    /// the new order has them (SAM specification, section 1.3). A missing @HD line is added.
     pub fn set_order(&mut self, so: &[u8], go: Option<&[u8]>, ss: Option<&[u8]>) {
         let lacks = self.lines_of(b"HD").next().is_none();
         self.change(|lines| {
@@ -53,8 +54,8 @@ impl Header {
         });
     }
 
-    /// Appends @PG lines as `samtools` does: one for every chain of two or more programs; without such a chain, one
-    /// after the last program.
+    /// Appends @PG lines as samtools does: one for each chain of two or more programs. Without such a
+    /// chain, one line follows the last program.
     ///
     /// # Errors
     /// There is too little memory for the lines.
@@ -68,7 +69,7 @@ impl Header {
         Ok(())
     }
 
-    /// The @PG lines that [`Header::add_program`] appends, and a charge for them.
+    /// Returns the @PG lines that [`Header::add_program`] appends, and a charge for them.
     fn lines_of_program(
         &self,
         name: &str,

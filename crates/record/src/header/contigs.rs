@@ -1,4 +1,4 @@
-//! The dictionary of reference sequences that a header's @SQ lines define.
+//! The dictionary of reference sequences that the @SQ lines of a header define, with lookup by name.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -10,42 +10,41 @@ use super::line::HeaderLine;
 use crate::error::{Error, Result};
 use crate::ledger::Charge;
 
-/// A reference sequence: its name and length in bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferenceSequence {
-    /// SN.
     pub name: Vec<u8>,
-    /// LN.
     pub length: u32,
 }
 
-/// The reference sequences in order, with lookup by name.
+/// The reference sequences in order, with lookup by name and by alternative name.
+///
+/// A header can have millions of contigs, so the table of names holds only their numbers: 5 bytes for
+/// each contig instead of a copy of its name.
 #[derive(Debug, Default)]
 pub(super) struct Contigs {
     pub(super) list: Vec<ReferenceSequence>,
-    /// The indexes of all sequences, by name.
     by_name: HashTable<u32>,
-    /// The alternative names (AN) that are not the name of any sequence.
+    /// Index by alternative name (AN). Names that some sequence has as its own are left out.
     aliases: HashMap<Box<[u8]>, u32>,
     hasher: RandomState,
     pub(super) charge: Option<Charge>,
 }
 
-/// The most bytes that the table of names takes for each sequence: a number and a byte, in a table of twice as many
-/// places and a seventh more.
+/// Maximum bytes of the table of names for each sequence: a number and a byte, with up to twice as many
+/// slots and a seventh more.
 const TABLE_ENTRY: u64 = 12;
 
-/// Bytes that the allocator takes for a buffer of this size: glibc adds 8, rounds up to 16, and gives no less than
-/// 32.
+/// Returns the bytes that the allocator takes for a buffer of `bytes` bytes. glibc adds 8, rounds up to
+/// 16, and gives at least 32.
 pub(super) fn block(bytes: usize) -> u64 {
     if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
 }
 
 impl Contigs {
-    /// Reads the @SQ lines.
+    /// Builds the dictionary from the @SQ lines.
     ///
     /// # Errors
-    /// A line lacks a name or a length, or two have one name.
+    /// A line lacks a name or a length, or two lines have the same name.
     pub(super) fn of(lines: &[HeaderLine]) -> Result<Self> {
         let of_sequences = || lines.iter().filter(|line| line.kind() == b"SQ");
         let n = of_sequences().count();
@@ -66,7 +65,8 @@ impl Contigs {
         Ok(contigs)
     }
 
-    /// Takes the binary dictionary of BAM. Of two sequences with one name, the first is found by it.
+    /// Builds the dictionary from the binary one of BAM. If two sequences share a name, the first is
+    /// found by it.
     pub(super) fn of_dictionary<'a>(dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>) -> Self {
         let n = dictionary.len();
         let mut contigs = Contigs {
@@ -105,28 +105,28 @@ impl Contigs {
         Ok(())
     }
 
-    /// The index of the sequence with this name.
     pub(super) fn id(&self, name: &[u8]) -> Option<i32> {
         let found =
             self.by_name.find(self.hasher.hash_one(name), |&id| self.list[id as usize].name == name);
         found.map(|&id| id as i32)
     }
 
-    /// The index of the sequence with this alternative name.
     pub(super) fn id_of_alias(&self, name: &[u8]) -> Option<i32> {
         self.aliases.get(name).map(|&id| id as i32)
     }
 
-    /// Bytes of memory, with the allocator's share.
+    /// Returns the bytes of memory, with the overhead of the allocator.
     pub(super) fn heap_bytes(&self) -> u64 {
         let names: u64 = self.list.iter().map(|contig| block(contig.name.len())).sum();
         let aliases: u64 = self.aliases.keys().map(|name| block(name.len()) + 40).sum();
         names + aliases + Self::bound(self.list.capacity() as u64, 0)
     }
 
-    /// The most bytes of memory for this many sequences, if their lines have this many bytes together.
+    /// Returns the maximum bytes of memory for `n` sequences whose lines have `line_bytes` bytes
+    /// together. Charged before the dictionary is built.
     pub(super) fn bound(n: u64, line_bytes: u64) -> u64 {
-        // A name is a part of its line; an alias takes its name, a place in a table and what the allocator adds.
+        // A name is a part of its line. An alias takes its name, a slot of a table and the allocator's
+        // overhead.
         n * (size_of::<ReferenceSequence>() as u64 + TABLE_ENTRY)
             + line_bytes
             + if line_bytes > 0 { 32 * n } else { 0 }

@@ -1,29 +1,36 @@
-//! One line of a header.
+//! One line of a header, and its fields.
 
-/// The name of the memory of headers in the ledger.
+/// The name under which headers are charged to the ledger.
 pub(super) const HEADERS: &str = "headers";
 
-/// One header line, without its line end.
+/// One header line, without its line end. It is kept as text, so unknown fields survive.
+///
+/// ```
+/// use readmill_record::header::HeaderLine;
+///
+/// let mut line = HeaderLine::new("@RG\tID:lane1\tPL:ILLUMINA");
+/// assert_eq!((line.kind(), line.get(b"ID")), (&b"RG"[..], Some(&b"lane1"[..])));
+/// line.set(b"SM", b"s1");
+/// line.remove(b"PL");
+/// assert_eq!(line.text(), b"@RG\tID:lane1\tSM:s1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderLine(Box<[u8]>);
 
 impl HeaderLine {
-    /// A line as in a file, such as `@RG\tID:1`.
     pub fn new(text: impl Into<Vec<u8>>) -> Self {
         HeaderLine(text.into().into_boxed_slice())
     }
 
-    /// The line as in a file.
     pub fn text(&self) -> &[u8] {
         &self.0
     }
 
-    /// The two letters after the `@`.
+    /// Returns the two letters after the `@`, or nothing for a shorter line.
     pub fn kind(&self) -> &[u8] {
         self.0.get(1..3).unwrap_or_default()
     }
 
-    /// The value of a tag.
     pub fn get(&self, tag: &[u8; 2]) -> Option<&[u8]> {
         self.fields().find(|field| field.starts_with(tag) && field[2] == b':').map(|f| &f[3..])
     }
@@ -33,14 +40,15 @@ impl HeaderLine {
         fields.filter(|field| field.len() >= 3)
     }
 
-    /// The line with its fields sorted: equal for lines with the same fields in another order.
+    /// Returns the line with its fields in sorted order, to compare lines whose fields are ordered
+    /// differently.
     pub(super) fn sorted(&self) -> Vec<u8> {
         let mut parts: Vec<&[u8]> = self.0.split(|&b| b == b'\t').collect();
         parts[1..].sort_unstable();
         parts.join(&b'\t')
     }
 
-    /// Sets a tag in place, or appends it.
+    /// Sets the value of every field `tag`, or appends the field if there is none.
     pub fn set(&mut self, tag: &[u8; 2], value: &[u8]) {
         let new = [&tag[..], b":", value].concat();
         let mut found = false;
@@ -57,7 +65,7 @@ impl HeaderLine {
         self.0 = parts.join(&b'\t').into();
     }
 
-    /// Removes a tag.
+    /// Removes every field `tag`.
     pub fn remove(&mut self, tag: &[u8; 2]) {
         let parts = self.0.split(|&b| b == b'\t').enumerate();
         let kept: Vec<&[u8]> = parts

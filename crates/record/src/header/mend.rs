@@ -1,7 +1,9 @@
-//! Header lines of files that other programs cannot read: they are mended where their meaning is plain, else refused.
+//! Mends header lines that other programs cannot read, if their meaning is clear; otherwise refuses
+//! them.
 //!
-//! The measure is what samtools 1.24 and htsjdk 4.2 read. Each change is noted with the number of its line, so that
-//! whoever opened the file can say so.
+//! The measure is what samtools 1.24 and htsjdk 4.2 accept. Each line is mended on its own
+//! (`fields.rs`), then lines that contradict each other (`between.rs`). Each change is noted with the
+//! number of its line, so that the command line can print a warning.
 
 mod between;
 mod blanks;
@@ -17,19 +19,18 @@ use fields::mend_fields;
 use known::{KNOWN, LineResult, Noting, shown};
 pub use notes::HeaderNotes;
 
-/// How to change the header of a file.
 const FIX: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
     then readmill reheader header.sam FILE > NEW";
 
-/// The error for a line whose meaning is not plain.
+/// Returns the error for a line whose meaning is not clear.
 fn refusal(line: usize, what: &str, text: &[u8]) -> Error {
     Error::input(format!("header line {line}: {what}: {}", shown(text))).hint(FIX)
 }
 
-/// Returns `line` as samtools and htsjdk read it.
+/// Returns `line` in a form that samtools and htsjdk accept.
 ///
 /// # Errors
-/// Its meaning is not plain.
+/// The meaning of the line is not clear.
 pub(super) fn mend_line<'a>(
     line: &'a [u8],
     number: usize,
@@ -71,8 +72,8 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u
 fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
     match &line[3..] {
         [b'\t', ..] => Ok(Cow::Borrowed(line)),
-        // samtools cannot read a header that begins with a bare @CO, and turns such a line into an empty comment
-        // elsewhere.
+        // samtools cannot read a header that starts with a bare @CO; elsewhere it turns such a line into
+        // an empty comment.
         [] => Ok(Cow::Borrowed(b"@CO\t")),
         [b' ', text @ ..] => {
             note("a tab follows @CO now, instead of a blank".into());
@@ -86,7 +87,7 @@ fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a,
     }
 }
 
-/// Returns a line of a kind that no program knows as a comment, which all of them keep.
+/// Turns a line of an unknown kind into a comment, which all programs keep.
 fn comment_of_unknown(line: &[u8], note: &mut Noting<'_>) -> LineResult<Vec<u8>> {
     let has_keys = line[3..].split(|&byte| byte == b'\t').skip(1).all(fields::has_key);
     let is_bare = line.len() == 3;

@@ -1,7 +1,12 @@
-//! The SAM header as its lines: unknown lines, unknown tags and their order are kept.
+//! The SAM header, kept as its lines (SAM specification, section 1.3).
 //!
-//! This is a small model of its own, because the header types of `noodles-sam` drop line types they do not know and
-//! regroup the rest, and this program must pass on what it does not understand.
+//! Unknown lines, unknown tags and the order of lines are kept, because the program must pass on what it
+//! does not understand. The header types of `noodles-sam` drop unknown line types and regroup the rest.
+//!
+//! ```text
+//! text ──read──► mend (lines that samtools or htsjdk refuse) ──► Header: lines + dictionary of @SQ
+//! Header, Header, … ──merge──► Merged: one header, and for each input the new indexes and IDs
+//! ```
 
 mod change;
 mod contigs;
@@ -27,11 +32,27 @@ pub use mend::HeaderNotes;
 pub use merge::{Fate, IdRenames, Merged, Renames};
 pub use read_group::GivenReadGroup;
 
-/// Lines for which a copy has room, so that the list does not double when some are added.
+/// Number of additional lines for which a copy reserves room, so that adding a @PG line does not double
+/// the list.
 const A_FEW: usize = 16;
 
-/// A header: its lines, and the dictionary of reference sequences that they define. Clones share both until one is
-/// changed.
+/// A header: its lines, and the dictionary of reference sequences that the @SQ lines define.
+///
+/// Clones share both until one of them is changed, so passing a header on costs nothing even if it has a
+/// million contigs. Memory is charged to the ledger with which the header was read.
+///
+/// ```
+/// use readmill_record::Header;
+///
+/// let mut header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:248956422\n@RG\tID:lane1\tSM:s1\n")?;
+/// assert_eq!(header.reference_id(b"chr1"), Some(0));
+/// let group = header.lines_of(b"RG").next().expect("one read group");
+/// assert_eq!(group.get(b"SM"), Some(&b"s1"[..]));
+/// header.set_order(b"coordinate", None, None);
+/// header.add_program("readmill", "1.0", "readmill sort in.bam out.bam")?;
+/// assert!(header.to_text().ends_with(b"@PG\tID:readmill\tPN:readmill\tVN:1.0\tCL:readmill sort in.bam out.bam\n"));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Header {
     lines: Arc<HeaderLines>,
@@ -39,15 +60,14 @@ pub struct Header {
     notes: HeaderNotes,
 }
 
-/// The lines of a header, and their charge.
 #[derive(Default)]
 struct HeaderLines {
     list: Vec<HeaderLine>,
     charge: Option<Charge>,
 }
 
-/// Bytes of memory of a read group in tables that a run makes of a header: its library by its ID, for keys, expressions and
-/// duplicates, and its number.
+/// Bytes that a read group takes in tables which a run builds from the header: its library by ID (for
+/// sort keys, expressions and duplicates) and its number. They are charged with the lines.
 const GROUP_TABLES: u64 = 160;
 
 impl HeaderLines {
@@ -57,7 +77,6 @@ impl HeaderLines {
         lines + block(self.list.capacity() * size_of::<HeaderLine>())
     }
 
-    /// Adjusts the charge to the present size.
     fn update_charge(&mut self) {
         let bytes = self.heap_bytes();
         self.charge.iter_mut().for_each(|charge| charge.resize(bytes));
@@ -65,7 +84,7 @@ impl HeaderLines {
 }
 
 impl Clone for HeaderLines {
-    /// A copy, charged to the same ledger before it is made.
+    /// Charges the copy to the same ledger before it is made.
     fn clone(&self) -> Self {
         let mut charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
         let bytes = self.heap_bytes() + block((A_FEW + self.list.len()) * size_of::<HeaderLine>());
@@ -92,24 +111,28 @@ impl fmt::Debug for Header {
     }
 }
 
-/// A line of a header without its carriage return, and up to a NUL byte.
+/// Returns a line of the input without its carriage return, and only up to the first NUL.
 fn content(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     &line[..memchr::memchr(0, line).unwrap_or(line.len())]
 }
 
-/// The text of a header without the NUL bytes that may pad it in BAM.
+/// Returns the header text without the NUL bytes with which some writers pad it in BAM.
 fn without_padding(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     &text[..end]
 }
 
-/// Whether a name of the binary dictionary contains a byte that would end a line or a field.
+/// Returns whether a name of the binary dictionary contains a byte that would end a line or a field of
+/// text.
 fn breaks_a_line(name: &[u8]) -> bool {
     name.iter().any(|byte| b"\0\t\n\r".contains(byte))
 }
 
-/// The lines of a header as they are, charged to `ledger`.
+/// Splits header text into lines without changing them, and charges them to `ledger`.
+///
+/// # Errors
+/// A line for which `is_line` is false, or too little memory.
 fn lines_of(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Result<HeaderLines> {
     let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
     let n = memchr::memchr_iter(b'\n', text).count() + 1;
@@ -126,8 +149,8 @@ fn lines_of(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Re
             let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
             return Err(Error::input(format!("not a header line: {shown:?}")));
         }
-        // samtools cannot read a header that begins with a bare @CO, and turns such a line into an empty
-        // comment elsewhere.
+        // samtools cannot read a header that starts with a bare @CO; elsewhere it turns such a line into
+        // an empty comment.
         lines.list.push(HeaderLine::new(if line == b"@CO" { b"@CO\t" } else { line }));
     }
     lines.charge = Some(charge);
@@ -136,18 +159,20 @@ fn lines_of(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Re
 }
 
 impl Header {
-    /// Parses header text, every line of which starts with `@`.
+    /// Parses header text without a memory limit, for tests and for text that readmill itself has
+    /// written.
     ///
     /// # Errors
-    /// The text is not a header.
+    /// A line does not start with `@`, or the @SQ lines are damaged.
     pub fn parse(text: &[u8]) -> Result<Self> {
         Header::parse_within(text, &Ledger::unlimited())
     }
 
-    /// Parses header text. Its lines and dictionary are charged to `ledger` before they are allocated.
+    /// Parses header text, and charges its lines and its dictionary to `ledger` before they are
+    /// allocated.
     ///
     /// # Errors
-    /// The text is not a header, or there is too little memory for it.
+    /// A line does not start with `@`, the @SQ lines are damaged, or there is too little memory.
     pub fn parse_within(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let is_line = |line: &[u8]| line[0] == b'@' && line.len() >= 3;
         let mut header =
@@ -156,11 +181,11 @@ impl Header {
         Ok(header)
     }
 
-    /// Takes the header of a BAM file as it is, to be shown or replaced: any line, and the binary dictionary, whatever
-    /// the @SQ lines say.
+    /// Takes the header of a BAM file without any check, to be shown or replaced (`head`, `reheader`):
+    /// any line, and the binary dictionary even if the @SQ lines differ.
     ///
     /// # Errors
-    /// There is too little memory for it.
+    /// There is too little memory.
     pub fn of_bam_as_is<'a>(
         text: &[u8],
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
@@ -175,11 +200,14 @@ impl Header {
         Ok(Header { lines, contigs: Arc::new(contigs), ..Header::default() })
     }
 
-    /// Reads the header of a file so that samtools and htsjdk can read what is written under it: lines that they refuse are
-    /// mended where their meaning is plain, which [`Header::notes`] tells. Its lines and dictionary are charged to `ledger`.
+    /// Reads the header of an input, and mends lines that samtools or htsjdk would refuse if their
+    /// meaning is clear.
+    ///
+    /// So outputs under this header can be read by other programs. [`Header::notes`] lists what was
+    /// changed. Lines and dictionary are charged to `ledger`.
     ///
     /// # Errors
-    /// The meaning of a line is not plain, or there is too little memory.
+    /// The meaning of a line is not clear, or there is too little memory.
     pub fn read(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let text = without_padding(text);
         let (mut notes, mut blank) = (HeaderNotes::default(), None);
@@ -217,17 +245,17 @@ impl Header {
         Ok(header)
     }
 
-    /// What was mended as the header was read, and what other programs will not accept in it.
+    /// Returns the notes about lines that were mended, and about lines that other programs will not
+    /// accept. The command line prints them as warnings.
     pub fn notes(&self) -> &HeaderNotes {
         &self.notes
     }
 
-    /// Adds a note about the file to those of the header.
     pub fn add_note(&mut self, what: &str) {
         self.notes.add_of_file(what);
     }
 
-    /// Reads the dictionary from the lines.
+    /// Builds the dictionary from the @SQ lines, and charges it.
     fn read_contigs(&mut self, ledger: &Ledger) -> Result<()> {
         let lines = self.lines_of(b"SQ").map(|line| line.text().len() as u64);
         let (n, bytes) = lines.fold((0, 0), |(n, bytes), line| (n + 1, bytes + line));
@@ -239,10 +267,10 @@ impl Header {
         Ok(())
     }
 
-    /// A copy that shares only the dictionary, so that it can be changed.
+    /// Returns a copy for changes, with its own lines; the dictionary stays shared.
     ///
     /// # Errors
-    /// There is too little memory for it.
+    /// There is too little memory.
     pub fn copy(&self) -> Result<Self> {
         let charge = self.lines.charge.as_ref();
         drop(charge.map(|charge| charge.ledger().charge(HEADERS, charge.bytes())).transpose()?);
@@ -250,17 +278,17 @@ impl Header {
         Ok(Header { lines, contigs, notes: self.notes.clone() })
     }
 
-    /// The ledger that this header is charged to.
     fn ledger(&self) -> Ledger {
         self.lines.charge.as_ref().map_or_else(Ledger::unlimited, |charge| charge.ledger().clone())
     }
 
-    /// Bytes of memory of lines and dictionary, with the allocator's share.
+    /// Returns the bytes of memory of lines and dictionary, with the overhead of the allocator.
     pub fn heap_bytes(&self) -> u64 {
         self.lines.heap_bytes() + self.contigs.heap_bytes()
     }
 
-    /// Shares the lines and the dictionary with `other` if they are equal.
+    /// Shares the memory of lines and dictionary with `other` if they are equal. Many inputs of one run
+    /// often have the same header.
     pub fn share(&mut self, other: &Header) {
         if self.lines.list == other.lines.list {
             self.lines = Arc::clone(&other.lines);
@@ -270,12 +298,11 @@ impl Header {
         }
     }
 
-    /// Bytes of the header as text.
     pub fn text_bytes(&self) -> u64 {
         self.lines().iter().map(|line| line.text().len() as u64 + 1).sum()
     }
 
-    /// The header as text, with a line end after every line.
+    /// Returns the header as text. Every line ends with a line feed.
     pub fn to_text(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.text_bytes() as usize);
         for line in self.lines() {
@@ -285,12 +312,11 @@ impl Header {
         out
     }
 
-    /// The lines in order.
     pub fn lines(&self) -> &[HeaderLine] {
         &self.lines.list
     }
 
-    /// Changes the lines; the dictionary stays as it is.
+    /// Changes the lines and updates the charge. The dictionary stays as it is.
     fn change(&mut self, change: impl FnOnce(&mut Vec<HeaderLine>)) {
         let lines = Arc::make_mut(&mut self.lines);
         if lines.list.len() == lines.list.capacity() {
@@ -300,37 +326,37 @@ impl Header {
         lines.update_charge();
     }
 
-    /// Lines of one kind, such as `RG`.
+    /// Returns the lines of one kind, such as `RG`, in order.
     pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &HeaderLine> {
         self.lines().iter().filter(move |line| line.kind() == kind)
     }
 
-    /// The dictionary of reference sequences, in order.
+    /// Returns the dictionary of reference sequences. Indexes into it are the `ref_id` of records.
     pub fn references(&self) -> &[ReferenceSequence] {
         &self.contigs.list
     }
 
-    /// Number of reference sequences, which BAM bounds to 31 bits.
+    /// Returns the number of reference sequences; BAM limits it to 31 bits.
     pub fn n_ref(&self) -> i32 {
         self.references().len() as i32
     }
 
-    /// The index of the reference sequence with this name.
     pub fn reference_id(&self, name: &[u8]) -> Option<i32> {
         self.contigs.id(name)
     }
 
-    /// The index of the reference sequence with this name, or else of the one that has it among its alternative
-    /// names (AN).
+    /// Returns the index of the reference sequence with this name, or of the one that lists it among its
+    /// alternative names (AN).
     pub fn reference_id_by_any_name(&self, name: &[u8]) -> Option<i32> {
         self.contigs.id(name).or_else(|| self.contigs.id_of_alias(name))
     }
 
-    /// Takes the binary dictionary of a BAM file, names and lengths. If the text has no @SQ lines, it becomes
-    /// these; otherwise the two must agree.
+    /// Takes the binary dictionary of a BAM file. If the text has no @SQ lines, they are made from it;
+    /// otherwise the two must agree.
     ///
     /// # Errors
-    /// The two differ, a name cannot be written in a line, or there is too little memory for the lines.
+    /// The two differ, a name cannot be written in a @SQ line, or there is too little memory for the
+    /// lines.
     pub fn with_dictionary<'a>(
         mut self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
@@ -367,7 +393,7 @@ impl Header {
 }
 
 impl Header {
-    /// Fails if the binary dictionary of a BAM file has other sequences than the @SQ lines.
+    /// Returns an error if the binary dictionary of a BAM file differs from the @SQ lines.
     fn check_dictionary<'a>(
         &self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>,

@@ -1,19 +1,17 @@
-//! Read groups that users write on the command line.
+//! Read groups that users write on the command line (`-R`).
 
 use super::HeaderLine;
 use crate::error::{Error, Result};
 
-/// An `@RG` line made of a user's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenReadGroup {
-    /// The line, which samtools and htsjdk read.
     pub line: HeaderLine,
-    /// Whether it had empty fields, which are left out: a tab at its end, or two tabs side by side.
+    /// Whether the text had empty fields (a tab at its end, or two adjacent tabs). They are left out.
     pub had_empty_fields: bool,
 }
 
 impl GivenReadGroup {
-    /// Parses a line such as `@RG\tID:g1\tSM:s1`, whose tabs are real or written `\t`.
+    /// Parses a line such as `@RG\tID:g1\tSM:s1`. Tabs may be real or written as `\t`.
     ///
     /// # Errors
     /// A field is not `TAG:VALUE`, a tag is given twice, or there is no ID.
@@ -37,10 +35,10 @@ impl GivenReadGroup {
         Ok(GivenReadGroup { line, had_empty_fields: kept.len() < all.len() })
     }
 
-    /// Parses a line as [`GivenReadGroup::parse`] does, or fields with blanks between them: `ID:g1 SM:s1`.
+    /// Parses a line as [`GivenReadGroup::parse`] does, or fields separated by blanks: `ID:g1 SM:s1`.
     ///
     /// # Errors
-    /// As those of [`GivenReadGroup::parse`].
+    /// The same as for [`GivenReadGroup::parse`].
     pub fn parse_any(text: &str) -> Result<Self> {
         if text.starts_with("@RG\t") || text.starts_with("@RG\\t") {
             return Self::parse(text);
@@ -52,7 +50,6 @@ impl GivenReadGroup {
         Ok(GivenReadGroup { line, had_empty_fields: false })
     }
 
-    /// Returns the warning that empty fields were left out, if there were any.
     pub fn warning(&self) -> Option<String> {
         let line = String::from_utf8_lossy(self.line.text()).replace('\t', "\\t");
         let what = "the read group has empty fields (a tab at its end, or two side by side)";
@@ -61,7 +58,6 @@ impl GivenReadGroup {
     }
 }
 
-/// Checks that each field is `TAG:VALUE`, that no tag is there twice, and that there is an ID.
 fn check_fields(text: &str, fields: &[&str]) -> Result<()> {
     let mut seen: Vec<&str> = Vec::new();
     for field in fields {

@@ -1,18 +1,19 @@
-//! What the lines of text that may be SAM or FASTQ are.
+//! Tells SAM and FASTQ apart by the form of their lines.
 //!
-//! A header line is `@`, two letters and a tab (or `@CO`), and a record has eleven columns. Names of reads may begin with `@`,
-//! though the specification forbids it: BAM can have them, and a FASTQ record always begins with `@`. So the form of lines
-//! decides, never their first character alone.
+//! A header line is `@`, two letters and a tab (or `@CO`); a record has eleven columns. Read names may
+//! start with `@`: the SAM specification forbids it, but BAM can have them, and every FASTQ record
+//! starts with `@`. So the form of whole lines decides, never the first character alone.
 
 use crate::error::{Error, Result};
 
-/// Columns of a record up to TLEN, by which it is recognised.
+/// Number of columns up to TLEN, by which a record is recognised.
 const COLUMNS: usize = 9;
 
-/// The mark of UTF-8 that some editors put before a text.
+/// The byte order mark of UTF-8, which some editors write at the start of a text.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether a line of text, or its start, has the columns of a SAM record: the numbers are where they belong, and SEQ follows.
+/// Returns whether a line, or its start, has the columns of a SAM record: numbers in the numeric
+/// columns, and SEQ after them.
 pub fn is_record(line: &[u8]) -> bool {
     let mut columns = line.splitn(COLUMNS + 1, |&byte| byte == b'\t');
     let is_number = |text: &[u8]| {
@@ -28,7 +29,8 @@ pub fn is_record(line: &[u8]) -> bool {
     is_one && columns.next().is_some()
 }
 
-/// Whether a line has the form of a header line: `@`, two letters, and a tab or its end; or `@CO`.
+/// Returns whether a line has the form of a header line: `@`, two letters, and a tab or the end; or
+/// `@CO`.
 fn is_header_form(line: &[u8]) -> bool {
     match line {
         [b'@', b'C', b'O'] | [b'@', b'C', b'O', b' ', ..] => true,
@@ -39,11 +41,13 @@ fn is_header_form(line: &[u8]) -> bool {
     }
 }
 
-/// Whether a line, before any record, belongs to the header of SAM text. Lines without text do, and lines that begin with `@`
-/// but are no record: whoever reads the header says what is wrong with them.
+/// Returns whether a line before the first record belongs to the header of SAM text.
+///
+/// Empty lines belong to it, and so do lines that start with `@` but are not a record: the code that
+/// reads the header then says what is wrong with them. `number` is the line number for the message.
 ///
 /// # Errors
-/// The line has the form of both.
+/// The line has the form of a header line and of a record.
 pub fn belongs_to_header(line: &[u8], number: u64) -> Result<bool> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -60,21 +64,25 @@ pub fn belongs_to_header(line: &[u8], number: u64) -> Result<bool> {
     }
 }
 
-/// Formats of files of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadsFormat {
-    /// BAM, without its BGZF layer.
     Bam,
-    /// CRAM.
     Cram,
-    /// SAM.
     Sam,
-    /// FASTQ.
     Fastq,
 }
 
 impl ReadsFormat {
-    /// Recognises the format by the start of a file, without BGZF or gzip; `None` if it is another.
+    /// Recognises the format from the start of a file, after BGZF or gzip was removed. `None` means
+    /// another format.
+    ///
+    /// ```
+    /// use readmill_record::header::text::ReadsFormat;
+    ///
+    /// assert_eq!(ReadsFormat::of(b"@r1\nACGT\n+\nIIII\n"), Some(ReadsFormat::Fastq));
+    /// assert_eq!(ReadsFormat::of(b"@HD\tVN:1.6\n"), Some(ReadsFormat::Sam));
+    /// assert_eq!(ReadsFormat::of(b">chr1\nACGT\n"), None);
+    /// ```
     pub fn of(start: &[u8]) -> Option<Self> {
         match start {
             [b'B', b'A', b'M', 1, ..] => Some(ReadsFormat::Bam),
@@ -83,7 +91,6 @@ impl ReadsFormat {
         }
     }
 
-    /// The name of the format.
     pub fn name(self) -> &'static str {
         match self {
             ReadsFormat::Bam => "BAM",
@@ -93,8 +100,8 @@ impl ReadsFormat {
         }
     }
 
-    /// Recognises text by its first lines, the last of which may be cut. The line after the first of FASTQ has bases alone;
-    /// that of SAM is another header line or a record.
+    /// Recognises text by its first three lines, the last of which may be cut off. In FASTQ, the second
+    /// line has only bases; in SAM, it is another header line or a record.
     fn of_text(start: &[u8]) -> Option<Self> {
         let start = &start[start.iter().take_while(|byte| byte.is_ascii_whitespace()).count()..];
         let mut lines =
@@ -107,16 +114,17 @@ impl ReadsFormat {
         if first.first() != Some(&b'@') {
             return None;
         }
-        // Of two letters alone, capitals are the kind of a header line, and others the start of a read's name.
+        // In a line of only two letters, capitals are a kind of header line; others are the start of a
+        // read name.
         let is_cut = first.len() == 3 && !first[1..].iter().all(u8::is_ascii_uppercase);
         let is_header = is_header_form(first) && !is_cut;
         let by_form = if is_header { ReadsFormat::Sam } else { ReadsFormat::Fastq };
         Some(match (second.first(), third.first()) {
-            // Bases of FASTQ that begin with a damaged letter.
+            // Bases of FASTQ whose first letter is damaged.
             (Some(b'@'), Some(b'+')) if !is_header_form(second) && !third.contains(&b'\t') => by_form,
             (Some(b'@'), _) => ReadsFormat::Sam,
             (Some(_), _) if is_record(second) => ReadsFormat::Sam,
-            // Where the first line could be of a header, what follows must look like FASTQ.
+            // The first line could be a header line, so the following lines must look like FASTQ.
             (Some(_), Some(b'+') | None) if !second.contains(&b'\t') => ReadsFormat::Fastq,
             (None, Some(b'+')) => ReadsFormat::Fastq,
             _ => by_form,

@@ -1,4 +1,5 @@
-//! Lines that do not fit each other: @HD elsewhere than first, and read groups and programs of one ID.
+//! Mends lines that contradict each other: @HD that is not the first line, and read groups or programs
+//! that share an ID.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +9,11 @@ use super::notes::HeaderNotes;
 use crate::error::Result;
 use crate::ledger::Ledger;
 
-/// Mends lines that do not fit each other. `number` finds the number of a line in the file.
+/// Mends lines that contradict each other. `number` returns the number in the file of a line of the
+/// list.
 ///
 /// # Errors
-/// There is too little memory for lists of IDs.
+/// There is too little memory for the lists of IDs.
 pub(in super::super) fn mend_between(
     lines: &mut Vec<HeaderLine>,
     number: &dyn Fn(usize) -> usize,
@@ -47,7 +49,7 @@ pub(in super::super) fn mend_between(
     Ok(())
 }
 
-/// Moves the first @HD to the start, where samtools and htsjdk look for it.
+/// Moves the first @HD to the start, where samtools and htsjdk expect it.
 fn put_first_line_first(
     lines: &mut [HeaderLine],
     number: &dyn Fn(usize) -> usize,
@@ -59,7 +61,8 @@ fn put_first_line_first(
     lines[..=at].rotate_right(1);
 }
 
-/// The lines of a kind whose ID an earlier line has, in the order of the file, each with the first line of this ID.
+/// Returns the lines of a kind whose ID an earlier line has, in file order, each with the first line of
+/// that ID.
 fn repeated(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)> {
     let of_kind = lines.iter().enumerate().filter(|(_, line)| line.kind() == kind);
     let mut ids: Vec<(&[u8], usize)> =
@@ -77,7 +80,7 @@ fn repeated(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Gives each program its own ID: htsjdk reads no header with one of them twice.
+/// Gives each program an ID of its own, because htsjdk refuses a header in which an ID occurs twice.
 fn rename_programs(
     lines: &mut [HeaderLine],
     number: &dyn Fn(usize) -> usize,
@@ -89,7 +92,7 @@ fn rename_programs(
         return Ok(());
     }
     let ids = || lines.iter().filter(|line| line.kind() == b"PG").filter_map(|line| line.get(b"ID"));
-    // Each ID in the set, and up to as many new ones, which are longer; tables are at most half full.
+    // The set holds each ID and up to as many new ones, which are longer; tables are at most half full.
     let bytes: u64 = ids().map(|id| 2 * (block(id.len() + 24) + 4 * size_of::<Vec<u8>>() as u64)).sum();
     let _charge = ledger.charge(HEADERS, bytes)?;
     let mut taken: HashSet<Vec<u8>> = ids().map(<[u8]>::to_vec).collect();

@@ -1,9 +1,9 @@
-//! Lines with blanks where tabs belong.
+//! Splits lines that have blanks where tabs belong.
 
 use std::borrow::Cow;
 
-/// Splits a text into fields: a field begins at each word that has one of these keys, and other words belong to the field
-/// before them, as in `ID:x CL:bwa mem ref.fa`.
+/// Splits text into fields: each word that starts with one of the `keys` begins a field, and other words
+/// belong to the field before them, as in `ID:x CL:bwa mem ref.fa`.
 pub(super) fn split_at_blanks<'a>(text: &'a [u8], keys: &[&[u8; 2]]) -> Vec<Cow<'a, [u8]>> {
     let mut list: Vec<Cow<'a, [u8]>> = Vec::new();
     for word in text.split(|byte| b"\t ".contains(byte)).filter(|word| !word.is_empty()) {
@@ -20,7 +20,7 @@ pub(super) fn split_at_blanks<'a>(text: &'a [u8], keys: &[&[u8; 2]]) -> Vec<Cow<
     list
 }
 
-/// The version of a word such as `VN1.0`, which nucmer writes, as a field.
+/// Returns `VN:1.0` for a word such as `VN1.0`, which nucmer writes.
 pub(super) fn glued_version(word: &[u8]) -> Option<Vec<u8>> {
     let version = word.strip_prefix(b"VN")?;
     let is_number = version.first().is_some_and(u8::is_ascii_digit);

@@ -1,11 +1,11 @@
-//! Fields of a line of a known kind.
+//! Mends the fields of a line whose kind is known.
 
 use std::borrow::Cow;
 
 use super::blanks::{glued_version, split_at_blanks};
 use super::known::{KNOWN, Known, LineResult, Noting, shown};
 
-/// Whether a field has the form `XX:value`; the value may be empty.
+/// Returns whether a field has the form `XX:value`. The value may be empty.
 pub(super) fn has_key(field: &[u8]) -> bool {
     matches!(field, [a, b, b':', ..] if !a.is_ascii_whitespace() && !b.is_ascii_whitespace() && *b != b':' && *a != b':')
 }
@@ -14,7 +14,9 @@ fn key(field: &[u8]) -> [u8; 2] {
     [field[0], field[1]]
 }
 
-/// Returns `line`, whose kind is a known one, with fields as samtools and htsjdk read them.
+/// Returns `line` with fields that samtools and htsjdk accept.
+///
+/// A line without faults, which is the usual case, is returned without allocating memory.
 pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
     let kind = &line[1..3];
     let Some(known) = KNOWN.iter().find(|known| known.kind == kind) else {
@@ -34,10 +36,11 @@ pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResu
     Ok(if fields.is_changed { Cow::Owned(fields.join()) } else { Cow::Borrowed(line) })
 }
 
-/// Fields of a line that is looked at closely, so that its lists stay small.
+/// Maximum number of fields of a line that is mended, so that its lists stay small.
 const MAX_FIELDS: usize = 4096;
 
-/// Whether nothing is to be said of the line, found without any memory: headers may have millions of contigs.
+/// Returns whether the line has no fault. Uses no heap memory, because headers may have millions of
+/// contigs.
 fn is_plain(line: &[u8], known: &Known) -> bool {
     let mut keys = [[0; 2]; 16];
     let mut found = 0;
@@ -71,19 +74,17 @@ fn is_plain(line: &[u8], known: &Known) -> bool {
     known.required.iter().all(|tag| has(tag))
 }
 
-/// Values of SO that htsjdk allows.
+/// Values of SO that htsjdk accepts.
 const ORDERS: [&[u8]; 4] = [b"unknown", b"unsorted", b"queryname", b"coordinate"];
 
-/// Values of GO that htsjdk allows.
 const GROUPINGS: [&[u8]; 3] = [b"none", b"query", b"reference"];
 
-/// The length of a contig, if BAM and samtools can have it.
+/// Returns the length of a contig if BAM and samtools can represent it (1 to 2^31 - 1).
 fn length(text: &[u8]) -> Option<u32> {
     let number: u32 = std::str::from_utf8(text).ok()?.parse().ok()?;
     Some(number).filter(|number| (1..=i32::MAX as u32).contains(number))
 }
 
-/// Splits what follows the kind at tabs.
 fn split(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
     line[3..].split(|&byte| byte == b'\t').skip(1).map(Cow::Borrowed).collect()
 }
@@ -104,7 +105,7 @@ impl<'a> Fields<'a> {
         self.known.kind == b"PG"
     }
 
-    /// Whether nothing has to be mended but values.
+    /// Returns whether at most values have to be mended.
     fn is_well_formed(&self, line: &[u8]) -> bool {
         line.get(3) == Some(&b'\t')
             && self.list.iter().all(|field| field.len() > 3 && has_key(field))
@@ -133,7 +134,8 @@ impl<'a> Fields<'a> {
         self.find_required(note)
     }
 
-    /// Takes blanks for tabs where tabs are missing: after the kind, in VN of @HD, and where @SQ has no LN.
+    /// Takes blanks for tabs if tabs are missing: after the kind, in VN of @HD, and in @SQ lines without
+    /// LN.
     fn split_at_blanks(&mut self, line: &'a [u8], note: &mut Noting<'_>) {
         let has_blank_version = self.get(b"VN").is_some_and(|it| it.contains(&b' '));
         let needs = match (line.get(3), self.known.kind) {
@@ -166,7 +168,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Removes blanks before keys.
     fn trim(&mut self, note: &mut Noting<'_>) {
         for field in &mut self.list {
             let trimmed = field.trim_ascii_start();
@@ -178,8 +179,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Puts what follows the command line of a program back into it: bwa and others have written tabs there, as of
-    /// `-R '@RG\tID:x\tSM:s'`.
+    /// Joins fields to the command line (CL) before them if they are not fields of their own. bwa and
+    /// others have written tabs there, from arguments such as `-R '@RG\tID:x\tSM:s'`.
     fn join_command_line(&mut self, note: &mut Noting<'_>) {
         if !self.is_program() {
             return;
@@ -221,7 +222,10 @@ impl<'a> Fields<'a> {
         });
     }
 
-    /// Keeps the first of several fields with one key, as samtools and htsjdk do.
+    /// Keeps the first of several fields with the same key, as samtools and htsjdk do.
+    ///
+    /// A required field that occurs with two different values is an error, because its meaning is not
+    /// clear.
     fn remove_repeated(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
         let mut first: std::collections::HashMap<[u8; 2], usize> = std::collections::HashMap::new();
         let mut list: Vec<Cow<'a, [u8]>> = Vec::with_capacity(self.list.len());
@@ -246,7 +250,8 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Finds required fields that are missing where their value is plain.
+    /// Fills in required fields if their value is clear: from a key in lower case, VN of @HD, and ID of
+    /// @PG from PN.
     fn find_required(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
         for &tag in self.known.required {
             if self.get(tag).is_some() {
@@ -272,7 +277,6 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Mends values of which samtools or htsjdk allow only some.
     fn check_values(&mut self, note: &mut Noting<'_>) -> LineResult<()> {
         match self.known.kind {
             b"HD" => {
@@ -285,7 +289,8 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Replaces a value that is none of these by `other`, or removes the field.
+    /// Replaces a value that is not in `allowed` by `other`, or removes the field if there is no
+    /// `other`.
     fn allow(&mut self, tag: &[u8; 2], allowed: &[&[u8]], other: Option<&[u8]>, note: &mut Noting<'_>) {
         let Some(value) = self.get(tag).filter(|value| !allowed.contains(value)) else { return };
         let plain = value.trim_ascii().to_ascii_lowercase();
@@ -345,7 +350,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Whether the specification allows this name of a contig (section 1.2.1).
+/// Returns whether the SAM specification (section 1.2.1) allows this name for a reference sequence.
 fn is_contig_name(name: &[u8]) -> bool {
     let is_allowed = |byte: &u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(byte);
     name.iter().all(is_allowed) && !name.starts_with(b"*") && !name.starts_with(b"=")

@@ -1,15 +1,15 @@
-//! What the specification says of kinds of header lines, and how their parts are mended.
+//! The kinds of header lines that the SAM specification defines, and helpers for mending them.
 
-/// A kind of line with rules.
+/// A kind of header line, with its fields.
 pub(super) struct Known {
     pub kind: &'static [u8; 2],
-    /// Fields that the specification defines for it.
+    /// Fields that the specification defines for this kind.
     pub fields: &'static [&'static [u8; 2]],
-    /// Fields without which samtools or htsjdk cannot read it.
+    /// Fields without which samtools or htsjdk cannot read the line.
     pub required: &'static [&'static [u8; 2]],
 }
 
-/// SAM specification, section 1.3.
+/// The kinds of lines with fields (SAM specification, section 1.3).
 pub(super) const KNOWN: [Known; 4] = [
     Known { kind: b"HD", fields: &[b"VN", b"SO", b"GO", b"SS"], required: &[b"VN"] },
     Known {
@@ -28,14 +28,14 @@ pub(super) const KNOWN: [Known; 4] = [
     Known { kind: b"PG", fields: &[b"ID", b"PN", b"CL", b"PP", b"DS", b"VN"], required: &[b"ID"] },
 ];
 
-/// The start of a text in quotation marks, for a message.
+/// Returns the first 100 bytes of a text in quotation marks, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     let end = text.len().min(100);
     format!("{:?}", String::from_utf8_lossy(&text[..end]))
 }
 
-/// What a line lacks; the caller knows its number.
+/// A result whose error says what is wrong with a line; the caller adds the number of the line.
 pub(super) type LineResult<T> = std::result::Result<T, String>;
 
-/// Takes the note that a change deserves.
+/// Receives the note about each change.
 pub(super) type Noting<'a> = dyn FnMut(String) + 'a;

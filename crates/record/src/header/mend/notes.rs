@@ -1,12 +1,12 @@
-//! Notes about the header of a file.
+//! Notes about the header of a file, which the command line prints as warnings.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Notes that are kept of one header; the others are counted.
+/// Maximum number of notes that are kept for a header. Further ones are only counted.
 const MAX_NOTES: usize = 5;
 
-/// What was changed in the header of a file, and what other programs will not accept in it.
+/// Notes about what was changed in a header, and what other programs will not accept in it.
 #[derive(Clone, Default)]
 pub struct HeaderNotes {
     list: Arc<Vec<String>>,
@@ -14,7 +14,7 @@ pub struct HeaderNotes {
 }
 
 impl HeaderNotes {
-    /// Adds a note about a line, which is counted from 1; both are found only if the note is kept.
+    /// Adds a note about a line, numbered from 1. The closures are called only if the note is kept.
     pub(in super::super) fn add(&mut self, line: impl FnOnce() -> usize, what: impl FnOnce() -> String) {
         if self.list.len() < MAX_NOTES {
             Arc::make_mut(&mut self.list).push(format!("header line {}: {}", line(), what()));
@@ -23,12 +23,12 @@ impl HeaderNotes {
         }
     }
 
-    /// Adds a note about the whole file.
     pub fn add_of_file(&mut self, what: &str) {
         Arc::make_mut(&mut self.list).push(what.to_string());
     }
 
-    /// The notes in order, each a sentence without its full stop.
+    /// Returns the notes in order, each a sentence without its full stop. The last one counts the notes
+    /// left out.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let more = (self.left_out > 0)
             .then(|| format!("the same or more of {} other header lines", self.left_out));

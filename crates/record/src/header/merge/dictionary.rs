@@ -1,9 +1,9 @@
-//! One dictionary of reference sequences for several inputs.
+//! Merges the reference sequences of several inputs into one dictionary.
 //!
-//! Sequences with the same name are the same; their lengths, and their MD5 sums if given, must agree. The order is
-//! that of first appearance, but every input's own order is kept: chr2 of the second input goes between chr1 and
-//! chr3 of the first if the second has it there. An input whose order contradicts those before it does not affect
-//! the order.
+//! Sequences with the same name are the same sequence; their lengths, and MD5 sums if given, must agree.
+//! New sequences follow in the order in which they first appear, but every input keeps its own order:
+//! chr2 of the second input is put between chr1 and chr3 of the first if the second has it there. An
+//! input whose order contradicts the inputs before it does not affect the order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -11,24 +11,21 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::header::{Header, HeaderLine};
 
-/// A sequence, as the first input that has it describes it.
+/// A sequence, with the line of the first input that has it.
 struct MergedSequence<'a> {
     line: &'a HeaderLine,
     length: u32,
     input: usize,
-    /// M5, and the first input that gives it.
+    /// The MD5 sum (M5), and the first input that gives it.
     md5: Option<(&'a [u8], usize)>,
 }
 
-/// The dictionary of all inputs.
 pub(super) struct Dictionary {
-    /// The @SQ lines.
     pub lines: Vec<HeaderLine>,
-    /// The new indexes of each input's sequences, if they change.
+    /// For each input, the new indexes of its sequences, or `None` if they keep their indexes.
     pub ref_ids: Vec<Option<Vec<i32>>>,
 }
 
-/// Merges the dictionaries.
 pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
     let mut sequences: Vec<MergedSequence<'_>> = Vec::new();
     let mut by_name: HashMap<&[u8], usize> = HashMap::new();
@@ -60,6 +57,9 @@ pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
 
 impl<'a> MergedSequence<'a> {
     /// Checks that another input describes the same sequence.
+    ///
+    /// # Errors
+    /// The lengths or the MD5 sums differ.
     fn take(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
         let hint = "inputs of one run must be aligned to the same reference";
@@ -90,8 +90,8 @@ impl<'a> MergedSequence<'a> {
     }
 }
 
-/// An order of the numbers below `n` that keeps the order of every chain, if that is possible; otherwise of every
-/// chain that agrees with the chains kept before it.
+/// Orders the numbers below `n` so that every chain keeps its order. If chains contradict each other, a
+/// chain is left out if it contradicts those kept before it.
 fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     let mut seen = HashSet::new();
     let chains: Vec<&[usize]> =
@@ -110,8 +110,8 @@ fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     order
 }
 
-/// The order that keeps all chains and otherwise puts smaller numbers first; `None` if the chains contradict each
-/// other.
+/// Returns the order that keeps all chains and otherwise puts smaller numbers first (a topological
+/// sort), or `None` if the chains contradict each other.
 fn order_of(chains: &[&[usize]], n: usize) -> Option<Vec<usize>> {
     let mut before = vec![0u32; n];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); n];

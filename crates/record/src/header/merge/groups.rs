@@ -1,16 +1,15 @@
-//! Read groups and programs of several inputs, with unique IDs.
+//! Merges the read groups and programs of several inputs, and makes their IDs unique.
 //!
-//! Groups of two inputs with the same ID are the same group if their lines have the same fields, in any order.
-//! Programs must also follow the same programs (PP), so that equal chains are kept once and different chains stay
-//! separate. Of different groups with the same ID the first keeps it; the next becomes `ID.1`, then `ID.2`,
-//! skipping IDs that any input uses itself.
+//! Groups of two inputs with the same ID are the same group if their lines have the same fields, in any
+//! order. Programs must also have the same predecessors (PP), so that equal chains are kept once and
+//! different chains stay separate. If groups differ but share an ID, the first keeps it; the next
+//! becomes `ID.1`, then `ID.2`. IDs that any input uses itself are skipped.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::header::{Header, HeaderLine};
 
-/// The kind of lines to merge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     ReadGroup,
@@ -25,7 +24,7 @@ impl LineKind {
         }
     }
 
-    /// The field that refers to a program.
+    /// Returns the field that refers to a program.
     fn link(self) -> &'static [u8; 2] {
         match self {
             LineKind::ReadGroup => b"PG",
@@ -34,18 +33,17 @@ impl LineKind {
     }
 }
 
-/// Whether the line has an ID, so that records and other lines can refer to it.
 pub(super) fn has_id(line: &HeaderLine) -> bool {
     line.get(b"ID").is_some_and(|id| !id.is_empty())
 }
 
-/// The lines of one header that share an ID: one, in a valid header.
+/// The lines of one header that share an ID. A valid header has one line for each ID.
 struct IdGroup<'a> {
     id: &'a [u8],
     lines: Vec<&'a HeaderLine>,
 }
 
-/// The groups of a header, and their indexes by ID.
+/// Returns the groups of a header, and their indexes by ID.
 fn groups_of(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8], usize>) {
     let (mut groups, mut by_id) = (Vec::<IdGroup<'_>>::new(), HashMap::new());
     for line in header.lines_of(kind.code()).filter(|line| has_id(line)) {
@@ -59,8 +57,8 @@ fn groups_of(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8
     (groups, by_id)
 }
 
-/// The merged lines of a kind, and the renames of each input's IDs. Read groups refer to programs, so programs are
-/// merged first.
+/// Returns the merged lines of a kind, and the renames of the IDs of each input. Programs are merged
+/// first, because read groups refer to them.
 pub(super) fn merge(
     headers: &[Header],
     kind: LineKind,
@@ -93,7 +91,7 @@ pub(super) fn merge(
     (lines, names)
 }
 
-/// The line with its new ID and the new ID of the program it refers to.
+/// Returns the line with its new ID, and with the new ID of the program to which it refers.
 fn renamed(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRenames) -> HeaderLine {
     let mut new = line.clone();
     if line.get(b"ID") != Some(id) {
@@ -107,31 +105,30 @@ fn renamed(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRenames) -
     new
 }
 
-/// The fields of a group's lines, in sorted order.
+/// Returns the fields of a group's lines in sorted order, by which groups are compared.
 fn said(group: &IdGroup<'_>) -> Vec<u8> {
     let lines: Vec<_> = group.lines.iter().map(|line| line.sorted()).collect();
     lines.join(&b'\n')
 }
 
-/// The ID given to a group, and whether the group is the first with it.
+/// The ID assigned to a group, and whether the merged header has no earlier group with the same content.
 struct Given {
     id: Vec<u8>,
     is_new: bool,
 }
 
-/// Assigns IDs.
 #[derive(Default)]
 struct Namer<'a> {
-    /// IDs that some input uses, to which no other group may be renamed.
+    /// IDs that some input uses. No other group may be renamed to one of them.
     reserved: HashSet<&'a [u8]>,
     used: BTreeSet<Vec<u8>>,
     by_content: HashMap<Vec<u8>, Vec<u8>>,
-    /// The last suffix tried for an ID.
     suffix: HashMap<&'a [u8], u32>,
 }
 
 impl<'a> Namer<'a> {
-    /// The ID for the group that is called `id` in its input and has this `content`, its ID included.
+    /// Returns the ID for the group called `id` in its input. `content` is the text by which groups are
+    /// compared, with the ID.
     fn name(&mut self, id: &'a [u8], content: Vec<u8>) -> Given {
         if let Some(id) = self.by_content.get(&content) {
             return Given { id: id.clone(), is_new: false };
@@ -148,7 +145,8 @@ impl<'a> Namer<'a> {
     }
 }
 
-/// Assigns IDs to a header's programs, each after those it follows.
+/// Assigns IDs to the programs of a header, each after its predecessors, because their new IDs are part
+/// of its content.
 fn name_programs<'a>(
     groups: &[IdGroup<'a>],
     by_id: &HashMap<&'a [u8], usize>,
@@ -176,7 +174,7 @@ fn name_programs<'a>(
                 let before = previous(&line).map(|before| given[before].as_ref());
                 match (line.get(b"PP"), before) {
                     (Some(_), Some(Some(before))) => line.set(b"PP", &before.id),
-                    // Different from any real program: no header contains a NUL.
+                    // Differs from every real program, because no header contains a NUL.
                     (Some(nobody), None) => line.set(b"PP", &[b"\0", nobody].concat()),
                     _ => {}
                 }
@@ -189,32 +187,29 @@ fn name_programs<'a>(
     given.into_iter().flatten().collect()
 }
 
-/// The new IDs of one kind for one input, and all IDs of the merged header.
+/// The new IDs of one kind (@RG or @PG) for one input, and all IDs of the merged header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdRenames {
     own: BTreeMap<Vec<u8>, Vec<u8>>,
     merged: Arc<BTreeSet<Vec<u8>>>,
 }
 
-/// The change that a field with an ID needs.
+/// What must be done with a field of a record that holds an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate<'a> {
-    /// None.
     Keep,
-    /// It gets this ID.
     Become(&'a [u8]),
-    /// It must be removed: this input does not define the ID, but another input does, so the field would get a
-    /// wrong meaning. (`samtools merge` drops every ID that the input does not define.)
+    /// The field must be removed: this input does not define the ID, but another input does, so the
+    /// field would get a wrong meaning. (`samtools merge` drops every ID that the input does not
+    /// define.)
     Remove,
 }
 
 impl IdRenames {
-    /// New IDs by the IDs in the input, and all IDs of the merged header.
     pub(super) fn new(own: BTreeMap<Vec<u8>, Vec<u8>>, merged: Arc<BTreeSet<Vec<u8>>>) -> Self {
         IdRenames { own, merged }
     }
 
-    /// The change that a field with this ID needs.
     pub fn fate(&self, id: &[u8]) -> Fate<'_> {
         match self.own.get(id) {
             Some(new) if new == id => Fate::Keep,
@@ -224,18 +219,17 @@ impl IdRenames {
         }
     }
 
-    /// The IDs that change, each with its new form.
+    /// Returns the IDs that change, each with its new form.
     pub fn changed(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let own = self.own.iter().filter(|(old, new)| old != new);
         own.map(|(old, new)| (old.as_slice(), new.as_slice()))
     }
 
-    /// Whether every ID, known or not, stays the same.
     pub fn is_identity(&self) -> bool {
         self.own.len() == self.merged.len() && self.changed().next().is_none()
     }
 
-    /// The most bytes by which an ID becomes longer.
+    /// Returns the maximum number of bytes by which an ID becomes longer.
     pub fn growth(&self) -> usize {
         self.changed().map(|(old, new)| new.len().saturating_sub(old.len())).max().unwrap_or(0)
     }

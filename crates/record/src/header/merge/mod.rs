@@ -1,18 +1,18 @@
-//! One header for several inputs that are read one after the other.
+//! Merges the headers of several inputs that are read one after the other.
 //!
-//! The rules, those of Picard MergeSamFiles where it has one:
+//! The rules are those of Picard MergeSamFiles wherever Picard has one:
 //!
-//! - One input keeps its header as it is. Otherwise lines are grouped by kind: @HD, @SQ, @RG, @PG,
+//! - A single input keeps its header unchanged. Otherwise lines are grouped by kind: @HD, @SQ, @RG, @PG,
 //!   unknown kinds, @CO.
-//! - @HD is the first one found. Its order is withdrawn (`SO:unsorted`, no GO, no SS): sorted inputs one after the
-//!   other are not sorted.
-//! - @SQ: all sequences. Every input's own order is kept if the inputs do not contradict each other
-//!   (`dictionary.rs`). The line is that of the first input that has the sequence.
-//! - @RG, @PG: equal ones are merged; of different ones with the same ID all but the first get a suffix, `ID.1`,
-//!   `ID.2` (`groups.rs`).
-//! - @CO: all. Unknown lines, and @RG and @PG without ID: each text once.
+//! - @HD is the first one found. Its order is removed (`SO:unsorted`, no GO, no SS), because sorted
+//!   inputs one after the other are not sorted.
+//! - @SQ: all sequences. Every input keeps its own order if the inputs do not contradict each other
+//!   (`dictionary.rs`). The line is taken from the first input that has the sequence.
+//! - @RG, @PG: equal lines are merged. If lines differ but share an ID, the first keeps it and the
+//!   others get a suffix: `ID.1`, `ID.2` (`groups.rs`).
+//! - @CO: all lines. Unknown lines, and @RG and @PG without ID: each text once.
 //!
-//! The result depends only on the headers and their order, never on chance.
+//! The result depends only on the headers and their order.
 
 mod dictionary;
 mod groups;
@@ -29,28 +29,35 @@ use dictionary::Dictionary;
 pub use groups::{Fate, IdRenames};
 use groups::{LineKind, has_id};
 
-/// A header for several inputs, and the changes that their records need to fit it.
+/// The header for several inputs, and the changes that their records need to fit it.
+///
+/// ```
+/// use readmill_record::Header;
+///
+/// let one = Header::parse(b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s1\n")?;
+/// let two = Header::parse(b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s2\n")?;
+/// let merged = Header::merge(&[one, two])?;
+/// assert_eq!(merged.header.to_text(), b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s1\n@RG\tID:a.1\tSM:s2\n");
+/// assert!(merged.renames[0].is_identity() && !merged.renames[1].is_identity());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// The header.
     pub header: Header,
-    /// For each input, in order.
+    /// The changes for each input, in input order.
     pub renames: Vec<Renames>,
 }
 
-/// The changes that the records of one input need.
+/// The changes that the records of one input need. `readmill_filters` applies them as a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renames {
-    /// The new index of each reference sequence; `None` if all keep theirs.
+    /// New index of each reference sequence, or `None` if all keep their indexes.
     pub ref_ids: Option<Vec<i32>>,
-    /// The new IDs of read groups, for `RG:Z`.
     pub read_groups: IdRenames,
-    /// The new IDs of programs, for `PG:Z`.
     pub programs: IdRenames,
 }
 
 impl Renames {
-    /// Whether no record needs a change.
     pub fn is_identity(&self) -> bool {
         self.ref_ids.is_none() && self.read_groups.is_identity() && self.programs.is_identity()
     }
@@ -60,13 +67,15 @@ impl Header {
     /// Merges the headers of inputs that are read one after the other.
     ///
     /// # Errors
-    /// Inputs, counted from 1, use one name for two reference sequences.
+    /// Two inputs use one name for different reference sequences (the message counts inputs from 1), or
+    /// there is too little memory.
     pub fn merge(headers: &[Header]) -> Result<Merged> {
         if let [one] = headers {
             return Ok(Merged { header: one.clone(), renames: vec![Renames::default()] });
         }
         let ledger = headers.first().map_or_else(Ledger::unlimited, Header::ledger);
-        // While IDs are given: what lines say in order, tables of it and of the IDs, and the new lines.
+        // Memory while IDs are assigned: the fields of each line in sorted order, tables of them and of
+        // the IDs, and the new lines.
         let groups = headers.iter().flat_map(Header::lines);
         let groups = groups.filter(|line| matches!(line.kind(), b"RG" | b"PG"));
         let bytes: u64 = groups.map(|line| 5 * line.text().len() as u64 + 240).sum();
@@ -98,7 +107,7 @@ impl Header {
         Ok(Merged { header, renames: renames.collect() })
     }
 
-    /// Removes the sort order from @HD, if there is one.
+    /// Sets `SO:unsorted` in @HD if it declares any order.
     fn withdraw_order(&mut self) {
         let promises = |line: &HeaderLine| {
             let order = line.get(b"SO").unwrap_or(b"unknown");
@@ -111,7 +120,7 @@ impl Header {
     }
 }
 
-/// Whether a line is of a kind without rules of its own.
+/// Returns whether lines of this kind are only copied, each text once.
 fn is_unknown(line: &HeaderLine) -> bool {
     match line.kind() {
         b"HD" | b"SQ" | b"CO" => false,
