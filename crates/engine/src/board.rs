@@ -1,23 +1,27 @@
-//! The bookkeeping of a pass: the state of every ticket, and the job to do next. Plain data; [`super::pass`] puts a
-//! lock around it.
+//! The bookkeeping of a pass: the state of every ticket, and the next job. It is plain data;
+//! [`super::pass`] puts a lock around it.
 //!
-//! *What bounds it.* `claimed - committed` never exceeds `in_flight`, and no queue here holds more than that many values.
+//! ```text
+//! claimed ──► links (gate) ──► linked (queue) ──► commits (gate) ──► committed
+//!             wait for order   any free thread    wait for order
+//! ```
 //!
-//! *How it stops, how errors travel.* One number does both: `end`, the first ticket that is not carried through. It
-//! is infinite at first and only moves down: to the ticket whose claim returned `None`, and to each ticket that
-//! fails. No job starts at or after `end`, all earlier tickets go on, and the pass is over when `committed` reaches
-//! `end`. The values of abandoned tickets stay here until the pass is over, so that no destructor of the user's
-//! runs under the lock.
+//! *Limits.* `claimed - committed` never exceeds `in_flight`, and no queue holds more values than that.
 //!
-//! *The oldest ticket can always go on.* Its predecessors are committed, so it is next at each gate, no other
-//! thread is in that phase, and it is first in the queue for work.
+//! *End and errors.* One number handles both: `end`, the first ticket that is not completed. It starts
+//! at infinity and only decreases: to the ticket whose claim returned `None`, and to each ticket that
+//! fails. No job starts at or after `end`, all earlier tickets continue, and the pass is over when
+//! `committed` reaches `end`. The values of abandoned tickets stay here until the pass is over, so that
+//! no destructor of the user's types runs under the lock.
+//!
+//! *The oldest ticket can always continue.* Its predecessors are committed, so it is next at each gate,
+//! no other thread is in that phase, and it is first in the queue for work.
 
 use std::any::Any;
 use std::collections::VecDeque;
 
 use super::phases::{Pass, Ticket};
 
-/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 type Outcome<P, T> = Result<T, <P as Pass>::Error>;
@@ -25,8 +29,8 @@ type Claim<'a, P> = dyn FnMut(Ticket) -> Outcome<P, Option<<P as Pass>::Input>> 
 type Link<'a, P> = dyn FnMut(Ticket, <P as Pass>::Opened) -> Outcome<P, <P as Pass>::Linked> + Send + 'a;
 type Commit<'a, P> = dyn FnMut(Ticket, <P as Pass>::Output) -> Outcome<P, ()> + Send + 'a;
 
-/// A unit of work for one thread. The thread that holds the closure of a serial phase is the only one in that
-/// phase.
+/// A unit of work for one thread. Jobs of serial phases carry the closure of the phase, so only one
+/// thread can be in that phase.
 pub(crate) enum Job<'a, P: Pass> {
     Claim(Ticket, &'a mut Claim<'a, P>),
     Open(Ticket, P::Input),
@@ -45,7 +49,7 @@ pub(crate) enum JobResult<'a, P: Pass> {
 }
 
 impl<'a, P: Pass> Job<'a, P> {
-    /// Runs the user's code.
+    /// Runs the user's code for this job, without holding the lock.
     pub(crate) fn perform(self, pass: &P, worker: &mut P::Worker) -> JobResult<'a, P> {
         match self {
             Job::Claim(ticket, claim) => {
@@ -68,11 +72,10 @@ impl<'a, P: Pass> Job<'a, P> {
 
 /// The entrance to a serial phase: values arrive in any order and enter one at a time, in ticket order.
 struct Gate<F, T> {
-    /// The closure of the phase; `None` while a thread runs it.
+    /// The closure of the phase, or `None` while a thread runs it.
     turn: Option<F>,
-    /// The next ticket to enter.
     next: Ticket,
-    /// The values that have arrived; the first place is that of `next`.
+    /// The values that have arrived. The first place belongs to `next`, and missing ones are `None`.
     ready: VecDeque<Option<T>>,
 }
 
@@ -104,24 +107,21 @@ impl<F, T> Gate<F, T> {
     }
 }
 
-/// The state of all tickets.
 pub(crate) struct Board<'a, P: Pass> {
     in_flight: u64,
     claim: Option<&'a mut Claim<'a, P>>,
-    /// Number of tickets claimed, including the one that is being claimed. This is also the number of the next
+    /// Number of tickets claimed, including the one that is being claimed; also the number of the next
     /// ticket.
     claimed: Ticket,
     links: Gate<&'a mut Link<'a, P>, P::Opened>,
-    /// Tickets ready for work, oldest first, because links end in ticket order.
+    /// Tickets ready for work. The oldest is first, because links end in ticket order.
     linked: VecDeque<(Ticket, P::Linked)>,
     commits: Gate<&'a mut Commit<'a, P>, P::Output>,
     /// Number of tickets committed, without the one that is being committed.
     committed: Ticket,
-    /// The first ticket that is not carried through.
     end: Ticket,
     errors: Vec<(Ticket, P::Error)>,
     pub(crate) panics: Vec<Payload>,
-    /// Threads that wait for a job.
     pub(crate) sleepers: usize,
 }
 
@@ -151,7 +151,6 @@ impl<'a, P: Pass> Board<'a, P> {
         self.committed >= self.end || !self.panics.is_empty()
     }
 
-    /// Whether [`Self::take_job`] would return a job.
     pub(crate) fn has_job(&self) -> bool {
         self.links.is_open(self.end)
             || self.commits.is_open(self.end)
@@ -159,9 +158,11 @@ impl<'a, P: Pass> Board<'a, P> {
             || self.can_claim()
     }
 
-    /// The best job to do next. Links come first because they are short and give work to others; commits next
-    /// because they free memory. A thread that leaves a gate takes the next value there before any other thread
-    /// does, so it drains the gate. A new ticket is claimed only if nothing can be done for those in flight.
+    /// Takes the best job to do next.
+    ///
+    /// Links are first because they are short and give work to other threads, then commits because they
+    /// free memory. A thread that leaves a gate takes the next value there before any other thread does,
+    /// so it drains the gate. A new ticket is claimed only if nothing can be done for those in flight.
     pub(crate) fn take_job(&mut self) -> Option<Job<'a, P>> {
         if let Some((ticket, link, opened)) = self.links.enter(self.end) {
             return Some(Job::Link(ticket, link, opened));
@@ -180,7 +181,8 @@ impl<'a, P: Pass> Board<'a, P> {
         None
     }
 
-    /// Records a result. A new input is returned at once as the job to open it: it is warm in this thread's cache.
+    /// Records a result. A claimed input is returned at once as the job to open it, because it is still
+    /// in this thread's cache.
     pub(crate) fn complete(&mut self, done: JobResult<'a, P>) -> Option<Job<'a, P>> {
         match done {
             JobResult::Claim(ticket, claim, outcome) => {
@@ -214,7 +216,8 @@ impl<'a, P: Pass> Board<'a, P> {
         None
     }
 
-    /// The end of the pass: a panic, the error of the first ticket that failed, or `Ok(None)`.
+    /// Returns the end of the pass: the payload of a panic, the error of the first ticket that failed,
+    /// or `Ok(None)`.
     pub(crate) fn into_result(self) -> Result<Option<P::Error>, Payload> {
         match self.panics.into_iter().next() {
             Some(payload) => Err(payload),
@@ -232,7 +235,8 @@ impl<'a, P: Pass> Board<'a, P> {
         self.claim.is_some() && self.claimed < self.end && self.claimed - self.committed < self.in_flight
     }
 
-    /// Keeps the errors of later tickets, too: dropping one runs the user's code.
+    /// Ends the pass at `ticket`. Errors of later tickets are kept, too: dropping one here would run the
+    /// user's code under the lock.
     fn fail(&mut self, ticket: Ticket, error: P::Error) {
         self.end = self.end.min(ticket);
         self.errors.push((ticket, error));

@@ -1,34 +1,34 @@
-//! Threads, and the order of the work they share. This crate does not know what a ticket holds or where it comes
-//! from.
+//! Threads, and the order of the work that they share. This crate does not know what a ticket contains.
 //!
-//! A *pass* takes inputs one after the other, works on many of them at once and hands over the results in the order in which
-//! the inputs came. Each input has a [`Ticket`], its number, and goes through five phases:
+//! A *pass* takes inputs one after the other, works on many of them at the same time, and hands over the
+//! results in input order. Each input has a [`Ticket`], its number, and goes through five phases:
 //!
 //! ```text
 //! claim  ──►  open  ──►  link  ──►  work  ──►  commit
 //! serial     parallel    serial    parallel    serial
 //! ```
 //!
-//! The three serial phases run in ticket order, with one thread at a time in each, and do not block each other: one
-//! thread may claim while a second links and a third commits. In `link` a ticket gets the state that only its
-//! predecessors know.
+//! The three serial phases run in ticket order, with one thread at a time in each. They do not block
+//! each other: one thread may claim while a second links and a third commits. In `link`, a ticket gets
+//! the state that only its predecessors know, such as the number of records before it.
 //!
-//! # What bounds concurrency
-//! [`Crew::threads`] is a strict total that includes the calling thread. [`Crew::in_flight`] is the number of
-//! tickets that have been claimed and not yet committed. One thread takes the same path through the code as eight
-//! do. `claim` bounds memory: it asks for the memory of an input before it takes the input, and a [`Pool`] reuses
-//! the buffers of finished tickets.
+//! # Limits on concurrency
+//! [`Crew::threads`] is a strict total that includes the calling thread. [`Crew::in_flight`] is the
+//! maximum number of tickets that are claimed but not yet committed. One thread takes the same path
+//! through the code as eight do. Memory is limited by `claim`: it asks for the memory of an input before
+//! it takes the input, and a [`Pool`] reuses the buffers of finished tickets.
 //!
-//! # How it stops
-//! A pass ends when `claim` returns `None` and the last ticket has been committed. There is no other stop signal,
-//! no time limit and no watchdog: the oldest ticket in flight never waits for a later one, so it can always go on.
+//! # How a pass ends
+//! A pass ends when `claim` returns `None` and the last ticket has been committed. There is no other
+//! stop signal, no time limit and no watchdog: the oldest ticket in flight never waits for a later one,
+//! so it can always continue.
 //!
-//! # How errors travel
-//! A ticket that fails, in whatever phase, ends the pass there: later tickets are abandoned, earlier ones go on to
-//! their commit. If one of those fails too, the pass ends there instead. So the error that [`run`] returns is that
-//! of the first ticket to fail *in ticket order*, and every ticket before it has been committed, whatever the
-//! timing of the threads. After a panic, each thread finishes its current job and stops; the panic then resumes in
-//! the caller.
+//! # Errors and panics
+//! If a ticket fails in any phase, later tickets are abandoned, and earlier ones continue to their
+//! commit. If one of these fails too, the pass ends there instead. So [`run`] returns the error of the
+//! first ticket that fails *in ticket order*, and all tickets before it have been committed, whatever
+//! the timing of the threads. After a panic, each thread finishes its current job and stops; the panic
+//! then resumes in the caller.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -1,10 +1,9 @@
-//! Passes of one parallel phase.
+//! Passes with only one parallel phase, which is what most commands need.
 
 use std::marker::PhantomData;
 
 use super::pass::{Crew, Pass, run};
 
-/// A pass of one parallel phase.
 struct MapPass<I, O, M, N>(N, M, PhantomData<fn(I) -> O>);
 
 impl<I, O, W, E, M, N> Pass for MapPass<I, O, M, N>
@@ -36,11 +35,26 @@ where
     }
 }
 
-/// Runs a pass of one parallel phase: `claim` takes the inputs one after the other, `map` works on them on all threads,
-/// and `commit` gets the results in the order of the inputs. Each thread has a worker that `worker` makes.
+/// Runs a pass of one parallel phase: `claim` takes inputs one after the other, `map` works on them on
+/// all threads, and `commit` gets the results in input order. `worker` makes the scratch memory of each
+/// thread.
+///
+/// ```
+/// use readmill_engine::{Crew, map_ordered};
+///
+/// let (mut inputs, mut out) = (["a", "b", "c"].into_iter(), Vec::new());
+/// let commit = |text| {
+///     out.push(text);
+///     Ok::<(), ()>(())
+/// };
+/// let crew = Crew { threads: 2, in_flight: 4 };
+/// map_ordered(crew, || Ok(inputs.next()), || (), |_, text| Ok(text.to_uppercase()), commit)?;
+/// assert_eq!(out, ["A", "B", "C"]);
+/// # Ok::<(), ()>(())
+/// ```
 ///
 /// # Errors
-/// As [`run`].
+/// The error of the first input, in input order, for which a closure fails, as for [`run`].
 pub fn map_ordered<I: Send, O: Send, W: Send, E: Send>(
     crew: Crew,
     mut claim: impl FnMut() -> Result<Option<I>, E> + Send,

@@ -1,19 +1,20 @@
 //! Runs a [`Pass`]: several threads carry tickets through its phases.
 //!
-//! *What bounds it.* There are `threads` threads, the caller included, and at most `in_flight` tickets. All
-//! bookkeeping is in one [`Board`] behind one mutex; a thread holds it for the few instructions between two jobs
-//! and never while it runs the user's code. Each serial phase (claim, link, commit) is a closure that a thread
-//! takes from the board and puts back, so there are no further locks and no lock order.
+//! *Limits.* There are `threads` threads, the caller included, and at most `in_flight` tickets. All
+//! bookkeeping is in one [`Board`] behind one mutex. A thread holds the mutex for the few instructions
+//! between two jobs, and never while it runs the user's code. Each serial phase (claim, link, commit) is
+//! a closure that a thread takes from the board and puts back, so there are no further locks and no lock
+//! order.
 //!
-//! *How it stops.* A thread leaves when the board says that the pass is over: every ticket before its end is
-//! committed, or a thread panicked. The thread that ends the pass wakes all sleeping threads.
+//! *End.* A thread leaves when the board reports that the pass is over: every ticket before its end is
+//! committed, or a thread has panicked. The thread that ends the pass wakes all sleeping threads.
 //!
-//! *No wakeup is lost.* Every change of the board happens in the same critical section as the choice of the next
-//! job. A thread that leaves the section with a job wakes one sleeping thread if there is another job, and that
-//! thread does the same.
+//! *No wakeup is lost.* Every change of the board happens in the same critical section as the choice of
+//! the next job. A thread that leaves the section with a job wakes one sleeping thread if there is
+//! another job, and that thread does the same.
 //!
-//! *How errors travel.* A failed ticket moves the end of the pass back to itself, see [`Board`]. A panic is caught
-//! on its thread, put on the board and resumed in the caller once every thread has left.
+//! *Errors.* A failed ticket moves the end of the pass back to itself, see [`Board`]. A panic is caught
+//! on its thread, stored on the board, and resumed in the caller once every thread has left.
 #![allow(clippy::disallowed_methods, reason = "the one place that starts threads")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,32 +24,71 @@ use super::board::{Board, Job, JobResult, Payload};
 pub use super::phases::{Pass, Ticket};
 use super::sync::{Condvar, Mutex, MutexGuard, thread};
 
-/// Stack of a spawned thread. It is explicit, so that neither the environment nor the platform changes the division
-/// of memory.
+/// Stack of a spawned thread. It is set explicitly, because the division of memory among its users must
+/// not depend on the environment or the platform.
 const STACK_BYTES: usize = 2 << 20;
 
 /// Limits of concurrency. A zero in either field counts as one.
 #[derive(Clone, Copy, Debug)]
 pub struct Crew {
-    /// Threads in all, including the caller.
+    /// Total number of threads, including the caller.
     pub threads: usize,
-    /// Tickets claimed and not yet committed.
+    /// Maximum number of tickets that are claimed and not yet committed.
     pub in_flight: usize,
 }
 
 /// Carries every ticket through claim, open, link, work and commit, and returns the workers.
 ///
-/// `claim` takes the next input, or returns `None` at the end; it is not called again after `None` or an error.
-/// `claim`, `link` and `commit` each run for one ticket at a time, in ticket order. None of them may wait for a
-/// later phase of any ticket: the waiting thread may be the only one.
+/// `claim` takes the next input, or returns `None` at the end; it is not called again after `None` or an
+/// error. `claim`, `link` and `commit` each run for one ticket at a time, in ticket order. None of them
+/// may wait for a later phase of any ticket: the waiting thread may be the only one.
 ///
-/// One worker is returned for each thread that ran, in no particular order. They are fewer than `threads` if the
-/// system refused to start more.
+/// One worker is returned for each thread that ran, in no particular order. There are fewer than
+/// `threads` if the system refused to start more.
+///
+/// ```
+/// use readmill_engine::{Crew, Pass, run};
+///
+/// /// Squares numbers.
+/// struct Square;
+///
+/// impl Pass for Square {
+///     type Input = u64;
+///     type Opened = u64;
+///     type Linked = u64;
+///     type Output = u64;
+///     type Worker = ();
+///     type Error = ();
+///
+///     fn worker(&self) {}
+///     fn open(&self, (): &mut (), number: u64) -> Result<u64, ()> {
+///         Ok(number * number)
+///     }
+///     fn work(&self, (): &mut (), sum: u64) -> Result<u64, ()> {
+///         Ok(sum)
+///     }
+/// }
+///
+/// let (mut sum, mut sums) = (0, Vec::new());
+/// let crew = Crew { threads: 2, in_flight: 4 };
+/// let claim = |ticket| Ok((ticket < 4).then_some(ticket));
+/// let link = |_, square| {
+///     sum += square; // serial, in ticket order
+///     Ok(sum)
+/// };
+/// let commit = |_, sum| {
+///     sums.push(sum);
+///     Ok(())
+/// };
+/// run(crew, &Square, claim, link, commit)?;
+/// assert_eq!(sums, [0, 1, 5, 14]);
+/// # Ok::<(), ()>(())
+/// ```
 ///
 /// # Errors
-/// The error of the first ticket, in ticket order, that fails in any phase; a failed claim counts as the ticket
-/// that it would have been. All tickets before it have been committed; neither it nor any later ticket has been or
-/// will be.
+/// The error of the first ticket, in ticket order, that fails in any phase. A failed claim counts as the
+/// ticket that it would have become. All tickets before it have been committed; it and later tickets
+/// never will be.
 ///
 /// # Panics
 /// Resumes the first panic of the user's code, once all threads have finished their current jobs.
@@ -87,18 +127,17 @@ pub fn run<P: Pass>(
     }
 }
 
-/// The state that the threads of a crew share.
 struct Runner<'a, P: Pass> {
     board: Mutex<Board<'a, P>>,
-    /// Notified when there may be a job, or the pass may be over.
     wakeup: Condvar,
 }
 
 impl<'a, P: Pass> Runner<'a, P> {
-    /// Runs jobs on this thread until the pass is over; returns its worker, or `None` if it panicked.
+    /// Runs jobs on this thread until the pass is over. Returns its worker, or `None` if the user's code
+    /// panicked.
     fn run_jobs(&self, pass: &P) -> Option<P::Worker> {
-        // The worker that a panic unwound through is dropped, and a closure that was not put back is never called
-        // again.
+        // A panic drops the worker through which it unwinds, and a closure that was not put back is
+        // never called again.
         let work = AssertUnwindSafe(|| {
             let mut worker = pass.worker();
             let mut job = self.next_job();
@@ -111,7 +150,7 @@ impl<'a, P: Pass> Runner<'a, P> {
         catch_unwind(work).map_err(|payload| self.stop(payload)).ok()
     }
 
-    /// Puts the result of a job on the board and takes the next job; `None` when the pass is over.
+    /// Puts the result of a job on the board and takes the next job; `None` means that the pass is over.
     fn complete(&self, done: JobResult<'a, P>) -> Option<Job<'a, P>> {
         let mut board = self.lock();
         match board.complete(done) {
@@ -124,7 +163,6 @@ impl<'a, P: Pass> Runner<'a, P> {
         self.choose(self.lock())
     }
 
-    /// Sleeps until there is a job or the pass is over.
     fn choose(&self, mut board: MutexGuard<'_, Board<'a, P>>) -> Option<Job<'a, P>> {
         loop {
             if board.is_over() {
@@ -142,8 +180,8 @@ impl<'a, P: Pass> Runner<'a, P> {
         }
     }
 
-    /// Wakes another thread if there is a job besides this one. Sleepers are counted because notifying none still
-    /// costs a system call.
+    /// Wakes another thread if there is another job. Sleepers are counted, because notifying costs a
+    /// system call even if no thread sleeps.
     fn leave_with(&self, job: Job<'a, P>, board: MutexGuard<'_, Board<'a, P>>) -> Option<Job<'a, P>> {
         let wake = board.sleepers > 0 && board.has_job();
         drop(board);
@@ -158,7 +196,7 @@ impl<'a, P: Pass> Runner<'a, P> {
         self.wakeup.notify_all();
     }
 
-    /// The user's code never runs under this lock, so its panics do not poison it.
+    /// Locks the board. The user's code never runs under this lock, so its panics do not poison it.
     fn lock(&self) -> MutexGuard<'_, Board<'a, P>> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }

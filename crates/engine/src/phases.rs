@@ -1,33 +1,37 @@
-//! The phases of a ticket, as the user of this crate defines them.
+//! The trait by which a user of this crate defines the work of a pass.
 
-/// Number of an input in claim order, from 0 in each pass.
+/// The number of an input in claim order, from 0 in each pass.
 pub type Ticket = u64;
 
-/// The work done for each ticket in the two parallel phases, and the types that travel between the phases.
+/// The work for each ticket in the two parallel phases, and the types that pass from one phase to the
+/// next.
 ///
-/// A result must depend on its arguments alone, not on the worker's past: timing decides which thread gets which
-/// ticket. The worker may keep counts, because [`run`](crate::run) returns all workers.
+/// ```text
+/// claim ──Input──► open ──Opened──► link ──Linked──► work ──Output──► commit
+/// ```
+///
+/// The three serial phases are closures that [`run`](crate::run) gets; its documentation has an example.
+/// A result must depend on the arguments only, not on what the worker did before, because timing decides
+/// which thread gets which ticket. A worker may keep counts: [`run`](crate::run) returns all workers.
 pub trait Pass: Sync {
-    /// The result of a claim.
     type Input: Send;
-    /// The result of the first parallel phase, [`Self::open`].
     type Opened: Send;
-    /// The result of the serial link.
     type Linked: Send;
-    /// The result of the second parallel phase, [`Self::work`].
     type Output: Send;
-    /// The scratch memory of one thread: made on that thread, returned to the caller at the end.
+    /// The scratch memory of one thread. It is made on that thread and returned to the caller at the
+    /// end.
     type Worker: Send;
-    /// The reason why a ticket failed.
     type Error: Send;
 
-    /// Makes the scratch memory of the calling thread; called once per thread.
+    /// Makes the scratch memory of the calling thread. Called once for each thread.
     fn worker(&self) -> Self::Worker;
 
-    /// The first parallel phase: everything that can be done for an input without its predecessors.
+    /// The first parallel phase: everything that can be done for an input without its predecessors, such
+    /// as inflating.
     fn open(&self, worker: &mut Self::Worker, input: Self::Input) -> Result<Self::Opened, Self::Error>;
 
-    /// The second parallel phase: everything else, before the commit.
+    /// The second parallel phase: everything that needs the result of `link`, such as filtering or
+    /// compressing.
     fn work(&self, worker: &mut Self::Worker, linked: Self::Linked)
     -> Result<Self::Output, Self::Error>;
 }

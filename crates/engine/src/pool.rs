@@ -1,13 +1,25 @@
-//! Buffers that are used again.
+//! Buffers that are used again by later tickets.
 //!
-//! Holds at most `limit` idle values; never waits, so there is nothing to stop; has no errors. The lock is held for
-//! a push or a pop, never while a value is made or dropped.
+//! A pool holds at most `limit` idle values and never waits. Its lock is held for a push or a pop, never
+//! while a value is made or dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Recycles buffers: a new ticket takes those of a finished one.
+/// Recycles buffers: a new ticket takes the buffers of a finished one, so that a pass soon allocates no
+/// more.
 ///
-/// The value that was put last is taken first, because it is the most likely to be in a cache.
+/// The value that was put last is taken first, because it is the most likely to be in a CPU cache.
+///
+/// ```
+/// use readmill_engine::Pool;
+///
+/// let pool = Pool::new(1);
+/// pool.put(vec![1, 2, 3]);
+/// pool.put(Vec::new()); // the pool is full: dropped
+/// let mut buffer = pool.take().unwrap_or_default();
+/// buffer.clear();
+/// assert!(buffer.capacity() >= 3 && pool.take().is_none());
+/// ```
 #[derive(Debug)]
 pub struct Pool<T> {
     limit: usize,
@@ -15,17 +27,15 @@ pub struct Pool<T> {
 }
 
 impl<T: Send> Pool<T> {
-    /// An empty pool that keeps at most `limit` values.
     pub fn new(limit: usize) -> Self {
         Pool { limit, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Takes an idle value; `None` if there is none, and the caller makes its own.
+    /// Takes an idle value. `None` means that there is none, and the caller makes its own.
     pub fn take(&self) -> Option<T> {
         self.idle().pop()
     }
 
-    /// Keeps a value for the next [`Self::take`], or drops it if the pool is full.
     pub fn put(&self, value: T) {
         let mut idle = self.idle();
         if idle.len() < self.limit {

@@ -1,13 +1,21 @@
 //! The progress of a pass, for a display on another thread. The engine itself never prints.
-//!
-//! Two atomic counters: nothing to bound, to stop or to fail.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The value of `total` while it is not known.
+/// The value of `total` while the total is not known.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Counters that a display may poll, in whatever unit the caller adds.
+/// Counters of finished and total work, which a display polls. The caller decides on the unit, such as
+/// bytes of the input.
+///
+/// ```
+/// use readmill_engine::Progress;
+///
+/// let progress = Progress::new();
+/// progress.set_total(Some(200));
+/// progress.add(50); // by the worker threads
+/// assert_eq!((progress.done(), progress.total()), (50, Some(200)));
+/// ```
 #[derive(Debug)]
 pub struct Progress {
     done: AtomicU64,
@@ -15,33 +23,28 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// No work done, and no total known.
     pub fn new() -> Self {
         Progress { done: AtomicU64::new(0), total: AtomicU64::new(UNKNOWN) }
     }
 
-    /// Counts `n` more as done.
     pub fn add(&self, n: u64) {
         self.done.fetch_add(n, Relaxed);
     }
 
-    /// The work done so far.
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed)
     }
 
-    /// Starts again from zero, with a new total if it is known.
+    /// Starts again from zero, for the next pass, with a new total if it is known.
     pub fn restart(&self, total: Option<u64>) {
         self.done.store(0, Relaxed);
         self.set_total(total);
     }
 
-    /// Sets the total, if it is known.
     pub fn set_total(&self, total: Option<u64>) {
         self.total.store(total.unwrap_or(UNKNOWN), Relaxed);
     }
 
-    /// The total, if it is known.
     pub fn total(&self) -> Option<u64> {
         Some(self.total.load(Relaxed)).filter(|total| *total != UNKNOWN)
     }

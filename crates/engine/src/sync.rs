@@ -1,7 +1,7 @@
-//! The locks and threads of the concurrent files.
+//! The locks and threads that the concurrent modules use.
 //!
-//! `tests/engine/model.rs` compiles the very same files against a simulated scheduler, with another module in this
-//! one's place.
+//! `tests/engine/model.rs` compiles these modules against a simulated scheduler, with another `sync` in
+//! place of this one.
 
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 pub(crate) use std::thread;

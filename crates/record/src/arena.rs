@@ -121,7 +121,6 @@ impl Arena {
         Some((offset, bytes))
     }
 
-    /// Ends the filling: nothing can be allocated any more, and all bytes can be read.
     pub fn seal(self) -> Sealed {
         Sealed { used: self.used, map: self.map }
     }

@@ -9,7 +9,6 @@
 //! assert_eq!(&PAIRS[0x18], b"AT"); // one byte of SEQ holds two bases
 //! ```
 
-/// Letter of each 4-bit code.
 pub const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
 /// Letter of the complementary base, indexed by the code of the base.

@@ -21,10 +21,8 @@ use crate::view::RecordRef;
 pub struct Stamp(pub u64);
 
 impl Stamp {
-    /// Largest distance from the first record of a template that a stamp can hold.
     pub const MAX_LEAD: u32 = (1 << 24) - 1;
 
-    /// Returns the stamp of record `ordinal`, `lead` records after the first of its template.
     pub fn new(ordinal: u64, lead: u32) -> Self {
         debug_assert!(ordinal < 1 << 40 && lead <= Self::MAX_LEAD);
         Stamp(ordinal << 24 | u64::from(lead))
@@ -53,7 +51,6 @@ impl Stamp {
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub start: u32,
-    /// Number of bytes, `block_size` included.
     pub len: u32,
     pub stamp: Stamp,
 }
@@ -115,7 +112,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Returns an empty batch with room for `bytes` bytes of records.
     pub fn with_capacity(bytes: usize) -> Self {
         Batch { bytes: Vec::with_capacity(bytes), ..Batch::default() }
     }
@@ -137,7 +133,6 @@ impl Batch {
         RecordRef::new(&self.bytes[span.start as usize..][..span.len as usize])
     }
 
-    /// Returns the records in order, each with its stamp.
     pub fn records(&self) -> impl Iterator<Item = (Stamp, RecordRef<'_>)> {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
@@ -152,7 +147,6 @@ impl Batch {
         }
     }
 
-    /// Returns the bytes of memory of all buffers by their capacity, for the ledger.
     pub fn heap_bytes(&self) -> u64 {
         let spans = (self.spans.capacity() + self.spare_spans.capacity()) * size_of::<Span>();
         (self.bytes.capacity() + self.spare.capacity() + spans) as u64
@@ -309,7 +303,6 @@ impl Batch {
         })
     }
 
-    /// Writes the new bytes of one record to the end of the buffer, and returns their number.
     fn replace(
         &mut self,
         at: usize,

@@ -33,7 +33,6 @@ pub fn consumes_query(op: u32) -> bool {
 }
 
 impl<'a> Cigar<'a> {
-    /// Returns the operators as pairs of operator number and length.
     pub fn ops(self) -> impl DoubleEndedIterator<Item = (u32, u32)> + ExactSizeIterator + 'a {
         self.0.chunks_exact(4).map(|c| {
             let v = u32::from_le_bytes([c[0], c[1], c[2], c[3]]);
@@ -41,7 +40,6 @@ impl<'a> Cigar<'a> {
         })
     }
 
-    /// Returns whether the record has no CIGAR (`*` in SAM).
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }

@@ -87,7 +87,6 @@ pub fn copy_without(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize
     start
 }
 
-/// Appends a text field (`Z`) to the record at `start`.
 pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     out.extend_from_slice(&tag);
     out.push(b'Z');
@@ -146,7 +145,6 @@ pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     close(out, start);
 }
 
-/// Removes all fields `tag` from the record at `start`.
 pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
     while let Some(found) = tag::locate(&out[fields..], tag) {

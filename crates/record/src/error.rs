@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The result of a library function of readmill.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The class of an error. The command line maps it to the exit code of the program, so that a workflow
@@ -18,7 +17,6 @@ pub enum ErrorKind {
     Usage,
     /// The input is damaged, or is not what the user said it is (exit code 2).
     Input,
-    /// Reading or writing failed, or there is no space left (exit code 3).
     Io,
     /// A comparison found a difference between two files or results that should be equal (exit code 4).
     Different,
@@ -139,7 +137,6 @@ impl Error {
         self.kind == ErrorKind::Usage && self.may_pass
     }
 
-    /// Sets the hint: what the user can do. It replaces an earlier hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
@@ -176,7 +173,6 @@ impl Error {
     }
 }
 
-/// Returns whether an I/O error of this kind may not occur again.
 fn may_pass(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind as Io;
     matches!(

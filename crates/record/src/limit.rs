@@ -22,7 +22,6 @@ use crate::ledger::Ledger;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
     bytes: u64,
-    /// Number of equal parts; 0 if the limit does not depend on the memory.
     parts: u64,
     /// Capacity of the ledger (`-m`) in bytes, from which the hint of an error is computed.
     capacity: u64,
@@ -38,12 +37,10 @@ impl Limit {
 
     pub const NONE: Limit = Limit::of(u64::MAX);
 
-    /// Returns a fixed limit that does not depend on the memory.
     pub const fn of(bytes: u64) -> Self {
         Limit { bytes, parts: 0, capacity: 0 }
     }
 
-    /// Returns the same limit, lowered to `most` bytes if it is higher.
     #[must_use]
     pub fn at_most(self, most: u64) -> Self {
         Limit { bytes: self.bytes.min(most), ..self }
@@ -70,7 +67,6 @@ impl Limit {
             .hint(self.advice(bytes.saturating_sub(self.bytes)))
     }
 
-    /// Returns the hint for an object that exceeds the limit by `more` bytes.
     pub fn advice(self, more: u64) -> String {
         let capacity = self.capacity.saturating_add(more.saturating_mul(self.parts));
         format!("raise -m to {}M or more", capacity.div_ceil(1 << 20) + 1)

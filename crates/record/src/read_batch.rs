@@ -25,7 +25,6 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadBatch {
-    /// Lines of the files, into which the spans point.
     text: Vec<u8>,
     spans: Vec<ReadSpan>,
     /// Offset and length of the optional fields of each read in the text; may be shorter than `spans`.
@@ -34,7 +33,6 @@ pub struct ReadBatch {
     flags: Vec<u16>,
     /// First base of the adapter in each read, 1-based, or 0 for none; may be shorter than `spans`.
     adapters: Vec<u32>,
-    /// Index reads, `index_reads` for each template.
     index: Vec<ReadSpan>,
     index_reads: usize,
     singles: Option<Box<Singles>>,
@@ -55,16 +53,12 @@ pub struct Singles {
 /// The position of the parts of one read in the text of its batch, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadSpan {
-    /// Start of the name, after the `@`.
     pub name: u32,
-    /// Length of the name, which ends before the first blank.
     pub name_len: u32,
-    /// Start of the comment, after the name and the blanks that follow it.
     pub comment: u32,
     pub comment_len: u32,
     pub bases: u32,
     pub len: u32,
-    /// Start of the qualities, or [`ReadSpan::NONE`]. There are as many as bases.
     pub qualities: u32,
 }
 
@@ -77,7 +71,6 @@ impl ReadSpan {
 pub struct Read<'a> {
     /// QNAME as in the file, including a `/1` or `/2` at its end.
     pub name: &'a [u8],
-    /// The part of the name line after the name and the blanks.
     pub comment: &'a [u8],
     pub bases: &'a [u8],
     /// Phred + 33, one for each base; `None` if the input has no qualities.
@@ -91,7 +84,6 @@ impl ReadBatch {
         ReadBatch { segments, first, ..ReadBatch::default() }
     }
 
-    /// Empties the batch for the next ticket, and keeps its memory.
     pub fn reset(&mut self, segments: usize, first: u64) {
         self.text.clear();
         self.spans.clear();
@@ -130,7 +122,6 @@ impl ReadBatch {
         }
     }
 
-    /// Returns the number of pairs before single read `index`, if this is the batch of the single reads.
     pub fn pairs_before(&self, index: usize) -> usize {
         self.pairs_before.get(index).map_or(0, |&pairs| pairs as usize)
     }
@@ -141,7 +132,6 @@ impl ReadBatch {
         self.singles.as_deref()
     }
 
-    /// Returns whether the file has both pairs and single reads.
     pub fn is_mixed(&self) -> bool {
         self.singles.is_some() || !self.pairs_before.is_empty()
     }
@@ -160,7 +150,6 @@ impl ReadBatch {
         self.singles = singles;
     }
 
-    /// Returns the number of templates, single reads included.
     pub fn all_templates(&self) -> usize {
         self.templates() + self.singles().map_or(0, |singles| singles.reads.len())
     }
@@ -184,7 +173,6 @@ impl ReadBatch {
         })
     }
 
-    /// Sets the number of index reads for each template, which [`ReadBatch::push_index_span`] then adds.
     pub fn expect_index_reads(&mut self, count: usize) {
         self.index_reads = count;
     }
@@ -248,7 +236,6 @@ impl ReadBatch {
         self.spans.push(span);
     }
 
-    /// Trims read `index` to the bases in this range, 0-based, with their qualities.
     pub fn trim(&mut self, index: usize, bases: Range<usize>) {
         let span = &mut self.spans[index];
         let kept = bases.start.min(span.len as usize)..bases.end.min(span.len as usize);
@@ -264,7 +251,6 @@ impl ReadBatch {
         span.name_len = span.name_len.min(len as u32);
     }
 
-    /// Returns the qualities of read `index`, to be changed in place, or `None` if it has none.
     pub fn qualities_mut(&mut self, index: usize) -> Option<&mut [u8]> {
         let span = &self.spans[index];
         let place = span.qualities as usize..span.qualities as usize + span.len as usize;
@@ -329,12 +315,10 @@ impl ReadBatch {
         self.fields.get(index).map_or(&[], |&(start, len)| self.part(start, len))
     }
 
-    /// Sets the extra FLAG bits of the next read that has none.
     pub fn push_flags(&mut self, flags: u16) {
         self.flags.push(flags);
     }
 
-    /// Returns the FLAG bits that all records of read `index` get in addition to the aligner's.
     pub fn flags(&self, index: usize) -> u16 {
         self.flags.get(index).copied().unwrap_or(0)
     }

@@ -46,7 +46,6 @@ pub fn parse(text: &[u8], ops: &mut Vec<Packed>) -> bool {
     !digits && !text.is_empty()
 }
 
-/// Appends a CIGAR as text, or `*` if it has no operator.
 pub fn write(ops: impl Iterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
     let start = out.len();
     for (op, length) in ops {

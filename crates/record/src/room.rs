@@ -59,7 +59,6 @@ impl Prepaid {
         self.charge
     }
 
-    /// Returns the charge, to pay for one large allocation directly.
     pub fn charge(&mut self) -> &mut Charge {
         &mut self.charge
     }
@@ -145,7 +144,6 @@ fn try_capacity<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> b
     free
 }
 
-/// Returns the additional bytes of a list whose capacity grows to `capacity` elements.
 fn cost<T>(list: &Vec<T>, capacity: usize) -> u64 {
     let beside = if list.capacity() == 0 { BESIDE } else { 0 };
     ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64

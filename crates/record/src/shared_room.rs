@@ -29,7 +29,6 @@ pub struct Room {
 /// The parts of the error message if the memory of a room is not enough.
 #[derive(Debug)]
 pub struct RoomUser {
-    /// The subject of the message, in the plural.
     pub what: &'static str,
     pub why: &'static str,
     pub hint: &'static str,

@@ -45,7 +45,6 @@ use crate::tag::Tag;
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait Step: Send + Sync {
-    /// Returns the name of the step, which is also the name of its flag.
     fn name(&self) -> &'static str;
 
     /// Returns a copy for one thread, with its own scratch memory and with counts of 0.
@@ -93,7 +92,6 @@ pub trait Step: Send + Sync {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Whether reads may be dropped or added.
     pub reads: bool,
     /// FLAG apart from the duplicate bit (0x400), which every step may change.
     pub flags: bool,
@@ -125,12 +123,10 @@ impl Changes {
         Changes { reads: true, ..Changes::default() }
     }
 
-    /// Returns the changes of a step that writes or removes these optional fields.
     pub fn tags(tags: &[Tag]) -> Self {
         Changes { tags: Tags::Some(tags.to_vec()), ..Changes::default() }
     }
 
-    /// Returns the changes that two steps together may make.
     pub fn and(mut self, other: &Changes) -> Self {
         self.reads |= other.reads;
         self.flags |= other.flags;

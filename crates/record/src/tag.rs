@@ -3,7 +3,6 @@
 pub type Tag = [u8; 2];
 
 pub const RG: Tag = *b"RG";
-/// CIGAR of the next segment, in text form.
 pub const MC: Tag = *b"MC";
 /// CIGAR with more than 65,535 operators, which the fixed part of a record cannot hold.
 pub const CG: Tag = *b"CG";
@@ -66,13 +65,11 @@ impl<'a> Fields<'a> {
         Fields { rest: bytes }
     }
 
-    /// Returns the bytes that have not been read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 }
 
-/// Returns the bytes of one value of a type, or `None` for types of variable size (`Z`, `H`, `B`).
 pub const fn width(kind: u8) -> Option<usize> {
     match kind {
         b'A' | b'c' | b'C' => Some(1),
@@ -136,7 +133,6 @@ fn nuls(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
-/// Returns the bytes of the array (type `B`) at the start of `bytes`, with its subtype and count.
 #[cold]
 fn array_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.first_chunk::<5>()?;
@@ -162,7 +158,6 @@ fn field_length(bytes: &[u8]) -> Option<usize> {
     any_field_length(bytes)
 }
 
-/// Returns the same as [`field_length`] for fields of any type.
 #[inline(never)]
 fn any_field_length(bytes: &[u8]) -> Option<usize> {
     let (&[_, _, kind], body) = bytes.split_first_chunk::<HEAD>()?;
@@ -203,12 +198,10 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
     bytes.is_empty()
 }
 
-/// Returns the first field called `tag`.
 pub fn find(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
     field(&bytes[locate(bytes, tag)?])
 }
 
-/// Returns the byte range of the first field called `tag`, with its tag and type.
 pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     let mut at = 0;
     loop {
@@ -245,7 +238,6 @@ impl TagSet {
         set
     }
 
-    /// Returns the set of all tags except these.
     pub fn all_but(tags: &[Tag]) -> Self {
         let mut set = TagSet::of(tags);
         set.0.iter_mut().for_each(|word| *word = !*word);

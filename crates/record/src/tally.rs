@@ -72,7 +72,6 @@ pub trait Tally: Send + Sync {
     fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }
 
-/// The text of the file that a tally writes.
 pub enum ReportText {
     Whole(Vec<u8>),
     /// A long text in parts, so that it is never in memory as a whole.
@@ -101,14 +100,11 @@ pub trait DynTally: Send + Sync {
     /// The bytes are not the total of a tally of this kind.
     fn add(&self, saved: &[u8]) -> Result<()>;
 
-    /// Returns the bytes of memory on `threads` threads, see [`Tally::bytes`].
     fn bytes(&self, threads: u64) -> u64;
 
-    /// Returns how much of each read the tally needs, see [`Tally::detail`].
     fn detail(&self) -> Detail;
 }
 
-/// The counts of one thread, while the thread works on its batches.
 pub trait TallyWorker: Send {
     fn observe(&mut self, batch: &Batch) -> Result<()>;
 
@@ -116,7 +112,6 @@ pub trait TallyWorker: Send {
     fn merge(self: Box<Self>);
 }
 
-/// A tally together with the total of all threads.
 pub struct SharedTally<T: Tally> {
     tally: T,
     total: Mutex<T::Partial>,

@@ -75,13 +75,11 @@ impl UncheckedBatch {
         UncheckedBatch(memory)
     }
 
-    /// Removes the records and returns the memory, for the next ticket.
     pub fn into_memory(mut self) -> Batch {
         self.0.spans.clear();
         self.0
     }
 
-    /// Returns the bytes of the records. Gaps are allowed, and spans need not be in address order.
     pub fn bytes(&self) -> &[u8] {
         &self.0.bytes
     }
@@ -90,7 +88,6 @@ impl UncheckedBatch {
         &self.0.spans
     }
 
-    /// Returns the bytes and the spans, for a reader to fill.
     pub fn parts_mut(&mut self) -> (&mut Vec<u8>, &mut Vec<Span>) {
         (&mut self.0.bytes, &mut self.0.spans)
     }

@@ -47,7 +47,6 @@ fn fields_start(raw: &[u8]) -> u64 {
     FIXED as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
 }
 
-/// The error for optional fields that are cut off or have an unknown type.
 pub const MALFORMED_FIELDS: &str = "the optional fields are malformed";
 
 impl<'a> RecordRef<'a> {
@@ -152,7 +151,6 @@ impl<'a> RecordRef<'a> {
         self.0[13]
     }
 
-    /// Returns the BAI bin as stored, which may not fit the position.
     pub fn bin(self) -> u16 {
         u16_at(self.0, 14)
     }
@@ -181,7 +179,6 @@ impl<'a> RecordRef<'a> {
         FIXED + usize::from(self.0[12])
     }
 
-    /// Returns the read name without its NUL.
     pub fn qname(self) -> &'a [u8] {
         &self.0[FIXED..self.name_end() - 1]
     }
@@ -231,7 +228,6 @@ impl<'a> RecordRef<'a> {
         &self.0[start..start + self.l_seq()]
     }
 
-    /// Returns the offset of the optional fields in [`RecordRef::raw`].
     pub fn fields_start(self) -> usize {
         fields_start(self.0) as usize
     }

@@ -1,7 +1,8 @@
-//! Model checks of `src/pass.rs` and `src/board.rs`: the very same files, compiled against a simulated scheduler (shuttle).
+//! Model checks of `src/pass.rs` and `src/board.rs`: the same files, compiled against a simulated
+//! scheduler (shuttle).
 //!
-//! At every lock, wait and thread start the scheduler may let another thread go on. A state in which no thread can
-//! go on is reported as a deadlock.
+//! At every lock, wait and thread start the scheduler may switch to another thread. If no thread can
+//! continue, it reports a deadlock.
 
 use std::cell::Cell;
 
@@ -22,11 +23,11 @@ use pass as engine;
 use pass::Crew;
 use script::{Fault, PHASES, Phase, Script, simultaneous};
 
-/// Replaces `src/sync.rs`.
 mod sync {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
 
-    /// Scoped threads with a name, which the simulated threads lack, and which a system may refuse to start.
+    /// Scoped threads with a name, which the simulated threads lack. Starting one can fail, as in a real
+    /// system.
     pub(crate) mod thread {
         use shuttle::thread::{Scope, ScopedJoinHandle};
         use std::io;
@@ -66,7 +67,8 @@ mod sync {
 }
 
 std::thread_local! {
-    /// The number of threads that may still start; all simulated threads of a test run on the test's own.
+    /// Number of threads that may still start. All simulated threads of a test run on the test's own
+    /// thread.
     static MATES: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -89,7 +91,7 @@ fn check_with(
     });
 }
 
-/// Random schedules, and those that find bugs of up to three ordered events.
+/// Runs random schedules, and schedules that find bugs of up to three ordered events.
 fn check(schedules: usize, crew: Crew, script: &Script) {
     check_with(RandomScheduler::new_from_seed(1, schedules), crew, crew.threads, script);
     check_with(PctScheduler::new_from_seed(1, 3, schedules), crew, crew.threads, script);
@@ -161,8 +163,8 @@ fn panics_with_and_without_errors() {
     }
 }
 
-/// A lost wakeup does not stop a pass, because threads that are awake go on; it only wastes a thread. This test
-/// makes the thread that is awake wait for the other.
+/// A lost wakeup does not stop a pass, because threads that are awake continue; it only wastes a thread.
+/// This test makes the thread that is awake wait for the other.
 #[test]
 fn phases_do_not_hold_each_other_up() {
     for steps in simultaneous() {

@@ -1,4 +1,5 @@
-//! [`run`](readmill_engine::run) with real threads: same outputs, same error, same panic at any crew size.
+//! Tests of [`run`](readmill_engine::run) with real threads: the same outputs, error and panic for any
+//! crew.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +16,7 @@ use readmill_engine as engine;
 use readmill_engine::{Crew, Pass, Ticket, map_ordered, run};
 use script::{Fault, PHASES, Phase, Script, mix, simultaneous};
 
-/// Varies the timing: most steps take no time, some a little, a few as long as many others together.
+/// Varies the timing: most steps take no time, some a little, and a few as long as many others together.
 fn pause(seed: u64, ticket: Ticket, phase: Phase) {
     match mix(mix(seed ^ ticket) ^ phase as u64) % 16 {
         0 => thread::sleep(Duration::from_micros(50)),
@@ -71,7 +72,7 @@ fn the_first_of_several_errors_wins_whatever_the_timing() {
             let count = 2 + mix(seed) % 4;
             let faults = (0..count).map(|n| {
                 let dice = mix(seed * 16 + n);
-                // Close together, so that several are in flight at once.
+                // Close together, so that several are in flight at the same time.
                 let ticket = mix(seed) % (TICKETS - 8) + dice % 8;
                 (ticket, PHASES[(dice >> 32) as usize % PHASES.len()], Fault::Error)
             });
@@ -158,7 +159,8 @@ fn phases_do_not_hold_each_other_up() {
     }
 }
 
-/// A barrier for two threads with a limit: longer than any busy machine keeps a thread waiting.
+/// A barrier for two threads with a time limit that is longer than a busy machine keeps a thread
+/// waiting.
 #[derive(Default)]
 struct Meeting {
     present: Mutex<u32>,
@@ -178,7 +180,7 @@ impl Meeting {
     }
 }
 
-/// Passes numbers on as they are, and records which worker did it.
+/// Passes numbers on unchanged, and records which thread did it.
 #[derive(Default)]
 struct Numbers {
     threads: Mutex<HashSet<(thread::ThreadId, Option<String>)>>,

@@ -22,7 +22,6 @@ impl Header {
         if kind == b"SQ" { self.read_contigs(&self.ledger()) } else { Ok(()) }
     }
 
-    /// Returns whether @HD declares coordinate order (`SO:coordinate`).
     pub fn claims_coordinate_order(&self) -> bool {
         self.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
     }
@@ -69,7 +68,6 @@ impl Header {
         Ok(())
     }
 
-    /// Returns the @PG lines that [`Header::add_program`] appends, and a charge for them.
     fn lines_of_program(
         &self,
         name: &str,

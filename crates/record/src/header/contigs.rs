@@ -115,7 +115,6 @@ impl Contigs {
         self.aliases.get(name).map(|&id| id as i32)
     }
 
-    /// Returns the bytes of memory, with the overhead of the allocator.
     pub(super) fn heap_bytes(&self) -> u64 {
         let names: u64 = self.list.iter().map(|contig| block(contig.name.len())).sum();
         let aliases: u64 = self.aliases.keys().map(|name| block(name.len()) + 40).sum();

@@ -1,6 +1,5 @@
 //! One line of a header, and its fields.
 
-/// The name under which headers are charged to the ledger.
 pub(super) const HEADERS: &str = "headers";
 
 /// One header line, without its line end. It is kept as text, so unknown fields survive.
@@ -65,7 +64,6 @@ impl HeaderLine {
         self.0 = parts.join(&b'\t').into();
     }
 
-    /// Removes every field `tag`.
     pub fn remove(&mut self, tag: &[u8; 2]) {
         let parts = self.0.split(|&b| b == b'\t').enumerate();
         let kept: Vec<&[u8]> = parts

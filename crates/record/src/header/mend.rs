@@ -22,7 +22,6 @@ pub use notes::HeaderNotes;
 const FIX: &str = "fix this line; a BAM or CRAM file gets another header so: readmill head FILE > header.sam, \
     then readmill reheader header.sam FILE > NEW";
 
-/// Returns the error for a line whose meaning is not clear.
 fn refusal(line: usize, what: &str, text: &[u8]) -> Error {
     Error::input(format!("header line {line}: {what}: {}", shown(text))).hint(FIX)
 }
@@ -68,7 +67,6 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u
     mend_fields(&line, note).map(|line| Cow::Owned(line.into_owned()))
 }
 
-/// Returns a comment with the tab that must follow `@CO`.
 fn mend_comment<'a>(line: &'a [u8], note: &mut Noting<'_>) -> LineResult<Cow<'a, [u8]>> {
     match &line[3..] {
         [b'\t', ..] => Ok(Cow::Borrowed(line)),

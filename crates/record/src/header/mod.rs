@@ -117,7 +117,6 @@ fn content(line: &[u8]) -> &[u8] {
     &line[..memchr::memchr(0, line).unwrap_or(line.len())]
 }
 
-/// Returns the header text without the NUL bytes with which some writers pad it in BAM.
 fn without_padding(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     &text[..end]
@@ -255,7 +254,6 @@ impl Header {
         self.notes.add_of_file(what);
     }
 
-    /// Builds the dictionary from the @SQ lines, and charges it.
     fn read_contigs(&mut self, ledger: &Ledger) -> Result<()> {
         let lines = self.lines_of(b"SQ").map(|line| line.text().len() as u64);
         let (n, bytes) = lines.fold((0, 0), |(n, bytes), line| (n + 1, bytes + line));
@@ -282,7 +280,6 @@ impl Header {
         self.lines.charge.as_ref().map_or_else(Ledger::unlimited, |charge| charge.ledger().clone())
     }
 
-    /// Returns the bytes of memory of lines and dictionary, with the overhead of the allocator.
     pub fn heap_bytes(&self) -> u64 {
         self.lines.heap_bytes() + self.contigs.heap_bytes()
     }
@@ -326,7 +323,6 @@ impl Header {
         lines.update_charge();
     }
 
-    /// Returns the lines of one kind, such as `RG`, in order.
     pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &HeaderLine> {
         self.lines().iter().filter(move |line| line.kind() == kind)
     }
@@ -336,7 +332,6 @@ impl Header {
         &self.contigs.list
     }
 
-    /// Returns the number of reference sequences; BAM limits it to 31 bits.
     pub fn n_ref(&self) -> i32 {
         self.references().len() as i32
     }
@@ -393,7 +388,6 @@ impl Header {
 }
 
 impl Header {
-    /// Returns an error if the binary dictionary of a BAM file differs from the @SQ lines.
     fn check_dictionary<'a>(
         &self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>,

@@ -55,7 +55,6 @@ struct Book {
 #[derive(Default)]
 struct Sums {
     used: u64,
-    /// Bytes of `used` that are reserved but not yet in use. They do not count for the peak.
     idle: u64,
     peak: u64,
     users: Vec<User>,
@@ -72,7 +71,6 @@ struct User {
     name: Name,
     used: u64,
     idle: u64,
-    /// Bytes that this user had in use at the moment of the overall peak.
     at_peak: u64,
     /// Largest use reported by [`Ledger::note_used`], for a user whose share was charged in advance.
     noted: Option<u64>,
@@ -134,7 +132,6 @@ impl Ledger {
         (sums.kept, sums.share, sums.keepers) = (bytes, share, keepers);
     }
 
-    /// Returns a charge of 0 bytes for `name`, to grow later.
     pub fn empty(&self, name: Name) -> Charge {
         Charge { ledger: self.clone(), name, bytes: 0, idle: 0 }
     }
@@ -234,12 +231,10 @@ impl Sums {
         &mut self.users[at]
     }
 
-    /// Returns the bytes that are kept for some users and that these have not taken yet.
     fn kept_back(&self) -> u64 {
         self.kept.saturating_sub(self.used_by_keepers)
     }
 
-    /// Returns whether user `name` may take `bytes` without exceeding `capacity`.
     fn fits(&self, name: Name, bytes: u64, capacity: u64) -> bool {
         let is_keeper = self.kept > 0 && self.keepers.contains(&name);
         let kept_back = if is_keeper { 0 } else { self.kept_back() };
@@ -272,7 +267,6 @@ impl Sums {
         user.idle = user.idle - before + idle;
     }
 
-    /// Returns bytes of a charge to the ledger, first those that were reserved but not used.
     fn give_back(&mut self, name: Name, bytes: u64, idle: &mut u64) {
         audit::released(bytes);
         if self.keepers.contains(&name) {
@@ -358,7 +352,6 @@ impl Charge {
         Ok(done)
     }
 
-    /// Returns the error for `more` bytes that are not free.
     pub fn refusal(&self, more: u64) -> Error {
         self.ledger.shortage(self.name, more)
     }
@@ -429,7 +422,6 @@ impl Charge {
         to.resize(bytes);
     }
 
-    /// Moves all bytes of `other` into this charge.
     pub fn absorb(&mut self, mut other: Charge) {
         let all = self.bytes.saturating_add(other.bytes);
         other.move_to(self, all);

@@ -1,7 +1,7 @@
-//! A pass whose every step is known beforehand, and the plain loop that computes how it must end.
+//! A pass in which every step is known in advance, and a plain loop that computes how it must end.
 //!
-//! Used twice: with real threads (`pass.rs`) and under a simulated scheduler (`model.rs`). The module that includes
-//! this one says which `engine` it means.
+//! It is used twice: with real threads (`pass.rs`) and under a simulated scheduler (`model.rs`). The
+//! module that includes this one defines which `engine` is tested.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,7 +27,7 @@ pub enum Fault {
     Panic,
 }
 
-/// The step in which the user's code failed: the error, and the payload of a panic.
+/// The step in which the user's code failed. It is the error, or the payload of a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure(pub Ticket, pub Phase);
 
@@ -44,10 +44,10 @@ pub struct Script {
     pub faults: BTreeMap<Ticket, (Phase, Fault)>,
 }
 
-/// The value that goes through the phases; the token shows when it is dropped.
+/// The value that passes through the phases. The token shows when it is dropped.
 type Value = (Ticket, u64, Arc<()>);
 
-/// The action at the start of every step: a pause, or waiting for another thread.
+/// What happens at the start of every step: a pause, or waiting for another thread.
 type Pause<'a> = &'a (dyn Fn(Ticket, Phase) + Sync);
 
 struct Play<'a> {
@@ -62,7 +62,7 @@ impl Script {
         Script { tickets, faults }
     }
 
-    /// The expected output and end, computed by a plain loop.
+    /// Computes the expected output and end with a plain loop.
     fn expected(&self) -> (Vec<u64>, Ending) {
         let (mut sum, mut out) = (0, Vec::new());
         for ticket in 0..self.tickets {
@@ -77,13 +77,13 @@ impl Script {
         (out, Ending::Complete)
     }
 
-    /// Runs the script and checks everything that must hold whatever the timing.
+    /// Runs the script and checks everything that must hold for any timing.
     pub fn check(&self, crew: Crew, threads_that_start: usize, pause: Pause<'_>) {
         let (expected, expected_ending) = self.expected();
         let (out, ending) = self.play(crew, threads_that_start, pause);
         let context = format!("{crew:?} {self:?}");
         match ending {
-            // A panic ends the pass at once, and that of another thread may come first.
+            // A panic ends the pass at once, and the panic of another thread may be first.
             Ending::Panic(Failure(ticket, phase)) => {
                 assert_eq!(self.faults.get(&ticket), Some(&(phase, Fault::Panic)), "{context}");
                 assert!(out.len() as u64 <= ticket, "{context}");
@@ -146,12 +146,11 @@ impl Script {
 }
 
 impl Play<'_> {
-    /// Pauses, then fails if the script says so.
     fn act(&self, ticket: Ticket, phase: Phase) -> Result<(), Failure> {
         (self.pause)(ticket, phase);
         match self.script.faults.get(&ticket) {
             Some((at, Fault::Error)) if *at == phase => Err(Failure(ticket, phase)),
-            // The same as a panic, but without a message on the terminal.
+            // Like a panic, but without a message on the terminal.
             Some((at, Fault::Panic)) if *at == phase => resume_unwind(Box::new(Failure(ticket, phase))),
             _ => Ok(()),
         }
@@ -163,7 +162,7 @@ impl Pass for Play<'_> {
     type Opened = Value;
     type Linked = Value;
     type Output = Value;
-    /// The numbers of tickets it opened and worked on.
+    /// Number of tickets that this worker opened, and number that it worked on.
     type Worker = (u64, u64);
     type Error = Failure;
 
@@ -193,8 +192,8 @@ fn worked(value: u64) -> u64 {
     mix(value)
 }
 
-/// Steps of tickets 1 and 0 that must be able to happen at the same time. A serial phase takes one ticket at a
-/// time, and ticket 1 does not overtake.
+/// Returns pairs of steps of tickets 1 and 0 that must be able to happen at the same time. A serial
+/// phase takes one ticket at a time, and ticket 1 never overtakes ticket 0.
 pub fn simultaneous() -> impl Iterator<Item = [(Ticket, Phase); 2]> {
     let pairs = PHASES.into_iter().flat_map(|later| PHASES.map(|earlier| (later, earlier)));
     let together = |(later, earlier): &(Phase, Phase)| {
@@ -203,7 +202,7 @@ pub fn simultaneous() -> impl Iterator<Item = [(Ticket, Phase); 2]> {
     pairs.filter(together).map(|(later, earlier)| [(1, later), (0, earlier)])
 }
 
-/// A hash (the finalizer of SplitMix64).
+/// Returns a hash of `value` (the finalizer of SplitMix64).
 pub fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::blanks::{glued_version, split_at_blanks};
 use super::known::{KNOWN, Known, LineResult, Noting, shown};
 
-/// Returns whether a field has the form `XX:value`. The value may be empty.
 pub(super) fn has_key(field: &[u8]) -> bool {
     matches!(field, [a, b, b':', ..] if !a.is_ascii_whitespace() && !b.is_ascii_whitespace() && *b != b':' && *a != b':')
 }
@@ -74,7 +73,6 @@ fn is_plain(line: &[u8], known: &Known) -> bool {
     known.required.iter().all(|tag| has(tag))
 }
 
-/// Values of SO that htsjdk accepts.
 const ORDERS: [&[u8]; 4] = [b"unknown", b"unsorted", b"queryname", b"coordinate"];
 
 const GROUPINGS: [&[u8]; 3] = [b"none", b"query", b"reference"];
@@ -105,7 +103,6 @@ impl<'a> Fields<'a> {
         self.known.kind == b"PG"
     }
 
-    /// Returns whether at most values have to be mended.
     fn is_well_formed(&self, line: &[u8]) -> bool {
         line.get(3) == Some(&b'\t')
             && self.list.iter().all(|field| field.len() > 3 && has_key(field))
@@ -350,7 +347,6 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns whether the SAM specification (section 1.2.1) allows this name for a reference sequence.
 fn is_contig_name(name: &[u8]) -> bool {
     let is_allowed = |byte: &u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(byte);
     name.iter().all(is_allowed) && !name.starts_with(b"*") && !name.starts_with(b"=")

@@ -1,9 +1,7 @@
 //! The kinds of header lines that the SAM specification defines, and helpers for mending them.
 
-/// A kind of header line, with its fields.
 pub(super) struct Known {
     pub kind: &'static [u8; 2],
-    /// Fields that the specification defines for this kind.
     pub fields: &'static [&'static [u8; 2]],
     /// Fields without which samtools or htsjdk cannot read the line.
     pub required: &'static [&'static [u8; 2]],
@@ -28,7 +26,6 @@ pub(super) const KNOWN: [Known; 4] = [
     Known { kind: b"PG", fields: &[b"ID", b"PN", b"CL", b"PP", b"DS", b"VN"], required: &[b"ID"] },
 ];
 
-/// Returns the first 100 bytes of a text in quotation marks, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     let end = text.len().min(100);
     format!("{:?}", String::from_utf8_lossy(&text[..end]))
@@ -37,5 +34,4 @@ pub(super) fn shown(text: &[u8]) -> String {
 /// A result whose error says what is wrong with a line; the caller adds the number of the line.
 pub(super) type LineResult<T> = std::result::Result<T, String>;
 
-/// Receives the note about each change.
 pub(super) type Noting<'a> = dyn FnMut(String) + 'a;

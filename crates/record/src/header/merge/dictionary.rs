@@ -11,7 +11,6 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::header::{Header, HeaderLine};
 
-/// A sequence, with the line of the first input that has it.
 struct MergedSequence<'a> {
     line: &'a HeaderLine,
     length: u32,

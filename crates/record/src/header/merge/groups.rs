@@ -24,7 +24,6 @@ impl LineKind {
         }
     }
 
-    /// Returns the field that refers to a program.
     fn link(self) -> &'static [u8; 2] {
         match self {
             LineKind::ReadGroup => b"PG",
@@ -37,13 +36,11 @@ pub(super) fn has_id(line: &HeaderLine) -> bool {
     line.get(b"ID").is_some_and(|id| !id.is_empty())
 }
 
-/// The lines of one header that share an ID. A valid header has one line for each ID.
 struct IdGroup<'a> {
     id: &'a [u8],
     lines: Vec<&'a HeaderLine>,
 }
 
-/// Returns the groups of a header, and their indexes by ID.
 fn groups_of(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8], usize>) {
     let (mut groups, mut by_id) = (Vec::<IdGroup<'_>>::new(), HashMap::new());
     for line in header.lines_of(kind.code()).filter(|line| has_id(line)) {
@@ -91,7 +88,6 @@ pub(super) fn merge(
     (lines, names)
 }
 
-/// Returns the line with its new ID, and with the new ID of the program to which it refers.
 fn renamed(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRenames) -> HeaderLine {
     let mut new = line.clone();
     if line.get(b"ID") != Some(id) {
@@ -119,7 +115,6 @@ struct Given {
 
 #[derive(Default)]
 struct Namer<'a> {
-    /// IDs that some input uses. No other group may be renamed to one of them.
     reserved: HashSet<&'a [u8]>,
     used: BTreeSet<Vec<u8>>,
     by_content: HashMap<Vec<u8>, Vec<u8>>,
@@ -219,7 +214,6 @@ impl IdRenames {
         }
     }
 
-    /// Returns the IDs that change, each with its new form.
     pub fn changed(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let own = self.own.iter().filter(|(old, new)| old != new);
         own.map(|(old, new)| (old.as_slice(), new.as_slice()))
