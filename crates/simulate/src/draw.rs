@@ -1,4 +1,4 @@
-//! Drawing templates: new molecules, and copies of earlier ones.
+//! Draws templates: new molecules, and copies of earlier ones.
 
 use crate::names::Cluster;
 use crate::profile::Fault;
@@ -6,30 +6,26 @@ use crate::rng::Rng;
 use crate::sample::{Sample, TARGET, TARGET_EACH};
 use crate::template::{Locus, Split, Template, TemplateKind};
 
-/// Fragments at least this much longer than a read may carry indels.
+/// Minimum number of bases by which a fragment must be longer than a read to carry indels.
 const SLACK: u32 = 24;
-/// Room kept on both sides of reads that are placed on their own.
+/// Number of bases kept free on both sides of reads that are placed individually.
 const MARGIN: u32 = 32;
-/// Longest distance between the ends of an ordinary fragment.
 const LONGEST_INSERT: u32 = 1000;
-/// Pairs in 1,000 whose reads do not face each other.
 const ODD_PER_MILLE: u32 = 6;
 
-/// Draws templates from the genome of a sample.
 pub(crate) struct Drawer<'a> {
     sample: &'a Sample,
     length: u32,
     reach: u32,
-    /// Number of each usable contig, and the bases up to its end.
+    /// Number of each usable contig, and the sum of bases up to its end.
     usable: Vec<(u32, u64)>,
-    /// New templates in a thousand are unmapped this often, as copies never are.
+    /// Unmapped templates per mille of new templates. It is higher than in the profile, because copies
+    /// are never unmapped.
     unmapped: u32,
-    /// Contig, 0-based start and length of each amplicon.
     amplicons: Vec<(u32, u32, u32)>,
 }
 
 impl<'a> Drawer<'a> {
-    /// Prepares the choice of places.
     pub(crate) fn new(sample: &'a Sample) -> Self {
         let length = sample.profile.length() as u32;
         let reach = 1300 + 2 * length;
@@ -52,14 +48,14 @@ impl<'a> Drawer<'a> {
         drawer
     }
 
-    /// A place between two primers, long enough for every kind of pair.
     fn amplicon(&self, rng: &mut Rng) -> (u32, u32, u32) {
         let insert = self.length + rng.between(SLACK, 2 * self.length);
         let (contig, start) = self.site(rng, insert);
         (contig, start, insert)
     }
 
-    /// A new molecule at the given cluster, of this sample or of another.
+    /// Draws a new molecule for this cluster. `is_foreign` means that it belongs to another library, in
+    /// a swapped lane.
     pub(crate) fn fresh(&self, rng: &mut Rng, cluster: Cluster, is_foreign: bool) -> Template {
         let nowhere = Locus { contig: 0, five: 0, reverse: false };
         let bits = rng.next();
@@ -80,7 +76,6 @@ impl<'a> Drawer<'a> {
         template
     }
 
-    /// Gives a new template its kind and its places.
     fn shape(&self, rng: &mut Rng, template: &mut Template, is_foreign: bool) {
         let p = &self.sample.profile;
         if rng.per_mille(self.unmapped) {
@@ -114,7 +109,7 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// A PCR copy: possibly read from the other strand, clipped otherwise, or with a mate lost.
+    /// Makes a PCR copy. It may be read from the other strand, be clipped differently, or lose a mate.
     pub(crate) fn copy(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
         let mut copy = Template { cluster, ..*source };
         if copy.kind != TemplateKind::Single && rng.coin() {
@@ -132,7 +127,7 @@ impl<'a> Drawer<'a> {
         copy
     }
 
-    /// An optical copy: the same molecule seen again close by, rarely from the other strand.
+    /// Makes an optical copy: the same molecule seen again close by, rarely from the other strand.
     pub(crate) fn optical(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
         let mut copy = Template { cluster, qualities: self.qualities(rng), ..*source };
         if copy.kind != TemplateKind::Single && rng.per_mille(50) {
@@ -150,7 +145,7 @@ impl<'a> Drawer<'a> {
         if rng.per_mille(per_mille) { rng.between(1, 20) as u8 } else { 0 }
     }
 
-    /// A contig and a start such that `span` bases lie on it and are known.
+    /// Draws a contig and a start such that `span` bases follow on the contig and contain no N.
     fn site(&self, rng: &mut Rng, span: u32) -> (u32, u32) {
         loop {
             let total = self.usable.last().map_or(0, |&(_, sum)| sum);
@@ -164,7 +159,6 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Two reads facing each other.
     fn facing(&self, rng: &mut Rng, template: &mut Template, shortest: u32, is_foreign: bool) {
         let (contig, start, insert) = match self.amplicons.len() {
             0 => self.accepted(rng, shortest, is_foreign),
@@ -180,7 +174,7 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Contig, start and length of an ordinary fragment that the fault of the sample lets through.
+    /// Draws an ordinary fragment (contig, start, length) that the fault of the sample lets pass.
     fn accepted(&self, rng: &mut Rng, shortest: u32, is_foreign: bool) -> (u32, u32, u32) {
         loop {
             let found = self.anywhere(rng, shortest, is_foreign);
@@ -191,7 +185,7 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// How many of 1,000 fragments of a place become reads.
+    /// Returns how many of 1,000 fragments at this position become reads, which depends on the fault.
     fn share_let_through(&self, (contig, start, insert): (u32, u32, u32), is_foreign: bool) -> u32 {
         let gc = || {
             let bases = &self.sample.contigs[contig as usize].bases;
@@ -203,7 +197,7 @@ impl<'a> Drawer<'a> {
             Some(Fault::GcBias) => 1000u32.saturating_sub(50 * gc().saturating_sub(40)).max(40),
             Some(Fault::SwappedLane) if is_foreign => (gc().saturating_sub(10) * 20).clamp(200, 1000),
             Some(Fault::LowTargets) => {
-                // The targets begin one target's length after the start of a contig.
+                // The first target begins one target length after the start of a contig.
                 let number = start.saturating_sub(TARGET / 2) / TARGET_EACH;
                 let within = start.saturating_sub(TARGET / 2) % TARGET_EACH;
                 if number % 3 == 1 && within < 2 * TARGET { 80 } else { 1000 }
@@ -212,7 +206,6 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Contig, start and length of an ordinary fragment.
     fn anywhere(&self, rng: &mut Rng, shortest: u32, is_foreign: bool) -> (u32, u32, u32) {
         let (middle, spread) = match self.sample.profile.fault {
             Some(Fault::AdapterReadThrough) => (150, 40),
@@ -228,7 +221,7 @@ impl<'a> Drawer<'a> {
         (contig, start, insert)
     }
 
-    /// Two reads that do not face each other: FF, RR or RF.
+    /// Places two reads that do not face each other: FF, RR or RF.
     fn odd(&self, rng: &mut Rng, template: &mut Template) {
         let span = rng.between(2 * self.length, self.reach - 2 * MARGIN);
         let (contig, start) = self.site(rng, span + 2 * MARGIN);
@@ -242,7 +235,6 @@ impl<'a> Drawer<'a> {
         template.ends = [end(left, left_reverse), end(right, right_reverse)];
     }
 
-    /// A read on its own.
     fn lone(&self, rng: &mut Rng) -> Locus {
         let (contig, start) = self.site(rng, self.length + 2 * MARGIN);
         let reverse = rng.coin();
@@ -250,7 +242,7 @@ impl<'a> Drawer<'a> {
         Locus { contig, five, reverse }
     }
 
-    /// Reads on different contigs (far apart if there is one contig only).
+    /// Places the reads on different contigs, or far apart if there is only one contig.
     fn chimera(&self, rng: &mut Rng, template: &mut Template) {
         template.ends = [self.lone(rng), self.lone(rng)];
         for _ in 0..1000 {

@@ -1,36 +1,31 @@
 //! The reference genome: a Markov sequence with repeats and gaps of N.
 //!
-//! Repeats are copies of mobile elements, microsatellites and exact duplications, with a coarse map of where they are
-//! (aligners give low mapping qualities there).
+//! Repeats are copies of mobile elements, microsatellites and exact duplications. A coarse map records
+//! where they are, because aligners give low mapping qualities there.
 
 use std::ops::Range;
 
 use crate::profile::Profile;
 use crate::rng::Rng;
 
-/// One contig.
 #[derive(Debug)]
 pub(crate) struct Contig {
-    /// Its bases, in capitals.
     pub(crate) bases: Vec<u8>,
-    /// Where it is repetitive.
     pub(crate) repeats: RepeatMap,
-    /// Its run of N, empty if it has none.
     pub(crate) gap: Range<usize>,
 }
 
 impl Contig {
-    /// Whether an interval is free of N.
     #[inline]
     pub(crate) fn is_known(&self, start: usize, end: usize) -> bool {
         end <= self.gap.start || start >= self.gap.end
     }
 }
 
-/// Draws all contigs of a profile; each depends on the seed and its number only.
+/// Draws all contigs of a profile. Each depends only on the seed and its number.
 pub(crate) fn contigs(profile: &Profile) -> Vec<Contig> {
     let families = Families::new(profile.seed);
-    // Of parts that differ in GC, which follow each other.
+    // Parts with different GC content, which alternate along the contig.
     let shifts: &[i32] = if profile.isochores { &ISOCHORES } else { &[0] };
     let chains: Vec<Chain> = shifts.iter().map(|shift| Chain::new(*shift)).collect();
     let draw = |(i, &(_, length)): (usize, &(String, u32))| {
@@ -40,9 +35,10 @@ pub(crate) fn contigs(profile: &Profile) -> Vec<Contig> {
     profile.contigs.iter().enumerate().map(draw).collect()
 }
 
-/// Bases of a part of the genome that has one GC.
+/// Number of bases of a part of the genome with one GC content.
 const PART: usize = 7_000;
-/// How much of 256 of each base C and G have more, and A and T less, in parts of the genome.
+/// Shift of the weights of C and G (in 256ths) in the parts of the genome. The weights of A and T are
+/// shifted by the same amount in the other direction.
 const ISOCHORES: [i32; 5] = [0, 24, -20, 44, -8];
 
 fn contig(rng: &mut Rng, chains: &[Chain], families: &Families, length: usize) -> Contig {
@@ -64,7 +60,8 @@ fn contig(rng: &mut Rng, chains: &[Chain], families: &Families, length: usize) -
     Contig { bases, repeats, gap }
 }
 
-/// Follow-up bases of every pair of bases: 41 % GC, few CG, runs slightly favoured.
+/// The distribution of the next base after every pair of bases: 41 % GC, few CG, and slightly more runs
+/// of one base.
 struct Chain(Vec<[u8; 256]>);
 
 impl Chain {
@@ -77,7 +74,7 @@ impl Chain {
                 weights = [88, 66, 16, 86];
             }
             for (base, weight) in weights.iter_mut().enumerate() {
-                // Few G follow C; some must stay.
+                // G after C is rare, and some must remain.
                 let shift = if last == 1 { (shift / 2).max(-4) } else { shift };
                 let more = if base == 1 || base == 2 { shift } else { -shift };
                 *weight = weight.saturating_add_signed(more as isize);
@@ -112,35 +109,29 @@ impl Chain {
     }
 }
 
-/// Bases in one cell of the map.
 const CELL_BITS: u32 = 7;
 
-/// How repetitive a place is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Repeat {
-    /// Found once.
     Unique = 0,
-    /// An old copy: similar to others.
+    /// An old copy of a mobile element, similar to others.
     Old = 1,
-    /// A young copy: nearly equal to others.
+    /// A young copy of a mobile element, nearly equal to others.
     Young = 2,
-    /// An exact duplication.
     Exact = 3,
 }
 
-/// The repeats of one contig, cell by cell.
 #[derive(Debug)]
 pub(crate) struct RepeatMap(Vec<Repeat>);
 
 impl RepeatMap {
-    /// The repeat class at a position.
     #[inline]
     pub(crate) fn at(&self, position: usize) -> Repeat {
         self.0[position >> CELL_BITS]
     }
 
     fn mark(&mut self, start: usize, length: usize, repeat: Repeat) {
-        // Only cells covered by half are marked: reads at the rim are unique in part.
+        // Only cells covered by at least half are marked, because reads at the border are partly unique.
         let half = 1 << (CELL_BITS - 1);
         let cells = (start + half) >> CELL_BITS..(start + length + half) >> CELL_BITS;
         for cell in cells {
@@ -151,18 +142,16 @@ impl RepeatMap {
     }
 }
 
-/// The consensus sequences of the mobile elements.
 pub(crate) struct Families(Vec<Vec<u8>>);
 
 impl Families {
-    /// Draws six families: four of 300 bases and two of 3,000.
     pub(crate) fn new(seed: u64) -> Self {
         let mut rng = Rng::stream(seed, 0x5245_5045);
         let lengths = [300, 300, 290, 310, 3000, 3000];
         Self(lengths.iter().map(|&n| random_bases(&mut rng, n)).collect())
     }
 
-    /// Writes repeats over a contig (an eighth of it, roughly) and returns their map.
+    /// Writes repeats over about an eighth of a contig, and returns their map.
     pub(crate) fn scatter(&self, rng: &mut Rng, contig: &mut [u8]) -> RepeatMap {
         let mut map = RepeatMap(vec![Repeat::Unique; (contig.len() >> CELL_BITS) + 1]);
         let mut budget = contig.len() / 8;
@@ -219,12 +208,11 @@ fn duplication(rng: &mut Rng, contig: &mut [u8], map: &mut RepeatMap) {
     map.mark(to, length, Repeat::Exact);
 }
 
-/// Bases without any structure.
 pub(crate) fn random_bases(rng: &mut Rng, length: usize) -> Vec<u8> {
     (0..length).map(|_| b"ACGT"[rng.below(4) as usize]).collect()
 }
 
-/// The complement of a base; anything but A, C, G and T stays.
+/// Returns the complement of a base. Anything except A, C, G and T is returned unchanged.
 #[inline]
 pub(crate) fn complement(base: u8) -> u8 {
     match base {
@@ -236,7 +224,6 @@ pub(crate) fn complement(base: u8) -> u8 {
     }
 }
 
-/// Reverses and complements bases in place.
 pub(crate) fn reverse_complement(bases: &mut [u8]) {
     bases.reverse();
     bases.iter_mut().for_each(|b| *b = complement(*b));

@@ -1,9 +1,18 @@
-//! A seeded, fast generator of sequencing data.
+//! A seeded, fast generator of sequencing data for the demonstration, tests and benchmarks.
 //!
-//! A [`Profile`] describes a sample, a [`Sample`] holds its genome and variants, and
-//! [`SampleRecords`] streams its reads as raw BAM records, one template a call, in aligner order and in
-//! constant memory. The same profile gives the same bytes on every platform: all decisions are
-//! integer arithmetic on a small generator of pseudo-random numbers.
+//! A [`Profile`] describes a sample, a [`Sample`] holds its genome and variants, and [`SampleRecords`]
+//! yields its reads as raw BAM records: one template for each call, in aligner order and in constant
+//! memory.
+//!
+//! ```text
+//! Profile ──► Sample: genome, variants, quality strings
+//!               │ records()       ──► raw BAM records
+//!               │ write_fastq()   ──► FASTQ of the same reads
+//!               ▼ write_fasta(), write_fai(), write_known_sites(), header_text()
+//! ```
+//!
+//! The same profile gives the same bytes on every platform, because all decisions are integer arithmetic
+//! on a small generator of pseudo-random numbers.
 //!
 //! ```
 //! use readmill_simulate::{Profile, Sample};

@@ -4,20 +4,16 @@ use crate::profile::{Flowcell, Profile};
 use crate::rng::Rng;
 use std::collections::BTreeSet;
 
-/// The place of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cluster {
-    /// Run number.
     pub(crate) run: u32,
-    /// Tile number.
     pub(crate) tile: u32,
-    /// First coordinate.
     pub(crate) x: u32,
-    /// Second coordinate: even for originals, odd for optical copies.
+    /// The second coordinate: even for originals, odd for optical copies, so that no two clusters are
+    /// equal.
     pub(crate) y: u32,
 }
 
-/// The least coordinate.
 const ORIGIN: u32 = 1000;
 
 struct Layout {
@@ -34,7 +30,6 @@ fn layout(flowcell: Flowcell) -> Layout {
     }
 }
 
-/// Instrument and flow cell in names and read groups.
 pub(crate) fn machine(flowcell: Flowcell) -> (&'static str, &'static str) {
     match flowcell {
         Flowcell::HiSeq => ("HS00417", "H7QSIMADX"),
@@ -42,7 +37,6 @@ pub(crate) fn machine(flowcell: Flowcell) -> (&'static str, &'static str) {
     }
 }
 
-/// One lane being read, that is, one read group.
 pub(crate) struct Lane {
     instrument: String,
     flowcell: String,
@@ -55,7 +49,6 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// The lane of read group `index` out of `count`.
     pub(crate) fn new(profile: &Profile, index: u32, count: u32) -> Self {
         let (instrument, flowcell) = machine(profile.flowcell);
         let layout = layout(profile.flowcell);
@@ -73,12 +66,12 @@ impl Lane {
         }
     }
 
-    /// The next cluster: x grows along a tile, y is anywhere.
+    /// Returns the next cluster: x increases along a tile, y is random.
     pub(crate) fn advance(&mut self, rng: &mut Rng) -> Cluster {
         if self.cluster == self.per_tile {
             self.next_tile();
         }
-        // Clusters either differ in their column or in their band of rows: never the same place.
+        // Clusters differ in their column or in their band of rows, so no two have the same position.
         let bands = self.per_tile / self.layout.width + 1;
         let columns = self.per_tile.div_ceil(bands);
         let column_width = self.layout.width / columns;
@@ -109,13 +102,12 @@ impl Lane {
         1000 * (surface + 1) + 100 * (swath + 1) + tile + 1
     }
 
-    /// Whether a cluster is on the tile now being read.
     pub(crate) fn is_current(&self, cluster: &Cluster) -> bool {
         cluster.run == self.run && cluster.tile == self.tile_number() && self.cluster < self.per_tile
     }
 
-    /// A place close to a cluster of the current tile: two times in three within 100 pixels,
-    /// else within 2,500.
+    /// Returns a position close to a cluster of the current tile: within 100 pixels with probability
+    /// 2/3, otherwise within 2,500.
     pub(crate) fn beside(&mut self, rng: &mut Rng, source: &Cluster) -> Cluster {
         loop {
             let reach = if rng.per_mille(667) { 100 } else { 2500 };
@@ -127,7 +119,6 @@ impl Lane {
         }
     }
 
-    /// Writes the name of a cluster, with a UMI if there is one.
     pub(crate) fn write_name(&self, cluster: &Cluster, umi: Option<u32>, out: &mut Vec<u8>) {
         out.extend_from_slice(self.instrument.as_bytes());
         decimal(cluster.run, out);
@@ -144,7 +135,6 @@ impl Lane {
     }
 }
 
-/// Writes a UMI of two times seven bases.
 pub(crate) fn write_umi(umi: u32, separator: u8, out: &mut Vec<u8>) {
     let base = |i: u32| b"ACGT"[(umi >> (2 * i) & 3) as usize];
     out.extend((0..7).map(base));
@@ -152,7 +142,6 @@ pub(crate) fn write_umi(umi: u32, separator: u8, out: &mut Vec<u8>) {
     out.extend((7..14).map(base));
 }
 
-/// Writes a number in decimal.
 #[inline]
 pub(crate) fn decimal(mut value: u32, out: &mut Vec<u8>) {
     let mut digits = [0; 10];

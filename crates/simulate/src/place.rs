@@ -1,4 +1,4 @@
-//! Aligning a read of the sample to the reference: its bases, its start and its CIGAR; from these MD, NM and the
+//! Places a read on the reference: its bases, its start and its CIGAR, and from these MD, NM and the
 //! alignment score.
 
 use crate::genome::Contig;
@@ -6,7 +6,6 @@ use crate::names::decimal;
 use crate::template::Locus;
 use crate::variants::{Change, LONGEST, Variant, Variants};
 
-/// CIGAR operators as BAM numbers them.
 pub(crate) mod op {
     pub(crate) const MATCH: u32 = 0;
     pub(crate) const INSERTION: u32 = 1;
@@ -16,10 +15,11 @@ pub(crate) mod op {
     pub(crate) const HARD_CLIP: u32 = 5;
 }
 
-/// Bases a read must have on both sides of an indel; nearer ones are left out.
+/// Minimum number of bases that a read must have on both sides of an indel. Nearer indels are left out,
+/// because aligners would clip them.
 const FLANK: i64 = 8;
 
-/// Appends an operator, merging it with the last one if that is the same.
+/// Appends an operator, or lengthens the last one if it is the same.
 #[inline]
 pub(crate) fn push(cigar: &mut Vec<u32>, length: u32, operator: u32) {
     match cigar.last_mut() {
@@ -29,22 +29,18 @@ pub(crate) fn push(cigar: &mut Vec<u32>, length: u32, operator: u32) {
     }
 }
 
-/// The part of the sample that a read covers.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// The reference.
     pub(crate) contig: &'a Contig,
-    /// Its variants in the sample.
     pub(crate) variants: &'a Variants,
-    /// The haplotype read.
     pub(crate) haplotype: u8,
-    /// Whether indels are shown; two at most.
+    /// Whether the read contains the indels of its haplotype, at most two of them.
     pub(crate) indels: bool,
 }
 
 impl View<'_> {
-    /// Fills `bases` with the read that has its 5' end at a locus after `clip` clipped bases;
-    /// appends to the CIGAR and returns the leftmost position.
+    /// Fills `bases` with the read whose 5' end, after `clip` clipped bases, is at `locus`. Appends its
+    /// operators to `cigar`, and returns the leftmost position.
     pub(crate) fn place(
         &self,
         locus: &Locus,
@@ -83,7 +79,7 @@ impl View<'_> {
         variant.haplotypes >> self.haplotype & 1 == 1 && (snp || self.indels && indels_so_far < 2)
     }
 
-    /// Chooses the variants within the `n` bases from `start` on.
+    /// Chooses the variants that a forward read of `n` bases from `start` on contains.
     fn rightwards(&self, start: usize, n: usize, list: &[Variant], chosen: &mut Vec<Variant>) {
         let (n, mut shift, mut indels) = (n as i64, 0, 0);
         for variant in list.iter() {
@@ -98,7 +94,8 @@ impl View<'_> {
         }
     }
 
-    /// Chooses the variants within the `n` bases up to `end`; returns where those start.
+    /// Chooses the variants that a reverse read of `n` bases up to `end` contains. Returns its leftmost
+    /// position.
     fn leftwards(&self, end: usize, n: usize, list: &[Variant], chosen: &mut Vec<Variant>) -> usize {
         let (end, n, mut shift, mut indels) = (end as i64, n as i64, 0, 0);
         for variant in list.iter().rev() {
@@ -154,7 +151,8 @@ impl View<'_> {
     }
 }
 
-/// By how much a change lengthens the read, if the read goes far enough on both sides of it.
+/// Returns by how many bases a change lengthens the read, or `None` if it is too close to an end of the
+/// read.
 fn fits(change: &Change, before: i64, n: i64) -> Option<i64> {
     let change = match *change {
         Change::Snp(_) => return Some(0),
@@ -164,18 +162,15 @@ fn fits(change: &Change, before: i64, n: i64) -> Option<i64> {
     (before >= FLANK && before + change.max(0) + FLANK <= n).then_some(change)
 }
 
-/// The summary of an alignment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
-    /// Bases of the reference covered.
     pub(crate) covered: usize,
-    /// Edit distance.
     pub(crate) edits: u32,
-    /// Alignment score as bwa counts it.
+    /// Alignment score as bwa computes it: 1 for a match, -4 for a mismatch, -6 for a gap and -1 for
+    /// each of its bases.
     pub(crate) score: u32,
 }
 
-/// Compares a read with the reference from `start` on; the text of MD replaces `md`.
 pub(crate) fn summarize(
     cigar: &[u32],
     bases: &[u8],
@@ -220,7 +215,8 @@ pub(crate) fn summarize(
     Summary { covered: at - start, edits, score: score.max(0) as u32 }
 }
 
-/// Counts mismatches, eight bases at a time, and writes them.
+/// Counts mismatches, comparing eight bases at a time, and writes them to `md`. `run` is the number of
+/// matches since the last mismatch.
 fn mismatches(ours: &[u8], theirs: &[u8], run: &mut u32, md: &mut Vec<u8>) -> u32 {
     let mut count = 0;
     let mut last = 0;

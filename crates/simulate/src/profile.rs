@@ -1,42 +1,38 @@
 //! The parameters of a simulated sample.
 
-/// Which base qualities the sequencer reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Qualities {
-    /// Forty levels, 2 to 41, falling towards the end of a read.
+    /// Forty levels, 2 to 41, decreasing towards the end of a read.
     Full,
-    /// The four bins 2, 12, 23 and 37.
     Binned,
 }
 
-/// The kind of flow cell: the tiles there are and the range of coordinates in read names.
+/// The kind of flow cell. It determines the tiles and the range of coordinates in read names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flowcell {
-    /// 112 tiles a lane; x up to about 21,500 and y up to about 101,000.
+    /// 112 tiles in each lane; x up to about 21,500 and y up to about 101,000.
     HiSeq,
-    /// 936 tiles a lane; x up to about 52,000 and y up to about 58,000.
+    /// 936 tiles in each lane; x up to about 52,000 and y up to about 58,000.
     Patterned,
 }
 
-/// A fault of a library or of a run, planted so that one can see how reports show it.
+/// A fault of a library or of a sequencing run, which is simulated to show how reports present it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Fragments are shorter than reads, which run into the adapter.
+    /// Fragments of about 150 bases, so that many reads run into the adapter.
     AdapterReadThrough,
-    /// Few molecules were amplified often.
+    /// Nearly half of the templates are PCR copies.
     OverAmplified,
-    /// The second lane is that of another library: other insert sizes, another GC.
+    /// The second lane belongs to another library, with other insert sizes and another GC content.
     SwappedLane,
-    /// A cycle of first reads fails.
+    /// One cycle, in the middle of first reads, has quality 2 on most tiles.
     FailingCycle,
-    /// Fragments rich in G and C are lost.
     GcBias,
-    /// A third of the targets is hardly covered.
+    /// One in three targets has hardly any reads.
     LowTargets,
 }
 
 impl Fault {
-    /// All of them, by their names.
     pub const ALL: [(&'static str, Fault); 6] = [
         ("adapter", Fault::AdapterReadThrough),
         ("amplified", Fault::OverAmplified),
@@ -47,56 +43,50 @@ impl Fault {
     ];
 }
 
-/// The parameters of a simulation. Shares are per mille of all templates; the same profile always gives the
-/// same bytes.
+/// The parameters of a simulation. Shares are in per mille of all templates.
+///
+/// The same profile always gives the same bytes. Usual profiles are made by [`Profile::small`],
+/// [`Profile::demo`] and [`Profile::gallery`], and changed with struct update syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Seed of every random decision.
     pub seed: u64,
-    /// Number of templates (read pairs, or single reads).
     pub pairs: u64,
-    /// Names and lengths of the contigs. Contigs shorter than about 1,300 bases plus two read
-    /// lengths are in the header but get no reads.
+    /// Names and lengths of the contigs. A contig shorter than about 1,300 bases plus two read lengths
+    /// is in the header but gets no reads.
     pub contigs: Vec<(String, u32)>,
-    /// Bases in a read; taken as 40 at least and 2,000 at most.
+    /// Bases in each read. Values are limited to 40 to 2,000.
     pub read_length: u32,
-    /// Base qualities.
     pub qualities: Qualities,
-    /// PCR copies: same library, same unclipped 5' positions, new cluster and qualities.
+    /// PCR copies: the same library and unclipped 5' positions, but a new cluster and new qualities.
     pub duplicates_per_mille: u32,
-    /// Optical copies: same read group and tile, close to the original.
+    /// Optical copies: the same read group and tile, close to the original.
     pub optical_per_mille: u32,
-    /// Pairs with both mates unmapped and without a position.
     pub unmapped_per_mille: u32,
-    /// Pairs with one mate unmapped and placed where its mate is.
+    /// Pairs with one unmapped mate, which has the position of the other.
     pub half_mapped_per_mille: u32,
-    /// Pairs with mates on different contigs.
     pub chimeric_per_mille: u32,
-    /// Pairs with a split read, that is, with a supplementary record.
+    /// Pairs with a split read, which has a supplementary record.
     pub supplementary_per_mille: u32,
-    /// Single-end reads.
     pub single_per_mille: u32,
-    /// Number of primer sites: all pairs of facing reads start at one of them, each with its own insert size; with
-    /// 0 pairs start anywhere.
+    /// Number of amplicons. All pairs of facing reads start at the primers of one of them, each with its
+    /// own insert size. With 0, pairs start anywhere.
     pub amplicons: u32,
-    /// Whether reads across certain bases of the contigs skip an intron there, as RNA does.
+    /// Whether reads across certain positions of the contigs skip an intron there, as in RNA sequencing.
     pub introns: bool,
-    /// Tiles and coordinates in read names.
     pub flowcell: Flowcell,
-    /// Whether names have an eighth field with a UMI (and records a matching RX tag).
+    /// Whether read names have an eighth field with a UMI, and records have a matching RX field.
     pub umi_names: bool,
-    /// Number of libraries, taken as 1 at least. Every one but the first has one read group.
+    /// Number of libraries, at least 1. Each library except the first has one read group.
     pub libraries: u32,
-    /// Read groups of the first library, taken as 1 at least.
+    /// Number of read groups of the first library, at least 1.
     pub lanes: u32,
-    /// Whether GC differs between parts of the genome, as it does in that of mammals.
+    /// Whether the GC content differs between parts of the genome, as in mammals.
     pub isochores: bool,
-    /// What is wrong with the sample.
     pub fault: Option<Fault>,
 }
 
 impl Profile {
-    /// 20,000 pairs on five contigs of 2 Mb together, for tests.
+    /// Returns a profile of 20,000 pairs on five contigs of 2 Mb together, for tests.
     pub fn small() -> Self {
         Self {
             seed: 1,
@@ -128,7 +118,8 @@ impl Profile {
         }
     }
 
-    /// 150,000 pairs on nine contigs of 20 Mb together, for demonstrations and benchmarks.
+    /// Returns a profile of 150,000 pairs on nine contigs of 20 Mb together, for demonstrations and
+    /// benchmarks.
     pub fn demo() -> Self {
         Self {
             pairs: 150_000,
@@ -147,8 +138,8 @@ impl Profile {
         }
     }
 
-    /// 120,000 pairs on a genome of 1 Mb, which is about 30 on each base, from four lanes of one library: a sample whose
-    /// reports show nothing, or one fault.
+    /// Returns a profile for the gallery of reports: 120,000 pairs on a genome of 1 Mb (about 30-fold
+    /// coverage), from four lanes of one library. Its reports show no problem, or only those of `fault`.
     pub fn gallery(fault: Option<Fault>) -> Self {
         Self {
             pairs: 120_000,
@@ -162,17 +153,14 @@ impl Profile {
         }
     }
 
-    /// The same profile with another number of templates.
     pub fn with_pairs(self, n: u64) -> Self {
         Self { pairs: n, ..self }
     }
 
-    /// The same profile with another seed.
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// The read length within its limits.
     pub(crate) fn length(&self) -> usize {
         self.read_length.clamp(40, 2000) as usize
     }

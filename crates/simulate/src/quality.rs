@@ -1,18 +1,17 @@
-//! Base qualities and the errors that they foretell.
+//! Base qualities, and sequencing errors that follow them.
 //!
-//! Qualities are a pool of strings drawn once, from which reads take theirs. Sequencing errors are as often as the qualities say, but not evenly over read groups, cycles and
-//! neighbouring bases, so that there is something to recalibrate.
+//! Quality strings are drawn once into a pool, from which reads take theirs. The total number of errors
+//! agrees with the qualities, but errors are not evenly distributed over read groups, cycles and
+//! neighbouring bases, so that recalibration has an effect.
 
 use crate::genome::complement;
 use crate::profile::{Fault, Profile, Qualities};
 use crate::rng::{Exponential, Rng, error_probabilities};
 
-/// Strings in the pool for each of the two reads of a pair.
+/// Number of strings in the pool for each of the two reads of a pair.
 const STRINGS: u32 = 4096;
-/// The highest quality of the full range.
 const TOP: u32 = 41;
 
-/// The pool of quality strings. Each string is in sequencing order (5' to 3').
 pub(crate) struct Pool {
     length: usize,
     bytes: Vec<u8>,
@@ -21,11 +20,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Draws the pool.
     pub(crate) fn new(profile: &Profile) -> Self {
         let (length, qualities) = (profile.length(), profile.qualities);
         let mut rng = Rng::stream(profile.seed, 0x7175_616C);
-        // Twice the error rate: half or so of the candidate errors are turned down by context.
+        // Twice the error rate, because about half of the candidate errors are rejected by context.
         let hazards = error_probabilities().map(|p| 2 * p);
         let mut pool = Self { length, bytes: Vec::new(), totals: Vec::new(), hazards };
         for i in 0..2 * STRINGS {
@@ -43,33 +41,28 @@ impl Pool {
         pool
     }
 
-    /// A string for the first or the second read of a pair.
     #[inline]
     pub(crate) fn pick(&self, rng: &mut Rng, second: bool) -> u16 {
         (rng.below(STRINGS) + if second { STRINGS } else { 0 }) as u16
     }
 
-    /// The qualities of a string.
     #[inline]
     pub(crate) fn string(&self, index: u16) -> &[u8] {
         let start = usize::from(index) * self.length;
         &self.bytes[start..start + self.length]
     }
 
-    /// The sum of a string's hazards.
     #[inline]
     pub(crate) fn total(&self, index: u16) -> u64 {
         self.totals[usize::from(index)]
     }
 
-    /// The rate of candidate errors at a quality, in fixed point.
     #[inline]
     pub(crate) fn hazard(&self, quality: u8) -> u64 {
         self.hazards[usize::from(quality)]
     }
 }
 
-/// The bin of a quality.
 fn bin(quality: u8) -> u8 {
     match quality {
         0..=2 => 2,
@@ -79,10 +72,10 @@ fn bin(quality: u8) -> u8 {
     }
 }
 
-/// One string: a plateau with dips that become more frequent, and perhaps a bad tail.
+/// Draws one string: a plateau with dips that become more frequent, and sometimes a bad tail.
 fn draw(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
     let worse = if second { 3 } else { 2 };
-    // Dips in 65,536 cycles, at the start of the read and added at its end.
+    // Dips in 65,536 cycles: at the start of the read, and the number that is added at its end.
     let (early, late) = match rng.below(100) {
         0..60 => (500, 1800),
         60..90 => (1700, 7000),
@@ -126,20 +119,15 @@ fn recover(rng: &mut Rng, quality: u32, plateau: u32) -> u32 {
     }
 }
 
-/// The circumstances of a read.
 #[derive(Clone, Copy)]
 pub(crate) struct Circumstances {
-    /// Its quality string.
     pub(crate) qualities: u16,
-    /// Whether its bases are stored reversed.
     pub(crate) reverse: bool,
-    /// Whether it is the second of its pair.
     pub(crate) second: bool,
-    /// Its read group.
     pub(crate) group: u32,
 }
 
-/// Puts errors into a read. The usual read needs one random number.
+/// Adds sequencing errors to a read. One random number decides for most reads that they have none.
 #[inline]
 pub(crate) fn add_errors(
     rng: &mut Rng,
@@ -182,7 +170,8 @@ fn index(cycle: usize, length: usize, reverse: bool) -> usize {
     if reverse { length - 1 - cycle } else { cycle }
 }
 
-/// Of 256 candidate errors, how many happen here; 128 means that the qualities are right.
+/// Returns how many of 256 candidate errors are accepted at this cycle. With 128, the error rate would
+/// equal the qualities.
 fn acceptance(read: Circumstances, cycle: usize, bases: &[u8]) -> u32 {
     let sequenced = |cycle: usize| {
         let base = bases[index(cycle, bases.len(), read.reverse)];
@@ -200,7 +189,6 @@ fn acceptance(read: Circumstances, cycle: usize, bases: &[u8]) -> u32 {
     (context * group * late) >> 16
 }
 
-/// One of the other three bases; N stays.
 fn other(base: u8, bits: u32) -> u8 {
     let choices: &[u8; 3] = match base {
         b'A' => b"CGT",

@@ -1,6 +1,5 @@
-//! Encoding of BAM records.
+//! Encodes BAM records (SAM specification, section 4.2).
 
-/// The fixed-size fields and the variable ones before the tags.
 pub(crate) struct Record<'a> {
     pub(crate) contig: i32,
     pub(crate) position: i32,
@@ -13,7 +12,6 @@ pub(crate) struct Record<'a> {
     pub(crate) mate_contig: i32,
     pub(crate) mate_position: i32,
     pub(crate) template_length: i32,
-    /// Bases of the reference covered.
     pub(crate) covered: usize,
 }
 
@@ -27,7 +25,8 @@ const CODES: [u8; 256] = {
 };
 
 impl Record<'_> {
-    /// Appends the record without tags; returns where it starts. [`finish`] must follow.
+    /// Appends the record without tags, and returns where it starts. The caller appends tags and then
+    /// calls [`finish`].
     pub(crate) fn begin(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         out.reserve(400 + 2 * self.bases.len());
@@ -56,13 +55,12 @@ impl Record<'_> {
     }
 }
 
-/// Writes the size of the record that starts at `start` and ends at the end of `out`.
+/// Sets `block_size` of the record that starts at `start` and reaches to the end of `out`.
 pub(crate) fn finish(start: usize, out: &mut [u8]) {
     let size = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&size.to_le_bytes());
 }
 
-/// Appends a text tag.
 pub(crate) fn text_tag(name: &[u8; 2], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(name);
     out.push(b'Z');
@@ -70,7 +68,6 @@ pub(crate) fn text_tag(name: &[u8; 2], value: &[u8], out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Appends a number tag in the least width.
 pub(crate) fn number_tag(name: &[u8; 2], value: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(name);
     if let Ok(value) = u8::try_from(value) {
@@ -81,7 +78,6 @@ pub(crate) fn number_tag(name: &[u8; 2], value: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The bin of an alignment in the binning index.
 fn bin(position: i32, covered: usize) -> u16 {
     let end = position + (covered.max(1) as i32) - 1;
     for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {

@@ -1,4 +1,5 @@
-//! One read as it is stored: bases, qualities and alignment; the supplementary record of a split read.
+//! Makes one read as it is stored (bases, qualities and alignment), and the supplementary record of a
+//! split read.
 
 use crate::genome::{Repeat, complement, reverse_complement};
 use crate::names::decimal;
@@ -8,14 +9,13 @@ use crate::rng::Rng;
 use crate::sample::Sample;
 use crate::template::{Split, Template, TemplateKind};
 
-/// The adapter that is read beyond the end of a short fragment, before random bases.
+/// The adapter that follows the end of a short fragment. Random bases follow the adapter.
 const ADAPTOR: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
 
-/// Bases from one intron to the next, and of the shortest intron.
+/// Number of bases from one intron to the next, and of the shortest intron.
 const EXON: usize = 512;
 const INTRON: usize = 70;
 
-/// A read. Its buffers are used again for the next one.
 #[derive(Default)]
 pub(crate) struct SimulatedRead {
     pub(crate) bases: Vec<u8>,
@@ -28,12 +28,11 @@ pub(crate) struct SimulatedRead {
     pub(crate) contig: i32,
     pub(crate) start: i32,
     pub(crate) mapping_quality: u8,
-    /// Alignment score of the second-best place.
+    /// Alignment score of the second-best position, for the `XS` field.
     pub(crate) second_best: u32,
 }
 
 impl SimulatedRead {
-    /// Makes the read number `end` of a template.
     pub(crate) fn make(
         &mut self,
         sample: &Sample,
@@ -81,7 +80,6 @@ impl SimulatedRead {
         }
     }
 
-    /// Bases and CIGAR, without errors.
     fn align(&mut self, sample: &Sample, rng: &mut Rng, template: &Template, end: usize) {
         let length = self.bases.len();
         let locus = &template.ends[end];
@@ -127,7 +125,8 @@ impl SimulatedRead {
         }
     }
 
-    /// Skips an intron if one lies inside the read, whose 5' end stays where it is. Reads with indels are left alone.
+    /// Inserts an intron into the alignment if one lies inside the read. The 5' end stays where it is.
+    /// Reads with indels are not changed.
     fn splice(&mut self, reference: &[u8], reverse: bool, clip: usize) {
         let is_match = |element: &u32| element & 15 == op::MATCH;
         let mut others = self.cigar.iter().filter(|element| !is_match(element));
@@ -152,7 +151,6 @@ impl SimulatedRead {
         self.cigar.splice(at..=at, spliced);
     }
 
-    /// Puts adaptor or junk into the clipped ends.
     fn fill_clips(
         &mut self,
         sample: &Sample,
@@ -179,7 +177,7 @@ impl SimulatedRead {
         }
     }
 
-    /// Mapping quality and second-best score, from the repeats around.
+    /// Sets the mapping quality and the second-best score from the repeats at the position.
     fn rate(&mut self, sample: &Sample, template: &Template, end: usize) {
         let five = template.ends[end].five as usize;
         let salt = template.salt >> (16 * end) & 0xFFFF;
@@ -199,13 +197,11 @@ impl SimulatedRead {
         self.second_best = second_best;
     }
 
-    /// The position of the 5' end of the alignment.
     pub(crate) fn five(&self) -> i32 {
         if self.reverse { self.start + self.summary.covered as i32 - 1 } else { self.start }
     }
 }
 
-/// The supplementary alignment of a split read.
 #[derive(Default)]
 pub(crate) struct Supplementary {
     pub(crate) bases: Vec<u8>,
@@ -217,7 +213,7 @@ pub(crate) struct Supplementary {
 }
 
 impl Supplementary {
-    /// Takes the part aligned elsewhere out of the finished primary read.
+    /// Copies the part that is aligned elsewhere from the finished primary read.
     pub(crate) fn make(&mut self, sample: &Sample, read: &SimulatedRead, split: &Split) {
         let (whole, length) = (read.bases.len(), usize::from(split.length));
         let part = if split.at_five == read.reverse { whole - length..whole } else { 0..length };
@@ -240,7 +236,7 @@ impl Supplementary {
     }
 }
 
-/// Writes one element of an SA tag; hard clips are shown as soft ones, as aligners do.
+/// Appends one element of an SA field. Hard clips are written as soft clips, as aligners do.
 pub(crate) fn write_sa(
     contig: &str,
     start: i32,

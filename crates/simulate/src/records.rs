@@ -1,4 +1,4 @@
-//! The stream of records, template by template.
+//! Yields the records of a sample, template by template.
 
 use crate::draw::Drawer;
 use crate::names::{Lane, write_umi};
@@ -9,7 +9,6 @@ use crate::rng::Rng;
 use crate::sample::{Sample, groups};
 use crate::template::{Library, Ring, Split, Template, TemplateKind};
 
-/// One read group while it is read.
 struct TemplateGroup {
     id: Vec<u8>,
     library: usize,
@@ -17,8 +16,8 @@ struct TemplateGroup {
     ring: Ring,
 }
 
-/// The records of a sample in the order of an aligner's output: by cluster, mates adjacent.
-/// Memory does not grow with the number of templates.
+/// The records of a sample in the order of an aligner's output: by cluster, with mates adjacent. Memory
+/// does not grow with the number of templates.
 pub struct SampleRecords<'a> {
     sample: &'a Sample,
     drawer: Drawer<'a>,
@@ -55,7 +54,7 @@ impl<'a> SampleRecords<'a> {
             groups,
             group: 0,
             run: 0,
-            // One more, for a lane of another sample.
+            // One more library, for a lane that belongs to another sample.
             libraries: (0..=libraries).map(|_| Library::default()).collect(),
             reads: Default::default(),
             supplementary: Supplementary::default(),
@@ -64,9 +63,9 @@ impl<'a> SampleRecords<'a> {
         }
     }
 
-    /// Appends all records of the next template to `out`: first read, its supplementary record if
-    /// it is split, then the second read likewise. Returns false, and appends nothing, when there
-    /// are no more templates.
+    /// Appends all records of the next template to `out`: the first read, its supplementary record if it
+    /// is split, then the second read in the same way. Returns false, and appends nothing, after the
+    /// last template.
     pub fn next(&mut self, out: &mut Vec<u8>) -> bool {
         if self.left == 0 {
             return false;
@@ -82,7 +81,7 @@ impl<'a> SampleRecords<'a> {
         true
     }
 
-    /// A new template or a copy, and keeps it for later copies.
+    /// Draws a new template or copies an earlier one, and keeps it for later copies.
     fn draw(&mut self) -> Template {
         let profile = &self.sample.profile;
         let is_foreign = profile.fault == Some(Fault::SwappedLane) && self.group == 1;
@@ -130,7 +129,7 @@ impl<'a> SampleRecords<'a> {
             let (contig, start) = (self.reads[mapped].contig, self.reads[mapped].start);
             (self.reads[1 - mapped].contig, self.reads[1 - mapped].start) = (contig, start);
         }
-        // QC failures, and duplicate flags left over from an earlier tool.
+        // QC failures, and duplicate flags left by an earlier tool.
         let roll = self.rng.below(1000);
         let common = match roll {
             0..5 => 0x200,
@@ -242,7 +241,7 @@ fn common_tags(group: &[u8], umi: Option<u32>, text: &mut Vec<u8>, out: &mut Vec
     }
 }
 
-/// All flags but the strand of the record itself.
+/// Returns all flags except the strand of the record itself.
 fn pair_flags(template: &Template, end: usize, read: &SimulatedRead, mate: &SimulatedRead) -> u16 {
     let unmapped = if read.mapped { 0 } else { 0x4 };
     if template.kind == TemplateKind::Single {
@@ -262,7 +261,7 @@ fn pair_flags(template: &Template, end: usize, read: &SimulatedRead, mate: &Simu
 }
 
 impl Sample {
-    /// The records from the first template on. Every call starts anew and gives the same.
+    /// Returns the records from the first template on. Every call yields the same records.
     pub fn records(&self) -> SampleRecords<'_> {
         SampleRecords::new(self)
     }

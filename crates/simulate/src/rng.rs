@@ -1,20 +1,29 @@
-//! A small generator of pseudo-random numbers: a Weyl sequence with a 64-bit mixer (SplitMix64, Steele, Lea and Flood
-//! 2014).
+//! A small generator of pseudo-random numbers: a Weyl sequence with a 64-bit mixer (SplitMix64, Steele,
+//! Lea and Flood 2014).
 //!
-//! Also fixed-point tables (24 fractional bits) of the two transcendental functions needed, computed
-//! with integers alone so that they are the same everywhere.
+//! It also has fixed-point tables (24 fractional bits) of the two transcendental functions that are
+//! needed. They are computed with integers only, so they are the same on every machine.
 
-/// One independent stream of numbers, which a seed decides on every machine alike.
+/// One stream of pseudo-random numbers. A seed gives the same numbers on every machine.
+///
+/// ```
+/// use readmill_simulate::Rng;
+///
+/// let (mut one, mut two) = (Rng::new(7), Rng::new(7));
+/// assert_eq!(one.bits(), two.bits());
+/// assert!(one.below(10) < 10);
+/// assert!(b"ACGT".contains(&one.pick(b"ACGT")));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The stream of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream for one purpose under one seed.
+    /// Returns the stream for one purpose under one seed. Each part of the simulation has its own
+    /// stream, so that a change in one part does not change the others.
     pub(crate) fn stream(seed: u64, purpose: u64) -> Self {
         let mut start = Self(seed ^ purpose.wrapping_mul(0xD6E8_FEB8_6659_FD93));
         let first = start.next();
@@ -30,74 +39,65 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.next()
     }
 
-    /// A number in `0..n` (0 when `n` is 0).
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         (((self.next() >> 32) * u64::from(n)) >> 32) as u32
     }
 
-    /// A number in `0..n` for ranges beyond 32 bits.
     #[inline]
     pub fn below64(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
-    /// An index of `n` things.
     #[inline]
     pub fn index(&mut self, n: usize) -> usize {
         self.below64(n as u64) as usize
     }
 
-    /// True once in `n` times.
     #[inline]
     pub fn once_in(&mut self, n: u64) -> bool {
         self.below64(n) == 0
     }
 
-    /// One of these.
     #[inline]
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.index(from.len())]
     }
 
-    /// Puts these into another order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.index(i + 1));
         }
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 up to, but not including, 1.
     #[inline]
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number in `low..=high`.
     #[inline]
     pub(crate) fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high - low + 1)
     }
 
-    /// True `p` times in 1000.
     #[inline]
     pub(crate) fn per_mille(&mut self, p: u32) -> bool {
         self.below(1000) < p
     }
 
-    /// True every second time.
     #[inline]
     pub(crate) fn coin(&mut self) -> bool {
         self.next() >> 63 == 1
     }
 
-    /// A bell-shaped number of the given mean and standard deviation: eight 16-bit numbers summed.
+    /// Returns a number with a bell-shaped distribution of this mean and standard deviation: the sum of
+    /// eight 16-bit numbers.
     #[inline]
     pub(crate) fn bell(&mut self, mean: i64, deviation: i64) -> i64 {
         let quarters = |v: u64| (0..4).map(|i| (v >> (16 * i)) & 0xFFFF).sum::<u64>();
@@ -107,15 +107,14 @@ impl Rng {
     }
 }
 
-/// The value 1.0.
 #[cfg(test)]
 pub(crate) const ONE: u64 = 1 << 24;
-/// The natural logarithm of 2.
+/// The natural logarithm of 2 in fixed point.
 const LN_2: u64 = 11_629_080;
-/// Entries of the exponential table, as a power of two.
+/// Size of the exponential table as a power of two.
 const EXPONENTIAL_BITS: u32 = 12;
 
-/// The error probability `10^(-q/10)` of every quality `0..=93`.
+/// Returns the error probability `10^(-q/10)` of every quality `0..=93`, in fixed point.
 pub(crate) fn error_probabilities() -> [u64; 94] {
     let mut table = [0; 94];
     let mut p: u128 = 1 << 60;
@@ -126,11 +125,11 @@ pub(crate) fn error_probabilities() -> [u64; 94] {
     table
 }
 
-/// Waiting times: `-ln(u)` for `u` in the middle of equal steps between 0 and 1.
+/// A table of exponentially distributed waiting times: `-ln(u)`, with `u` in the middle of equal steps
+/// between 0 and 1. Sequencing errors are placed with it.
 pub(crate) struct Exponential(Vec<u32>);
 
 impl Exponential {
-    /// Computes the table.
     pub(crate) fn new() -> Self {
         let entry = |i: u32| {
             let log2 = log2(2 * i + 1);
@@ -140,14 +139,13 @@ impl Exponential {
         Self((0..1 << EXPONENTIAL_BITS).map(entry).collect())
     }
 
-    /// The waiting time chosen by 64 random bits.
     #[inline]
     pub(crate) fn pick(&self, bits: u64) -> u64 {
         u64::from(self.0[(bits >> (64 - EXPONENTIAL_BITS)) as usize])
     }
 }
 
-/// The binary logarithm of `v >= 1`.
+/// Returns the binary logarithm of `v >= 1` in fixed point, by repeated squaring.
 fn log2(v: u32) -> u64 {
     let whole = v.ilog2();
     let mut mantissa = u64::from(v) << (31 - whole);

@@ -1,4 +1,5 @@
-//! A simulated sample: its genome, its variants, its reads, and their header with read groups.
+//! A simulated sample: its genome, its variants and its header. Records and text are made in other
+//! modules.
 
 use crate::genome::{self, Contig, random_bases};
 use crate::names::machine;
@@ -7,14 +8,23 @@ use crate::quality::Pool;
 use crate::rng::{Exponential, Rng};
 use crate::variants::Variants;
 
-/// Bases of a target, and from the start of one to the next.
+/// Number of bases of a target, and from the start of one target to the next.
 pub(crate) const TARGET: u32 = 2_000;
 pub(crate) const TARGET_EACH: u32 = 10_000;
 
-/// Places to start from in the bases that belong to no genome.
+/// Number of start positions in the random bases that belong to no genome.
 const JUNK: u32 = 1 << 18;
 
-/// A simulated sample. The genome is held in memory, one byte a base.
+/// A simulated sample. The genome is held in memory, one byte for each base.
+///
+/// ```
+/// use readmill_simulate::{Profile, Sample};
+///
+/// let contigs = vec![("chr1".to_string(), 5000)];
+/// let sample = Sample::new(Profile { contigs, ..Profile::small().with_pairs(1) });
+/// assert_eq!(sample.contig(0).len(), 5000);
+/// assert!(sample.header_text().contains("@SQ\tSN:chr1\tLN:5000\n"));
+/// ```
 pub struct Sample {
     pub(crate) profile: Profile,
     pub(crate) contigs: Vec<Contig>,
@@ -25,7 +35,6 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Draws the genome, the variants and the quality strings of a profile.
     pub fn new(profile: Profile) -> Self {
         let contigs = genome::contigs(&profile);
         let variants = contigs.iter().enumerate().map(|(i, contig)| {
@@ -44,20 +53,20 @@ impl Sample {
         }
     }
 
-    /// The profile this sample was made from.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// The reference bases of a contig, in capitals.
+    /// Returns the reference bases of contig number `i`, in upper case.
     ///
     /// # Panics
-    /// If there is no contig with this number.
+    /// There is no contig with this number.
     pub fn contig(&self, i: usize) -> &[u8] {
         &self.contigs[i].bases
     }
 
-    /// Regions that a capture might aim at: 2,000 bases in each 10,000, as contig number, 0-based start and end.
+    /// Returns regions at which a capture kit might aim: 2,000 bases in each 10,000, as contig number,
+    /// 0-based start and end.
     pub fn targets(&self) -> Vec<(usize, u32, u32)> {
         let of = |(i, contig): (usize, &Contig)| {
             let last = (contig.bases.len() as u32).saturating_sub(TARGET);
@@ -68,31 +77,27 @@ impl Sample {
         self.contigs.iter().enumerate().flat_map(of).collect()
     }
 
-    /// The SAM header: unsorted, grouped by name.
+    /// Returns the SAM header. It declares unsorted records, grouped by name.
     pub fn header_text(&self) -> String {
         text(&self.profile)
     }
 
-    /// Appends the same header as a BAM file has it: magic, text and reference list.
+    /// Appends the header as a BAM file stores it before compression: magic, text and reference list.
     pub fn raw_header(&self, out: &mut Vec<u8>) {
         raw(&self.profile, out);
     }
 
-    /// The number of places in the junk from which a whole read can be taken.
     pub(crate) fn junk_room(&self) -> u32 {
         JUNK
     }
 }
 
-/// One read group.
 pub(crate) struct ReadGroup {
     pub(crate) id: String,
-    /// Number of its library.
     pub(crate) library: usize,
     unit: String,
 }
 
-/// The read groups: those of the first library, and one of every other.
 pub(crate) fn groups(profile: &Profile) -> Vec<ReadGroup> {
     const INDEXES: [&str; 4] = ["ATCACG", "CGATGT", "TTAGGC", "TGACCA"];
     let (instrument, flowcell) = machine(profile.flowcell);
@@ -108,7 +113,6 @@ pub(crate) fn groups(profile: &Profile) -> Vec<ReadGroup> {
     (0..profile.lanes.max(1) + profile.libraries.max(1) - 1).map(group).collect()
 }
 
-/// The header as text.
 pub(crate) fn text(profile: &Profile) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\tGO:query\n");
     for (name, length) in &profile.contigs {
@@ -124,7 +128,6 @@ pub(crate) fn text(profile: &Profile) -> String {
     text
 }
 
-/// The header as it stands at the start of an (uncompressed) BAM file.
 pub(crate) fn raw(profile: &Profile, out: &mut Vec<u8>) {
     let text = text(profile);
     out.extend_from_slice(b"BAM\x01");

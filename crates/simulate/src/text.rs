@@ -1,5 +1,7 @@
-//! A sample as text: the reference as FASTA with its index, the known sites as VCF, and the reads as FASTQ, made from the
-//! raw records so that both always agree.
+//! Writes a sample as text: the reference as FASTA with its index, the known sites as VCF, and the reads
+//! as FASTQ.
+//!
+//! FASTQ is made from the raw records, so both always agree.
 
 use std::io::{self, Write};
 
@@ -7,17 +9,15 @@ use crate::genome::reverse_complement;
 use crate::sample::Sample;
 use crate::variants::Change;
 
-/// Bases in a line of FASTA.
 const LINE: usize = 60;
 
-/// Bytes of FASTQ gathered before they are handed to the writer.
 const CHUNK: usize = 1 << 18;
 
 impl Sample {
-    /// Writes the reference as FASTA, 60 bases a line.
+    /// Writes the reference as FASTA, with 60 bases on each line.
     ///
     /// # Errors
-    /// The result of the writer.
+    /// The writer failed.
     pub fn write_fasta(&self, w: &mut dyn Write) -> io::Result<()> {
         let mut chunk = Vec::new();
         for (i, (name, _)) in self.profile.contigs.iter().enumerate() {
@@ -34,10 +34,10 @@ impl Sample {
         Ok(())
     }
 
-    /// Writes the index of that FASTA file, as `samtools faidx` does.
+    /// Writes the index of that FASTA file, in the format of `samtools faidx`.
     ///
     /// # Errors
-    /// The result of the writer.
+    /// The writer failed.
     pub fn write_fai(&self, w: &mut dyn Write) -> io::Result<()> {
         let mut offset = 0;
         for (i, (name, _)) in self.profile.contigs.iter().enumerate() {
@@ -49,11 +49,11 @@ impl Sample {
         Ok(())
     }
 
-    /// Writes known variants as VCF 4.2, sorted: nine in ten of those the sample carries, and
-    /// some that it does not carry.
+    /// Writes known variants as VCF 4.2, sorted: nine in ten of the variants that the sample carries,
+    /// and some that it does not carry.
     ///
     /// # Errors
-    /// The result of the writer.
+    /// The writer failed.
     pub fn write_known_sites(&self, w: &mut dyn Write) -> io::Result<()> {
         writeln!(w, "##fileformat=VCFv4.2")?;
         writeln!(w, "##source=readmill-simulate")?;
@@ -89,11 +89,11 @@ impl Sample {
         Ok(())
     }
 
-    /// Writes the reads of [`Sample::records`] as a sequencer gives them, 5' to 3'. Single-end
-    /// reads go to `r1` and leave nothing in `r2`.
+    /// Writes the reads of [`Sample::records`] as a sequencer gives them, 5' to 3'. Single-end reads are
+    /// written to `r1` only.
     ///
     /// # Errors
-    /// The result of a writer.
+    /// A writer failed.
     pub fn write_fastq(&self, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
         let mut records = self.records();
         let (mut raw, mut texts) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -120,7 +120,7 @@ fn flush(texts: &mut [Vec<u8>; 2], r1: &mut dyn Write, r2: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Appends one primary record to the text of its file.
+/// Appends a record to the text of its file. Secondary and supplementary records are left out.
 fn format(record: &[u8], texts: &mut [Vec<u8>; 2]) {
     let short = |at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
     let flags = short(14);

@@ -3,32 +3,24 @@
 use crate::genome::Contig;
 use crate::rng::Rng;
 
-/// The longest insertion or deletion.
 pub(crate) const LONGEST: u32 = 10;
-/// Bases in one cell of the index.
 const CELL_BITS: u32 = 8;
 
-/// The kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Another base.
     Snp(u8),
-    /// Bases inserted before the position, and their number.
+    /// The bases inserted before the position, and their number.
     Insertion([u8; LONGEST as usize], u8),
-    /// Bases deleted from the position on.
+    /// Number of bases deleted, from the position on.
     Deletion(u8),
 }
 
-/// One variant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
-    /// 0-based position of the first base concerned.
     pub(crate) position: u32,
-    /// The difference.
     pub(crate) change: Change,
-    /// Bit h is set when haplotype h carries it; 0 for a site of other people.
+    /// Bit h is set if haplotype h carries the variant. 0 means that only other people carry it.
     pub(crate) haplotypes: u8,
-    /// Whether it is among the known sites.
     pub(crate) known: bool,
 }
 
@@ -40,7 +32,6 @@ pub(crate) struct Variants {
 }
 
 impl Variants {
-    /// Draws about one variant in 1,000 bases.
     pub(crate) fn new(rng: &mut Rng, contig: &Contig) -> Self {
         let mut list: Vec<Variant> = Vec::new();
         let mut at = 100;
@@ -67,12 +58,10 @@ impl Variants {
         Self { list, cells }
     }
 
-    /// All variants, by position.
     pub(crate) fn all(&self) -> &[Variant] {
         &self.list
     }
 
-    /// The variants with a position in `start..end`.
     #[inline]
     pub(crate) fn within(&self, start: usize, end: usize) -> &[Variant] {
         let from = self.cells[start >> CELL_BITS] as usize;
@@ -84,7 +73,8 @@ impl Variants {
 }
 
 fn draw(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
-    // 5 % are sites that others carry, all of those known; 90 % of the sample's own are.
+    // 5 % are sites that only others carry, all of them known; 90 % of the sample's own variants are
+    // known.
     let (haplotypes, known) = match rng.below(1000) {
         0..50 => (0, true),
         roll => ([1, 2, 3][(roll % 3) as usize], rng.per_mille(900)),
@@ -97,7 +87,7 @@ fn draw(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
     Some(Variant { position: position as u32, change, haplotypes, known })
 }
 
-/// Another base: the transition two times in three.
+/// Returns another base; two times in three it is the transition.
 fn snp(rng: &mut Rng, base: u8) -> Change {
     let order: &[u8; 3] = match base {
         b'A' => b"GCT",
@@ -112,7 +102,7 @@ fn indel_length(rng: &mut Rng) -> usize {
     (1 + (rng.next().trailing_ones() + rng.next().trailing_ones()).min(LONGEST - 1)) as usize
 }
 
-/// Moves an insertion as far left as it goes; gives up beyond 36 bases.
+/// Draws an insertion and left-aligns it. Returns `None` if it would move by more than 36 bases.
 fn insertion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Change)> {
     let length = indel_length(rng);
     let mut inserted = [0; LONGEST as usize];
@@ -125,7 +115,7 @@ fn insertion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Chang
     (at > leftmost).then_some((at, Change::Insertion(inserted, length as u8)))
 }
 
-/// Moves a deletion as far left as it goes; gives up beyond 36 bases.
+/// Draws a deletion and left-aligns it. Returns `None` if it would move by more than 36 bases.
 fn deletion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Change)> {
     let length = indel_length(rng);
     let leftmost = at - 36;

@@ -1,16 +1,16 @@
-//! Planted faults change what they are named for, and nothing is planted where none is asked for.
+//! Simulated faults have the effect that their names promise, and a sample without a fault shows none.
 
 use crate::common;
 
 use common::{Record, templates};
 use readmill_simulate::{Fault, Profile, Sample};
 
-/// The sample with a fault, smaller than that of the gallery.
+/// Returns a sample with a fault; it is smaller than the samples of the gallery.
 fn planted(fault: Option<Fault>) -> Sample {
     Sample::new(Profile::gallery(fault).with_pairs(20_000))
 }
 
-/// The median of the sizes of proper pairs for which `is_wanted` holds.
+/// Returns the median insert size of proper pairs for which `is_wanted` holds.
 fn median_insert(sample: &Sample, is_wanted: impl Fn(&Record) -> bool) -> i32 {
     let all = templates(sample);
     let first = all.iter().map(|template| &template[0]).filter(|read| read.has(2) && is_wanted(read));

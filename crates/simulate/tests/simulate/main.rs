@@ -1,4 +1,4 @@
-//! All tests of the crate that use it from outside.
+//! Tests that use the crate from outside.
 
 mod common;
 mod faults;

@@ -1,11 +1,11 @@
-//! Determinism, the header, the reference, the known sites and FASTQ.
+//! Tests of determinism, the header, the reference, the known sites and FASTQ.
 
 use crate::common;
 
 use common::{Record, raw, templates};
 use readmill_simulate::{Profile, Sample};
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of `bytes`.
 fn fingerprint(bytes: &[u8]) -> u64 {
     let step = |hash: u64, &b: &u8| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
@@ -20,7 +20,7 @@ fn same_profile_same_bytes() {
 
 #[test]
 fn bytes_never_change() {
-    // If this fails, files made from the same profile before and after the change differ.
+    // If this fails, the same profile gives other files than before the change.
     assert_eq!(fingerprint(&raw(Profile::small().with_pairs(2000))), PINNED);
 }
 
@@ -119,7 +119,7 @@ fn fastq_is_the_primary_reads() {
     }
 }
 
-/// Bases and qualities as FASTQ shows them.
+/// Returns bases and qualities as FASTQ shows them.
 fn sequenced(read: &Record) -> (String, String) {
     let complement = |b: &u8| match b {
         b'A' => 'T',

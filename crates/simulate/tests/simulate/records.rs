@@ -1,4 +1,4 @@
-//! Every record is valid in itself and agrees with its mate and with the reference.
+//! Every record is valid, and agrees with its mate and with the reference.
 
 use crate::common;
 
@@ -73,7 +73,8 @@ fn check(profile: Profile) {
     }
 }
 
-/// First read before second, supplementary records right behind their primary.
+/// Checks that the first read is before the second, and supplementary records directly follow their
+/// primary.
 fn check_order(template: &[Record]) {
     let rank = |record: &Record| (record.has(0x80), record.has(0x800));
     assert!(template.is_sorted_by_key(rank));
@@ -155,7 +156,7 @@ fn expected_bin(start: usize, end: usize) -> u16 {
     0
 }
 
-/// MD and NM by the book, base by base.
+/// Computes MD and NM base by base, as the specification defines them.
 fn expected_md(record: &Record, reference: &[u8]) -> (String, u32) {
     let (mut at, mut read, mut run) = (record.position as usize, 0, 0);
     let (mut md, mut edits) = (String::new(), 0);

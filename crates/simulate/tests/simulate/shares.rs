@@ -1,4 +1,4 @@
-//! The classes of templates appear as often as the profile says.
+//! The kinds of templates are as frequent as the profile says.
 
 use crate::common;
 
@@ -10,7 +10,7 @@ fn per_mille(count: usize, of: usize) -> f64 {
     count as f64 * 1000.0 / of as f64
 }
 
-/// Asserts that a share per mille is within a quarter (and one and a half) of what is expected.
+/// Asserts that a share (per mille) differs from the expected one by at most a quarter of it plus 1.5.
 fn about(what: &str, share: f64, expected: f64) {
     let allowed = expected / 4.0 + 1.5;
     assert!((share - expected).abs() <= allowed, "{what}: {share} instead of {expected}");
@@ -18,7 +18,7 @@ fn about(what: &str, share: f64, expected: f64) {
 
 type Key = (String, Vec<(i32, i64, bool)>);
 
-/// The library and the 5' ends of a template; `None` unless both reads are mapped.
+/// Returns the library and the 5' ends of a template, or `None` unless both reads are mapped.
 fn key(sample: &Sample, template: &[Record]) -> Option<Key> {
     let ends = template.iter().filter(|r| r.is_primary() && !r.has(4));
     let mut ends: Vec<_> = ends.map(|r| (r.contig, r.unclipped_five(), r.has(0x10))).collect();

@@ -1,5 +1,5 @@
-//! Expected answers for given headers, and the properties of merging for any headers: with the merged header, a record means
-//! the same as before.
+//! Expected results for given headers, and a property of all headers: under the merged header, a record
+//! means the same as before.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ fn ref_ids(merged: &Merged) -> Vec<Option<Vec<i32>>> {
     merged.renames.iter().map(|renames| renames.ref_ids.clone()).collect()
 }
 
-/// `old>new` for every ID that changes, by input.
+/// Returns `old>new` for every ID that changes, for each input.
 fn changed(names: impl Fn(&Renames) -> &IdRenames, merged: &Merged) -> Vec<String> {
     let show = |renames| {
         let each = names(renames).changed();
@@ -34,7 +34,7 @@ fn changed(names: impl Fn(&Renames) -> &IdRenames, merged: &Merged) -> Vec<Strin
     merged.renames.iter().map(show).collect()
 }
 
-/// The header whose sequences have these names, all of one length.
+/// Returns a header with sequences of these names, all of the same length.
 fn dictionary(names: &str) -> String {
     names.split_whitespace().map(|name| format!("@SQ\tSN:{name}\tLN:9\n")).collect()
 }
@@ -220,7 +220,7 @@ fn equal_chains_of_programs_are_one_and_others_part() {
     let again = merged(&[one, other, other]);
     assert_eq!(text(&again), text(&three), "a chain that was renamed is found again");
     assert_eq!(changed(|r| &r.programs, &again)[2], "a>a.1 b>b.1 c>c.1");
-    // Chains that separate half-way share their beginning.
+    // Chains that separate later have the same beginning.
     let branch = merged(&[one, "@PG\tID:a\tCL:1\n@PG\tID:b\tPP:a\n@PG\tID:c\tPP:a\n"]);
     assert_eq!(text(&branch), format!("{one}@PG\tID:c.1\tPP:a\n"));
 }
@@ -231,7 +231,7 @@ fn links_to_programs_follow_their_new_ids() {
         "@RG\tID:g\tPG:p\n@PG\tID:p\tCL:1\n@PG\tID:last\tPP:p\n",
         "@RG\tID:g\tPG:p\n@RG\tID:h\tPG:p\tSM:s\n@RG\tID:i\tPG:gone\n@PG\tID:p\tCL:2\n",
     ]);
-    // `g` is equal in both, so it is one group, that of the first program.
+    // `g` is equal in both headers, so it is one group, with the program of the first header.
     assert_eq!(
         text(&both),
         "@RG\tID:g\tPG:p\n@RG\tID:h\tPG:p.1\tSM:s\n@RG\tID:i\tPG:gone\n\
@@ -256,7 +256,7 @@ fn a_chain_without_a_beginning_is_no_endless_loop() {
     assert_eq!(text(&both), format!("{ring}@PG\tID:a.1\tPP:b\tCL:x\n"));
 }
 
-/// A random choice of the words, each at most once, in random order.
+/// Returns a random selection of the words, each at most once, in random order.
 fn some<'a>(random: &mut Rng, of: &[&'a str]) -> Vec<&'a str> {
     let mut left = of.to_vec();
     let n = random.index(left.len() + 1);
@@ -265,7 +265,7 @@ fn some<'a>(random: &mut Rng, of: &[&'a str]) -> Vec<&'a str> {
 
 const IDS: [&str; 6] = ["g", "h", "g.1", "g.2", "h.1", "g.1.1"];
 
-/// A header whose names are likely to clash with those of another.
+/// Returns a header whose names are likely to collide with those of another one.
 fn any_header(random: &mut Rng) -> Header {
     let mut text = String::new();
     for name in some(random, &["1", "2", "3", "4", "5"]) {
@@ -291,7 +291,7 @@ fn any_header(random: &mut Rng) -> Header {
     Header::parse(text.as_bytes()).unwrap()
 }
 
-/// The line that an ID names.
+/// Returns the line with this ID.
 fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a HeaderLine> {
     let mut lines = header.lines_of(kind).filter(|line| line.get(b"ID") == Some(id));
     let found = lines.next();
@@ -299,14 +299,14 @@ fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a Header
     found
 }
 
-/// The fields of the line except its name and its link.
+/// Returns the fields of the line except its ID and its link to a program.
 fn content(line: &HeaderLine) -> Vec<u8> {
     let mut line = line.clone();
     [b"ID", b"PG", b"PP"].iter().for_each(|tag| line.remove(tag));
     line.sorted()
 }
 
-/// The fields of a program and of all programs before it in its chain.
+/// Returns the fields of a program and of all its predecessors.
 fn chain(header: &Header, id: &[u8]) -> Vec<Vec<u8>> {
     let mut chain = Vec::new();
     let mut next = named(header, b"PG", id);
@@ -317,7 +317,7 @@ fn chain(header: &Header, id: &[u8]) -> Vec<Vec<u8>> {
     chain
 }
 
-/// The ID that a record has after renaming.
+/// Returns the ID that a record has after renaming.
 fn after<'a>(names: &'a IdRenames, id: &'a [u8]) -> Option<&'a [u8]> {
     match names.fate(id) {
         Fate::Keep => Some(id),
@@ -352,7 +352,7 @@ fn check(input: &Header, renames: &Renames, merged: &Header) {
     }
 }
 
-/// Whether two sequences are in opposite order in two headers.
+/// Returns whether any two sequences are in opposite order in the two headers.
 fn contradict(a: &Header, b: &Header) -> bool {
     let common: Vec<i32> = a.references().iter().filter_map(|r| b.reference_id(&r.name)).collect();
     !common.is_sorted()

@@ -4,7 +4,7 @@
 
 use readmill_simulate::{Profile, Sample};
 
-/// A record taken apart.
+/// The fields of a BAM record.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub contig: i32,
@@ -22,7 +22,6 @@ pub struct Record {
     pub tags: Vec<(String, TagValue)>,
 }
 
-/// The value of a tag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TagValue {
     Number(u32),
@@ -38,7 +37,7 @@ fn u16_at(body: &[u8], at: usize) -> u16 {
 }
 
 impl Record {
-    /// Takes the body of a record (without its size) apart and checks its structure.
+    /// Parses a record without its `block_size`, and checks its structure.
     pub fn parse(body: &[u8]) -> Self {
         let name_length = usize::from(body[8]);
         let length = u32_at(body, 16) as usize;
@@ -105,7 +104,7 @@ impl Record {
         })
     }
 
-    /// Position of the 5' end as if nothing were clipped.
+    /// Returns the position of the 5' end as if no base were clipped.
     pub fn unclipped_five(&self) -> i64 {
         let clips = |run: &mut dyn Iterator<Item = &(usize, char)>| -> i64 {
             run.take_while(|(_, o)| "SH".contains(*o)).map(|(n, _)| *n as i64).sum()
@@ -118,7 +117,7 @@ impl Record {
         }
     }
 
-    /// Tile, x and y.
+    /// Returns tile, x and y from the read name.
     pub fn cluster(&self) -> (String, i64, i64) {
         let fields: Vec<&str> = self.name.split(':').collect();
         let tile = fields[..5].join(":");
@@ -146,7 +145,7 @@ fn parse_tags(mut rest: &[u8]) -> Vec<(String, TagValue)> {
     tags
 }
 
-/// All records of a sample, a list for each template.
+/// Returns all records of a sample, with one list for each template.
 pub fn templates(sample: &Sample) -> Vec<Vec<Record>> {
     let mut records = sample.records();
     let mut all = Vec::new();
@@ -166,7 +165,6 @@ pub fn templates(sample: &Sample) -> Vec<Vec<Record>> {
     all
 }
 
-/// All raw bytes of a profile.
 pub fn raw(profile: Profile) -> Vec<u8> {
     let sample = Sample::new(profile);
     let mut out = Vec::new();
