@@ -155,7 +155,7 @@ impl ReadBatch {
     }
 
     /// Iterates over pairs and single reads in the order of the file. Each item is a batch (this one, or
-    /// that of the single reads) and the index of a read in it.
+    /// the batch of single reads) and the index of a read in it.
     pub fn in_order(&self) -> impl Iterator<Item = (&ReadBatch, usize)> {
         let singles = self.singles().map(|singles| &singles.reads).into_iter();
         let mut lone =

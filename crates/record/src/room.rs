@@ -49,7 +49,7 @@ impl Prepaid {
     fn pay(&mut self, bytes: u64) -> Result<()> {
         let more = bytes - self.left + AHEAD;
         if !self.charge.try_grow(more) {
-            return Err(self.charge.refusal(more.max(self.charge.bytes()))); // what comes is as long as what came
+            return Err(self.charge.refusal(more.max(self.charge.bytes()))); // asks for twice the present size
         }
         self.left = AHEAD;
         Ok(())
