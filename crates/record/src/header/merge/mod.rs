@@ -38,7 +38,8 @@ use groups::{LineKind, has_id};
 /// let two = Header::parse(b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s2\n")?;
 /// let merged = Header::merge(&[one, two])?;
 /// assert_eq!(merged.header.to_text(), b"@SQ\tSN:chr1\tLN:9\n@RG\tID:a\tSM:s1\n@RG\tID:a.1\tSM:s2\n");
-/// assert!(merged.renames[0].is_identity() && !merged.renames[1].is_identity());
+/// let mut changed = merged.renames[1].read_groups.changed();
+/// assert_eq!(changed.next(), Some((&b"a"[..], &b"a.1"[..])));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
