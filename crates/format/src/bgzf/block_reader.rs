@@ -1,7 +1,8 @@
-//! Reads BGZF block by block without inflating: only the block headers are parsed.
+//! Reads BGZF block by block without inflating: only the block headers are parsed, so one thread
+//! can hand out work to many.
 //!
-//! A chunk is a run of whole blocks. Its limits depend on the bytes of the file alone, never on how many of them a
-//! pipe delivered at once.
+//! A [`Chunk`] is a run of whole blocks. Its limits depend only on the bytes of the file, never on
+//! how many of them a pipe delivered at once. So the output of a run does not depend on timing.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -12,39 +13,40 @@ use readmill_record::{Error, Result};
 use super::gzip_tail::BlockInput;
 use super::{EOF_BLOCK, MAX_BLOCK};
 
-/// A chunk is complete when its blocks inflate to this many bytes …
+/// A chunk is complete when its blocks inflate to this many bytes, or reach one of the two limits
+/// below.
 const CHUNK_INFLATED: usize = 1 << 20;
-/// … or take this many bytes compressed …
+/// Maximum compressed size of a chunk in bytes, exceeded by at most one block.
 const CHUNK_COMPRESSED: usize = 1 << 19;
-/// … or are this many (a file of empty blocks must not grow a chunk without limit).
+/// Maximum number of blocks of a chunk, so that a file of empty blocks cannot grow it without
+/// limit.
 const CHUNK_BLOCKS: usize = 256;
 
-/// Most bytes a chunk can inflate to.
+/// The maximum number of bytes that a chunk inflates to. Buffers for inflated chunks are charged
+/// with this size.
 pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
 
-/// One compressed block of a chunk.
+/// One compressed block of a chunk, as its header and footer describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Start of its gzip member in [`Chunk::compressed`].
+    /// Offset of its gzip member in [`Chunk::compressed`].
     pub start: u32,
-    /// Bytes of gzip header before the deflate data.
+    /// Size of the gzip header, so the DEFLATE data starts at `start + header`.
     pub header: u16,
-    /// Bytes of the whole member.
+    /// Size of the whole member in bytes: header, DEFLATE data and the footer of 8 bytes.
     pub size: u32,
-    /// Bytes it inflates to, as its footer says.
+    /// Inflated size according to the footer (ISIZE). [`Inflater`](super::Inflater) verifies it.
     pub inflated: u32,
 }
 
-/// Blocks that are inflated together.
+/// Consecutive blocks that one thread inflates together, about 1 MiB of data.
 #[derive(Clone, Default)]
 pub struct Chunk {
-    /// The blocks' bytes.
     pub compressed: Vec<u8>,
-    /// The blocks.
     pub blocks: Vec<Block>,
-    /// Offset of the first block in the file.
+    /// Offset of the first block in the file, for virtual offsets and messages.
     pub offset: u64,
-    /// Bytes all blocks inflate to, as their footers say.
+    /// Inflated size of all blocks according to their footers.
     pub inflated: usize,
 }
 
@@ -55,7 +57,8 @@ impl Chunk {
         (self.offset, self.inflated) = (offset, 0);
     }
 
-    /// Whether blocks of this many compressed bytes are enough.
+    /// Returns whether the chunk has reached one of its limits. `compressed` is the size of its
+    /// blocks so far; the buffer may hold bytes of later blocks already.
     fn is_full(&self, compressed: usize, most_blocks: usize) -> bool {
         self.inflated >= CHUNK_INFLATED
             || compressed >= CHUNK_COMPRESSED
@@ -63,48 +66,71 @@ impl Chunk {
     }
 }
 
-/// Reads a file chunk by chunk.
+/// Splits a BGZF file into chunks without inflating it.
+///
+/// Claiming a chunk reads only the block headers, so it takes little time. In the pipeline one
+/// thread at a time claims chunks, and all threads inflate them.
+///
+/// A file must end with [`EOF_BLOCK`] unless the reader allows it to be missing;
+/// [`BlockReader::with_tail`] chooses what may follow the blocks.
+///
+/// ```
+/// use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater};
+///
+/// let mut file = Vec::new();
+/// let mut deflater = Deflater::new(Codec::Libdeflate, 6);
+/// deflater.block(b"first ", &mut file);
+/// deflater.block(b"second", &mut file);
+/// file.extend_from_slice(&EOF_BLOCK);
+///
+/// let mut reader = BlockReader::new(&file[..], false);
+/// let (mut chunk, mut inflater, mut text) = (Chunk::default(), Inflater::default(), Vec::new());
+/// while reader.next_chunk(&mut chunk)? {
+///     inflater.chunk(&chunk, &mut text)?;
+/// }
+/// assert_eq!(text, b"first second");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct BlockReader<R> {
     input: BlockInput<R>,
-    /// Bytes read after the end of the last chunk.
+    /// Bytes that were read after the end of the last chunk. They begin the next one.
     beyond: Vec<u8>,
     offset: u64,
     inflated: u64,
     last_was_eof_block: bool,
     allow_missing_eof: bool,
-    /// Set where the EOF block is missing.
+    /// Set to true at the end of a file without EOF block, if the caller wants to know.
     lacks_eof: Option<Arc<AtomicBool>>,
-    /// What may follow the blocks.
     tail: BlockTail,
-    /// The most blocks of a chunk.
+    /// Maximum number of blocks of a chunk: `CHUNK_BLOCKS`, or fewer after
+    /// [`BlockReader::limit_chunks`].
     most_blocks: usize,
-    /// Bytes to read from the system at a time.
     read_size: usize,
 }
 
-/// What may follow the blocks of a file.
+/// The data that a file may have after its BGZF blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockTail {
-    /// Nothing.
+    /// Nothing may follow: BAM and CRAM.
     #[default]
     Nothing,
-    /// NUL bytes.
+    /// NUL bytes, with which tapes and some copies fill their last block.
     Nuls,
-    /// Plain gzip members, as where files are joined by `cat`, and NUL bytes. Offsets of blocks are those of the file up to
-    /// the first such member only.
+    /// Plain gzip members, which a file has if it was joined by `cat` from bgzip and gzip output,
+    /// and NUL bytes. Offsets of blocks are offsets in the file only up to the first such member.
     Members,
 }
 
-/// Bytes to read from the system at a time, straight into the chunk. Bytes beyond the end of a chunk are copied
-/// into the next one, so this is a small part of a chunk.
+/// Bytes read from the system at a time, straight into the chunk. Bytes beyond the end of a chunk
+/// are copied to the next one, so this is a small part of a chunk.
 const READ_SIZE: usize = 64 << 10;
 
-/// The same for small chunks: about a block.
+/// Bytes read at a time if chunks are limited to a few blocks: about one block.
 const READ_SIZE_OF_FEW: usize = 24 << 10;
 
 impl<R: Read> BlockReader<R> {
-    /// A reader of `input`, which starts at its first block. A file without the empty EOF block at its end is
-    /// refused, unless `allow_missing_eof`.
+    /// Returns a reader of `input`, which starts with a block. A missing EOF block at the end is an
+    /// error unless `allow_missing_eof` is set (the option `--allow-missing-eof`).
     pub fn new(input: R, allow_missing_eof: bool) -> Self {
         let beyond = Vec::new();
         BlockReader {
@@ -121,36 +147,41 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// The same reader, whose input starts at an offset of a file.
+    /// Sets the file offset at which the input starts. Regions and parts of files are read in this
+    /// way.
     #[must_use]
     pub fn from_offset(self, offset: u64) -> Self {
         BlockReader { offset, ..self }
     }
 
-    /// The same reader, which accepts what may follow blocks of text.
+    /// Chooses the data that is accepted after the blocks. The default is [`BlockTail::Nothing`].
     #[must_use]
     pub fn with_tail(self, tail: BlockTail) -> Self {
         BlockReader { tail, ..self }
     }
 
-    /// The same reader, which accepts a file without the EOF block, and sets `lacks_eof` if it is missing.
+    /// Accepts a file without EOF block, and sets `lacks_eof` to true if it is missing. The FASTQ
+    /// reader uses this to report a missing EOF block later instead of failing.
     #[must_use]
     pub fn noting_missing_eof(self, lacks_eof: Arc<AtomicBool>) -> Self {
         BlockReader { allow_missing_eof: true, lacks_eof: Some(lacks_eof), ..self }
     }
 
-    /// Makes chunks of at most so many blocks from here on; `None` makes usual chunks.
+    /// Limits the chunks from here on to `blocks` blocks; `None` restores the usual size. A reader
+    /// that needs only a header or a small region uses it to inflate little more than that.
     pub fn limit_chunks(&mut self, blocks: Option<usize>) {
         self.most_blocks = blocks.map_or(CHUNK_BLOCKS, |blocks| blocks.clamp(1, CHUNK_BLOCKS));
         self.read_size = if blocks.is_some() { READ_SIZE_OF_FEW } else { READ_SIZE };
     }
 
-    /// Where the next block starts in the file, and the inflated size of the blocks read so far.
+    /// Returns the file offset of the next block, and the inflated size of all blocks so far, both
+    /// in bytes.
     pub fn sizes(&self) -> (u64, u64) {
         (self.offset, self.inflated)
     }
 
-    /// The `n` bytes of `chunk` from `start` on, reading them if needed; fewer only at the end of the file.
+    /// Returns the `n` bytes of `chunk` from `start` on, and reads them first if necessary. The
+    /// result is shorter only at the end of the file.
     fn need<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
         let bytes = &mut chunk.compressed;
         while bytes.len() < start + n {
@@ -171,7 +202,11 @@ impl<R: Read> BlockReader<R> {
         Ok(&bytes[start..bytes.len().min(start + n)])
     }
 
-    /// Reads the next chunk into `chunk`; false at the end of the file.
+    /// Reads the next chunk into `chunk`, whose memory is reused. Returns `false` at the end of the
+    /// file.
+    ///
+    /// # Errors
+    /// The input cannot be read, a header is damaged, or the file is truncated.
     pub fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear(self.offset);
         chunk.compressed.append(&mut self.beyond);
@@ -202,7 +237,8 @@ impl<R: Read> BlockReader<R> {
         Ok(!chunk.blocks.is_empty())
     }
 
-    /// Lengths of the gzip header and of the whole member that starts here; `None` at the end.
+    /// Parses the block header at `start` of `chunk`. Returns the size of the header and of the
+    /// whole member in bytes, or `None` at the end of the file.
     fn next_header(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         let (offset, complete) = (self.offset, self.last_was_eof_block || self.allow_missing_eof);
         let fixed = self.need(chunk, start, 12)?;
@@ -248,7 +284,7 @@ impl<R: Read> BlockReader<R> {
 }
 
 impl<R: Read> BlockReader<R> {
-    /// Passes over NUL bytes up to the end of the file.
+    /// Skips NUL bytes up to the end of the file; any other byte is an error.
     fn pass_over_nuls(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         loop {
             if chunk.compressed[start..].iter().any(|byte| *byte != 0) {
@@ -261,7 +297,8 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// The error for bytes that are no block.
+    /// Returns the error for bytes that do not start a BGZF block. The hint depends on what they
+    /// seem to be.
     fn no_block(&self, is_gzip: bool) -> Error {
         let (what, hint) = match (is_gzip, self.last_was_eof_block) {
             (true, _) => (
@@ -278,7 +315,8 @@ impl<R: Read> BlockReader<R> {
     }
 }
 
-/// BSIZE + 1 from the gzip extra fields, among which `BC` need not be the first.
+/// Returns the size of a block (BSIZE + 1) from its gzip extra fields. Other programs may write
+/// further fields before `BC`.
 fn block_size(mut extra: &[u8]) -> Option<usize> {
     loop {
         let &[a, b, low, high] = extra.first_chunk::<4>()?;

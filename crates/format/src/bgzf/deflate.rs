@@ -1,32 +1,49 @@
-//! Compresses one block at a time with the chosen codec.
+//! Compresses payloads to BGZF blocks, one at a time, with the chosen codec.
 
 use super::MAX_BLOCK;
 use super::codec::{Codec, Compress};
 
-/// Makes BGZF blocks, one for each thread.
+/// A writer of BGZF blocks; each thread has its own.
+///
+/// The bytes of a block depend only on its payload, the codec and the level, never on earlier
+/// payloads. So a file is the same for any number of threads.
+///
+/// ```
+/// use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK, MAX_BLOCK};
+///
+/// let mut file = Vec::new();
+/// Deflater::new(Codec::Libdeflate, 6).block(&[b'A'; 5000], &mut file);
+/// assert!(file.len() < 100, "a payload of one letter compresses well");
+/// assert_eq!(file[12..14], *b"BC", "the gzip extra field of BGZF");
+///
+/// file.extend_from_slice(&EOF_BLOCK); // completes the file
+/// assert!(file.len() < MAX_BLOCK);
+/// ```
 pub struct Deflater {
-    /// `None` if payloads are stored.
+    /// `None` at level 0, which stores payloads without compression.
     compressor: Option<Box<dyn Compress>>,
-    /// A buffer for one block.
+    /// A reusable buffer for one block, header and footer included.
     block: Box<[u8]>,
 }
 
-/// BGZF's gzip header up to BSIZE.
+/// The gzip header of a block up to BSIZE (SAM specification, section 4.1).
 const HEADER: [u8; 16] = [0x1f, 0x8b, 0x08, 0x04, 0, 0, 0, 0, 0, 0xff, 0x06, 0, b'B', b'C', 0x02, 0];
 
-/// Bytes before the deflate data, and after it.
+/// Bytes of a block before the DEFLATE data (the header with BSIZE), and after it (CRC-32 and
+/// ISIZE).
 const BEFORE: usize = HEADER.len() + 2;
 const AFTER: usize = 8;
 
-/// Bytes that storing adds to a payload.
+/// Bytes that DEFLATE adds to a payload if it is stored in one block.
 const STORING: usize = 5;
 
-/// Bytes more than the payload that a compressor may write before it gives up.
+/// Bytes beyond the payload that a compressor may write before it must report that the payload does
+/// not fit.
 const SLACK: usize = 64;
 
 impl Deflater {
-    /// A deflater at `level` 0 (stored) to 12 (smallest); [`super::codec`] maps levels to those of a codec. A
-    /// higher level means 12.
+    /// Returns a deflater at `level` 0 (stored) to 12 (smallest). [`super::codec`] shows how these
+    /// levels map to the levels of each codec. A level above 12 counts as 12.
     pub fn new(codec: Codec, level: u8) -> Self {
         match level.min(12) {
             0 => Self::by(None),
@@ -34,7 +51,8 @@ impl Deflater {
         }
     }
 
-    /// A deflater at one of [`Codec::own_levels`].
+    /// Returns a deflater at one of the codec's own levels ([`Codec::own_levels`]). The benchmark
+    /// of codecs uses it.
     pub fn at_own_level(codec: Codec, own_level: u8) -> Self {
         Self::by(Some(codec.compressor(own_level)))
     }
@@ -43,8 +61,9 @@ impl Deflater {
         Deflater { compressor, block: vec![0; MAX_BLOCK].into() }
     }
 
-    /// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, to `out` as one block. (A larger payload is
-    /// possible only if it compresses: it must be possible to store it.)
+    /// Appends `payload` to `out` as one block. It may have up to [`super::BLOCK_PAYLOAD`] bytes; a
+    /// larger one (up to 64 KiB) is possible only if it is certain to compress, because it could
+    /// not be stored. A payload that does not get smaller is stored.
     pub fn block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let Some(compressor) = &mut self.compressor else { return store_block(payload, out) };
         let (before, data) = self.block.split_at_mut(BEFORE);
@@ -61,7 +80,7 @@ impl Deflater {
     }
 }
 
-/// The gzip header of a block of `size` bytes.
+/// Returns the gzip header of a block whose total size is `size` bytes.
 fn header(size: usize) -> [u8; BEFORE] {
     let mut header = [0; BEFORE];
     header[..HEADER.len()].copy_from_slice(&HEADER);
@@ -69,7 +88,7 @@ fn header(size: usize) -> [u8; BEFORE] {
     header
 }
 
-/// The checksum and the length of a payload.
+/// Returns the gzip footer of a payload: its CRC-32 and its length.
 fn footer(payload: &[u8]) -> [u8; AFTER] {
     let mut footer = [0; AFTER];
     footer[..4].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
@@ -77,7 +96,7 @@ fn footer(payload: &[u8]) -> [u8; AFTER] {
     footer
 }
 
-/// Appends `payload` as one BGZF block of one stored block of DEFLATE.
+/// Appends `payload` as one BGZF block with a single stored DEFLATE block.
 fn store_block(payload: &[u8], out: &mut Vec<u8>) {
     let length = payload.len() as u16;
     out.reserve(BEFORE + STORING + payload.len() + AFTER);

@@ -1,38 +1,41 @@
-//! Plain gzip members behind BGZF blocks (`cat bgzipped.gz gzipped.gz`), made into blocks while they are read.
+//! Plain gzip members after BGZF blocks, as in the output of `cat bgzipped.gz gzipped.gz`. They are
+//! converted to stored BGZF blocks while they are read.
 //!
-//! Such a block stores its bytes as they are, so that whoever reads blocks needs not know of other members. The blocks before
-//! are inflated on any thread as ever; the members are inflated where they are read.
+//! So a reader of blocks needs no second code path. The blocks before the first member are still
+//! inflated on any thread; only the members are inflated on the thread that reads the file.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use super::EOF_BLOCK;
 use crate::gzip::GzipMembers;
 
-/// Bytes of a stored block.
+/// Payload of one stored block, in bytes.
 const PAYLOAD: usize = 60 << 10;
 
-/// Bytes of compressed data that are read at a time.
+/// Compressed bytes to read at a time.
 const READ_SIZE: usize = 64 << 10;
 
-/// The input of a reader of blocks.
+/// The input of a [`super::BlockReader`]. It starts as blocks, and changes to members at the first
+/// header that is plain gzip.
 pub(super) enum BlockInput<R> {
-    /// Blocks as they are stored.
     Blocks(R),
-    /// Members as blocks.
+    /// Gzip members, converted to blocks.
     Members(Box<StoredBlocks<R>>),
-    /// No input any more.
+    /// A placeholder while the input moves from `Blocks` to `Members`.
     Nothing,
 }
 
 impl<R: Read> BlockInput<R> {
-    /// Reads members from here on; `start` has been read already.
+    /// Reads gzip members from here on. `start` are the bytes of the first member that have been
+    /// read already.
     pub fn go_on_with_members(&mut self, start: Vec<u8>) {
         if let BlockInput::Blocks(input) = std::mem::replace(self, BlockInput::Nothing) {
             *self = BlockInput::Members(Box::new(StoredBlocks::new(start, input)));
         }
     }
 
-    /// Whether members are read.
+    /// Returns whether plain gzip members are being read, so that errors are reported as gzip
+    /// errors.
     pub fn has_members(&self) -> bool {
         matches!(self, BlockInput::Members(_))
     }
@@ -48,7 +51,7 @@ impl<R: Read> Read for BlockInput<R> {
     }
 }
 
-/// The text of members as BGZF, with its EOF block.
+/// The inflated text of gzip members as a BGZF stream that ends with the EOF block.
 pub(super) struct StoredBlocks<R> {
     text: GzipMembers<BufReader<Chain<Cursor<Vec<u8>>, R>>>,
     block: Vec<u8>,
@@ -62,7 +65,7 @@ impl<R: Read> StoredBlocks<R> {
         StoredBlocks { text: GzipMembers::new(input), block: Vec::new(), at: 0, ended: false }
     }
 
-    /// Makes the next block; the last one is the EOF block.
+    /// Makes the next block. After the last text, this is the EOF block.
     fn next_block(&mut self) -> io::Result<()> {
         let mut text = Vec::with_capacity(PAYLOAD);
         (&mut self.text).take(PAYLOAD as u64).read_to_end(&mut text)?;

@@ -1,5 +1,6 @@
-//! Inflates blocks with libdeflate, and verifies lengths and checksums: those of a chunk, or of a whole file as a stream of
-//! bytes.
+//! Inflates blocks with libdeflate, and verifies their lengths and checksums.
+//!
+//! [`Inflater`] works on one chunk and runs on any thread; [`InflateReader`] reads a whole file on one thread.
 
 use std::io::Read;
 
@@ -8,7 +9,8 @@ use readmill_record::{Error, Result};
 
 use super::{Block, BlockReader, Chunk};
 
-/// One thread's decompressor.
+/// A decompressor of chunks; each thread has its own. It verifies the CRC-32 and the length of each
+/// block.
 pub struct Inflater(Decompressor);
 
 impl Default for Inflater {
@@ -18,25 +20,33 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Appends the inflated blocks of the chunk to `out`.
+    /// Inflates all blocks of `chunk` and appends them to `out`.
+    ///
+    /// # Errors
+    /// A block is damaged; the error has its file offset.
     pub fn chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         self.write(chunk, out, start)
     }
 
-    /// Makes `out` the inflated blocks of the chunk. What it was is overwritten, which is faster than to clear it before.
+    /// Inflates all blocks of `chunk` into `out`, in place of its former content. Overwriting the
+    /// old bytes is faster than clearing the buffer first.
+    ///
+    /// # Errors
+    /// As [`Inflater::chunk`].
     pub fn replace(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         self.write(chunk, out, 0)
     }
 
-    /// Writes the inflated blocks of the chunk from `at` on, to where `out` ends then.
+    /// Writes the inflated blocks to `out` from position `at` on, and truncates `out` after them.
     fn write(&mut self, chunk: &Chunk, out: &mut Vec<u8>, mut at: usize) -> Result<()> {
         out.truncate(at + chunk.inflated);
         out.reserve(at + chunk.inflated - out.len());
         for block in &chunk.blocks {
             let end = at + block.inflated as usize;
             if out.len() < end {
-                // Block by block, so that what is filled with zeros is still in a cache when it is inflated.
+                // Zeros are filled in block by block, so that they are still in a cache when they
+                // are overwritten.
                 out.resize(end, 0);
             }
             let into = &mut out[at..end];
@@ -67,8 +77,23 @@ impl Inflater {
     }
 }
 
-/// Reads the inflated blocks of a file one after the other. Its errors are [`readmill_record::Error`]s inside of
-/// [`std::io::Error`]s.
+/// A reader of the inflated bytes of a BGZF file, on one thread. Text files (VCF, BED, FASTA) and
+/// SAM compressed by bgzip are read in this way. Its I/O errors contain a
+/// [`readmill_record::Error`].
+///
+/// ```
+/// use std::io::Read;
+/// use readmill_format::bgzf::{BlockReader, Codec, Deflater, EOF_BLOCK, InflateReader};
+///
+/// let mut file = Vec::new();
+/// Deflater::new(Codec::Libdeflate, 1).block(b"chr1\t10\t20\n", &mut file);
+/// file.extend_from_slice(&EOF_BLOCK);
+///
+/// let mut text = String::new();
+/// InflateReader::new(BlockReader::new(&file[..], false)).read_to_string(&mut text)?;
+/// assert_eq!(text, "chr1\t10\t20\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct InflateReader<R> {
     blocks: BlockReader<R>,
     chunk: Chunk,
@@ -78,7 +103,7 @@ pub struct InflateReader<R> {
 }
 
 impl<R: Read> InflateReader<R> {
-    /// A reader of the blocks that `blocks` has not returned yet.
+    /// Returns a reader that starts at the next chunk of `blocks`.
     pub fn new(blocks: BlockReader<R>) -> Self {
         let (chunk, inflater) = (Chunk::default(), Inflater::default());
         InflateReader { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }
@@ -86,7 +111,8 @@ impl<R: Read> InflateReader<R> {
 }
 
 impl<R: Read> InflateReader<R> {
-    /// Appends the next `n` bytes to `into`, or fewer at the end of the file; returns how many.
+    /// Appends the next `n` bytes to `into`. Returns the number of bytes, which is smaller only at
+    /// the end of the file.
     pub fn append(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize> {
         let mut left = n;
         while left > 0 {
@@ -100,7 +126,8 @@ impl<R: Read> InflateReader<R> {
         Ok(n - left)
     }
 
-    /// Takes the next bytes, `most` at most; none at the end of the file.
+    /// Returns the next bytes, at most `most`, and inflates the next chunk if necessary. The slice
+    /// is empty at the end of the file.
     fn next(&mut self, most: usize) -> Result<&[u8]> {
         while self.at == self.bytes.len() {
             if !self.blocks.next_chunk(&mut self.chunk)? {

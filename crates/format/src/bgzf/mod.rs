@@ -1,4 +1,15 @@
-//! BGZF: gzip members of at most 64 KiB that store their own length (SAM specification, section 4.1).
+//! BGZF: gzip members of at most 64 KiB that store their own length (SAM specification, section
+//! 4.1).
+//!
+//! ```text
+//!         serial            any thread          any thread
+//! file --BlockReader--> Chunk --Inflater--> bytes      bytes --Deflater--> blocks ... EOF_BLOCK
+//!                         |
+//!                         +--VirtualOffsets--> file offset of each inflated byte
+//! ```
+//!
+//! A reader that does not need threads uses [`InflateReader`], which joins the first two steps.
+//! [`BlockWindow`] gives random access by block.
 
 pub mod block_reader;
 pub mod codec;
@@ -15,18 +26,21 @@ pub use inflate::{InflateReader, Inflater};
 pub use offsets::VirtualOffsets;
 pub use window::BlockWindow;
 
-/// Most bytes a block may hold, compressed or not.
+/// The maximum size of a block in bytes, compressed or inflated (SAM specification, section 4.1).
 pub const MAX_BLOCK: usize = 1 << 16;
 
-/// Most bytes that this program puts into a block: as many as htsjdk does (htslib: 65,280). They can always be
-/// stored.
+/// The maximum number of payload bytes that readmill puts into a block: the value of htsjdk
+/// (htslib: 65,280). A payload of this size still fits into a block if it must be stored
+/// uncompressed.
 pub const BLOCK_PAYLOAD: usize = 65_498;
 
-/// Bytes of records to expect in a block that ends before a record that would not fit: blocks of reads of a few
-/// hundred bytes, or a thousand, hold this many.
+/// Expected number of record bytes in a block that ends before a record that would not fit. Blocks
+/// of reads of a few hundred to a thousand bytes hold about this many. Partitions of the sorted
+/// output and buffers of extra outputs are multiples of it, so that their last blocks are full.
 pub const BLOCK_RECORDS: usize = 64_800;
 
-/// The empty block that ends every complete file.
+/// The empty block that ends every complete file (SAM specification, section 4.1.2). A file without
+/// it is treated as truncated.
 pub const EOF_BLOCK: [u8; 28] = [
     0x1f, 0x8b, 0x08, 0x04, 0, 0, 0, 0, 0, 0xff, 0x06, 0, b'B', b'C', 0x02, 0, 0x1b, 0, 0x03, 0, 0, 0,
     0, 0, 0, 0, 0, 0,

@@ -1,25 +1,40 @@
-//! Virtual offsets of the bytes of a chunk.
+//! Virtual offsets (SAM specification, section 4.1.1) of the bytes of an inflated chunk.
 
 use super::Chunk;
 
-/// Finds the virtual offsets of bytes of an inflated chunk, which are asked for in order.
+/// Translates positions in an inflated chunk to virtual offsets. Positions must be requested in
+/// ascending order, so the translation takes constant time.
 ///
-/// A byte between two blocks belongs to the later one; of several that start there, because all but the last are empty, to
-/// the first. So a reader that has taken all bytes before it is where htslib says that it is.
+/// A position between two blocks belongs to the later one. If empty blocks lie there, several
+/// blocks start at this position, and it belongs to the first of them. This is the offset that
+/// htslib reports for a reader that has consumed all bytes before it.
+///
+/// ```
+/// use readmill_format::bgzf::{Block, Chunk, VirtualOffsets};
+///
+/// let block = |start, size, inflated| Block { start, header: 18, size, inflated };
+/// let blocks = vec![block(0, 60, 100), block(60, 40, 50)];
+/// let chunk = Chunk { compressed: vec![0; 100], blocks, offset: 1000, inflated: 150 };
+///
+/// let mut offsets = VirtualOffsets::new(&chunk);
+/// assert_eq!(offsets.of(99), 1000 << 16 | 99);
+/// assert_eq!(offsets.of(100), 1060 << 16, "the first byte of the second block");
+/// assert_eq!(offsets.end(), 1100 << 16);
+/// ```
 pub struct VirtualOffsets<'a> {
     chunk: &'a Chunk,
-    /// The current block, and where its bytes start.
+    /// Number of the current block, and the position in the inflated chunk at which it starts.
     block: usize,
     start: usize,
 }
 
 impl<'a> VirtualOffsets<'a> {
-    /// The offsets of bytes of `chunk`.
     pub fn new(chunk: &'a Chunk) -> Self {
         VirtualOffsets { chunk, block: 0, start: 0 }
     }
 
-    /// The virtual offset of byte `at`, which is not before one asked for earlier.
+    /// Returns the virtual offset of byte `at` of the inflated chunk. `at` must not be smaller than
+    /// in the call before.
     #[inline]
     pub fn of(&mut self, at: usize) -> u64 {
         let blocks = &self.chunk.blocks;
@@ -35,7 +50,7 @@ impl<'a> VirtualOffsets<'a> {
         self.end()
     }
 
-    /// The virtual offset of the byte behind the chunk.
+    /// Returns the virtual offset of the first byte after the chunk.
     pub fn end(&self) -> u64 {
         (self.chunk.offset + self.chunk.compressed.len() as u64) << 16
     }

@@ -1,4 +1,9 @@
-//! Inflated bytes of a file that know where they lie: a window that starts at any block and grows block by block.
+//! Random access to a BGZF file: a window of inflated bytes that starts at any block and grows
+//! block by block.
+//!
+//! The caller works with positions in [`BlockWindow::bytes`]; the window translates between them
+//! and virtual offsets. Regions of an indexed BAM file are read through it, and so are the slices
+//! of a job in stages.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -8,32 +13,34 @@ use readmill_record::{Charge, Result, make_room};
 use super::{BlockReader, Chunk, Inflater};
 use crate::file_slice::FileSlice;
 
-/// Consumed bytes that are kept before those behind them are moved to the front.
+/// Consumed bytes that may stay in memory before the bytes after them are moved to the front.
 const KEPT: usize = 1 << 16;
 
-/// The most blocks of them.
+/// Consumed blocks that may stay. Blocks may be tiny, so bytes alone would not limit the list.
 const KEPT_BLOCKS: usize = 1 << 10;
 
-/// Inflated bytes of a file from a block on.
+/// Inflated bytes of a file from some block on, which remember the block they came from.
 pub struct BlockWindow {
     file: Arc<File>,
     reader: BlockReader<FileSlice>,
     inflater: Inflater,
     chunk: Chunk,
-    /// How many blocks are inflated at a time; `None` means a chunk.
+    /// Number of blocks to inflate at a time; `None` inflates whole chunks.
     at_a_time: Option<usize>,
     bytes: Vec<u8>,
-    /// Where each block starts: in the file, and in `bytes`.
+    /// Start of each block: its offset in the file, and its position in `bytes`.
     starts: Vec<(u64, usize)>,
     ended: bool,
     is_short: bool,
-    /// Consumed bytes that are kept, for whoever goes back.
+    /// Consumed bytes to keep for a caller that goes back.
     kept: usize,
     charge: Charge,
 }
 
 impl BlockWindow {
-    /// Starts at the block at an offset. Inflates chunks, or so many blocks at a time. Its bytes are paid by `charge`.
+    /// Opens a window at the block at file offset `offset`. [`BlockWindow::more`] inflates
+    /// `at_a_time` blocks, or a whole chunk if that is `None`. The inflated bytes are paid for by
+    /// `charge`.
     pub fn new(file: &Arc<File>, offset: u64, at_a_time: Option<usize>, charge: Charge) -> Self {
         let (inflater, chunk, bytes, starts, ended, is_short, kept) = Default::default();
         let reader = reader(file, offset, at_a_time);
@@ -53,37 +60,41 @@ impl BlockWindow {
         }
     }
 
-    /// Keeps so many consumed bytes, so that [`Self::block`] finds the blocks before.
+    /// Keeps at least `bytes` consumed bytes in [`Self::forget`], so that [`Self::block`] still
+    /// finds the blocks before the current one.
     pub fn keep(&mut self, bytes: usize) {
         self.kept = bytes;
     }
 
-    /// The inflated bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether there is no more to inflate: at the end of the file, or where the memory is not free.
+    /// Returns whether nothing more can be inflated: at the end of the file, or because the ledger
+    /// has no memory left (see [`Self::is_short`]).
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Whether it ended because the memory was not free.
+    /// Returns whether reading ended early because the ledger had no memory for the next blocks.
     pub fn is_short(&self) -> bool {
         self.is_short
     }
 
-    /// The charge of its bytes.
     pub fn charge(&self) -> &Charge {
         &self.charge
     }
 
-    /// The offset in the file of the block that is inflated next.
+    /// Returns the file offset of the block that [`Self::more`] would inflate next.
     pub fn next_offset(&self) -> u64 {
         self.reader.sizes().0
     }
 
-    /// Inflates more; false at the end, and where the memory is not free.
+    /// Inflates the next blocks and appends them to the bytes. Returns `false` at the end of the
+    /// file, and if the memory for them is not available; then [`Self::is_short`] is true.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a block is damaged.
     pub fn more(&mut self) -> Result<bool> {
         let BlockWindow { reader, inflater, chunk, bytes, starts, charge, .. } = self;
         if !reader.next_chunk(chunk)? {
@@ -103,7 +114,7 @@ impl BlockWindow {
         Ok(true)
     }
 
-    /// Goes to the block at an offset: forgets all bytes.
+    /// Continues at the block at file offset `offset`. All bytes and positions so far are dropped.
     pub fn go_to(&mut self, offset: u64) {
         self.bytes.clear();
         self.starts.clear();
@@ -111,8 +122,9 @@ impl BlockWindow {
         self.reader = reader(&self.file, offset, self.at_a_time);
     }
 
-    /// Forgets blocks that end before byte `at`, and before those that are [kept](Self::keep), if they are many; returns how
-    /// many bytes were forgotten.
+    /// Drops the blocks that end before byte `at`, except those that [`Self::keep`] protects.
+    /// Returns the number of bytes removed from the front, which the caller subtracts from its
+    /// positions. To save copies, it removes nothing until enough blocks can go.
     pub fn forget(&mut self, at: usize) -> usize {
         let before = |at: usize| self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
         // Blocks may be tiny, and where they start takes memory, too.
@@ -127,13 +139,15 @@ impl BlockWindow {
         cut
     }
 
-    /// Where the first block at or behind an offset starts in the bytes; `None` if it is not inflated yet.
+    /// Returns the position of the first block at or after file offset `offset`; `None` if it has
+    /// not been inflated yet.
     pub fn reach(&self, offset: u64) -> Option<usize> {
         let block = self.starts.partition_point(|&(start, _)| start < offset);
         self.starts.get(block).map(|&(_, at)| at)
     }
 
-    /// Where the block at an offset starts in the bytes, and its length; `None` if it is not inflated.
+    /// Returns the position and the length of the block at file offset `offset`; `None` if it is
+    /// not in the window.
     pub fn block(&self, offset: u64) -> Option<(usize, usize)> {
         let block = self.starts.binary_search_by_key(&offset, |&(start, _)| start).ok()?;
         let (_, at) = self.starts[block];
@@ -141,7 +155,9 @@ impl BlockWindow {
         Some((at, end - at))
     }
 
-    /// The block that byte `at` lies in, and the place of the byte in it; the start of the next block at the end of all.
+    /// Returns the file offset of the block that contains byte `at`, and the position of the byte
+    /// in it, which together are its virtual offset. At the end of the bytes it is the start of the
+    /// next block.
     pub fn position(&self, at: usize) -> (u64, usize) {
         if at == self.bytes.len() {
             return (self.next_offset(), 0);
@@ -166,7 +182,7 @@ mod tests {
     use super::*;
     use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
 
-    /// A file of blocks of these payloads, and their offsets.
+    /// Returns a file with a block for each payload, and the offsets of the blocks.
     fn file(payloads: &[&[u8]]) -> (Arc<File>, Vec<u64>) {
         let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
         let mut deflater = Deflater::new(Codec::default(), 1);

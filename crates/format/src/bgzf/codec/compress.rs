@@ -1,12 +1,13 @@
-//! The trait of all compressors, and those of libdeflate and zlib-rs.
+//! The trait of all compressors, and its implementations for libdeflate and zlib-rs.
 
 use flate2::{Compression, FlushCompress, Status};
 use libdeflater::{CompressionLvl, Compressor};
 
-/// A compressor of whole payloads, one for each thread. The output depends on the payload alone, not on those
-/// before.
+/// A compressor of whole payloads; each thread has its own. The output must depend only on the
+/// payload and the level, not on earlier payloads, because threads take payloads in any order.
 pub trait Compress: Send {
-    /// Writes `payload` as raw DEFLATE to the start of `out` and returns its length; `None` if it does not fit.
+    /// Writes `payload` as a raw DEFLATE stream to the start of `out`. Returns its length in bytes,
+    /// or `None` if it does not fit.
     fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
 }
 
@@ -25,7 +26,8 @@ impl Compress for Libdeflate {
     }
 }
 
-/// zlib-rs. A stream is reset for every payload and finished in one call, so nothing is copied.
+/// zlib-rs. The stream is reset before each payload and finished in one call, so the library makes
+/// no copies of its own.
 pub(super) struct Zlib {
     stream: flate2::Compress,
     level: u8,
@@ -48,8 +50,8 @@ impl Compress for Zlib {
         match self.stream.compress(payload, out, FlushCompress::Finish) {
             Ok(Status::StreamEnd) => Some(self.stream.total_out() as usize),
             _ => {
-                // Resetting a stream that has not ended is not enough: zlib-rs 0.6.8 keeps its open block and the
-                // place of its pending bytes, and corrupts the next one.
+                // It is not enough to reset a stream that has not ended: zlib-rs 0.6.8 keeps its
+                // open block and the position of its pending bytes, and corrupts the next payload.
                 self.stream = stream(self.level);
                 None
             }
@@ -67,7 +69,8 @@ mod tests {
         out[..n].to_vec()
     }
 
-    /// zlib-rs and zlib-ng once read what the previous payload had left in the window.
+    /// Guards against a former defect of zlib-rs and zlib-ng, which looked at bytes of the previous
+    /// payload in the window.
     #[test]
     fn the_window_of_the_payload_before_is_not_looked_at() {
         for level in 1..=9 {
@@ -81,7 +84,7 @@ mod tests {
         }
     }
 
-    /// In zlib-rs 0.6.8 a stream that had not ended corrupted the next one, or panicked.
+    /// In zlib-rs 0.6.8, a stream that had not ended corrupted the next one, or panicked.
     #[test]
     fn a_payload_that_did_not_fit_leaves_nothing_behind() {
         let mut state = 1u32;

@@ -1,10 +1,12 @@
-//! igzip, the DEFLATE of ISA-L, from the system's library. `unsafe` because it is C, and because of the address
-//! that its stream needs.
+//! igzip, the DEFLATE of ISA-L, from the system's library. The module is `unsafe` because igzip is
+//! C, and because its stream needs a special address.
 //!
-//! Up to ISA-L 2.32 at least, the assembler of its levels 1 and 2 hashes, for the third byte of a payload, bits 16 to
-//! 47 of the stream's address instead of the payload (`write_first_byte` shifts the register that holds the stream).
-//! Its output is right, but a match more or less is found, so about one block in some thousands would differ
-//! from thread to thread and from run to run. So streams are put where these bits hash to zero.
+//! Up to ISA-L 2.32 at least, the assembler code of levels 1 and 2 has a defect: for the third byte
+//! of a payload it hashes bits 16 to 47 of the address of the stream instead of the payload
+//! (`write_first_byte` shifts the register that holds the stream). The output is valid, but one
+//! match more or less is found, so about one block in some thousands would differ from thread to
+//! thread and from run to run. Therefore each stream is placed at an address whose bits hash to
+//! zero.
 #![allow(unsafe_code, reason = "calls ISA-L")]
 
 use std::ffi::c_void;
@@ -18,7 +20,7 @@ use super::compress::Compress;
 /// igzip's stateless compression, with the memory it needs.
 pub(super) struct Igzip {
     stream: StreamMemory,
-    /// Match tables and tokens; the tokens of a block fit, so a payload becomes one DEFLATE block.
+    /// Match tables and tokens. All tokens of a block fit, so a payload becomes one DEFLATE block.
     tables: Vec<u8>,
     level: u32,
 }
@@ -56,16 +58,18 @@ impl Compress for Igzip {
     }
 }
 
-/// Memory for one stream, at an address that does not disturb the hash.
+/// The memory of one stream, at an address that does not disturb the hash.
 struct StreamMemory(NonNull<isal::isal_zstream>);
 
-/// Bytes of a stream.
+/// Size of a stream in bytes.
 const PLACE: usize = size_of::<isal::isal_zstream>();
 
-/// The next address to try, shifted right by 16. Usually nothing else is mapped at such high addresses.
+/// The next address to try, shifted right by 16. Usually nothing else is mapped at such high
+/// addresses.
 static NEXT: AtomicU32 = AtomicU32::new(0x2000_0000);
 
-/// Number of addresses to try. Then any other is accepted, and igzip's bytes may differ.
+/// Number of addresses to try. After that any address is accepted, and the output of igzip may
+/// differ between runs.
 const TRIES: usize = 16;
 
 impl StreamMemory {
@@ -82,7 +86,7 @@ impl StreamMemory {
         place
     }
 
-    /// A stream of zeros at `address` if that is free, otherwise anywhere.
+    /// Maps a zeroed stream at `address` if that is free, otherwise anywhere.
     fn map(address: usize) -> Self {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -108,7 +112,8 @@ impl Drop for StreamMemory {
 // sets them; its Huffman tables are constants of the library.
 unsafe impl Send for StreamMemory {}
 
-/// An address whose bits 16 to 47 hash to zero as igzip hashes (CRC-32C), in the 15 bits that its tables use.
+/// Returns the next address whose bits 16 to 47 hash to zero by igzip's hash (CRC-32C), in the 15
+/// bits that its tables use.
 fn harmless_address() -> usize {
     loop {
         let high = NEXT.fetch_add(1, Relaxed);
@@ -123,7 +128,7 @@ fn harmless_address() -> usize {
 mod tests {
     use super::*;
 
-    /// igzip hashes the stream's address instead of the third byte of the payload.
+    /// Guards against the defect that the module describes.
     #[test]
     fn bytes_do_not_depend_on_where_a_stream_lies() {
         let payload = b"**%*%%*****%*%%%****NMC";

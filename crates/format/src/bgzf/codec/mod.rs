@@ -1,7 +1,6 @@
-//! The codecs that compress blocks, behind one small trait.
+//! The compression libraries for blocks, hidden by one small trait.
 //!
-//! Levels are libdeflate's, 0 to 12. Each codec has levels of its own; those asked for become
-//!
+//! readmill's levels are those of libdeflate, 0 to 12. They map to the levels of each library:
 //! | level | libdeflate | zlib | igzip |
 //! |---|---|---|---|
 //! | 0 | stored | stored | stored |
@@ -10,9 +9,9 @@
 //! | 7 to 9 | the same | the same | 3 |
 //! | 10 to 12 | the same | 9 | 3 |
 //!
-//! "Stored" gives the same bytes with every codec. igzip's own level 0 is left out: it is a sixth faster than its
-//! level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its level 2,
-//! so it is used only for levels that ask for small files.
+//! "Stored" gives the same bytes with every codec. The level 0 of igzip itself is not used: it is a
+//! sixth faster than its level 1, and makes files a quarter larger. On much data its level 3 is
+//! both slower and larger than its level 2, so it is used only for levels that ask for small files.
 
 mod compress;
 #[cfg(feature = "igzip")]
@@ -27,25 +26,35 @@ use readmill_record::Error;
 pub use compress::Compress;
 use compress::{Libdeflate, Zlib};
 
-/// A library that compresses blocks.
+/// A library that compresses blocks (the option `--codec`). All of them write valid BGZF; speed and
+/// size differ.
+///
+/// ```
+/// use readmill_format::bgzf::Codec;
+///
+/// let codec: Codec = "zlib".parse()?;
+/// assert_eq!(codec, Codec::ZlibRs);
+/// assert_eq!(codec.own_level(12), 9, "zlib has no higher level");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
-    /// libdeflate: the smallest files for the time at most levels.
+    /// libdeflate: at most levels the smallest files for the time.
     #[default]
     Libdeflate,
-    /// zlib-rs, which is zlib-ng in Rust. It has zlib's levels and makes other bytes than zlib does.
+    /// zlib-rs, a port of zlib-ng. Its levels are those of zlib, but its output bytes differ from
+    /// zlib's.
     ZlibRs,
-    /// igzip of ISA-L: twice as fast as libdeflate at level 1. Its bytes may differ between kinds of processors
-    /// and versions of ISA-L.
+    /// igzip of ISA-L: twice as fast as libdeflate at level 1. Its bytes may differ between
+    /// processor types and versions of ISA-L.
     #[cfg(feature = "igzip")]
     Igzip,
 }
 
-/// The name of igzip, also if it is not built in.
+/// The name of igzip, also for builds without it, whose error message explains how to get it.
 const IGZIP: &str = "igzip";
 
 impl Codec {
-    /// The codecs of this build.
     pub const fn available() -> &'static [Codec] {
         &[
             Codec::Libdeflate,
@@ -55,7 +64,7 @@ impl Codec {
         ]
     }
 
-    /// The name on the command line.
+    /// Returns the name that the command line uses.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Libdeflate => "libdeflate",
@@ -65,7 +74,7 @@ impl Codec {
         }
     }
 
-    /// The library's own levels, without those that only store.
+    /// Returns the levels of the library itself, except those that only store.
     pub const fn own_levels(self) -> RangeInclusive<u8> {
         match self {
             Codec::Libdeflate => 1..=12,
@@ -75,7 +84,7 @@ impl Codec {
         }
     }
 
-    /// The library's own level for `level`, which is 1 to 12.
+    /// Maps `level` (1 to 12) to the library's own level, as the table above shows.
     pub fn own_level(self, level: u8) -> u8 {
         match self {
             Codec::Libdeflate | Codec::ZlibRs => {
@@ -90,7 +99,7 @@ impl Codec {
         }
     }
 
-    /// A compressor at one of the library's own levels.
+    /// Creates a compressor at one of the library's own levels.
     pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
         match self {
             Codec::Libdeflate => Box::new(Libdeflate::new(own_level)),
