@@ -1,47 +1,62 @@
-//! From inflated chunks to whole records, by following the chain of record lengths.
+//! Turns inflated chunks into batches of whole records by following the chain of record lengths.
 //!
-//! A record may start anywhere and span any number of chunks. [`Opened::guess`] runs in parallel: it guesses where
-//! the first record of its chunk starts (htslib begins blocks with a record, htsjdk does not) and follows the chain
-//! from there. [`ChunkLinker`] runs serially, in order: one comparison shows whether the guess was right; after a
-//! wrong one the chain is followed again. The record across the border, and the records of the last name (whose
-//! template may continue in the next chunk), move to the start of the next batch. They are few, so linking costs
-//! microseconds a chunk.
+//! A record may start anywhere in a chunk and span any number of chunks. The work is split, so that
+//! almost all of it runs in parallel:
+//!
+//! 1. [`Opened::guess`] (any thread) guesses where the first record of its chunk starts (htslib
+//!    starts each block with a record, htsjdk does not) and follows the chain from there.
+//! 2. [`ChunkLinker::link`] (serial, in the order of the file) knows where the last chunk ended, so
+//!    one comparison shows whether the guess was right. After a wrong guess it follows the chain
+//!    again.
+//!
+//! ```text
+//! chunk 1  [ rec | rec | rec | re ]          the record across the border, and the records of the
+//! chunk 2  [ c | rec | rec | rec ]           last template, move to the start of the next batch
+//!             ^ guess of chunk 2
+//! ```
+//!
+//! Few records move, so linking takes only microseconds for each chunk.
 
 use readmill_record::view::FIXED;
 use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, UncheckedBatch, batch::Span};
 
 use crate::bgzf::{Chunk, Inflater};
 
-/// The most bytes of a template that may wait for its end. A longer template is cut, and the input does not count
-/// as grouped by name.
+/// Maximum number of bytes of a template that waits for its remaining records. A longer template is
+/// split between batches, and the input no longer counts as grouped by name.
 const MAX_WAITING: usize = 1 << 20;
 
-/// Larger buffers are freed rather than reused.
+/// Buffers with a larger capacity than this are freed instead of reused.
 const MOST_REUSED: usize = 3 << 19;
 
-/// Number of consecutive records that must look right for a guess. (A wrong guess costs only time.)
+/// Number of consecutive records that must look right for a guess. A wrong guess costs only time.
 const CHAIN: usize = 4;
 
-/// The error of a file that is cut short.
+/// The message for a file that is truncated within a record.
 pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
 
-/// A chunk of inflated bytes with the records that start in it.
+/// A chunk of inflated bytes, and the records that start in it.
+///
+/// For BAM, [`Opened::inflate`] and [`Opened::guess`] fill it. For SAM and CRAM, the decoder
+/// appends records to [`Opened::bytes_mut`] and registers each with [`Opened::push`]. A
+/// [`ChunkLinker`] consumes it.
 #[derive(Default)]
 pub struct Opened {
-    /// The bytes of the chunk, and the positions of its whole records, from the first on.
+    /// The bytes of the chunk, and the spans of its whole records, from the first one on.
     batch: UncheckedBatch,
-    /// Where the first record starts: a guess for BAM, certain for text.
+    /// Position of the first record: a guess for BAM, certain for text.
     first: usize,
-    /// The end of the last whole record.
+    /// Position after the last whole record.
     exit: usize,
-    /// The error at which the chain ended, if it was not the end of the chunk.
+    /// The error that ended the chain, unless the chain reached the end of the chunk.
     fault: Option<Error>,
-    /// Whether the bytes are left from an earlier chunk.
+    /// True if the bytes are still those of an earlier chunk. They are cleared only when necessary,
+    /// because inflating can overwrite them.
     stale: bool,
 }
 
 impl Opened {
-    /// An empty chunk in the memory of `batch`.
+    /// Returns an empty chunk that reuses the memory of `batch`.
     pub fn reuse(mut batch: Batch) -> Self {
         if batch.bytes.capacity() > MOST_REUSED {
             batch = Batch::default(); // free the memory of one large record
@@ -49,7 +64,7 @@ impl Opened {
         Opened { batch: UncheckedBatch::reuse(batch), stale: true, ..Opened::default() }
     }
 
-    /// The bytes, to fill.
+    /// Returns the bytes of the chunk, for a decoder that appends records.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         let bytes = self.batch.parts_mut().0;
         if std::mem::take(&mut self.stale) {
@@ -58,16 +73,17 @@ impl Opened {
         bytes
     }
 
-    /// Makes the bytes those of a chunk of BGZF blocks.
+    /// Replaces the bytes with the inflated blocks of `chunk`.
     ///
     /// # Errors
-    /// The chunk is damaged.
+    /// A block is damaged.
     pub fn inflate(&mut self, inflater: &mut Inflater, chunk: &Chunk) -> Result<()> {
         self.stale = false;
         inflater.replace(chunk, self.batch.parts_mut().0)
     }
 
-    /// Guesses where the first record starts, and follows the chain from there.
+    /// Guesses where the first record starts, and follows the chain from there. `n_ref` is the
+    /// number of reference sequences in the header, which a plausible record does not exceed.
     pub fn guess(&mut self, n_ref: i32) {
         let bytes = self.batch.bytes();
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], n_ref));
@@ -75,7 +91,7 @@ impl Opened {
         self.hop(first);
     }
 
-    /// Finds the whole records from `first` on.
+    /// Finds the whole records from position `first` on, and where and why the chain ends.
     fn hop(&mut self, first: usize) {
         let (bytes, spans) = self.batch.parts_mut();
         spans.clear();
@@ -101,13 +117,13 @@ impl Opened {
         }
     }
 
-    /// Adds a whole record that was just appended to the bytes. This is for records with a known start, such as SAM
-    /// text.
+    /// Registers the record that was just appended to the bytes at `start`. Decoders of formats
+    /// with known record starts, such as SAM text, call it.
     pub fn push(&mut self, start: usize) {
         self.push_sized(start, self.batch.bytes().len() - start);
     }
 
-    /// Adds a whole record of `len` bytes at `start`, after those added before.
+    /// Registers a whole record of `len` bytes at `start`, after those registered before.
     pub fn push_sized(&mut self, start: usize, len: usize) {
         match Span::new(start, len, Stamp::default()) {
             Ok(span) if self.fault.is_none() => {
@@ -119,43 +135,45 @@ impl Opened {
         }
     }
 
-    /// Drops whole records for which `keep` is false; those that are left keep their bytes and their order.
+    /// Drops the records for which `keep` returns false. The others keep their bytes and their
+    /// order.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
         let (bytes, spans) = self.batch.parts_mut();
         spans.retain(|span| keep(&bytes[span.start as usize..][..span.len as usize]));
     }
 
-    /// The records of a chunk that begins with a record and ends with one.
+    /// Returns the records of a chunk that starts and ends at record borders, as chunks of CRAM do.
     ///
     /// # Errors
-    /// The error that ends the chunk.
+    /// The error that ended the chunk, if there is one.
     pub fn into_batch(mut self) -> Result<UncheckedBatch> {
         self.bytes_mut();
         self.fault.map_or(Ok(self.batch), Err)
     }
 
-    /// Bytes of the chunk.
+    /// Returns the number of inflated bytes.
     pub fn len(&self) -> usize {
         if self.stale { 0 } else { self.batch.bytes().len() }
     }
 
-    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of whole records found so far.
+    /// Returns the number of whole records found so far.
     pub fn records(&self) -> usize {
         self.batch.len()
     }
 
-    /// Ends the chunk with an error in the record after the last one.
+    /// Ends the chunk with an error in the record after the last one. The linker reports it when
+    /// all records before it have been passed on.
     pub fn fail(&mut self, error: Error) {
         self.fault = Some(error);
     }
 }
 
-/// Refuses lengths that no record has.
+/// Checks that a record can have this `block_size`: at least the fixed fields (SAM specification,
+/// section 4.2), and at most 2^31 - 1 bytes.
 pub(crate) fn sane(block_size: u32) -> Result<()> {
     if (FIXED as u32 - 4..=i32::MAX as u32).contains(&block_size) {
         return Ok(());
@@ -164,7 +182,8 @@ pub(crate) fn sane(block_size: u32) -> Result<()> {
         .hint("the file is damaged: get it again"))
 }
 
-/// Whether records may start at `bytes`.
+/// Returns whether `bytes` looks like the start of records of a file with `n_ref` reference
+/// sequences.
 pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     let mut rest = bytes;
     for _ in 0..CHAIN {
@@ -180,58 +199,90 @@ pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     true
 }
 
-/// Joins chunks into batches that hold whole templates, and numbers the records.
+/// Joins chunks into batches of whole records and whole templates, and numbers the records.
+///
+/// It is the serial part of reading: chunks must be linked in the order of the file. The records
+/// that may belong to a template of the next chunk wait in the linker; [`ChunkLinker::finish`]
+/// returns the last of them.
+///
+/// ```
+/// use readmill_format::chain::{ChunkLinker, Opened};
+/// use readmill_record::{Batch, Header, Limit};
+///
+/// # fn main() -> Result<(), readmill_record::Error> {
+/// let header = Header::parse(b"")?;
+/// let mut parser = readmill_format::sam::LineParser::new(&header);
+/// let mut chunk = Opened::reuse(Batch::default());
+/// for name in ["pair", "pair", "last"] {
+///     let line = format!("{name}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII");
+///     let start = chunk.bytes_mut().len();
+///     parser.parse(line.as_bytes(), chunk.bytes_mut())?;
+///     chunk.push(start);
+/// }
+///
+/// let mut linker = ChunkLinker::new(Limit::of(1 << 20));
+/// let linked = linker.link(chunk);
+/// assert_eq!(linked.batch.len(), 2, "more records named `last` may follow");
+/// let linked = linker.finish(Batch::default());
+/// assert_eq!((linked.batch.len(), linked.first), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 pub struct ChunkLinker {
-    /// Bytes of the records that wait for the rest of their template, then of a partial record.
+    /// Bytes of the records that wait for the rest of their template, followed by a partial record.
     waiting: Vec<u8>,
-    /// Lengths of the waiting records.
     lengths: Vec<u32>,
-    /// Number of the next record, over all inputs.
+    /// Number of the next record, counted over all inputs of the run.
     next: u64,
-    /// Number of the first record of this input.
+    /// Number of the first record of the current input, so that errors count from the start of its
+    /// file.
     base: u64,
-    /// Whether a template had to be cut.
+    /// Whether a template was split because it was longer than `MAX_WAITING`.
     cut: bool,
-    /// Memory for the next batch's spans.
+    /// A spare list of spans, which is exchanged with that of a batch to avoid allocations.
     spare: Vec<Span>,
     max_record: Limit,
 }
 
-/// The records of complete templates, and the number of the first.
+/// The records of complete templates that one step of a [`ChunkLinker`] returns.
 pub struct Linked {
-    /// The records, not yet checked or stamped.
+    /// The records. Their content has not been checked, and they have no ordinals yet.
     pub batch: UncheckedBatch,
-    /// Number of the first record, over all inputs.
+    /// Ordinal of the first record, counted over all inputs.
     pub first: u64,
-    /// Its number in its own input.
+    /// Number of the first record in its own input, for messages.
     pub number: u64,
-    /// The error that ends the input after these records; `None` if it goes on or ends well.
+    /// The error that ends the input after these records. `None` if the input continues or ends
+    /// well.
     pub fault: Option<Error>,
 }
 
 impl ChunkLinker {
-    /// A linker that refuses records larger than `max_record`.
+    /// Returns a linker that refuses records larger than `max_record`, so that a damaged length
+    /// cannot exhaust the memory.
     pub fn new(max_record: Limit) -> Self {
         let (waiting, lengths, spare) = Default::default();
         ChunkLinker { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
     }
 
-    /// Whether some template was too long to stay together.
+    /// Returns whether a template was split because it was too long to wait for. The input then
+    /// does not count as grouped by name.
     pub fn was_cut(&self) -> bool {
         self.cut
     }
 
-    /// Number of records linked so far.
+    /// Returns the number of records that have been passed on so far.
     pub fn records(&self) -> u64 {
         self.next
     }
 
-    /// Bytes of records that wait.
+    /// Returns the bytes of waiting records, which the pipeline charges to the ledger.
     pub fn waiting_bytes(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// Takes the next chunk and returns the records whose templates are complete.
+    /// Takes the next chunk and returns the records whose templates are complete. An error of the
+    /// input is in [`Linked::fault`].
     pub fn link(&mut self, mut opened: Opened) -> Linked {
         let border = opened.bytes_mut().len();
         let entry = match self.complete_straddler(opened.batch.bytes()) {
@@ -265,7 +316,8 @@ impl ChunkLinker {
         self.give(batch, keep, fault)
     }
 
-    /// Ends the input: returns the last templates, and an error if a record is cut. Another input may follow.
+    /// Ends the input: returns the records of the last template, and an error if the input ends
+    /// within a record. Another input may follow; its records are numbered further.
     pub fn finish(&mut self, memory: Batch) -> Linked {
         let mut batch = UncheckedBatch::reuse(memory);
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
@@ -283,12 +335,14 @@ impl ChunkLinker {
         linked
     }
 
-    /// Returns no records, in the memory of another batch: there is no input yet.
+    /// Returns no records, for a ticket that has no input yet. `memory` is passed on with the empty
+    /// batch.
     pub fn pause(&mut self, memory: Batch) -> Linked {
         self.give(UncheckedBatch::reuse(memory), 0, None)
     }
 
-    /// Puts the waiting bytes after the chunk's own, and the waiting records before the chunk's in order.
+    /// Appends the waiting bytes to the bytes of the chunk, and puts the waiting records first in
+    /// the order of records.
     fn put_waiting_first(&mut self, batch: &mut UncheckedBatch, border: usize) -> Result<()> {
         let mut spans = std::mem::take(&mut self.spare);
         let mut at = border;
@@ -305,7 +359,7 @@ impl ChunkLinker {
         Ok(())
     }
 
-    /// Replaces the content of `batch` by the waiting records.
+    /// Replaces the content of `batch` with the waiting records.
     fn release_waiting(&mut self, batch: &mut UncheckedBatch) -> Result<()> {
         let (bytes, spans) = batch.parts_mut();
         spans.clear();
@@ -321,7 +375,7 @@ impl ChunkLinker {
 
     fn fail(&mut self, fault: Error, mut batch: UncheckedBatch) -> Linked {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
-        // If they do not fit into a batch, the error is enough: it comes as early as theirs.
+        // If they do not fit into a batch, this error is enough: it is reported at the same record.
         let _ = self.release_waiting(&mut batch);
         let keep = batch.len();
         self.give(batch, keep, Some(fault))
@@ -334,8 +388,8 @@ impl ChunkLinker {
         Linked { batch, first, number: first - self.base, fault }
     }
 
-    /// Completes the waiting partial record with the start of `chunk`. Returns where the first record of the chunk
-    /// itself starts; `None` if the chunk ends before the partial record does.
+    /// Completes the waiting partial record with the start of `chunk`. Returns the position of the
+    /// first record that starts in the chunk; `None` if the chunk ends within the partial record.
     fn complete_straddler(&mut self, chunk: &[u8]) -> Result<Option<usize>> {
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let partial = self.waiting.len() - whole;
@@ -362,7 +416,8 @@ impl ChunkLinker {
         Ok(Some(missing))
     }
 
-    /// Number of the batch's records whose templates cannot continue in the next chunk.
+    /// Returns how many records of the batch belong to templates that cannot continue in the next
+    /// chunk.
     fn complete_templates(&mut self, batch: &UncheckedBatch) -> usize {
         let name = |span: &Span| batch.record(*span).name();
         let Some((last, before)) = batch.spans().split_last() else { return 0 };
@@ -402,10 +457,10 @@ mod tests {
         raw
     }
 
-    /// Ordinals and bytes of a batch's records.
+    /// Ordinals and bytes of the records of a batch.
     type Taken = Vec<(u64, Vec<u8>)>;
 
-    /// Feeds `bytes` in pieces of `size`; returns the records of each batch, or the error.
+    /// Feeds `bytes` in pieces of `size` bytes; returns the records of each batch, or the error.
     fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
         let (mut link, mut batches) = (ChunkLinker::new(Limit::of(1 << 20)), Vec::new());
         let mut take = |linked: Linked| -> Result<()> {

@@ -1,4 +1,7 @@
-//! FASTQ made from alignments: four lines a read, in the direction of sequencing.
+//! Writes alignments as FASTQ: four lines for each read, in the direction of sequencing.
+//!
+//! The format is that of `samtools fastq`; trimming follows Picard SamToFastq
+//! ([`crate::fastq_trim`]).
 
 use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
@@ -7,27 +10,41 @@ use readmill_record::{RecordRef, tag};
 use crate::fastq_trim::Trim;
 use crate::sam;
 
-/// Options of writing reads as FASTQ.
+/// How reads are written as FASTQ.
+///
+/// ```
+/// use readmill_format::fastq::{FastqStyle, write_record};
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Header, RecordRef};
+///
+/// let mut raw = Vec::new();
+/// let line = b"r1\t16\t*\t0\t0\t*\t*\t0\t0\tAACG\tABCD";
+/// LineParser::new(&Header::parse(b"")?).parse(line, &mut raw)?;
+///
+/// let mut text = Vec::new();
+/// write_record(&FastqStyle::default(), RecordRef::new(&raw), &mut text);
+/// assert_eq!(text, b"@r1\nCGTT\n+\nDCBA\n", "a reverse read is turned back");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastqStyle {
-    /// Append /1 or /2 to names.
+    /// Append /1 or /2 to the names of first and last reads of a pair.
     pub suffix: bool,
-    /// Optional fields to write after the name, in SAM's form.
+    /// Optional fields to write after the name, in the text form of SAM.
     pub tags: TagSelection,
-    /// Take the qualities from OQ if a read has it.
+    /// Write the qualities of the OQ field instead of QUAL, if a read has the field in the right
+    /// length.
     pub original_qualities: bool,
-    /// Quality of reads that have none, Phred.
+    /// Phred quality to write for each base of a read without qualities.
     pub default_quality: u8,
-    /// What is clipped and trimmed.
     pub trim: Trim,
 }
 
-/// Optional fields to write.
+/// Which optional fields of a read are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TagSelection {
-    /// These.
+    /// The fields with these tags, in the order of the record.
     Some(Vec<Tag>),
-    /// All.
     All,
 }
 
@@ -52,8 +69,8 @@ impl FastqStyle {
     }
 }
 
-/// Returns which segment of its template a read is: 1 (only 0x40 is set) or 2 (only 0x80 is set). `None` if both flags or
-/// neither is set.
+/// Returns the number of the read in its template: 1 if only flag 0x40 is set, 2 if only 0x80 is
+/// set. `None` if both flags or neither is set.
 pub fn segment(record: RecordRef<'_>) -> Option<u8> {
     let flags = record.flags();
     match (flags.is_first(), flags.is_last()) {
@@ -63,7 +80,7 @@ pub fn segment(record: RecordRef<'_>) -> Option<u8> {
     }
 }
 
-/// Appends `record` as four lines.
+/// Appends `record` as four lines of FASTQ in the given style.
 pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>) {
     out.push(b'@');
     out.extend_from_slice(record.qname());
@@ -84,10 +101,10 @@ pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>
     out.push(b'\n');
 }
 
-/// What stands between bases and qualities.
+/// The line between bases and qualities.
 const BETWEEN: &[u8] = b"\n+\n";
 
-/// Trims bases and qualities at the end of `out`.
+/// Trims the bases and qualities of the record, which start at `start` and end `out`.
 fn trim(trim: &Trim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
     let length = (out.len() - start - BETWEEN.len()) / 2;
     let (bases, rest) = out[start..].split_at_mut(length);
@@ -99,7 +116,8 @@ fn trim(trim: &Trim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
     out.drain(start..start + kept.start);
 }
 
-/// Appends bases and qualities (Phred + 33) in the direction of sequencing, 5' to 3'.
+/// Appends the bases and the qualities (Phred + 33) of a read in the direction of sequencing, 5' to
+/// 3'. The aligner gets its reads from BAM files in this way.
 pub fn push_sequenced(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
     push_bases(record, bases);
     push_qualities(&FastqStyle::default(), record, qualities);

@@ -1,56 +1,62 @@
-//! Bases that FASTQ lacks: clipped where a field says, trimmed at the ends, or by quality.
+//! Clipping and trimming of reads before they are written as FASTQ, by the rules of Picard
+//! SamToFastq 3.4.0.
 
 use std::ops::Range;
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
 
-/// What is done with reads before they are written. The order is that of Picard SamToFastq 3.4.0: clips, bases at the start,
-/// low qualities at the end, the most bases.
+/// The changes that are made to a read before it is written. They are applied in the order of
+/// Picard SamToFastq 3.4.0:
+///
+/// 1. clip at the position in an optional field (`clip`),
+/// 2. remove bases at the start (`skip`),
+/// 3. trim low qualities at the end (`quality`),
+/// 4. limit the length (`most`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trim {
-    /// Clips where a field says.
+    /// Clips reads at a position that an optional field gives (`CLIPPING_ATTRIBUTE`).
     pub clip: Option<Clip>,
-    /// Bases to leave out at the start of single and first reads, and of last reads.
+    /// Bases to remove at the start: of single and first reads, and of last reads.
     pub skip: [usize; 2],
-    /// Low qualities at the end are trimmed by this Phred score, as bwa does, down to one base.
+    /// Phred threshold for trimming low qualities at the end with bwa's algorithm, which leaves at
+    /// least one base.
     pub quality: Option<i32>,
-    /// The most bases of single and first reads, and of last reads.
+    /// Maximum length in bases: of single and first reads, and of last reads.
     pub most: [Option<usize>; 2],
-    /// Reads are written as they are aligned, not as they were sequenced.
+    /// Write reads in the direction of the alignment instead of the direction of sequencing.
     pub as_aligned: bool,
 }
 
-/// Clips of reads.
+/// Where reads are clipped, and what happens to the clipped bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clip {
-    /// The field that has the first clipped base, 1-based in the direction of sequencing.
+    /// The optional field with the position of the first clipped base, 1-based in the direction of
+    /// sequencing.
     pub tag: Tag,
-    /// What becomes of clipped bases.
     pub action: ClipAction,
-    /// A field below this counts as this.
+    /// Minimum of the position: a smaller value in the field is raised to it.
     pub least: usize,
 }
 
-/// What becomes of clipped bases.
+/// What happens to clipped bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClipAction {
-    /// They are left out.
     Cut,
-    /// They become N.
+    /// They are replaced by N.
     Mask,
-    /// Their quality becomes this, Phred.
+    /// Their quality is set to this Phred value.
     Quality(u8),
 }
 
 impl Trim {
-    /// Whether reads stay as they are.
+    /// Returns whether reads are written without changes, so that the writer can skip this step.
     pub fn is_nothing(&self) -> bool {
         *self == Trim::default()
     }
 
-    /// Changes the bases and qualities (Phred + 33) of a record, which are in the direction of sequencing; returns those
-    /// that are written.
+    /// Clips and trims a read in place; `bases` and `qualities` (Phred + 33) are in the direction
+    /// of sequencing. Returns the range that remains.
     pub fn apply(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> Range<usize> {
         let flags = record.flags();
         let kept = self.clip.as_ref().map_or(bases.len(), |clip| clip.apply(record, bases, qualities));
@@ -70,7 +76,8 @@ impl Trim {
 }
 
 impl Clip {
-    /// Changes clipped bases; returns how many bases stay.
+    /// Clips the read in place. Returns how many bases remain from its start; with `Mask` and
+    /// `Quality` that is all of them.
     fn apply(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> usize {
         let place = record.field(self.tag).and_then(|field| field.integer());
         let Some(place) = place else { return bases.len() };
@@ -86,14 +93,15 @@ impl Clip {
     }
 }
 
-/// Bases that stay where low qualities are trimmed: bwa's rule, as htsjdk 4.2.0 has it (TrimmingUtil).
+/// Returns the number of bases that remain after trimming low qualities at the end: bwa's
+/// algorithm, as implemented by `TrimmingUtil` of htsjdk 4.2.0.
 fn trim_point(qualities: &[u8], least: i32) -> usize {
     let (mut score, mut most, mut point) = (0_i32, 0, qualities.len());
     if least < 1 {
         return 0;
     }
     for (at, &letter) in qualities.iter().enumerate().rev() {
-        // Numbers of Java go round, so a huge threshold cuts the last base alone.
+        // Java's integers wrap around, so a huge threshold cuts only the last base.
         score = score.wrapping_add(least.wrapping_sub(i32::from(letter) - i32::from(b'!')));
         if score < 0 {
             break;
@@ -117,7 +125,8 @@ mod tests {
     use super::*;
     use crate::sam::LineParser;
 
-    /// The bases and qualities that a read has in the end. Its bases are ACGTA, or TACGT where it is reversed.
+    /// Returns the bases and qualities that remain of a read. Its bases are ACGTA, or TACGT if it
+    /// is reversed.
     fn trimmed(trim: &Trim, flags: u16, field: &str) -> String {
         let header = Header::parse(b"").unwrap();
         let mut raw = Vec::new();

@@ -1,11 +1,12 @@
-//! A range of a file as a stream of its own: several can be read at once, on any thread.
+//! A range of a file as an independent stream, so that several threads can read one file.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// The bytes of a file from an offset up to another.
+/// A reader of the bytes between two offsets of a file. It reads with `pread`, so it does not move
+/// the position of the shared file.
 #[derive(Clone, Debug)]
 pub struct FileSlice {
     file: Arc<File>,
@@ -14,7 +15,8 @@ pub struct FileSlice {
 }
 
 impl FileSlice {
-    /// The bytes from `start` up to `end`, or up to the end of the file.
+    /// Returns a reader of the bytes from `start` to `end`, or to the end of the file if that is
+    /// earlier.
     pub fn new(file: &Arc<File>, start: u64, end: u64) -> Self {
         FileSlice { file: Arc::clone(file), at: start, end }
     }

@@ -1,11 +1,11 @@
-//! Gzip of one or more members, with or without NUL bytes behind the last (RFC 1952).
+//! Gzip of one or more members, with or without NUL bytes after the last one (RFC 1952).
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// Reads the text of all members. NUL bytes behind the last one are passed over, as by `gzip -d`: tapes and some copies
-/// fill their last block with them. Anything else there is an error.
+/// A reader of the text of all members. NUL bytes after the last one are skipped, as `gzip -d`
+/// does: tapes and some copies fill their last block with them. Anything else there is an error.
 pub struct GzipMembers<R> {
     decoder: GzDecoder<Held<R>>,
     state: State,
@@ -17,7 +17,7 @@ enum State {
     End,
 }
 
-/// An input that can be taken out of a decoder.
+/// An input that can be taken out of a decoder, so that one decoder serves all members.
 struct Held<R>(Option<R>);
 
 impl<R: BufRead> Read for Held<R> {
@@ -39,20 +39,21 @@ impl<R: BufRead> BufRead for Held<R> {
 }
 
 impl<R: BufRead> GzipMembers<R> {
-    /// A reader of `input`, which starts with a member.
+    /// Returns a reader of `input`, which starts with a member.
     pub fn new(input: R) -> Self {
         GzipMembers { decoder: GzDecoder::new(Held(Some(input))), state: State::Member }
     }
 
-    /// A reader of `input`, which starts behind a member.
+    /// Returns a reader of `input`, which starts after the end of a member. The FASTQ reader calls
+    /// it if it has inflated the first members itself.
     pub fn behind_member(input: R) -> Self {
-        // A new decoder reads the header of a member at once, and NUL bytes may stand before it.
+        // `GzDecoder::new` reads the header of a member at once, and NUL bytes may come before it.
         let mut decoder = GzDecoder::new(Held(None));
         *decoder.get_mut() = Held(Some(input));
         GzipMembers { decoder, state: State::Between }
     }
 
-    /// Goes to the next member; false at the end.
+    /// Moves to the next member; returns `false` at the end of the input.
     fn next_member(&mut self) -> io::Result<bool> {
         let input = self.decoder.get_mut();
         if !pass_over_nuls(input)? {
@@ -64,7 +65,8 @@ impl<R: BufRead> GzipMembers<R> {
     }
 }
 
-/// Passes over NUL bytes; false if the input ends with them, or there are none and it has ended.
+/// Skips NUL bytes. Returns whether a member follows; NUL bytes may only be followed by the end of
+/// the input.
 fn pass_over_nuls(input: &mut impl BufRead) -> io::Result<bool> {
     let mut any = false;
     loop {
@@ -116,7 +118,7 @@ mod tests {
         gzip.finish().unwrap()
     }
 
-    /// What is read through a buffer of this many bytes.
+    /// Reads everything through a buffer of `buffer` bytes.
     fn read(bytes: &[u8], buffer: usize) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         let input = io::BufReader::with_capacity(buffer, bytes);

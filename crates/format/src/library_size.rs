@@ -1,25 +1,34 @@
-//! Estimates the number of molecules in a library (Lander and Waterman 1988, as Picard's DuplicationMetrics
-//! uses it).
+//! Estimates the number of molecules in a library (Lander and Waterman 1988, in the form of
+//! Picard's DuplicationMetrics).
 //!
-//! Of X molecules, N pairs drawn at random show C different ones, C / X = 1 - e^(-N / X). Picard halves an
-//! interval of X / C forty times and answers with its middle; the same is done here, in the same order of
-//! operations, so that rounding agrees too. Where duplicates are few, the last halvings are decided by the
-//! last bit of e^x, and Java's e^x is not always the nearest number: of 300,000 random libraries 27 had another
-//! size than Picard's, all with millions of pairs and less than 1 % of duplicates, in the eighth digit or later.
+//! If N pairs drawn at random from X molecules show C different molecules, then C / X = 1 - e^(-N /
+//! X). Picard halves an interval of X / C forty times and returns its middle. This module does the
+//! same in the same order of operations, so that rounding agrees, too. If there are few duplicates,
+//! the last halvings depend on the last bit of e^x, and Java's e^x is not always the nearest
+//! number: of 300,000 random libraries 27 had another size than Picard's, all with millions of
+//! pairs and less than 1 % of duplicates, in the eighth digit or later.
 
 use readmill_record::exact::exp;
 
-/// Halvings.
+/// Number of halvings in Picard's estimateLibrarySize.
 const STEPS: usize = 40;
 
-/// Estimates the number of molecules of a library with `pairs` pairs (without optical duplicates), of which
-/// `unique_pairs` are unique; `None` without pairs or duplicates.
+/// Estimates the number of molecules of a library in which `unique_pairs` of `pairs` read pairs are
+/// unique (optical duplicates are not counted in `pairs`). Returns `None` if there are no pairs or
+/// no duplicates, because then the size has no upper bound.
+///
+/// ```
+/// use readmill_format::library_size::estimated_library_size;
+///
+/// assert_eq!(estimated_library_size(1_148_501, 1_109_298), Some(16_438_335));
+/// assert_eq!(estimated_library_size(500, 500), None);
+/// ```
 pub fn estimated_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     if pairs <= unique_pairs {
         return None;
     }
     let (n, c) = (pairs as f64, unique_pairs as f64);
-    // Above 0 while X = multiple * C is too small.
+    // Above 0 as long as X = multiple * C is too small.
     let excess = |multiple: f64| {
         let x = multiple * c;
         c / x - 1.0 + exp(-n / x)
@@ -42,8 +51,9 @@ pub fn estimated_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     Some((c * (low + high) / 2.0) as u64)
 }
 
-/// Returns the factor by which unique pairs would grow if the library were sequenced `times` as deep. `pairs`
-/// are all that were examined, optical duplicates among them (which Picard leaves out of the size alone).
+/// Returns the factor by which unique pairs would grow if the library were sequenced `times` as
+/// deep (the histogram of Picard's duplication metrics). `pairs` are all pairs that were examined,
+/// with optical duplicates, which Picard excludes only from the library size.
 pub fn expected_yield(library_size: u64, times: f64, pairs: u64, unique_pairs: u64) -> f64 {
     let size = library_size as f64;
     size * (1.0 - exp(-(times * pairs as f64) / size)) / unique_pairs as f64
@@ -91,7 +101,7 @@ mod tests {
         for (pairs, unique) in [(0, 0), (5, 5), (5, 6)] {
             assert_eq!(estimated_library_size(pairs, unique), None, "{pairs}, {unique}");
         }
-        // Java's comparisons with NaN, too.
+        // Comparisons with NaN give the same result as in Java.
         assert_eq!(estimated_library_size(5, 0), Some(0));
     }
 }

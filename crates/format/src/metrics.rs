@@ -1,9 +1,10 @@
-//! The metrics files of htsjdk, in which Picard writes its numbers: comment lines, a table, and histograms, with numbers as
-//! Java formats them in a locale with a decimal point.
+//! Metrics files of htsjdk, the text format of Picard's metrics: comment lines, a table, and
+//! histograms. Numbers are written as Java formats them in a locale with a decimal point.
 
 use std::io::Write as _;
 
-/// Returns the comment lines: the command line, and the date when it `started`, in any form.
+/// Returns the comment lines of a metrics file: the command line, and the date `started` in any
+/// form.
 pub fn comments(command_line: &str, started: &str) -> Vec<u8> {
     let mut text = Vec::new();
     for comment in [command_line.to_owned(), format!("Started on: {started}")] {
@@ -13,7 +14,18 @@ pub fn comments(command_line: &str, started: &str) -> Vec<u8> {
     text
 }
 
-/// A line of a table, value by value.
+/// A line of a metrics table. Its values are appended in the order of the columns.
+///
+/// ```
+/// use readmill_format::metrics::{Row, put_table};
+///
+/// let mut row = Row::default();
+/// row.text(b"lib1").number(1_000u32).decimal(1.0 / 3.0);
+/// let mut file = Vec::new();
+/// put_table(&mut file, "picard.ExampleMetrics", &["LIBRARY", "READS", "FRACTION"], &[row]);
+/// let table = "LIBRARY\tREADS\tFRACTION\nlib1\t1000\t0.333333\n";
+/// assert!(String::from_utf8_lossy(&file).ends_with(table));
+/// ```
 #[derive(Debug, Default)]
 pub struct Row {
     line: Vec<u8>,
@@ -21,7 +33,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Appends a text.
     pub fn text(&mut self, value: &[u8]) -> &mut Self {
         if self.values > 0 {
             self.line.push(b'\t');
@@ -31,23 +42,24 @@ impl Row {
         self
     }
 
-    /// Appends a number of the type `long`.
+    /// Appends an integer, which Java has as `int` or `long`.
     pub fn number(&mut self, value: impl Into<i128>) -> &mut Self {
         self.text(value.into().to_string().as_bytes())
     }
 
-    /// Appends a number of the type `double`.
+    /// Appends a floating-point number by the rules of [`decimal`].
     pub fn decimal(&mut self, value: f64) -> &mut Self {
         self.text(decimal(value).as_bytes())
     }
 
-    /// Appends a text that may be unknown.
+    /// Appends a text; an empty value if it is unknown.
     pub fn optional(&mut self, value: Option<&[u8]>) -> &mut Self {
         self.text(value.unwrap_or_default())
     }
 }
 
-/// Appends the table of a class with these columns; nothing if it has no rows.
+/// Appends a table: its metrics class, the names of the columns, and the rows. Appends nothing if
+/// there are no rows, as htsjdk.
 pub fn put_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[Row]) {
     if rows.is_empty() {
         return;
@@ -59,16 +71,16 @@ pub fn put_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[Row]
     }
 }
 
-/// A column of numbers by key.
+/// A histogram with its label. Several of them share the key column of a file.
 #[derive(Clone, Debug)]
 pub struct HistogramColumn {
-    /// Its name.
     pub label: Vec<u8>,
-    /// The numbers, by ascending keys.
+    /// Key and value of each bin, by ascending keys. Bins that are missing are written as 0.
     pub bins: Vec<(i64, f64)>,
 }
 
-/// Appends the columns that are not empty, below the names of the class and of the meaning of their keys.
+/// Appends the histograms that are not empty as one table, in which each key has a line. `class` is
+/// the Java class of the keys, and `keys` is the title of their column.
 pub fn put_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[HistogramColumn]) {
     let mut columns: Vec<(&HistogramColumn, &[(i64, f64)])> =
         columns.iter().map(|column| (column, &column.bins[..])).collect();
@@ -98,12 +110,20 @@ pub fn put_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[Hi
     }
 }
 
-/// Formats a number with at most six decimals, without trailing zeros; exact ties are rounded towards 0. NaN
-/// and infinity are `?`, minus infinity `-?`.
+/// Formats a number with at most six decimals and without trailing zeros. Exact ties are rounded
+/// towards 0; NaN and infinity become `?`, minus infinity `-?`.
 ///
-/// htsjdk's FormatUtil uses java.text.DecimalFormat, which takes the fewest digits that identify a number and
-/// rounds them by its exact binary value. Java 17 makes one exception: 5e-7, whose binary value is below the
-/// middle, becomes 0.000001.
+/// htsjdk's FormatUtil uses java.text.DecimalFormat, which takes the shortest digits that identify
+/// a number and rounds them by its exact binary value. Java 17 has one exception: 5e-7, whose
+/// binary value is below the middle, becomes 0.000001.
+///
+/// ```
+/// use readmill_format::metrics::decimal;
+///
+/// assert_eq!(decimal(0.5), "0.5");
+/// assert_eq!(decimal(2.0 / 3.0), "0.666667");
+/// assert_eq!(decimal(f64::NAN), "?");
+/// ```
 pub fn decimal(value: f64) -> String {
     let sign = if value.is_sign_negative() { "-" } else { "" };
     if !value.is_finite() {
@@ -118,7 +138,8 @@ pub fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns a number that is not an integer, and not negative, in millionths: the nearest, ties down.
+/// Returns a positive number that is not an integer in millionths, rounded to the nearest, ties
+/// down.
 fn millionths(number: f64) -> u128 {
     let bits = number.to_bits();
     let exponent = (bits >> 52) as i32;
@@ -138,7 +159,8 @@ fn millionths(number: f64) -> u128 {
 mod tests {
     use super::*;
 
-    /// Results of htsjdk's FormatUtil.format on Java 17, x86-64: the bits of a number, and its text.
+    /// Results of htsjdk's FormatUtil.format on Java 17, x86-64: the bits of a number, and its
+    /// text.
     const DECIMALS: &[(u64, &str)] = &[
         (0x3FD7_22B8_E3C4_9450, "0.361494"),
         (0x4077_2060_0000_0000, "370.023437"),

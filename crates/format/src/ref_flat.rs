@@ -1,5 +1,5 @@
-//! refFlat, UCSC's table of transcripts: eleven columns between tabs, a transcript in each line. Positions are 0-based and
-//! half-open.
+//! refFlat, UCSC's table of transcripts: eleven columns separated by tabs, one transcript in each
+//! line. Positions are 0-based and half-open.
 
 use std::path::Path;
 
@@ -8,46 +8,44 @@ use readmill_record::{Error, Ledger, Result};
 use crate::features::number;
 use crate::text::LineReader;
 
-/// Columns of a line.
 const COLUMNS: usize = 11;
 
-/// A file that is read line by line.
+/// A refFlat file that is read line by line. Picard's RNA metrics take their genes from it.
 pub struct RefFlatReader(LineReader);
 
-/// A transcript.
+/// A transcript, as a line of the file describes it. Ranges are 0-based and half-open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefFlatRow {
-    /// The name of its gene.
+    /// Name of the gene; several transcripts may share it.
     pub gene: Vec<u8>,
-    /// Its own name.
     pub name: Vec<u8>,
-    /// The name of its contig.
     pub contig: Vec<u8>,
-    /// Its strand, as the file says it.
+    /// The strand column, `+` or `-`; it is not checked here.
     pub strand: Vec<u8>,
-    /// Where it is transcribed.
+    /// The transcript from start to end (txStart, txEnd), introns included.
     pub transcribed: (u32, u32),
-    /// Where it is coding.
+    /// The coding region (cdsStart, cdsEnd); empty for a transcript that codes for no protein.
     pub coding: (u32, u32),
-    /// Its exons, as the file has them.
+    /// Start and end of each exon, in the order of the file.
     pub exons: Vec<(u32, u32)>,
-    /// Whether the number of exons is another one than the file says.
+    /// Whether the exonCount column differs from the number of exons in the line.
     pub is_miscounted: bool,
 }
 
 impl RefFlatReader {
-    /// Opens a file.
+    /// Opens a file, which may be compressed. Its buffers are charged to `ledger`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be opened, or the memory is not available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(RefFlatReader(LineReader::open(path, ledger)?))
     }
 
-    /// The next transcript on a contig that `is_known`; `None` at the end of the file.
+    /// Returns the next transcript on a contig for which `is_known` returns true; `None` at the end
+    /// of the file. Lines of other contigs are skipped before they are parsed.
     ///
     /// # Errors
-    /// A line has another number of columns, or what should be a number is none.
+    /// A line does not have eleven columns, or a position is not a number.
     pub fn next_row(&mut self, is_known: impl Fn(&[u8]) -> bool) -> Result<Option<RefFlatRow>> {
         while self.0.advance()? {
             let line = self.0.line();
@@ -68,7 +66,7 @@ impl RefFlatReader {
         Ok(None)
     }
 
-    /// An error at the last line.
+    /// Returns an error that names the file and the last line.
     pub fn wrong(&self, what: &str) -> Error {
         self.0.wrong(what)
     }

@@ -1,37 +1,49 @@
-//! Regions of the reads of an indexed file, as samtools names them: `chr1`, `chr1:1000`, `chr1:1,000-2,000`,
-//! `chr1:-2000`, `{HLA:01}:5-9`, `*` for reads without a position, `.` for all.
+//! Regions of an indexed file, in the syntax of samtools: `chr1`, `chr1:1000`, `chr1:1,000-2,000`,
+//! `chr1:-2000`, `{HLA:01}:5-9`, `*` for reads without a position, `.` for all reads.
 //!
-//! They differ from intervals of GATK ([`crate::intervals`]): `chr1:1000` begins there and has no end.
+//! They differ from GATK intervals ([`crate::intervals`]): here `chr1:1000` extends to the end of
+//! the contig.
 
 use readmill_record::Header;
 
-/// A part of the reads of a file in coordinate order.
+/// A selection of the reads of a file in coordinate order. The order of the variants is the order
+/// of the reads in the file.
+///
+/// ```
+/// use readmill_format::region::{Part, Region};
+/// use readmill_record::Header;
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:5000\n@SQ\tSN:chr2\tLN:900\n").unwrap();
+/// let part = Part { contig: 1, start: 99, end: 200 };
+/// assert_eq!(Region::parse("chr2:100-200", &header), Ok(Region::Part(part)));
+/// assert_eq!(Region::parse("*", &header), Ok(Region::Unplaced));
+/// assert!(Region::parse("2:100-200", &header).unwrap_err().contains("write chr2"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Region {
-    /// All reads of the file.
     All,
     /// Reads that overlap a part of a contig.
     Part(Part),
-    /// Reads without a contig, which are the last ones.
+    /// Reads without a contig, which are the last ones of the file.
     Unplaced,
 }
 
-/// A part of a contig: 0-based, half-open.
+/// A range of positions on a contig, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// Number of the contig in the header.
+    /// Index of the contig in the header.
     pub contig: u32,
-    /// Its first base.
     pub start: i64,
-    /// The base after its last one, which may lie beyond the contig.
+    /// The base after the last one. It may be beyond the end of the contig ([`NO_END`]).
     pub end: i64,
 }
 
-/// The end of a region that names none: no position of a read is larger.
+/// The end of a region that states no end: no read has a larger position.
 pub const NO_END: i64 = i32::MAX as i64;
 
 impl Part {
-    /// Whether a read that extends from `pos` up to `end` (exclusive) shares a base with it.
+    /// Returns whether a read that extends from `pos` to `end` (0-based, half-open) shares a base
+    /// with this part.
     #[inline]
     pub fn overlaps(&self, pos: i64, end: i64) -> bool {
         pos < self.end && end > self.start
@@ -39,13 +51,15 @@ impl Part {
 }
 
 impl Region {
-    /// Reads the text of a region.
+    /// Parses a region in the syntax of samtools.
     ///
-    /// Names of contigs may contain colons: the whole text may be a name, or the part before its last colon. Where
-    /// both are, braces tell which is meant.
+    /// Names of contigs may contain colons, so the whole text may be a name, or only the part
+    /// before its last colon. If both are names in the header, the text is ambiguous, and the user
+    /// must choose with braces.
     ///
     /// # Errors
-    /// It names no contig of the header, or is no region; the message says which of them to write instead.
+    /// The text names no contig of the header, or is not a region. The message suggests what to
+    /// write instead.
     pub fn parse(text: &str, header: &Header) -> Result<Self, String> {
         match text {
             "." => return Ok(Region::All),
@@ -59,11 +73,12 @@ impl Region {
 }
 
 impl Part {
-    /// Reads the text of a part of a contig, or of a whole one. `find` returns the number of the contig of a name, and
-    /// `others` a message about the contigs that there are, for one that has none.
+    /// Parses a contig, with or without a range of positions. The caller supplies the names: `find`
+    /// returns the index of a contig, and `others` two words for the message about an unknown
+    /// contig (see [`unknown_names`]).
     ///
     /// # Errors
-    /// Those of [`Region::parse`].
+    /// As [`Region::parse`].
     pub fn parse(
         text: &str,
         find: impl Fn(&[u8]) -> Option<u32>,
@@ -99,7 +114,7 @@ impl Part {
     }
 }
 
-/// The part of a contig that the text behind its colon means.
+/// Parses the text after the colon of `text`, such as `100-200`.
 fn part(contig: u32, range: &str, text: &str) -> Result<Part, String> {
     let position = |digits: &str| {
         position(digits).ok_or_else(|| format!("{digits:?} in {text:?} is not a position"))
@@ -118,7 +133,8 @@ fn part(contig: u32, range: &str, text: &str) -> Result<Part, String> {
     Ok(Part { contig, start, end: last })
 }
 
-/// A number with commas, or with K, M or G behind it; at most [`NO_END`].
+/// Parses a position with optional commas, or with K, M or G after it (thousand, million, billion).
+/// Numbers above [`NO_END`] become [`NO_END`].
 fn position(text: &str) -> Option<i64> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),
@@ -134,7 +150,8 @@ fn position(text: &str) -> Option<i64> {
     Some(number.saturating_mul(unit).min(NO_END))
 }
 
-/// What lacks a contig, and a list of the first contigs that it has, for messages.
+/// Returns the words for a message about an unknown contig: `place`, which lacks it, and the first
+/// contigs that it has.
 pub fn unknown_names<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>) -> [String; 2] {
     let first: Vec<String> =
         names.by_ref().take(5).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
@@ -142,7 +159,8 @@ pub fn unknown_names<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>)
     [place.to_string(), first.join(", ") + more]
 }
 
-/// The message for a contig that is not there, with the name that may have been meant.
+/// Returns the message for an unknown contig, with the name that the user may have meant: with or
+/// without `chr`, or the other name of the mitochondrion.
 fn unknown(name: &str, find: impl Fn(&[u8]) -> Option<u32>, [place, names]: [String; 2]) -> String {
     let other = match name.strip_prefix("chr") {
         Some(bare) => bare.to_string(),

@@ -1,9 +1,11 @@
-//! The spill: data that does not fit in memory, in one file for each temporary directory. The file is deleted as
-//! soon as it is made, so that nothing is left behind however the program ends. All spilled data are extents of it,
-//! so there is no limit of open files.
+//! The spill: data that does not fit in memory, in one file for each temporary directory.
 //!
-//! The data of a job in stages are extents, too, of files that have a name: one that is written ([`Spill::into_file`]),
-//! and those of earlier stages, which are only read ([`Spill::adopt`]).
+//! The file is unlinked as soon as it has been created, so nothing remains however the program
+//! ends. All spilled data are extents of these few files, so there is no limit of open files.
+//!
+//! The data of a job in stages (`readmill shard`) use the same type with files that have a name:
+//! one that is being written ([`Spill::into_file`]), and files of earlier stages, which are only
+//! read ([`Spill::adopt`]).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,60 +18,83 @@ use serde::{Deserialize, Serialize};
 
 use crate::{spill_codec, write_back};
 
-/// Bytes that this process has spilled, into files without a name.
+/// Bytes that this process has written to spill files without a name.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the bytes that all spills of this process have written so far, but for those into files with a name.
+/// Returns the bytes that all spills of this process have written so far, except to files with a
+/// name. The progress line shows it.
 pub fn written_by_process() -> u64 {
     WRITTEN.load(Relaxed)
 }
 
-/// After so many bytes, data of a file with a name are sent to disk.
+/// After each multiple of this many bytes, data of a file with a name is sent to disk.
 const WRITE_BACK: u64 = 8 << 20;
 
-/// The files of the given directories.
+/// The files of the given temporary directories, shared by all threads.
+///
+/// Writers begin an extent and append to it; readers read from any position of an extent. Equal
+/// work is spread over the directories by the caller's `turn`.
+///
+/// ```
+/// use readmill_format::spill::Spill;
+///
+/// let spill = Spill::new(&[std::env::temp_dir()]);
+/// let mut extent = spill.begin(0)?;
+/// spill.append(&mut extent, b"sorted ")?;
+/// spill.append(&mut extent, b"records")?;
+///
+/// let mut bytes = [0; 7];
+/// spill.read(&extent, extent.start + 7, &mut bytes)?;
+/// assert_eq!(&bytes, b"records");
+/// assert_eq!(spill.written(), 14);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Spill {
     dirs: Vec<PathBuf>,
     files: OnceLock<Vec<File>>,
-    /// Files with a name, which are only read, by the numbers after those of `files`.
+    /// Files of earlier stages, which are only read. Their numbers follow those of `files`.
     adopted: Vec<(PathBuf, File)>,
     written: AtomicU64,
-    /// Whether it is one file that has a name, which stands for the directory.
+    /// Whether the spill is a single file with a name, which then takes the place of the directory.
     has_name: bool,
 }
 
-/// A range of one of the files.
+/// A contiguous range of a spill file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// The number of the file; not known where the extent was read from a file.
+    /// Number of the file. It is unknown in an extent that was read from a stage file, until
+    /// [`Spill::adopt`] sets it.
     #[serde(skip)]
     file: usize,
-    /// Where it starts.
+    /// Offset of the first byte in the file.
     pub start: u64,
-    /// Where it ends.
+    /// Offset of the byte after the last one. It grows with [`Spill::append`].
     pub end: u64,
 }
 
 impl Spill {
-    /// A spill that makes its files when they are first needed.
+    /// Returns a spill in the given directories. Its files are created when they are first needed.
     pub fn new(dirs: &[PathBuf]) -> Self {
         let (files, adopted, written, has_name) = Default::default();
         Spill { dirs: dirs.to_vec(), files, adopted, written, has_name }
     }
 
-    /// A spill into this file, after what it has already; errors name `path`.
+    /// Returns a spill that appends to `file`, after the data that it has already. `path` is for
+    /// messages.
     pub fn into_file(path: &Path, file: File) -> Self {
         Spill { files: OnceLock::from(vec![file]), has_name: true, ..Spill::new(&[path.to_path_buf()]) }
     }
 
-    /// Adds a file, which is only read; `extents` become extents of it.
+    /// Adds a file that is only read, and makes `extents` refer to it. Later stages of a job read
+    /// the data of earlier ones in this way.
     pub fn adopt(&mut self, path: &Path, file: File, extents: &mut [&mut Extent]) {
         let number = self.dirs.len() + self.adopted.len();
         self.adopted.push((path.to_path_buf(), file));
         extents.iter_mut().for_each(|extent| extent.file = number);
     }
 
-    /// Returns the adopted file of this number.
+    /// Returns the adopted file with this number; `None` if the number belongs to a file of the
+    /// spill itself.
     fn adopted(&self, file: usize) -> Option<&(PathBuf, File)> {
         self.adopted.get(file.checked_sub(self.dirs.len())?)
     }
@@ -82,23 +107,24 @@ impl Spill {
         Ok(self.files.get_or_init(|| made))
     }
 
-    /// Fails if a file cannot be created in one of the directories.
+    /// Creates the files now, so that a missing or unwritable directory is an error at the start of
+    /// a run.
     pub fn check(&self) -> Result<()> {
         self.files().map(drop)
     }
 
-    /// Bytes written to all files.
+    /// Returns the number of bytes written to all files, including extents that were freed.
     pub fn written(&self) -> u64 {
         self.written.load(Relaxed)
     }
 
-    /// The directories.
     pub fn dirs(&self) -> &[PathBuf] {
         &self.dirs
     }
 
-    /// Bytes that the file systems of the directories have free for this user: the least of them times their
-    /// number, because runs go to each in turn. `None` if a system does not report it.
+    /// Returns the free disk space for this user in bytes: the minimum over the directories times
+    /// their number, because runs are written to each in turn. `None` if a file system does not
+    /// report it.
     pub fn available(&self) -> Option<u64> {
         let free = |dir: &PathBuf| {
             let system = rustix::fs::statvfs(dir).ok()?;
@@ -108,7 +134,8 @@ impl Spill {
         free?.into_iter().min().map(|least| least.saturating_mul(self.dirs.len() as u64))
     }
 
-    /// An empty extent at the end of a file; `turn` selects the file.
+    /// Begins an empty extent at the end of a file, which `turn` modulo the number of files
+    /// selects.
     pub fn begin(&self, turn: usize) -> Result<Extent> {
         let files = self.files()?;
         let file = turn % files.len();
@@ -116,7 +143,7 @@ impl Spill {
         Ok(Extent { file, start: meta.len(), end: meta.len() })
     }
 
-    /// Appends to an extent, which must be the last one begun in its file.
+    /// Appends `bytes` to an extent, which must be the last one begun in its file.
     pub fn append(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
         let file = &self.files()?[extent.file];
         file.write_all_at(bytes, extent.end).map_err(|e| self.error(extent.file, "spilling", &e))?;
@@ -126,7 +153,7 @@ impl Spill {
         if !self.has_name {
             WRITTEN.fetch_add(bytes.len() as u64, Relaxed);
         }
-        // A file with a name will be synced: its data go to disk while more are made.
+        // A file with a name is synced at the end: its data are sent to disk while more are made.
         if self.has_name && before / WRITE_BACK != extent.end / WRITE_BACK {
             let start = (before / WRITE_BACK).saturating_sub(1) * WRITE_BACK;
             write_back::begin(file, start, extent.end - start);
@@ -134,7 +161,8 @@ impl Spill {
         Ok(())
     }
 
-    /// Frees the disk space of an extent, if the file system can.
+    /// Gives the disk space of an extent back to the file system, if that supports holes. Failure
+    /// is ignored.
     pub fn free(&self, extent: &Extent) {
         use rustix::fs::{FallocateFlags, fallocate};
         let Some(file) = self.files.get().and_then(|files| files.get(extent.file)) else { return };
@@ -142,7 +170,7 @@ impl Spill {
         let _ = fallocate(file, hole, extent.start, extent.end - extent.start);
     }
 
-    /// Fills `into` from position `at`; all of it must lie in the extent.
+    /// Fills `into` with the bytes from file offset `at` on. The range must be inside the extent.
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
         if let Some((path, file)) = self.adopted(extent.file) {
@@ -156,7 +184,8 @@ impl Spill {
             .map_err(|e| self.error(extent.file, "reading back what was spilled", &e))
     }
 
-    /// Returns the error for data of an extent that came back changed. It names the file if that has a name.
+    /// Returns the error for data of an extent that is not as it was written. It names the file if
+    /// the file has a name.
     pub fn damaged(&self, extent: &Extent) -> Error {
         match self.adopted(extent.file) {
             Some((path, _)) => Error::temporary("the file is damaged").file(path),
@@ -173,7 +202,8 @@ impl Spill {
     }
 }
 
-/// `O_TMPFILE` if the file system has it; otherwise a file with a random name, unlinked at once.
+/// Creates a file without a name: `O_TMPFILE` if the file system has it, otherwise a file with a
+/// random name that is unlinked at once.
 fn unlinked_file(dir: &Path) -> Result<File> {
     if dir.metadata().is_ok_and(|meta| !meta.is_dir()) {
         let what =

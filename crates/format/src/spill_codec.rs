@@ -1,6 +1,7 @@
-//! Codecs of the spill: data are written once and read once, so speed counts more than size.
+//! Codecs of the spill. Data is written once and read once, so speed matters more than size.
 //!
-//! A frame that does not get smaller is stored as it is; its length shows that.
+//! A frame that a codec does not make smaller is stored uncompressed. Its length shows this, so no
+//! flag is stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,29 +10,44 @@ use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
 
-/// A codec of the spill.
+/// A codec for spilled data (the option `--spill-codec`).
+///
+/// ```
+/// use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
+///
+/// let frame = b"read:1:1101 99 chr1 1000 60 ".repeat(100);
+/// let mut packed = Vec::new();
+/// let mut compressor = FrameCompressor::new("zstd".parse()?);
+/// compressor.compress(&frame, &mut packed);
+/// assert!(packed.len() < frame.len());
+///
+/// let mut back = vec![0; frame.len()];
+/// SpillCodec::Zstd.decompress(&packed, &mut back)?;
+/// assert_eq!(back, frame);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpillCodec {
-    /// LZ4: the fastest, if the disk is fast enough.
+    /// LZ4: the fastest one, provided that the disk keeps up.
     #[default]
     Lz4,
-    /// Zstandard at its level 1: two thirds of LZ4's size for one and a half times its time.
+    /// Zstandard at level 1: two thirds of the size of LZ4 in one and a half times its time.
     Zstd,
-    /// None: twice LZ4's size and next to no time.
+    /// No compression: twice the size of LZ4 and almost no time.
     None,
 }
 
-/// The most bytes that a compressor keeps from frame to frame, enough for frames without long reads.
+/// Maximum number of bytes that a compressor keeps from frame to frame, enough for frames without
+/// long reads.
 const KEPT_BYTES: usize = 3 << 19;
 
-/// Higher levels save a few percent of the size each, lower ones little time.
+/// Higher levels save a few percent of the size each; lower ones save little time.
 const ZSTD_LEVEL: i32 = 1;
 
 impl SpillCodec {
-    /// All of them.
     pub const ALL: [SpillCodec; 3] = [SpillCodec::Lz4, SpillCodec::Zstd, SpillCodec::None];
 
-    /// The name on the command line.
+    /// Returns the name that the command line uses.
     pub const fn name(self) -> &'static str {
         match self {
             SpillCodec::Lz4 => "lz4",
@@ -40,9 +56,12 @@ impl SpillCodec {
         }
     }
 
-    /// Decompresses `input` into exactly `into`.
+    /// Decompresses `input` into `into`, whose length must be that of the original frame.
     ///
     /// Zstandard allocates 94 KiB for each call; keeping them would save a twentieth of the time.
+    ///
+    /// # Errors
+    /// The data is damaged.
     pub fn decompress(self, input: &[u8], into: &mut [u8]) -> Result<()> {
         if input.len() == into.len() {
             into.copy_from_slice(input);
@@ -57,7 +76,7 @@ impl SpillCodec {
     }
 }
 
-/// Returns the error for spilled data, or sites, that differ from those written.
+/// Returns the error for spilled `what` (data or sites) that is not as it was written.
 pub fn damaged(what: &str) -> Error {
     let error = std::io::Error::other(format!("the spilled {what} came back changed"));
     Error::io("reading back what was spilled failed", &error)
@@ -81,17 +100,17 @@ impl FromStr for SpillCodec {
     }
 }
 
-/// One thread's compressor of frames.
+/// A compressor of frames; each thread has its own. The bytes of a frame depend only on its
+/// content.
 pub struct FrameCompressor {
     codec: SpillCodec,
     /// Zstandard's memory, kept from frame to frame: 300 KB for frames of 64 KiB.
     zstd: Option<Compressor<'static>>,
-    /// A buffer for a compressed frame, which is not cleared each time.
+    /// A buffer for a compressed frame. It is not cleared for each frame.
     packed: Vec<u8>,
 }
 
 impl FrameCompressor {
-    /// A compressor by this codec.
     pub fn new(codec: SpillCodec) -> Self {
         let zstd = match codec {
             SpillCodec::Zstd => Compressor::new(ZSTD_LEVEL).ok(),
@@ -100,12 +119,11 @@ impl FrameCompressor {
         FrameCompressor { codec, zstd, packed: Vec::new() }
     }
 
-    /// The codec that decompresses the frames.
     pub fn codec(&self) -> SpillCodec {
         self.codec
     }
 
-    /// Appends `frame`, compressed, to `out`; never more bytes than the frame has.
+    /// Compresses `frame` and appends it to `out`: at most as many bytes as the frame has.
     pub fn compress(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         let room = match self.codec {
             SpillCodec::Lz4 => lz4_flex::block::get_maximum_output_size(frame.len()),

@@ -1,4 +1,5 @@
-//! Checksums of files, made while they are read from front to back: XXH3 of 128 bits, which `xxh128sum` prints.
+//! Checksums of files, computed while they are read from start to end: XXH3 with 128 bits, the
+//! checksum that `xxh128sum` prints. The report of a run (`--json`) has them.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -6,26 +7,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// The checksum of the bytes so far; clones are of the same stream.
+/// The checksum of the bytes of a stream so far. Clones belong to the same stream.
 #[derive(Clone, Default)]
 pub struct StreamSum(Arc<Mutex<(Xxh3, u64)>>);
 
 impl StreamSum {
-    /// Adds the next bytes.
     pub fn add(&self, bytes: &[u8]) {
         let mut sum = lock(&self.0);
         sum.0.update(bytes);
         sum.1 += bytes.len() as u64;
     }
 
-    /// The checksum in 32 hexadecimal digits, if as many bytes as this were added.
+    /// Returns the checksum as 32 hexadecimal digits if exactly `bytes` bytes were added; `None` if
+    /// the file was not read completely.
     pub fn of_all(&self, bytes: u64) -> Option<String> {
         let sum = lock(&self.0);
         (sum.1 == bytes).then(|| format!("{:032x}", sum.0.digest128()))
     }
 }
 
-/// A stream whose bytes are added to a checksum as they are read.
+/// A reader that adds all bytes to a checksum as they are read.
 pub struct Summed<R>(pub R, pub StreamSum);
 
 impl<R: Read> Read for Summed<R> {
@@ -36,26 +37,27 @@ impl<R: Read> Read for Summed<R> {
     }
 }
 
-/// Checksums of the inputs of a run; clones are the same list.
+/// Checksums of the inputs of a run. Clones share the list.
 #[derive(Clone, Default)]
 pub struct InputSums(Arc<Mutex<Vec<(PathBuf, StreamSum)>>>);
 
 impl InputSums {
-    /// Begins the checksum of a file, again if it was begun before.
+    /// Begins the checksum of a file, and discards one that was begun before.
     pub fn begin(&self, path: &Path) -> StreamSum {
         let sum = StreamSum::default();
         self.put(path, sum.clone());
         sum
     }
 
-    /// Adds the checksum of a file, in place of an older one.
+    /// Adds the checksum of a file, or replaces the one it had.
     pub fn put(&self, path: &Path, sum: StreamSum) {
         let mut list = lock(&self.0);
         list.retain(|(other, _)| other != path);
         list.push((path.to_path_buf(), sum));
     }
 
-    /// The checksum of a file of so many bytes, if all of them were read, in their order.
+    /// Returns the checksum of a file with `bytes` bytes; `None` if not all of them were read in
+    /// order.
     pub fn of(&self, path: &Path, bytes: u64) -> Option<String> {
         let list = lock(&self.0);
         list.iter().find(|(other, _)| other == path).and_then(|(_, sum)| sum.of_all(bytes))

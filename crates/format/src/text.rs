@@ -1,4 +1,4 @@
-//! Text files read line by line: plain, gzip or BGZF, detected from the content.
+//! Text files that are read line by line: plain, gzip or BGZF, detected from the content.
 
 use std::io::{BufReader, Cursor, Read};
 use std::ops::Range;
@@ -9,42 +9,46 @@ use readmill_record::{Charge, Error, Ledger, Result, input_file, make_room};
 use crate::bgzf::{BlockReader, BlockTail, InflateReader};
 use crate::gzip::GzipMembers;
 
-/// Bytes read from the file at a time.
+/// Bytes to read from the file at a time.
 const READ_SIZE: usize = 256 << 10;
 
-/// The longest line accepted: a VCF of a hundred thousand samples has lines of megabytes.
+/// The maximum length of a line in bytes. A VCF of a hundred thousand samples has lines of
+/// megabytes.
 const MAX_LINE: usize = 256 << 20;
 
-/// The most memory of a chunk of BGZF, compressed and inflated; both may have grown by doubling.
+/// The maximum memory of a BGZF chunk, compressed and inflated, in bytes. Both buffers may have
+/// grown by doubling.
 pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::block_reader::MAX_CHUNK;
 
-/// Memory for inflating gzip: its window, tables, and a buffer.
+/// Memory for inflating gzip in bytes: its window, tables, and a buffer.
 const GZIP_BYTES: usize = 96 << 10;
 
-/// An open, inflated input, and the charge for the memory of reading it.
+/// An open input whose bytes are inflated while they are read. It also holds the charge for its
+/// buffers.
 pub struct TextInput {
     from: Box<dyn Read + Send>,
     charge: Charge,
 }
 
 impl TextInput {
-    /// An input that is not compressed; later memory is charged to `ledger`.
+    /// Returns an input that is not compressed. Memory that reading needs later is charged to
+    /// `ledger`.
     pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
         TextInput { from: Box::new(from), charge: ledger.empty(READING) }
     }
 
-    /// The ledger that reading is charged to.
+    /// Returns the ledger that pays for reading, for further charges of the same input.
     pub fn ledger(&self) -> &Ledger {
         self.charge.ledger()
     }
 
-    /// Puts `start`, which was taken off the start, back.
+    /// Puts back the bytes `start`, which a caller has read to detect the format.
     #[must_use]
     pub fn behind(self, start: Vec<u8>) -> Self {
         TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
     }
 
-    /// Fills `into`; returns the number of bytes, which is smaller only at the end.
+    /// Fills `into`. Returns the number of bytes, which is smaller only at the end of the input.
     pub fn fill(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let mut n = 0;
         while n < into.len() {
@@ -58,11 +62,12 @@ impl TextInput {
         Ok(n)
     }
 
-    /// Appends the next `n` bytes to `bytes`, or fewer at the end, and pays for them with `charge`. A false number
-    /// takes no memory.
+    /// Appends the next `n` bytes to `bytes`, or fewer at the end of the input, and pays for them
+    /// with `charge`. Memory is charged as bytes arrive, so a wrong `n` in a damaged file takes
+    /// none.
     ///
     /// # Errors
-    /// Reading fails, or the memory is not free; the error does not name the file.
+    /// Reading fails, or the memory is not available. The error does not name the file.
     pub fn append(&mut self, n: u64, bytes: &mut Vec<u8>, charge: &mut Charge) -> Result<u64> {
         let mut read = 0;
         while read < n {
@@ -87,11 +92,12 @@ impl Read for TextInput {
     }
 }
 
-/// Opens a file that may be compressed; it is inflated while it is read.
+/// Opens a file and inflates it while it is read, if it is compressed. Its buffers are charged to
+/// `ledger`.
 pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     let opening = |e| {
         let error = Error::io("it cannot be opened", &e).file(path);
-        // Users separate file names by commas, as some tools take them.
+        // Users separate file names by commas, which some tools accept.
         let parts = path.to_str().into_iter().flat_map(|name| name.split(','));
         if parts.clone().count() > 1 && parts.clone().all(|part| Path::new(part).is_file()) {
             return error.hint("give each of these files by a flag of its own");
@@ -103,10 +109,11 @@ pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     Ok(TextInput { from, charge })
 }
 
-/// A reader of inflated bytes, and its bytes of memory.
+/// A reader of inflated bytes, and the bytes of memory that it takes.
 type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
 
-/// Returns a reader of `packed`, which inflates compressed input, and its bytes of memory.
+/// Detects the compression of `packed` from its first bytes. Returns a reader of the inflated
+/// bytes, and its memory in bytes.
 ///
 /// # Errors
 /// The first bytes cannot be read.
@@ -125,7 +132,7 @@ pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflat
     })
 }
 
-/// Reads all of a file that may be compressed, and pays for its bytes with `charge`.
+/// Reads a whole file, inflates it if it is compressed, and pays for its bytes with `charge`.
 pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut input = open(path, charge.ledger())?;
@@ -133,17 +140,18 @@ pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a file that starts like this is BGZF: gzip whose first extra field is `BC` (SAM specification, 4.1).
+/// Returns whether a file with these first bytes is BGZF: gzip whose first extra field is `BC` (SAM
+/// specification, section 4.1).
 pub fn is_bgzf(start: &[u8]) -> bool {
     start.len() >= 14 && start[..3] == [0x1f, 0x8b, 8] && start[3] & 4 != 0 && start[12..14] == *b"BC"
 }
 
-/// The error for a failed read of a file that [`open`] opened.
+/// Returns the error for a failed read of a file that [`open`] opened.
 pub fn reading(error: &std::io::Error, path: &Path) -> Error {
     failure(error).file(path)
 }
 
-/// The error for a failed read of a file that [`open`] opened, without its name.
+/// Returns the error for a failed read, for callers that add the name of the file themselves.
 pub(crate) fn failure(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
@@ -157,38 +165,55 @@ pub(crate) fn failure(error: &std::io::Error) -> Error {
     })
 }
 
-/// The name of the memory of reading in the ledger.
+/// The name in the ledger for the memory of reading.
 const READING: &str = "files being read";
 
-/// Reads a file line by line.
+/// A text file that is read line by line. Lines end in LF or CRLF; the last one may lack its end.
+///
+/// ```
+/// use readmill_format::text::{LineReader, TextInput};
+/// use readmill_record::Ledger;
+///
+/// let text: &[u8] = b"chr1\t5\r\nchr2\t7";
+/// let input = TextInput::plain(text, &Ledger::unlimited());
+/// let mut lines = LineReader::new("a.bed".as_ref(), input);
+/// assert!(lines.advance()?);
+/// assert_eq!(lines.line(), b"chr1\t5");
+/// assert!(lines.advance()?);
+/// assert_eq!(lines.wrong("no end").to_string().matches("line 2").count(), 1);
+/// assert!(!lines.advance()?);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct LineReader {
     path: PathBuf,
     input: TextInput,
     bytes: Vec<u8>,
-    /// The current line in `bytes`.
     line: Range<usize>,
-    /// The start of the next line in `bytes`.
+    /// Position of the next line in `bytes`.
     at: usize,
-    /// Number of the current line, from 1.
+    /// Number of the current line, counted from 1.
     number: u64,
     ended: bool,
-    /// The charge for `bytes`.
     charge: Charge,
 }
 
 impl LineReader {
-    /// The lines of the file at `path`.
+    /// Opens the file at `path`, which may be compressed.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(Self::new(path, open(path, ledger)?))
     }
 
-    /// The lines of `input`; `path` is for messages.
+    /// Returns a reader of the lines of `input`; `path` is for messages.
     pub fn new(path: &Path, input: TextInput) -> Self {
         let (path, charge) = (path.to_path_buf(), input.charge.ledger().empty("a line of text"));
         LineReader { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
     }
 
-    /// Goes to the next line; false at the end of the file.
+    /// Moves to the next line; returns `false` at the end of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line is longer than 256 MiB, or the memory for it is not
+    /// available.
     pub fn advance(&mut self) -> Result<bool> {
         let mut searched = self.at;
         let end = loop {
@@ -210,18 +235,19 @@ impl LineReader {
         Ok(true)
     }
 
-    /// The current line without its end (LF or CRLF).
+    /// Returns the current line without its end (LF or CRLF).
     pub fn line(&self) -> &[u8] {
         &self.bytes[self.line.clone()]
     }
 
-    /// Makes the current line the next one again.
+    /// Makes the current line the next one again. A caller that reads a header uses this for the
+    /// first line after it.
     pub fn go_back(&mut self) {
         self.at = self.line.start;
         self.number -= 1;
     }
 
-    /// Moves the unread bytes to the start, which makes room for more.
+    /// Moves the unread bytes to the front and reads more.
     fn read_more(&mut self) -> Result<()> {
         self.bytes.drain(..self.at);
         self.at = 0;
@@ -236,7 +262,8 @@ impl LineReader {
         Ok(())
     }
 
-    /// The error for a line that does not fit into memory; skips the rest of the line to measure it.
+    /// Returns the error for a line that does not fit into memory. It skips the rest of the line to
+    /// report the memory that the line needs.
     fn measure(&mut self) -> Result<Error> {
         let mut length = self.bytes.len();
         let mut piece = std::mem::take(&mut self.bytes);
@@ -265,13 +292,12 @@ impl LineReader {
         self.wrong("it is longer than 256 MiB").hint("is this the right file?")
     }
 
-    /// An error that names the file and the current line.
+    /// Returns an error that names the file and the current line.
     pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
         let what = format!("line {}: {what}", self.number);
         Error::input(what).file(&self.path).hint("mend the line, or get the file again")
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -323,7 +349,7 @@ mod tests {
         let short = &text[..60_000];
         assert_eq!(lines(&bgzf(short)).unwrap(), lines(short).unwrap());
         assert!(lines(b"").unwrap().is_empty());
-        // Files that were joined by cat, in any order, and NUL bytes behind them.
+        // Files that were joined by cat in any order, with NUL bytes after them.
         let (start, end) = (&text[..40_000], &text[40_000..80_000]);
         let expected = lines(&text[..80_000]).unwrap();
         let open = &bgzf(start)[..bgzf(start).len() - EOF_BLOCK.len()];

@@ -1,4 +1,4 @@
-//! Contigs that a file of places names and the header of the reads lacks.
+//! Contigs that occur in a file of genomic places but not in the header of the reads.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use readmill_record::Error;
 /// Maximum number of contigs that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Maximum length of a name in a message.
+/// Maximum number of bytes of a name in a message.
 const MAX_NAME_BYTES: usize = 60;
 
-/// Counts places on contigs that the header of the reads lacks, and keeps the first names, for one warning about all of
-/// them.
+/// Counts places on contigs that the header of the reads lacks. It keeps the first names, so that
+/// one warning covers all of them.
 ///
 /// ```
 /// use readmill_format::unknown_contigs::UnknownContigs;
@@ -31,7 +31,7 @@ pub struct UnknownContigs {
 }
 
 impl UnknownContigs {
-    /// Adds a place on this contig.
+    /// Counts a place on this contig, and remembers its name if it is one of the first.
     pub fn add(&mut self, contig: &[u8]) {
         self.places += 1;
         let shown = String::from_utf8_lossy(&contig[..contig.len().min(MAX_NAME_BYTES)]);
@@ -45,12 +45,12 @@ impl UnknownContigs {
         }
     }
 
-    /// Returns whether there was no such place.
     pub fn is_empty(&self) -> bool {
         self.places == 0
     }
 
-    /// Returns the warning about the places in a file, which are called `things`; `None` if there were none.
+    /// Returns the warning about the places of a file; `None` if there were none. `things` is the
+    /// plural of what the places are called, such as `regions`.
     pub fn warning(&self, path: &Path, things: &str) -> Option<String> {
         let (path, places) = (path.display(), self.places);
         let names = self.names.join(", ") + if self.has_more { ", and others" } else { "" };
@@ -59,7 +59,8 @@ impl UnknownContigs {
         })
     }
 
-    /// Returns the error for a file of another genome, whose places all lie on such contigs.
+    /// Returns the error for a file in which all places are on unknown contigs, so that it belongs
+    /// to another genome.
     pub fn error(&self, path: &Path) -> Error {
         let first = self.names.first().map_or("", String::as_str);
         let what = format!("none of its contigs is in the header of the reads; the first is {first}");

@@ -1,9 +1,11 @@
-//! Has the system write a range of a file to disk without waiting for it, so that a later `fsync` finds little to do.
+//! Asks the system to write a range of a file to disk without waiting for it, so that a later
+//! `fsync` has little to do.
 #![allow(unsafe_code, reason = "a system call that no safe library has")]
 
 use std::fs::File;
 
-/// Begins to write `bytes` bytes from `start` on to disk. It is a hint: a failure changes nothing.
+/// Begins to write `bytes` bytes from offset `start` on to disk. This is only a hint: errors are
+/// ignored.
 pub fn begin(file: &File, start: u64, bytes: u64) {
     #[cfg(target_os = "linux")]
     {
