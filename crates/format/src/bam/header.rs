@@ -1,21 +1,41 @@
-//! The header of a BAM file: its text, then the binary dictionary of reference sequences.
+//! The header of a BAM file: its text, then the binary dictionary of reference sequences (SAM
+//! specification, section 4.2).
+//!
+//! The length of a header is known only at its end, and its bytes arrive in blocks. So a reader
+//! asks an [`Outline`] after each block whether the header is complete, and parses it then.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Error, Header, Ledger, Result};
 
-/// The first bytes of every BAM stream.
+/// The first bytes of every BAM stream, after inflating.
 pub const MAGIC: &[u8; 4] = b"BAM\x01";
 
-/// The positions of the parts of a header, found while its bytes arrive.
+/// The positions of the parts of a header, found while its bytes arrive. It never looks at a byte
+/// twice.
+///
+/// ```
+/// use readmill_format::bam::header::{self, Outline};
+/// use readmill_record::{Header, Ledger};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let mut bytes = Vec::new();
+/// header::write(&header, &mut bytes)?;
+///
+/// let mut outline = Outline::default();
+/// assert!(!outline.is_complete(&bytes[..20])?, "more bytes are needed");
+/// assert!(outline.is_complete(&bytes)?);
+/// let (parsed, length) = outline.parse(&bytes, &Ledger::unlimited())?;
+/// assert_eq!((parsed, length), (header, bytes.len()));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Outline {
-    /// Length of the text. The file has this length right after the magic number.
+    /// Length of the text in bytes, which follows the magic number in the file.
     text: Option<usize>,
-    /// Number of reference sequences.
     n_ref: Option<usize>,
-    /// Number of reference sequences found so far.
+    /// Number of reference sequences whose entries were seen completely.
     passed: usize,
-    /// The start of the next part.
+    /// Position of the next part in the header.
     at: usize,
 }
 
@@ -31,7 +51,8 @@ fn length(n: i32, of: &str) -> Result<usize> {
 const BEFORE_TEXT: usize = 8;
 
 impl Outline {
-    /// Continues in `bytes`, the start of the stream; returns whether the header is complete.
+    /// Continues in `bytes`, which holds all of the stream so far. Returns whether the header is
+    /// complete.
     ///
     /// # Errors
     /// A length is negative.
@@ -63,8 +84,8 @@ impl Outline {
         Ok(true)
     }
 
-    /// Parses the header, which must be complete in `bytes`; also returns its length in bytes. Its memory is
-    /// charged to `ledger` first.
+    /// Parses the header, which must be complete in `bytes`. Returns it with its length in bytes.
+    /// Its memory is charged to `ledger` first.
     ///
     /// # Errors
     /// The header is damaged, or there is too little memory for it.
@@ -74,7 +95,9 @@ impl Outline {
         Ok((header, self.at))
     }
 
-    /// As [`Outline::parse`], but takes lines that no other program reads as they are, and the dictionary as the sequences.
+    /// Parses the header like [`Outline::parse`], but keeps lines that are not valid SAM, and takes
+    /// the reference sequences only from the dictionary. Commands that only show,
+    /// compare or replace a header read it in this way.
     ///
     /// # Errors
     /// The dictionary is damaged, or there is too little memory for the header.
@@ -83,7 +106,7 @@ impl Outline {
         Ok((Header::of_bam_as_is(text, dictionary, ledger)?, self.at))
     }
 
-    /// The text and the dictionary of a complete header.
+    /// Returns the text and the dictionary of a complete header, after checking the lengths.
     fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], Dictionary<'a>)> {
         let cut = || Error::bug("a BAM header was read before all of it was there");
         let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;
@@ -100,8 +123,8 @@ impl Outline {
     }
 }
 
-/// Parses the header at the start of `bytes`; also returns its length in bytes. `None` if `bytes` ends before the
-/// header does.
+/// Parses the header at the start of `bytes`. Returns it with its length in bytes; `None` if
+/// `bytes` ends before the header does. The memory is not charged to a ledger.
 ///
 /// # Errors
 /// The header is damaged.
@@ -111,7 +134,8 @@ pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
     complete.then(|| outline.parse(bytes, &Ledger::unlimited())).transpose()
 }
 
-/// The entries of the binary dictionary: names, without the NUL that ends them, and lengths.
+/// The entries of the binary dictionary: name, without the NUL byte that ends it, and length in
+/// bases.
 #[derive(Clone)]
 struct Dictionary<'a> {
     rest: &'a [u8],
@@ -137,7 +161,7 @@ impl<'a> Iterator for Dictionary<'a> {
 
 impl ExactSizeIterator for Dictionary<'_> {}
 
-/// Bytes of the header in its binary form.
+/// Returns the size of the header in its binary form, in bytes.
 pub fn bytes(header: &Header) -> u64 {
     let dictionary = header.references().iter().map(|contig| contig.name.len() as u64 + 9);
     (MAGIC.len() + 8) as u64 + header.text_bytes() + dictionary.sum::<u64>()
@@ -146,7 +170,6 @@ pub fn bytes(header: &Header) -> u64 {
 /// Appends the header in its binary form.
 ///
 /// # Errors
-///
 /// The text takes more than 2 GiB, which BAM cannot hold.
 pub fn write(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     let text = header.to_text();

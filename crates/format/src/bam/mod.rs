@@ -1,7 +1,8 @@
-//! BAM (SAM specification, section 4.2): its header, its index, and an [`Encoder`] of one partition of the output: records
-//! as BGZF blocks, with their index entries.
+//! BAM (SAM specification, section 4.2): its header, its index, and an [`Encoder`] of partitions of
+//! the output.
 //!
-//! A partition starts a new block, so any thread can encode it; its place in the file is known when it is written.
+//! A partition starts a new block, so any thread can encode it. Its offset in the file is known
+//! only when it is written.
 
 pub mod header;
 pub mod index;
@@ -11,20 +12,49 @@ use readmill_record::{Batch, RecordRef};
 use crate::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 use index::{Fragment, FragmentBuilder, Scheme};
 
-/// One thread's encoder.
+/// An encoder of partitions: records become BGZF blocks and, if requested, index entries. Each
+/// thread has its own.
+///
+/// ```
+/// use readmill_format::bam::Encoder;
+/// use readmill_format::bam::index::{IndexBuilder, Scheme};
+/// use readmill_format::bgzf::Codec;
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Batch, Header, Stamp};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let (mut raw, mut batch) = (Vec::new(), Batch::default());
+/// let line = b"r1\t0\tchr1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII";
+/// LineParser::new(&header).parse(line, &mut raw)?;
+/// batch.push(&raw, Stamp::new(0, 0))?;
+///
+/// // Any thread: encode a partition. Offsets in the fragment are relative to its first byte.
+/// let scheme = Scheme::for_header(&header);
+/// let mut blocks = Vec::new();
+/// let mut encoder = Encoder::new(Codec::Libdeflate, 6, Some(scheme));
+/// let fragment = encoder.partition(&batch, &mut blocks).unwrap();
+///
+/// // Serially: the partition gets its offset in the file, and the index grows.
+/// let mut index = IndexBuilder::new(scheme, &header);
+/// index.absorb(fragment, 4096);
+/// let mut bai = Vec::new();
+/// index.write_to(&mut bai)?;
+/// assert!(bai.starts_with(b"BAI\x01"));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Encoder {
     deflater: Deflater,
     block: PendingBlock,
     index: Option<FragmentBuilder>,
 }
 
-/// The block to fill. Records that are contiguous in the batch, as they are unless a step dropped or rewrote some,
-/// are compressed in place.
+/// The block that is being filled. Records that are contiguous in the batch are compressed in
+/// place, without a copy. They are contiguous unless a step dropped or rewrote some of them.
 #[derive(Default)]
 struct PendingBlock {
-    /// The range of its bytes in the batch, as long as they are contiguous.
+    /// Range of the block's bytes in the batch, as long as they are contiguous.
     piece: std::ops::Range<usize>,
-    /// Its bytes, if they are not contiguous.
+    /// The block's bytes, once they are not contiguous.
     copied: Vec<u8>,
 }
 
@@ -33,7 +63,7 @@ impl PendingBlock {
         self.piece.len() + self.copied.len()
     }
 
-    /// Adds the bytes of `batch` in `range`.
+    /// Adds the bytes of `batch` in `range`, which must be one record.
     fn push(&mut self, batch: &[u8], range: std::ops::Range<usize>) {
         if self.len() == 0 {
             self.piece = range;
@@ -45,7 +75,6 @@ impl PendingBlock {
         }
     }
 
-    /// Compresses the bytes and empties the block.
     fn close(&mut self, batch: &[u8], deflater: &mut Deflater, out: &mut Vec<u8>) {
         if self.len() > 0 {
             let piece = &batch[std::mem::take(&mut self.piece)];
@@ -56,7 +85,8 @@ impl PendingBlock {
 }
 
 impl Encoder {
-    /// An encoder with a codec at a level (0 to 12); with a scheme, it collects index entries.
+    /// Returns an encoder with a codec at a level of 0 to 12. With a scheme, it also collects index
+    /// entries.
     pub fn new(codec: Codec, level: u8, index: Option<Scheme>) -> Self {
         Encoder {
             deflater: Deflater::new(codec, level),
@@ -72,8 +102,9 @@ impl Encoder {
         }
     }
 
-    /// Appends the batch's records as whole blocks. A block ends before a record that would not fit, as in htslib;
-    /// a record larger than a block is split over several.
+    /// Appends the records of a batch as whole blocks, and returns their index entries if the
+    /// encoder has a scheme. A block ends before a record that would not fit, as in htslib; a
+    /// record larger than a block is split over several blocks.
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Option<Fragment> {
         let base = out.len();
         let mut open: Option<(RecordRef<'_>, u64)> = None;

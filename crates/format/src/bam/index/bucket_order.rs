@@ -1,15 +1,17 @@
 //! The order of bins in an index file.
 //!
-//! htslib keeps the bins of a reference sequence in a hash table, and writes them in the order of its buckets. The order
-//! means nothing to readers; with the same order, our index files are those of `samtools index`, byte for byte. The table
-//! is that of klib's `khash.h`: buckets in powers of two, at most 77 % of them in use, probed in growing steps.
+//! htslib keeps the bins of a reference sequence in a hash table, and writes them in the order of
+//! its buckets. Readers ignore this order. It is reproduced here so that index files are equal to
+//! those of `samtools index`, byte for byte. The table is that of klib's `khash.h`: a power of two
+//! of buckets, at most 77 % in use, probed in growing steps.
 
-/// The most buckets of a table of `n` that may be in use.
+/// Returns the maximum number of buckets in use of a table of `n`.
 fn bound(n: usize) -> usize {
     (n as f64 * 0.77 + 0.5) as usize
 }
 
-/// The bucket of `key` in a table: the first that `is_free`, in growing steps from its own.
+/// Finds the bucket of `key` in a table of `n` buckets: the first that `is_free`, in growing steps
+/// from its own.
 fn probe(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
     let (mut at, mut step) = (key as usize & (n - 1), 0);
     while !is_free(at) {
@@ -19,8 +21,8 @@ fn probe(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
     at
 }
 
-/// Puts all keys of a table into one of `n` buckets. As there, a key that is put where a key still waits to be moved
-/// takes its place, and that one is moved next.
+/// Moves all keys of a table to one of `n` buckets. As in khash, a key that lands on a bucket whose
+/// old key still waits takes its place, and the old key is moved next.
 fn grown(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
     let mut new: Vec<Option<u32>> = vec![None; n];
     for from in 0..old.len() {
@@ -34,8 +36,9 @@ fn grown(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
     new
 }
 
-/// Returns different keys in the order of their buckets, after they were inserted in the given order, the last one twice:
-/// a full table grows before it is found that a key is there already.
+/// Returns different keys in the order of their buckets, after inserting them in the given order.
+/// The last key counts as inserted twice, because khash grows a full table before it finds that a
+/// key is there already.
 pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
     let (mut table, mut used): (Vec<Option<u32>>, usize) = (Vec::new(), 0);
     for key in keys {
@@ -47,7 +50,7 @@ pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
     with_room(table, used).into_iter().flatten().collect()
 }
 
-/// The table, grown if `used` of its buckets are too many.
+/// Returns the table, grown if it has no room besides its `used` buckets.
 fn with_room(table: Vec<Option<u32>>, used: usize) -> Vec<Option<u32>> {
     if used < bound(table.len()) {
         return table;

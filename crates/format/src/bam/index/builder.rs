@@ -14,15 +14,18 @@ use super::scheme::{
     rebase,
 };
 
-/// The index of a file under construction. For the current reference sequence it holds 24 bytes for each chunk and
-/// 16 for each window of 2^14 bases; for those before it, the bytes of the index file.
+/// The index of a file under construction.
+///
+/// Partitions are added in the order of the file ([`IndexBuilder::absorb`]); then the index is
+/// written ([`IndexBuilder::write_to`]). For the current reference sequence it holds 24 bytes for
+/// each chunk and 16 bytes for each run of windows; of earlier reference sequences it holds only
+/// the bytes of the index file. [`super::super::Encoder`] shows an example.
 #[derive(Debug)]
 pub struct IndexBuilder {
     scheme: Scheme,
     n_ref: usize,
-    /// The current reference sequence.
     open: Option<ReferenceIndex>,
-    /// The bytes of the index file for the reference sequences before it.
+    /// The bytes of the index file for the reference sequences before the current one.
     done: Vec<u8>,
     /// Number of reference sequences in `done`.
     n_done: usize,
@@ -34,30 +37,32 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// An index without records.
+    /// Returns an empty index for the reference sequences of `header`.
     pub fn new(scheme: Scheme, header: &Header) -> Self {
         Self::of(scheme, header.references().len())
     }
 
-    /// An index without records of so many reference sequences.
+    /// Returns an empty index for `n_ref` reference sequences.
     pub fn of(scheme: Scheme, n_ref: usize) -> Self {
         let (open, done, n_done, unplaced, last, unsorted, meta) = Default::default();
         IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted, meta }
     }
 
-    /// Has the index hold all reference sequences up to the last with records, if those are more than were announced: the numbers
-    /// of contigs in BCF may have gaps.
+    /// Raises the number of reference sequences to that of the last record, if it is larger than
+    /// the number announced. In BCF the numbers of contigs may have gaps.
     pub fn extend_references(&mut self) {
         let last = self.open.as_ref().map_or(0, |open| open.ref_id + 1);
         self.n_ref = self.n_ref.max(self.n_done).max(last);
     }
 
-    /// Sets the number of reference sequences, where it is known after the last record, and what the index says of them.
+    /// Sets the number of reference sequences and the metadata of the index (columns and names). In
+    /// text both are known only after the last record.
     pub fn set_references(&mut self, n_ref: usize, meta: Vec<u8>) {
         (self.n_ref, self.meta) = (n_ref, meta);
     }
 
-    /// Adds the next partition, whose first byte is at `base` in the file.
+    /// Adds the next partition, which starts at byte `base` of the file. Partitions that are out of
+    /// order are noted; [`IndexBuilder::write_to`] reports them.
     pub fn absorb(&mut self, fragment: Fragment, base: u64) {
         self.unplaced += fragment.unplaced;
         if let Some((first, last)) = fragment.range {
@@ -86,7 +91,7 @@ impl IndexBuilder {
         }
     }
 
-    /// Writes the bytes of the index file for all reference sequences before `next`.
+    /// Encodes the entries of all reference sequences before `next`.
     fn close(&mut self, next: usize) {
         if let Some(open) = self.open.take() {
             self.skip_to(open.ref_id);
@@ -105,14 +110,15 @@ impl IndexBuilder {
         self.make_room();
     }
 
-    /// Grows `done` by a quarter when the usual entry would not fit.
+    /// Grows `done` by a quarter if the usual entry would not fit, to keep its memory close to its
+    /// size.
     fn make_room(&mut self) {
         if self.done.capacity() - self.done.len() < 256 {
             self.done.reserve_exact(4096 + self.done.len() / 4);
         }
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use, for the ledger.
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |reference| {
             let chunks: usize = reference.levels.iter().map(Vec::capacity).sum();
@@ -121,13 +127,14 @@ impl IndexBuilder {
         (self.done.capacity() + open) as u64
     }
 
-    /// Bytes of memory that the index of a file with this header usually needs: each window has reads.
+    /// Returns the bytes of memory that the index of a file with this header usually needs: each
+    /// window has reads.
     pub fn usual_bytes(header: &Header) -> u64 {
         let windows = header.references().iter().map(|contig| u64::from(contig.length >> MIN_SHIFT) + 1);
         windows.map(|windows| 64 + 40 * windows).sum()
     }
 
-    /// Whether all records so far are in coordinate order, so that they can be indexed.
+    /// Returns whether all records so far are in coordinate order, so that they can be indexed.
     pub fn is_sorted(&self) -> bool {
         !self.unsorted
     }
@@ -137,7 +144,7 @@ impl IndexBuilder {
     /// Writes the index file.
     ///
     /// # Errors
-    /// The records were not in coordinate order, so that the index would miss some; or writing failed.
+    /// The records were not in coordinate order, so the index would miss some; or writing failed.
     pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
         if self.unsorted {
             let what = "the records are not in coordinate order and cannot be indexed";
@@ -172,13 +179,13 @@ impl IndexBuilder {
     }
 }
 
-/// The level of compression of an index, as htslib has it: its level 6.
+/// Compression level of an index in libdeflate's levels; htslib has it as its level 6.
 const LEVEL: u8 = 7;
 
-/// Bytes in a block of an index, as htslib has it.
+/// Payload of a block of an index in bytes, as in htslib.
 const BLOCK: usize = 0xff00;
 
-/// Writes bytes as BGZF.
+/// A writer of BGZF blocks for the formats that are compressed (CSI and TBI).
 struct PackedWriter<'a> {
     writer: &'a mut dyn Write,
     deflater: Deflater,
@@ -220,18 +227,19 @@ impl<'a> PackedWriter<'a> {
     }
 }
 
-/// A bin whose chunks span fewer compressed bytes is merged into its parent, as in htslib.
+/// A bin whose chunks span fewer compressed bytes than this is merged into its parent, as in
+/// htslib.
 const MIN_SPAN: u64 = 1 << 16;
 
-/// Bins with their merged chunks.
+/// Bins by number, with their merged chunks.
 type Bins = BTreeMap<u32, Vec<Chunk>>;
 
-/// The index of one reference sequence that has records.
+/// The entries of one reference sequence that has records.
 #[derive(Debug)]
 struct ReferenceIndex {
     ref_id: usize,
     summary: Summary,
-    /// Chunks by level and then in file order, which is also the order of bins.
+    /// Chunks by level, each level in file order, which is also the order of its bins.
     levels: Vec<Vec<Chunk>>,
     windows: Windows,
 }
@@ -260,7 +268,7 @@ impl ReferenceIndex {
     }
 }
 
-/// Appends the entry of a reference sequence, which may have no records.
+/// Appends the entry of a reference sequence; `None` if it has no records.
 fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
     let Some(reference) = reference else {
         out.extend_from_slice(&0u32.to_le_bytes());
@@ -306,8 +314,9 @@ fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut
     }
 }
 
-/// Groups chunks by bin and moves small bins into their parents, if these exist: a query reads such blocks anyway,
-/// and the index gets smaller (htslib, `compress_binning`). Also returns the order of the bins in the file.
+/// Groups chunks by bin, and moves small bins into their parents if these exist (`compress_binning`
+/// of htslib): a query reads their blocks anyway, and the index gets smaller. Also returns the
+/// order of the bins in the file.
 fn bins(levels: Vec<Vec<Chunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
     let mut given: BTreeMap<u32, Vec<Chunk>> = BTreeMap::new();
     for chunk in levels.into_iter().flatten() {
@@ -330,7 +339,7 @@ fn bins(levels: Vec<Vec<Chunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
     (order, out)
 }
 
-/// Sorts the chunks of a bin, including those moved into it, and merges those that share a block.
+/// Sorts the chunks of a bin, with those moved into it, and merges chunks that share a block.
 fn merged(bin: u32, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
     chunks.sort_unstable_by_key(|chunk| chunk.begin);
     let mut out: Vec<Chunk> = Vec::with_capacity(chunks.len());

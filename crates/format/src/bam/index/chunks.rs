@@ -1,7 +1,12 @@
-//! The index of a BAM file that exists: its chunks are inflated and indexed on any thread.
+//! Indexes a BAM file that exists already. Its chunks are inflated and indexed on any thread.
 //!
-//! [`ChunkReader::open`] inflates a chunk and guesses where its first record starts; [`ChunkJoiner::join`], serially,
-//! confirms the guess and completes the record that the chunk before cuts; [`ChunkIndexer::index`] collects the entries.
+//! 1. [`ChunkReader::open`] (any thread) inflates a chunk and guesses where its first record
+//!    starts.
+//! 2. [`ChunkJoiner::join`] (serial) confirms the guess, and completes the record that is cut by
+//!    the end of the chunk before.
+//! 3. [`ChunkIndexer::index`] (any thread) collects the index entries of the chunk.
+//! 4. [`OrderCheck::take`] (serial) compares the chunk with the one before; then the entries go to
+//!    the index builder.
 
 use readmill_record::{Error, Limit, RecordRef, Result, UncheckedRecord};
 
@@ -9,24 +14,25 @@ use super::{Fragment, FragmentBuilder, Interval, Scheme};
 use crate::bgzf::{Chunk, Inflater, VirtualOffsets};
 use crate::chain::{INSIDE_A_RECORD, looks_like_records, sane};
 
-/// A chunk that is inflated.
+/// An inflated chunk whose first record is only guessed.
 #[derive(Default)]
 pub struct OpenChunk {
     chunk: Chunk,
     bytes: Vec<u8>,
-    /// Where its first record starts, and where its last whole record ends.
+    /// Position of its first record, and position after its last whole record.
     first: usize,
     exit: usize,
-    /// Its whole records.
+    /// Number of its whole records.
     records: u64,
-    /// The fault of the record at `exit`.
+    /// The error of the record at `exit`, if the chain of records ended there.
     fault: Option<Error>,
 }
 
-/// A chunk whose records are known.
+/// A chunk whose records are known, with the record that ends in it.
 pub struct JoinedChunk {
     open: OpenChunk,
-    /// The record that starts in an earlier chunk and ends in this one, and its virtual offset; it may be empty.
+    /// The record that starts in an earlier chunk and ends in this one, and its virtual offset.
+    /// Empty if there is none.
     straddler: Vec<u8>,
     straddler_at: u64,
     /// Number of the first record in the file.
@@ -34,7 +40,7 @@ pub struct JoinedChunk {
 }
 
 impl OpenChunk {
-    /// Finds the whole records from `first` on.
+    /// Finds the whole records from position `first` on.
     fn follow(&mut self, first: usize) {
         (self.first, self.exit, self.records, self.fault) = (first, first, 0, None);
         while let Some(head) = self.bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
@@ -52,22 +58,23 @@ impl OpenChunk {
     }
 }
 
-/// One thread's reader of chunks.
+/// Opens chunks; each thread has its own.
 pub struct ChunkReader {
     inflater: Inflater,
     n_ref: i32,
 }
 
 impl ChunkReader {
-    /// A reader of a file with so many reference sequences.
+    /// Returns a reader for a file with `n_ref` reference sequences, by which it recognizes
+    /// records.
     pub fn new(n_ref: i32) -> Self {
         ChunkReader { inflater: Inflater::default(), n_ref }
     }
 
-    /// Inflates a chunk into `bytes`.
+    /// Inflates a chunk into `bytes` and guesses where its first record starts.
     ///
     /// # Errors
-    /// It is damaged.
+    /// A block is damaged.
     pub fn open(&mut self, chunk: Chunk, mut bytes: Vec<u8>) -> Result<OpenChunk> {
         self.inflater.replace(&chunk, &mut bytes)?;
         let mut open = OpenChunk { chunk, bytes, ..OpenChunk::default() };
@@ -78,11 +85,11 @@ impl ChunkReader {
     }
 }
 
-/// Joins the records that chunks cut, serially and in order.
+/// Joins the records that chunk borders cut, serially and in the order of the file.
 pub struct ChunkJoiner {
-    /// Bytes of the header in the first chunk, until that is joined.
+    /// Bytes of the header in the first chunk, until that chunk is joined.
     header: Option<usize>,
-    /// The bytes of a record that is not complete, and its virtual offset.
+    /// The bytes of a record that is not complete yet, and its virtual offset.
     partial: Vec<u8>,
     partial_at: u64,
     records: u64,
@@ -90,16 +97,17 @@ pub struct ChunkJoiner {
 }
 
 impl ChunkJoiner {
-    /// A joiner of a file whose first chunk begins with `header` bytes that are not records. A record may take `most`.
+    /// Returns a joiner for a file whose first chunk begins with `header` bytes that are not
+    /// records. `most` is the maximum size of a record.
     pub fn new(header: usize, most: Limit) -> Self {
         let (partial, partial_at, records) = Default::default();
         ChunkJoiner { header: Some(header), partial, partial_at, records, most }
     }
 
-    /// Takes the next chunk.
+    /// Takes the next chunk and settles where its records start.
     ///
     /// # Errors
-    /// A record is damaged, or too large.
+    /// A record is damaged or too large.
     pub fn join(&mut self, mut open: OpenChunk) -> Result<JoinedChunk> {
         let entry = self.header.take().unwrap_or(0);
         let number = self.records;
@@ -122,8 +130,8 @@ impl ChunkJoiner {
         Ok(JoinedChunk { open, straddler, straddler_at, number })
     }
 
-    /// Completes the partial record with the start of `bytes`, and returns how many bytes it takes; `None` if it goes on
-    /// behind them.
+    /// Completes the partial record with the start of `bytes`. Returns how many bytes it takes;
+    /// `None` if the record extends beyond them.
     fn complete(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
         if self.partial.is_empty() {
             return Ok(Some(0));
@@ -144,10 +152,10 @@ impl ChunkJoiner {
         Ok(Some(missing))
     }
 
-    /// Ends the file; returns the number of its records.
+    /// Ends the file and returns the number of its records.
     ///
     /// # Errors
-    /// It ends inside a record.
+    /// The file ends within a record.
     pub fn finish(self) -> Result<u64> {
         if self.partial.is_empty() {
             return Ok(self.records);
@@ -156,34 +164,36 @@ impl ChunkJoiner {
     }
 }
 
-/// The position of a record in coordinate order: its contig (the largest number for none), and its first base.
+/// The position of a record in coordinate order: its contig (`u32::MAX` if it has none), and its
+/// first base.
 type SortPosition = (u32, i64);
 
 /// The index entries of a chunk.
 pub struct IndexedChunk {
-    /// The entries, whose offsets are those of the file.
+    /// The entries; their offsets are offsets in the file, not in the chunk.
     pub fragment: Fragment,
-    /// Positions of the first and the last record, and the number and name of the first.
+    /// Positions of the first and the last record. With the number and the name of the first
+    /// record, they are needed for messages.
     ends: Option<(SortPosition, SortPosition)>,
     number: u64,
     first_name: Vec<u8>,
-    /// Buffers to use again.
+    /// The buffers of the chunk, for reuse.
     pub buffers: (Chunk, Vec<u8>),
 }
 
-/// One thread's indexer.
+/// Indexes chunks; each thread has its own.
 pub struct ChunkIndexer {
     builder: FragmentBuilder,
     n_ref: i32,
 }
 
 impl ChunkIndexer {
-    /// An indexer of a file with so many reference sequences.
+    /// Returns an indexer for a file with `n_ref` reference sequences.
     pub fn new(scheme: Scheme, n_ref: i32) -> Self {
         ChunkIndexer { builder: FragmentBuilder::new(scheme), n_ref }
     }
 
-    /// Collects the entries of the records of a chunk.
+    /// Collects the index entries of the records of a chunk.
     ///
     /// # Errors
     /// A record is damaged, or not in coordinate order.
@@ -227,7 +237,7 @@ impl ChunkIndexer {
         Ok(IndexedChunk { fragment, ends, number: first, first_name, buffers: (open.chunk, open.bytes) })
     }
 
-    /// The record, if what an index needs of it is in order.
+    /// Returns the record after checking the fields that an index needs.
     #[inline]
     fn checked<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
         let checked = UncheckedRecord::new(raw).check_without_fields(self.n_ref);
@@ -235,7 +245,8 @@ impl ChunkIndexer {
     }
 }
 
-/// Whether a record at `place` must not come after one at `last`. Reads without a contig come last, in any order.
+/// Returns whether a record at `place` must not follow a record at `last`. Reads without a contig
+/// are last, in any order.
 fn precedes(place: SortPosition, last: SortPosition) -> bool {
     place < last && last.0 != u32::MAX || last.0 == u32::MAX && place.0 != u32::MAX
 }
@@ -249,7 +260,7 @@ fn unsorted(number: u64, name: &[u8]) -> Error {
     .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
 }
 
-/// Checks that chunks follow each other in coordinate order.
+/// Checks that each chunk continues the coordinate order of the one before.
 #[derive(Default)]
 pub struct OrderCheck(Option<SortPosition>);
 
@@ -257,7 +268,7 @@ impl OrderCheck {
     /// Takes the next chunk.
     ///
     /// # Errors
-    /// Its first record lies before the last of those before it.
+    /// Its first record lies before the last record of the chunks before it.
     pub fn take(&mut self, chunk: &IndexedChunk) -> Result<()> {
         let Some((first, last)) = chunk.ends else { return Ok(()) };
         if self.0.is_some_and(|before| precedes(first, before)) {

@@ -1,65 +1,68 @@
-//! The index of one partition, relative to its first byte.
+//! The index entries of one partition, with offsets relative to its first byte.
 
 use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 
 use super::scheme::{Chunk, Interval, MAX_LEVELS, Scheme, Summary, level, reach};
 
-/// The records of one reference sequence in a partition.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReferencePart {
     pub(super) ref_id: usize,
     pub(super) summary: Summary,
-    /// Number of the fragment's chunks and runs of windows that belong to it.
+    /// Number of the fragment's chunks, and of its runs of windows, that belong to this reference
+    /// sequence.
     pub(super) chunks: usize,
     pub(super) windows: usize,
 }
 
-/// The index of one partition. Virtual offsets are relative to the partition: offset of the block
-/// in its compressed bytes << 16 | offset in the block.
+/// The index entries of one partition. Virtual offsets are relative to the partition: the offset of
+/// the block in its compressed bytes << 16 | the offset in the inflated block.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fragment {
     pub(super) parts: Vec<ReferencePart>,
-    /// Chunks, part by part: those of one bin in file order, those of other bins in between.
+    /// Chunks of all parts, one part after the other. The chunks of one bin are in file order;
+    /// chunks of other bins may be between them.
     pub(super) chunks: Vec<Chunk>,
-    /// Runs of windows, part by part.
+    /// Runs of windows of all parts, one part after the other.
     pub(super) windows: Vec<(u32, u64)>,
-    /// Records without a position.
     pub(super) unplaced: u64,
-    /// Sort keys of the first and the last record; `None` for an empty partition.
+    /// Sort keys of the first and the last record; `None` for an empty partition. The index builder
+    /// compares them with the neighbouring partitions.
     pub(super) range: Option<(u64, u64)>,
     pub(super) unsorted: bool,
 }
 
-/// Builds the index of one partition after another.
+/// Collects the index entries of one partition after another. It belongs to the thread that encodes
+/// the partition.
 #[derive(Debug)]
 pub struct FragmentBuilder {
     scheme: Scheme,
     fragment: Fragment,
-    /// The reference sequence of the last of the fragment's parts.
+    /// Reference sequence of the fragment's last part.
     ref_id: i32,
-    /// The current chunk of each level.
+    /// The current chunk of each level of bins.
     open: [Chunk; MAX_LEVELS],
-    /// The window of the last record, if it lies in one.
+    /// The window of the last record, if the record does not leave it. Most records stay in the
+    /// window of the one before.
     window: Option<u32>,
 }
 
 impl FragmentBuilder {
-    /// A builder for partitions of one file.
     pub fn new(scheme: Scheme) -> Self {
         let fragment = Fragment::default();
         FragmentBuilder { scheme, fragment, ref_id: -1, open: [Chunk::NONE; MAX_LEVELS], window: None }
     }
 
-    /// Adds the next record in coordinate order. `start` is its virtual offset, `end` that of the next record: if
-    /// the record ends with its block, the start of the next block; if it ends the partition, the partition's
-    /// length << 16.
+    /// Adds the next record in coordinate order. `start` is its virtual offset, and `end` is the
+    /// virtual offset of the next record: if the record ends with its block, the start of the next
+    /// block; if it ends the partition, the length of the partition << 16.
     #[inline]
     pub fn add(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
         self.add_interval(Interval::of(record), start, end);
     }
 
-    /// Adds the next record by its place.
+    /// Adds the next record, of which only the position is known. Records of text and BCF are added
+    /// in this way.
     pub fn add_interval(&mut self, place: Interval, start: u64, end: u64) {
         self.check_order(place);
         let ref_id = place.ref_id;
@@ -86,7 +89,7 @@ impl FragmentBuilder {
         let is_same = window.is_some() && window == self.window;
         self.window = window;
         if is_same {
-            // The chunk of the record before goes on.
+            // The record extends the chunk of the one before.
             self.open[usize::from(self.scheme.depth)].end = end;
             return;
         }
@@ -101,7 +104,7 @@ impl FragmentBuilder {
         }
     }
 
-    /// Ends the partition: returns its index and starts a new one.
+    /// Ends the partition: returns its index entries, and starts an empty partition.
     pub fn finish(&mut self) -> Fragment {
         self.close();
         (self.ref_id, self.window) = (-1, None);

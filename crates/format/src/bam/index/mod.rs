@@ -1,11 +1,24 @@
 //! Indexes of a sorted BAM file: BAI (SAM specification, section 5.2) and CSI (CSIv1).
 //!
-//! A worker that encodes a partition of the sorted output knows its virtual offsets only relative to the
-//! partition's first byte. It collects them in a [`FragmentBuilder`]; the serial commit, which knows the place of
-//! the partition, rebases the [`Fragment`] and adds it to the [`IndexBuilder`]. Because the records are sorted, the
-//! bins of one level are visited in order, so both keep one open chunk for each level and need no map; the commit
-//! works by chunk, not by record. When a reference sequence is complete, its entry of the index file is encoded, so
-//! that a million contigs take no more memory than their index file. The bytes of the index are those of htslib 1.24.
+//! ```text
+//! any thread                               serial, in the order of the file
+//! records --FragmentBuilder--> Fragment --IndexBuilder::absorb--> index file
+//!                              (offsets relative                 (offset of the partition
+//!                              to the partition)                 is added)
+//! ```
+//!
+//! A worker that encodes a partition of the sorted output knows virtual offsets only relative to
+//! the first byte of the partition. It collects them in a [`FragmentBuilder`]. The serial commit,
+//! which knows the offset of the partition, adds the [`Fragment`] to the [`IndexBuilder`].
+//!
+//! Because the records are sorted, the bins of one level are visited in order. So both builders
+//! keep one open chunk for each level and need no map, and the commit works by chunk, not by
+//! record. The entry of a reference sequence is encoded as soon as the sequence is complete, so a
+//! million contigs take no more memory than their index file. The bytes of the index are those of
+//! htslib 1.24.
+//!
+//! The other direction is [`Index`], which finds the parts of a file that hold a region. [`chunks`]
+//! makes the index of a BAM file that exists already.
 
 mod bucket_order;
 mod builder;

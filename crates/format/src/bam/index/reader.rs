@@ -1,7 +1,9 @@
-//! Reads the parts of a BAI or CSI file that some regions need: where in the file their records lie.
+//! Reads the parts of a BAI or CSI file that some regions need: where their records are in the
+//! indexed file.
 //!
-//! Contigs that are not asked for are passed over, and what comes behind the last one of them is not read. Numbers in
-//! the file are not believed: lists grow as their bytes come, and places outside the file are refused.
+//! Contigs that are not needed are skipped, and nothing after the last needed contig is read.
+//! Numbers in the file are not trusted: lists grow only as their bytes arrive, and offsets outside
+//! the indexed file are errors.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,47 +14,50 @@ use super::scheme::{BAI_DEPTH, MIN_SHIFT, first_bin};
 use crate::region::Part;
 use crate::text::{self, TextInput};
 
-/// A range of virtual offsets: those of its first record, and behind its last one.
+/// A range of virtual offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileRange {
-    /// The first record.
+    /// Virtual offset of the first record.
     pub begin: u64,
-    /// Behind the last record.
+    /// Virtual offset after the last record.
     pub end: u64,
 }
 
-/// The facts about a file that its index must fit.
+/// The facts about a file by which its index is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedFile {
     /// Number of contigs in its header.
     pub contigs: usize,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// The index of some contigs.
+/// The index entries of some contigs, as read from a BAI or CSI file.
+///
+/// The file offsets of a region are found in two steps: [`Index::ranges`] collects the chunks of
+/// all bins that may hold records of the region, and drops those that end before the first record
+/// of its first window ([`Index::first_at`]).
 #[derive(Debug)]
 pub struct Index {
     depth: u32,
     min_shift: u32,
     contigs: BTreeMap<u32, ContigIndex>,
-    /// The end of all records with a contig, where all contigs were read.
+    /// End of all records with a contig; 0 unless all contigs were read.
     placed_end: u64,
     _charge: Charge,
 }
 
-/// The index of one contig.
 #[derive(Debug, Default)]
 struct ContigIndex {
-    /// In the order of their numbers.
     bins: Vec<Bin>,
     chunks: Vec<FileRange>,
-    /// Windows in order, each with the offset of the first record that overlaps it or a later one, where that
-    /// differs from the window before; empty if the file does not say it in order.
+    /// Windows in order, each with the offset of the first record that overlaps it or a later
+    /// window. Only windows in which the offset changes are kept. Empty if the offsets of the file
+    /// are not in order, so they cannot be used.
     windows: Vec<(u32, u64)>,
 }
 
-/// A bin, and its chunks in the list of all.
+/// A bin, and the range of its chunks in the list of all chunks.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
     number: u32,
@@ -60,20 +65,20 @@ struct Bin {
     end: u32,
 }
 
-/// The deepest scheme that is read: its bins have numbers of 32 bits.
+/// The maximum number of levels that is read; the bins of deeper schemes have numbers of more than
+/// 32 bits.
 const MOST_LEVELS: u32 = 9;
 
-/// Ledger name of indexes.
 const INDEX: &str = "the index of the input";
 
-/// How to make an index anew.
+/// The remedy for a bad index.
 const RENEW: &str = "make the index anew: readmill index FILE";
 
 fn damaged(what: &str) -> Error {
     Error::input(format!("the index is damaged, or is that of another file: {what}")).hint(RENEW)
 }
 
-/// The bytes of an index file.
+/// The bytes of an index file, through a buffer.
 struct Bytes {
     input: TextInput,
     buffer: Vec<u8>,
@@ -83,7 +88,7 @@ struct Bytes {
 impl Bytes {
     const SIZE: usize = 1 << 15;
 
-    /// The next byte on is in the buffer; false at the end.
+    /// Fills the buffer with the next bytes; returns `false` at the end of the file.
     fn fill(&mut self) -> Result<bool> {
         self.buffer.resize(Self::SIZE, 0);
         let n = self.input.fill(&mut self.buffer).map_err(|e| text::failure(&e))?;
@@ -106,7 +111,7 @@ impl Bytes {
         }
     }
 
-    /// The next bytes; `None` at the end of the file.
+    /// Returns the next `N` bytes; `None` at the end of the file.
     fn try_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
         if let Some(bytes) = self.buffer.get(self.at..).and_then(<[u8]>::first_chunk::<N>) {
             self.at += N;
@@ -135,7 +140,7 @@ impl Bytes {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number that is not negative.
+    /// Reads a count, which must not be negative.
     fn count(&mut self) -> Result<u32> {
         let n = self.u32()?;
         i32::try_from(n).map(|_| n).map_err(|_| damaged("a number is negative"))
@@ -143,11 +148,11 @@ impl Bytes {
 }
 
 impl Index {
-    /// Reads the index of these contigs, in any order, from a file; of all contigs if `all` is set, which
-    /// [`Index::placed_end`] needs.
+    /// Reads the entries of the contigs in `wanted`, in any order. If `all` is set, it reads the
+    /// other contigs as well, but keeps only the end of their records, for [`Index::placed_end`].
     ///
     /// # Errors
-    /// The file is damaged, does not fit the indexed file, or its memory is not free.
+    /// The index is damaged or does not fit the indexed file, or the memory is not available.
     pub fn open(
         path: &Path,
         file: IndexedFile,
@@ -199,7 +204,7 @@ impl Index {
             match list.get_mut(&contig) {
                 Some(into) => reader.read(into, &mut charge)?,
                 None if all => {
-                    // Only its end is kept.
+                    // Only the end of its records is kept.
                     let mut passing = ledger.empty(INDEX);
                     let mut passed = ContigIndex::default();
                     reader.read(&mut passed, &mut passing)?;
@@ -210,25 +215,27 @@ impl Index {
         Ok(Index { depth, min_shift, contigs: list, placed_end, _charge: charge })
     }
 
-    /// Where records without a contig begin, if all contigs were read; 0 if no record has one.
+    /// Returns the virtual offset at which records without a contig start, if all contigs were
+    /// read; 0 if no record has a contig.
     pub fn placed_end(&self) -> u64 {
         self.placed_end
     }
 
-    /// The offset of the first record that overlaps the window of a base, or a lower one that is as good: no record
-    /// before it overlaps that window or a later one, so all before it start before the window.
+    /// Returns a virtual offset from which a reader finds all records that overlap the window of a
+    /// base or a later window. It is the offset of the first such record, or a smaller one: all
+    /// records before it start before the window.
     pub fn first_at(&self, contig: u32, base: i64) -> u64 {
         let window = u32::try_from(base.max(0) >> self.min_shift).unwrap_or(u32::MAX);
         self.contigs.get(&contig).map_or(0, |contig| contig.first_at(window))
     }
 
-    /// The ranges of the file that hold all records of a region, in order, without those before `least`. Ranges that
-    /// share a block are one.
+    /// Returns the ranges of the file that contain all records of a region, in order and without
+    /// records before offset `least`. Ranges that share a block are merged.
     pub fn ranges(&self, part: &Part, least: u64) -> Vec<FileRange> {
         let Some(contig) = self.contigs.get(&part.contig) else { return Vec::new() };
         let least = least.max(self.first_at(part.contig, part.start));
         let span = 1i64 << (self.min_shift + 3 * self.depth).min(62);
-        // Positions beyond the last window count as in it.
+        // Positions beyond the last window count as if they were in it.
         let (first, last) = (part.start.clamp(0, span - 1), (part.end - 1).clamp(0, span - 1));
         let mut ranges = Vec::new();
         for level in 0..=self.depth {
@@ -260,7 +267,7 @@ impl ContigIndex {
         behind.checked_sub(1).map_or(0, |at| self.windows[at].1)
     }
 
-    /// Adds the offset of a window behind those before it; none if offsets are not in order.
+    /// Adds the offset of the next window. Clears `in_order` if it is smaller than the one before.
     fn add_window(
         &mut self,
         window: u32,
@@ -278,7 +285,7 @@ impl ContigIndex {
     }
 }
 
-/// Reads one contig.
+/// Reads one contig of an index file.
 struct ContigReader<'a> {
     bytes: &'a mut Bytes,
     depth: u32,
@@ -288,7 +295,7 @@ struct ContigReader<'a> {
 }
 
 impl ContigReader<'_> {
-    /// Passes over the contig.
+    /// Skips the contig.
     fn pass(&mut self) -> Result<()> {
         for _ in 0..self.bytes.count()? {
             self.bytes.skip(if self.is_csi { 12 } else { 4 })?;
@@ -335,7 +342,7 @@ impl ContigReader<'_> {
         let mut in_order = true;
         if self.is_csi {
             offsets.sort_unstable();
-            // Bins that start together have the same first record.
+            // Bins that start in the same window have the same first record.
             in_order &= offsets.windows(2).all(|pair| pair[0].0 < pair[1].0 || pair[0].1 == pair[1].1);
             for &(window, offset) in &offsets {
                 into.add_window(window, offset, charge, &mut in_order)?;
@@ -361,7 +368,7 @@ impl ContigReader<'_> {
         Ok(chunk)
     }
 
-    /// The leftmost window of a bin.
+    /// Returns the leftmost window of a bin.
     fn first_window(&self, bin: u32) -> u32 {
         let level = super::scheme::level(bin) as u32;
         (bin - first_bin(level)) << (3 * (self.depth - level))

@@ -1,33 +1,35 @@
-//! The elements of an index: the mapping of positions to bins (SAM specification, section 5.1), chunks of bins, runs of
-//! windows, counts.
+//! The elements of an index: how positions map to bins (SAM specification, section 5.1), chunks of
+//! bins, runs of windows, and counts.
 
 use readmill_record::{Error, Header, RecordRef, Result};
 use serde::{Deserialize, Serialize};
 
-/// log2 of the bases in a window of the linear index (16 KiB in a BAI) and in a bin of the lowest level.
+/// log2 of the bases in a window of the linear index of a BAI (16 KiB), and in a bin of its lowest
+/// level.
 pub(super) const MIN_SHIFT: u8 = 14;
-/// Levels below the root in a BAI.
+/// Levels of bins below the root in a BAI.
 pub(super) const BAI_DEPTH: u8 = 5;
-/// The most levels below the root: the numbers of more bins would not fit into 31 bits.
+/// The maximum number of levels below the root. With more, the numbers of bins would not fit into
+/// 31 bits.
 const MAX_DEPTH: u8 = 9;
-/// Levels, root included, of the deepest scheme.
+/// Levels of the deepest scheme, root included.
 pub(super) const MAX_LEVELS: usize = MAX_DEPTH as usize + 1;
-/// The longest reference sequence a BAI covers.
+/// Maximum length in bases of a reference sequence in a BAI.
 pub(super) const BAI_LENGTH: u32 = 1 << 29;
 
 /// The format of an index file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexFormat {
-    /// `.bai`
+    /// BAI: BAM, reference sequences of up to 2^29 bases.
     Bai,
-    /// `.csi`
+    /// CSI: BAM, BCF and text, reference sequences of any length.
     Csi,
-    /// `.tbi`
+    /// TBI of tabix: text, with the bins of a BAI.
     Tbi,
 }
 
 impl IndexFormat {
-    /// The end of the name of an index.
+    /// Returns the suffix that is appended to the name of the indexed file.
     pub fn suffix(self) -> &'static str {
         match self {
             IndexFormat::Bai => ".bai",
@@ -37,21 +39,21 @@ impl IndexFormat {
     }
 }
 
-/// The place of a record.
+/// The position of a record, as far as an index needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Index of the reference sequence, -1 when there is none.
+    /// Index of the reference sequence; -1 if there is none.
     pub ref_id: i32,
-    /// Leftmost position, 0-based; -1 when there is none.
+    /// Leftmost position, 0-based; -1 if there is none.
     pub start: i64,
-    /// One past the last base, 0-based.
+    /// Position after the last base, 0-based.
     pub end: i64,
-    /// Whether it is a read that is not mapped.
+    /// Whether the record is an unmapped read. Such reads are counted separately.
     pub is_unmapped: bool,
 }
 
 impl Interval {
-    /// The place of a read.
+    /// Returns the position of a read, with the end that its CIGAR gives.
     #[inline]
     pub fn of(record: RecordRef<'_>) -> Self {
         Interval {
@@ -62,7 +64,8 @@ impl Interval {
         }
     }
 
-    /// The sort key: reference sequence, then position, those without a position last.
+    /// Returns the sort key: reference sequence, then position. Records without a reference
+    /// sequence have the largest key.
     #[inline]
     pub(super) fn order(&self) -> u64 {
         match u64::try_from(self.ref_id) {
@@ -72,7 +75,21 @@ impl Interval {
     }
 }
 
-/// A mapping of positions to bins.
+/// How the positions of a file map to the bins of its index: format, size of the smallest bins, and
+/// number of levels.
+///
+/// ```
+/// use readmill_format::bam::index::{IndexFormat, Scheme};
+/// use readmill_record::Header;
+///
+/// let human = Header::parse(b"@SQ\tSN:chr1\tLN:248956422\n")?;
+/// assert_eq!(Scheme::for_header(&human).kind(), IndexFormat::Bai);
+///
+/// let wheat = Header::parse(b"@SQ\tSN:3B\tLN:830829764\n")?;
+/// assert_eq!(Scheme::for_header(&wheat).kind(), IndexFormat::Csi, "too long for a BAI");
+/// assert!(Scheme::bai(&wheat).is_err());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
     pub(super) kind: IndexFormat,
@@ -82,12 +99,16 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// A BAI, or a CSI if a reference sequence is too long for a BAI (2^29 bases).
+    /// Returns the scheme of a BAI, or of a CSI if a reference sequence is too long for a BAI (2^29
+    /// bases).
     pub fn for_header(header: &Header) -> Self {
         Scheme::bai(header).unwrap_or_else(|_| Scheme::csi(header))
     }
 
-    /// A BAI; an error if a reference sequence is too long for it.
+    /// Returns the scheme of a BAI.
+    ///
+    /// # Errors
+    /// A reference sequence is too long for a BAI.
     pub fn bai(header: &Header) -> Result<Self> {
         match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
             None => Ok(Scheme { kind: IndexFormat::Bai, ..Scheme::tbi() }),
@@ -99,13 +120,13 @@ impl Scheme {
         }
     }
 
-    /// A TBI, which has the bins of a BAI.
+    /// Returns the scheme of a TBI, which has the bins of a BAI.
     pub fn tbi() -> Self {
         Scheme { kind: IndexFormat::Tbi, depth: BAI_DEPTH, min_shift: MIN_SHIFT }
     }
 
-    /// A CSI with windows of 2^14 bases, as deep as the longest reference sequence needs; `samtools
-    /// index -c` chooses the same depth.
+    /// Returns the scheme of a CSI with windows of 2^14 bases, as deep as the longest reference
+    /// sequence needs. `samtools index -c` chooses the same depth.
     pub fn csi(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let longest = u64::from(longest.unwrap_or(0));
@@ -113,11 +134,11 @@ impl Scheme {
             .unwrap_or(Scheme { kind: IndexFormat::Csi, ..Scheme::tbi() })
     }
 
-    /// A CSI with windows of 2^`min_shift` bases for reference sequences of at most `longest` bases, with at least
-    /// `depth` levels below the root.
+    /// Returns the scheme of a CSI with windows of 2^`min_shift` bases. It has at least `depth`
+    /// levels below the root, and more if reference sequences of `longest` bases need them.
     ///
     /// # Errors
-    /// The windows are too small for so long a reference sequence.
+    /// The windows are too small for such a long reference sequence.
     pub fn csi_of(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
         let span = longest + 256; // htslib's allowance for overhangs
         let covers =
@@ -130,53 +151,53 @@ impl Scheme {
         Ok(Scheme { kind: IndexFormat::Csi, depth, min_shift })
     }
 
-    /// The longest reference sequence that it can hold.
+    /// Returns the length in bases of the longest reference sequence that fits.
     pub fn most_bases(self) -> u64 {
         1u64.checked_shl(u32::from(self.min_shift + 3 * self.depth)).unwrap_or(u64::MAX)
     }
 
-    /// The format of the file.
     pub fn kind(self) -> IndexFormat {
         self.kind
     }
 
-    /// The first and the last window that a record overlaps. Position -1 counts as 0, as in htslib; positions
-    /// beyond the last window count as in it, where htslib refuses to index.
+    /// Returns the first and the last window that a record overlaps. Position -1 counts as 0, as in
+    /// htslib. Positions beyond the last window count as if they were in it; htslib refuses to
+    /// index them.
     pub(super) fn windows(self, place: Interval) -> (u32, u32) {
         let most = (1 << (3 * self.depth)) - 1;
         let window = |position: i64| (position.max(0) >> self.min_shift).min(most) as u32;
         (window(place.start), window(place.end - 1))
     }
 
-    /// The smallest bin that holds the windows from `first` to `last`.
+    /// Returns the smallest bin that contains the windows from `first` to `last` (`reg2bin` of the
+    /// SAM specification).
     pub(super) fn bin(self, first: u32, last: u32) -> u32 {
         let up = (u32::BITS - (first ^ last).leading_zeros()).div_ceil(3);
         first_bin(u32::from(self.depth) - up) + (first >> (3 * up))
     }
 
-    /// The leftmost window of a bin.
+    /// Returns the leftmost window of a bin.
     pub(super) fn first_window(self, bin: u32) -> u32 {
         let level = level(bin) as u32;
         (bin - first_bin(level)) << (3 * (u32::from(self.depth) - level))
     }
 }
 
-/// The leftmost bin of a level; the root is level 0.
+/// Returns the leftmost bin of a level; the root is level 0.
 pub(super) fn first_bin(level: u32) -> u32 {
     ((1 << (3 * level)) - 1) / 7
 }
 
-/// The level of a bin.
 pub(super) fn level(bin: u32) -> usize {
     ((7 * bin + 1).ilog2() / 3) as usize
 }
 
-/// The parent of a bin; the root has none.
+/// Returns the parent of a bin; `None` for the root.
 pub(super) fn parent(bin: u32) -> Option<u32> {
     bin.checked_sub(1).map(|below| below >> 3)
 }
 
-/// A range of the file with records of one bin, as virtual offsets. 24 bytes.
+/// A range of the file with records of one bin, as virtual offsets. Takes 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Chunk {
     pub(super) begin: u64,
@@ -188,8 +209,9 @@ impl Chunk {
     /// The empty value: a bin that no scheme has.
     pub(super) const NONE: Chunk = Chunk { begin: 0, end: 0, bin: u32::MAX };
 
-    /// Merges a later chunk of the same bin that starts in the block this one ends in: to read one is to read the
-    /// other.
+    /// Merges a later chunk of the same bin that starts in the block in which this one ends,
+    /// because whoever reads one of them reads the block of the other. Returns whether it was
+    /// merged.
     pub(super) fn merge(&mut self, next: Chunk) -> bool {
         let joins = self.bin == next.bin && next.begin >> 16 <= self.end >> 16;
         if joins {
@@ -198,38 +220,42 @@ impl Chunk {
         joins
     }
 
-    /// This chunk with its partition at `base`.
+    /// Returns this chunk for a partition at file offset `base`.
     pub(super) fn rebased(self, base: u64) -> Self {
         Chunk { begin: rebase(self.begin, base), end: rebase(self.end, base), ..self }
     }
 }
 
-/// Converts a virtual offset in a partition to one in the file. The partition starts at byte `base` of the file.
+/// Converts a virtual offset in a partition to one in the file. The partition starts at byte `base`
+/// of the file.
 pub(super) fn rebase(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }
 
-/// The linear index of one reference sequence, as runs of windows with one offset: one past the last window of each
-/// run, and the offset of the first record that overlaps it. A window that no record overlaps takes the offset of
-/// the next window with records, so runs leave no gaps.
+/// The linear index of one reference sequence, as runs of windows that share an offset. Each entry
+/// has the number after the last window of the run, and the virtual offset of the first record that
+/// overlaps it. A window that no record overlaps takes the offset of the next window with records,
+/// so there are no gaps between runs.
 pub(super) type Windows = Vec<(u32, u64)>;
 
-/// Adds the record at `offset`, which overlaps the windows before `end`. Windows that earlier records reached keep
-/// their offset. The reference sequence has the last `own` of the runs; returns whether it has one more.
+/// Adds the record at `offset`, which overlaps the windows before `end`. Windows that earlier
+/// records reached keep their offset. The reference sequence owns the last `own` runs. Returns
+/// whether it has one more now.
 pub(super) fn reach(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bool {
     let further = runs.last().filter(|_| own > 0).is_none_or(|&(reached, _)| reached < end);
     runs.extend(further.then_some((end, offset)));
     further
 }
 
-/// The offset of a window; `None` beyond the last window with records. (A list of all windows would not be small: bins of two
-/// bases make 2^27 of a long contig.)
+/// Returns the offset of a window; `None` after the last window with records. (A list of all
+/// windows would be large: with windows of two bases, a long contig has 2^27 of them.)
 pub(super) fn offset_of(runs: &Windows, window: u32) -> Option<u64> {
     let run = runs.partition_point(|&(end, _)| end <= window);
     runs.get(run).map(|&(_, offset)| offset)
 }
 
-/// The content of the pseudo-bin of a reference sequence: the place and the number of its records.
+/// The content of the pseudo-bin of a reference sequence: the range and the counts of its records
+/// (SAM specification, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Summary {
     pub(super) begin: u64,

@@ -1,4 +1,4 @@
-//! Index tests on synthetic sorted files, of which only the layout matters.
+//! Tests of indexes on synthetic sorted files, which have only the layout of BAM.
 
 use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
@@ -6,7 +6,7 @@ use readmill_simulate::Rng;
 
 use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Interval, Scheme};
 
-/// A record of `span` reference bases.
+/// A record that covers `span` reference bases.
 fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
     let mut raw = Vec::new();
     let n_cigar = u16::from(span > 0);
@@ -26,7 +26,8 @@ fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
     raw
 }
 
-/// A record and its position: number of the block, compressed offset of the block, offset in it.
+/// A record and its position: number of the block, compressed offset of the block, offset in the
+/// block.
 struct Placed {
     raw: Vec<u8>,
     block: usize,
@@ -76,7 +77,8 @@ fn file(random: &mut Rng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
     (out, coffset + 1000)
 }
 
-/// Builds the index from partitions that end with about one in `every` blocks.
+/// Builds the index from partitions, each of which ends after a block with a chance of one in
+/// `every`.
 fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
     let (records, length) = file;
     let random = &mut Rng::new(every);
@@ -122,7 +124,8 @@ fn partitions_do_not_show() {
     }
 }
 
-/// Every record that overlaps a region is in a chunk that a query for the region reads.
+/// Asserts that every record that overlaps a region is in a chunk that a query for the region
+/// reads.
 #[test]
 fn queries_find_what_they_must() {
     let random = &mut Rng::new(11);
@@ -207,7 +210,7 @@ fn unsorted_records_are_refused() {
     }
 }
 
-/// Comparison with the C code of the specification (SAM section 5.3).
+/// Bins by the C code of the SAM specification, section 5.3.
 #[test]
 fn bins_are_those_of_the_specification() {
     let scheme = Scheme::bai(&header(&[1 << 29])).unwrap();
