@@ -63,7 +63,8 @@ pub fn expected_yield(library_size: u64, times: f64, pairs: u64, unique_pairs: u
 mod tests {
     use super::*;
 
-    /// Results of DuplicationMetrics.estimateLibrarySize, Picard 3.4.0 on Java 17, x86-64: pairs without optical duplicates, unique pairs, molecules.
+    /// Results of DuplicationMetrics.estimateLibrarySize, Picard 3.4.0 on Java 17, x86-64:
+    /// pairs without optical duplicates, unique pairs, molecules.
     const SIZES: &[(u64, u64, u64)] = &[
         (29, 14, 17),
         (107, 51, 62),

@@ -1,4 +1,4 @@
-//! Parses a line of SAM to a BAM record.
+//! Parses lines of SAM to BAM records.
 
 use std::ops::Range;
 
@@ -10,10 +10,12 @@ use readmill_record::{Cigar, Detail, Error, Flags, Header, Result, bases, edit};
 use super::fields::{append_fields, flag, integer, refuse, shown};
 use super::long_cigar;
 
-/// Appends the optional fields in `text`, which tabs separate, as BAM stores them. Leaves `out` as it was on error.
+/// Parses the optional fields in `text`, which tabs separate, and appends them as BAM stores them.
+/// Leaves `out` unchanged on error.
 ///
-/// These fields must follow the SAM specification (section 1.5): a tag is a letter followed by a letter or digit, and
-/// all characters are printable. Fields of SAM lines are checked less strictly, as in htslib.
+/// The fields must follow the SAM specification (section 1.5): a tag is a letter followed by a
+/// letter or digit, and all characters are printable. The aligner checks fields in this way that it
+/// copies from comments of FASTQ. Fields of SAM lines are checked less strictly, as in htslib.
 pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let parsed = text.split(|&b| b == b'\t').try_for_each(|field| {
@@ -27,15 +29,35 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     parsed.inspect_err(|_| out.truncate(start))
 }
 
-/// Parses lines of SAM with one header.
+/// A parser of SAM lines that share a header. It finds the numbers of reference sequences by name,
+/// and remembers the last one.
+///
+/// ```
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Header, RecordRef};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let mut parser = LineParser::new(&header);
+/// let mut raw = Vec::new();
+/// parser.parse(b"r1\t99\tchr1\t100\t60\t4M\t=\t300\t204\tACGT\tIIII", &mut raw)?;
+/// let record = RecordRef::new(&raw);
+/// assert_eq!((record.ref_id(), record.pos()), (0, 99), "BAM counts positions from 0");
+///
+/// raw.clear();
+/// let error = parser.parse(b"r2\t0\tchr9\t1\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw).unwrap_err();
+/// assert!(error.to_string().contains("\"chr9\" is not in the header"));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct LineParser {
     header: Header,
-    /// The last reference sequence looked up: neighbouring records usually have the same.
+    /// The last reference sequence that was looked up: neighbouring records usually have the same
+    /// one.
     last: (Vec<u8>, i32),
     detail: Detail,
 }
 
-/// The fixed fields that do not depend on the lengths of the others.
+/// The fields of a record that do not depend on the lengths of the others: FLAG to TLEN, without
+/// CIGAR.
 struct Placement {
     ref_id: i32,
     pos: i32,
@@ -47,25 +69,28 @@ struct Placement {
 }
 
 impl LineParser {
-    /// A parser of the records that follow `header`. A reference sequence is also found by its alternative names
-    /// (`AN`), if no other has that name.
+    /// Returns a parser of the records that follow `header`. A reference sequence is also found by
+    /// its alternative names (`AN`), if no other sequence has that name.
     pub fn new(header: &Header) -> Self {
         LineParser { header: header.clone(), last: (Vec::new(), -1), detail: Detail::Whole }
     }
 
-    /// Decodes this much of each record from here on: with [`Detail::Flags`], records have no bases, no qualities and no
-    /// optional fields, of which only the lengths are checked. What says where a read lies may be in an optional field.
+    /// Sets how much of each record is decoded from here on. With [`Detail::Flags`], records have
+    /// no bases, no qualities and no optional fields; of these only the lengths are checked. Any
+    /// other value decodes all of it, because an optional field may hold the CIGAR.
     pub fn decode(&mut self, detail: Detail) {
         self.detail = detail;
     }
 
-    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size` included). On error
-    /// `out` is unchanged.
+    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size`
+    /// included). On error `out` is unchanged, and the error names the read.
     pub fn parse(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self.parse_line(line, memchr(0, line).is_none(), out)
     }
 
-    /// Does the same with the next line of a text, of which `without_nul` says that it has no NUL byte.
+    /// Parses a line like [`LineParser::parse`]. A caller that has searched a whole block of text
+    /// for NUL bytes sets `without_nul` if there were none, so that the line need not be searched
+    /// again.
     pub fn parse_line(&mut self, line: &[u8], without_nul: bool, out: &mut Vec<u8>) -> Result<()> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let start = out.len();
@@ -109,7 +134,8 @@ impl LineParser {
             covered.check(&cigar, seq_length)?;
             let fields = &out[fields_at + cigar.len() - stored..];
             if long_cigar::hidden(&out[cigar.clone()], l_seq, fields).is_some() {
-                // In BAM the second would replace the first, which htslib does as it reads.
+                // In BAM the second would replace the first, as it does when htslib reads the
+                // record.
                 return Err(Error::input("two CG fields hold a CIGAR in place of the one in column 6"));
             }
         }
@@ -124,8 +150,8 @@ impl LineParser {
         Ok(())
     }
 
-    /// FLAG to TLEN, without CIGAR. As in htslib, position 0 means no position, and a read without a position is
-    /// unmapped.
+    /// Parses FLAG to TLEN without CIGAR. As in htslib, position 0 means no position, and a read
+    /// without a position is unmapped.
     fn placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
         let mut flag =
             flag(columns[1]).ok_or_else(|| refuse("FLAG", columns[1], "a number from 0 to 65535"))?;
@@ -171,11 +197,12 @@ impl LineParser {
     }
 }
 
-/// The remedy if a read lies on a contig that the header lacks. samtools removes such a read's position, and warns.
+/// The remedy if a read is on a contig that the header lacks. samtools removes the position of such
+/// a read, and warns.
 const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
 
 impl Placement {
-    /// The BAI bin of an alignment over `span` reference bases.
+    /// Returns the BAI bin of an alignment over `span` reference bases.
     fn bin(&self, span: i64) -> u16 {
         let span = if self.flag & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
         edit::bin(self.pos.into(), i64::from(self.pos) + span)
@@ -198,12 +225,12 @@ impl Placement {
     }
 }
 
-/// The eleven mandatory columns, and the optional fields as text.
+/// Returns the eleven mandatory columns, and the optional fields as text.
 fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     let mut columns = [&line[..0]; 11];
     let mut rest = line;
     for (n, column) in columns.iter_mut().enumerate() {
-        // Looking at each byte is faster where columns are short.
+        // Looking at each byte is faster if columns are short.
         let tab = match n {
             0 | 9 | 10 => memchr(b'\t', rest),
             _ => rest.iter().position(|&byte| byte == b'\t'),
@@ -226,7 +253,8 @@ fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     Ok((columns, rest))
 }
 
-/// Replaces an empty name, which BAM cannot have and CRAM loses, by that of reads without one.
+/// Appends the name and its NUL byte. An empty name, which BAM cannot store and CRAM loses, becomes
+/// `*`.
 fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if name.len() > 254 {
         return Err(Error::input(format!("QNAME has {} bytes, BAM allows 254", name.len())));
@@ -242,16 +270,16 @@ fn position(column: &str, text: &[u8]) -> Result<i32> {
     Ok(one_based - 1)
 }
 
-/// The bases that a CIGAR covers.
+/// Number of bases that a CIGAR covers, of the reference and of the read.
 #[derive(Default)]
 struct Covered {
-    /// Bases of the reference.
     reference: i64,
     query: i64,
 }
 
 impl Covered {
-    /// The bases that the operators of a `CG` field cover; their kinds may have no letter in SAM.
+    /// Returns the bases that the operators of a `CG` field cover. They may be numbers for which
+    /// SAM has no letter.
     fn by(cigar: Cigar<'_>) -> Result<Self> {
         if cigar.ops().any(|(op, _)| op > 9) {
             return Err(Error::input("the CIGAR in CG has an operator that does not exist"));
@@ -271,12 +299,13 @@ impl Covered {
     }
 }
 
-/// BAM's number of an operator; `B` is no longer in the specification, but in htslib.
+/// Returns the number of an operator in BAM. `B` is no longer in the specification, but htslib has
+/// it.
 fn operator(letter: u8) -> Option<u32> {
     b"MIDNSHP=XB".iter().position(|&b| b == letter).map(|op| op as u32)
 }
 
-/// Appends the operators of CIGAR.
+/// Appends the operators of a CIGAR; returns the number of bases that they cover.
 fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
     let mut covered = Covered::default();
     if text == b"*" {
@@ -310,8 +339,8 @@ static NIBBLES: [u8; 256] = {
     table
 };
 
-/// The byte of two bases, by their letters as a number in the order of the text. A table of pairs takes half the
-/// look-ups, and few of its entries are used.
+/// The byte of two bases, indexed by their letters as a little-endian number. A table of pairs
+/// takes half the lookups, and few of its entries are used.
 static PAIRS: [u8; 1 << 16] = {
     let mut table = [0; 1 << 16];
     let mut pair = 0;
@@ -323,7 +352,7 @@ static PAIRS: [u8; 1 << 16] = {
     table
 };
 
-/// Appends SEQ, two bases in each byte; returns the number of bases.
+/// Appends SEQ, two bases to a byte; returns the number of bases.
 fn append_seq(text: &[u8], out: &mut Vec<u8>) -> usize {
     if text == b"*" {
         return 0;
@@ -347,7 +376,7 @@ fn check_qual_length(text: &[u8], l_seq: usize) -> Result<()> {
     Err(Error::input(format!("SEQ has {l_seq} bases, but QUAL has {}", text.len())))
 }
 
-/// Appends QUAL, 255 for each base if there is none.
+/// Appends QUAL as Phred values; 255 for each base if the column is `*`.
 fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Result<()> {
     if text == b"*" {
         out.resize(out.len() + l_seq, 0xff);

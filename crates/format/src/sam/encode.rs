@@ -1,4 +1,4 @@
-//! Writes a BAM record as a line of SAM; numbers as `printf` writes them with `%d` and `%g`.
+//! Writes BAM records as lines of SAM. Numbers are written like `%d` and `%g` of `printf`.
 
 use std::io::Write;
 
@@ -8,16 +8,31 @@ use readmill_record::{Cigar, Header, RecordRef, bases};
 
 use super::long_cigar;
 
-/// Appends `record` as one line of SAM, with its line end. `header` is the one of the record's file.
+/// Appends `record` as one line of SAM with its line end. `header` supplies the names of the
+/// reference sequences. The optional fields must have been checked ([`RecordRef::check`]).
+///
+/// ```
+/// use readmill_format::sam::{LineParser, write_record};
+/// use readmill_record::{Header, RecordRef};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let line = b"r1\t0\tchr1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:0";
+/// let (mut raw, mut text) = (Vec::new(), Vec::new());
+/// LineParser::new(&header).parse(line, &mut raw)?;
+/// write_record(&header, RecordRef::new(&raw), &mut text);
+/// assert_eq!(text, [&line[..], b"\n"].concat());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub fn write_record(header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) {
     let written = try_write_record(header, record, out);
     debug_assert!(written.is_ok(), "the record was checked");
 }
 
-/// Appends `record` as [`write_record`] does. Its optional fields need not be checked before.
+/// Appends `record` like [`write_record`], but checks its optional fields while it writes them.
+/// This saves a separate pass over the fields if a record is only converted to text.
 ///
 /// # Errors
-/// The optional fields are malformed.
+/// The optional fields are malformed. The line has been appended up to the damaged field.
 pub fn try_write_record(
     header: &Header,
     record: RecordRef<'_>,
@@ -94,14 +109,14 @@ fn push_qual(qual: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends all fields; returns whether they are well-formed.
+/// Appends all optional fields. Returns whether they are well-formed.
 fn push_fields(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     let mut fields = Fields::new(bytes);
     fields.by_ref().for_each(|field| write_field(field, out));
     fields.rest().is_empty()
 }
 
-/// Appends a tab and an optional field.
+/// Appends a tab and an optional field in the form `TAG:TYPE:VALUE`.
 pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
     let Field { tag: [a, b], kind, value } = field;
     if matches!(kind, b'c' | b'C' | b's' | b'S' | b'i' | b'I') {
@@ -131,7 +146,7 @@ fn push_array(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The first `N` bytes, which exist in a well-formed field.
+/// Returns the first `N` bytes, which exist in a well-formed field.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
 }
@@ -147,7 +162,7 @@ fn whole(kind: u8, bytes: &[u8]) -> i64 {
     }
 }
 
-/// Appends `value` in decimal.
+/// Appends `value` in decimal. Numbers below 10^8 take a fast path.
 #[inline]
 fn push_integer(value: i64, out: &mut Vec<u8>) {
     if value < 0 {
@@ -158,7 +173,7 @@ fn push_integer(value: i64, out: &mut Vec<u8>) {
         Ok(size) if size < 100_000_000 => {
             let (digits, length) = digits(size);
             let end = out.len() + length;
-            // A copy of a fixed length takes one instruction.
+            // A copy of a fixed length compiles to one instruction.
             out.extend_from_slice(&digits.to_le_bytes());
             out.truncate(end);
         }
@@ -166,8 +181,9 @@ fn push_integer(value: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// The digits of a number below 10^8, the first in the lowest byte, and how many they are: pairs of four, two and one
-/// digits are divided at once, each in its part of a word.
+/// Returns the digits of a number below 10^8 with the first one in the lowest byte, and their
+/// count. Four digits, two digits and one digit are split off at once, each in its own part of a
+/// word, without a loop.
 #[inline]
 fn digits(value: u32) -> (u64, usize) {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
@@ -192,7 +208,8 @@ fn push_large(mut rest: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a float with these bytes as `%g` does; `round` decides values exactly between two texts.
+/// Appends a float with these bytes in the format `%g`. `round` decides values exactly between two
+/// texts.
 fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
     let value = f64::from(f32::from_le_bytes(bytes));
     let size = value.abs();
@@ -219,7 +236,7 @@ fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
     push_general(&digits, exponent, out);
 }
 
-/// Appends `value` as `%g` does.
+/// Appends `value` in the format `%g`.
 fn push_double(value: f64, out: &mut Vec<u8>) {
     if value.is_sign_negative() {
         out.push(b'-');
@@ -241,7 +258,7 @@ fn push_double(value: f64, out: &mut Vec<u8>) {
     push_general(&digits, exponent.unwrap_or(0), out);
 }
 
-/// Appends `digits[0].digits[1..]` times ten to the `exponent`, in the style `%g` chooses.
+/// Appends `digits[0].digits[1..]` times ten to the `exponent`, in the style that `%g` chooses.
 fn push_general(digits: &[u8; 6], exponent: i32, out: &mut Vec<u8>) {
     let significant = digits.iter().rposition(|&d| d != b'0').map_or(1, |last| last + 1);
     let whole = match exponent {

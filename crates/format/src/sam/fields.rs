@@ -1,24 +1,26 @@
-//! Numbers in SAM's text form, and the optional fields that hold them: `TAG:TYPE:VALUE`.
+//! Numbers in the text form of SAM, and the optional fields that hold them (`TAG:TYPE:VALUE`, SAM
+//! specification, section 1.5).
 
 use memchr::memchr;
 use readmill_record::{Error, Result};
 
-/// The largest absolute value of integers that are parsed: more than any field can hold, and far from overflow.
+/// The largest absolute value of an integer that is parsed: larger than any field can hold, and far
+/// from overflow.
 const LARGEST: i64 = 1 << 40;
 
-/// A decimal integer with an optional sign.
+/// Parses a decimal integer with an optional sign.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     let (digits, sign) = match text {
         [b'-', digits @ ..] => (digits, -1),
         [b'+', digits @ ..] => (digits, 1),
         digits => (digits, 1),
     };
-    // Numbers of so few digits are never too large.
+    // Numbers with so few digits are never too large.
     let value = if digits.len() <= 12 { decimal(digits)? } else { digits_of(digits, 10)? };
     Some(sign * value)
 }
 
-/// A number of 12 digits at most.
+/// Parses a number of at most 12 digits.
 #[inline]
 fn decimal(text: &[u8]) -> Option<i64> {
     let mut value = 0;
@@ -43,7 +45,7 @@ fn digits_of(text: &[u8], base: u32) -> Option<i64> {
     (!text.is_empty()).then_some(value)
 }
 
-/// FLAG: decimal, hexadecimal after `0x` or octal after `0`, as htslib reads it.
+/// Parses FLAG as htslib does: decimal, hexadecimal after `0x`, or octal after `0`.
 pub(super) fn flag(text: &[u8]) -> Option<u16> {
     let value = match text {
         [b'0', b'x' | b'X', digits @ ..] => digits_of(digits, 16),
@@ -53,12 +55,12 @@ pub(super) fn flag(text: &[u8]) -> Option<u16> {
     value.and_then(|n| u16::try_from(n).ok())
 }
 
-/// A floating-point number, blanks before it allowed; NaN and the infinities too.
+/// Parses a floating-point number, NaN or infinity. Blanks before it are allowed.
 pub(super) fn double(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text.trim_ascii_start()).ok()?.parse().ok()
 }
 
-/// The same in single precision, rounded twice as htslib does.
+/// Parses a number in single precision. It is rounded to double precision first, as in htslib.
 pub(super) fn float(text: &[u8]) -> Option<f32> {
     let value = double(text)?;
     if value.is_nan() {
@@ -68,18 +70,18 @@ pub(super) fn float(text: &[u8]) -> Option<f32> {
     Some(value as f32)
 }
 
-/// The error for a `text` that `column` may not contain.
+/// Returns the error for a `text` that `column` must not contain; `wanted` says what it should be.
 pub fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
     Error::input(format!("{column} is {}, not {wanted}", shown(text)))
 }
 
-/// The start of `text`, for a message.
+/// Returns the start of `text` in quotes, for a message.
 pub fn shown(text: &[u8]) -> String {
     let cut = if text.len() > 40 { "..." } else { "" };
     format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }
 
-/// Appends the optional fields in `text`, which are separated by tabs.
+/// Parses the optional fields in `text`, which tabs separate, and appends them as BAM stores them.
 pub(super) fn append_fields(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     while !text.is_empty() {
         let end = memchr(b'\t', text).unwrap_or(text.len());
@@ -127,7 +129,7 @@ fn append_text(kind: u8, value: &[u8], out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// The smallest type that holds the number, signed for a negative one.
+/// Appends an integer in the smallest type that holds it, signed for a negative one.
 fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let value = integer(text).ok_or("i needs a whole number of 32 bits")?;
     let (kind, width) = match (value, text.starts_with(b"-")) {
@@ -144,7 +146,7 @@ fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An array: the letter of its type, then each element after a comma.
+/// Appends an array: `value` has the letter of its type, then each element after a comma.
 fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let (&kind, list) = value.split_first().ok_or("B needs the type of its elements")?;
     let elements = match list.split_first() {
@@ -185,7 +187,7 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The smallest and the largest value of an element type, and its size in bytes.
+/// Returns the smallest and the largest value of an element type, and its size in bytes.
 fn range(kind: u8) -> Option<(i64, i64, usize)> {
     Some(match kind {
         b'c' => (-0x80, 0x7f, 1),
@@ -198,7 +200,8 @@ fn range(kind: u8) -> Option<(i64, i64, usize)> {
     })
 }
 
-/// The type that htslib uses if the declared one does not hold all values (it gives 255 two bytes).
+/// Returns the element type that htslib uses if the declared one does not hold all values. (It
+/// gives 255 two bytes.)
 fn fitting(least: i64, most: i64) -> Option<u8> {
     let fits = |kind: u8| {
         let (low, high, _) = range(kind)?;

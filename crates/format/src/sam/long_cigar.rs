@@ -1,4 +1,7 @@
-//! CIGARs of more than 65,535 operators (SAM specification, section 4.2.2), as htslib treats them.
+//! CIGARs of more than 65,535 operators (SAM specification, section 4.2.2), treated as in htslib.
+//!
+//! BAM has 16 bits for the number of operators. A longer CIGAR is stored in the optional field
+//! `CG`, and the normal place has a placeholder that clips the whole read.
 
 use std::ops::Range;
 
@@ -8,12 +11,12 @@ use readmill_record::{Cigar, Result, error::Error, tag};
 /// Bytes of a `CG:B,I` field before its first operator: tag, type, subtype and count.
 pub const CG_HEAD: usize = 8;
 
-/// Most operators `n_cigar_op` can count.
+/// The maximum number of operators in the normal place (`n_cigar_op`).
 pub const MAX_STORED: usize = u16::MAX as usize;
 
-/// The range in `fields` of the `CG` field that holds the true CIGAR of a record placed on a reference sequence, if
-/// `stored` is a placeholder for it. The conditions are those of htslib's `bam_tag2cigar`, which requires less of
-/// the placeholder than the specification does.
+/// Returns the range in `fields` of the `CG` field that holds the true CIGAR, if `stored` is a
+/// placeholder for it. The conditions are those of htslib's `bam_tag2cigar`, which are weaker than
+/// those of the specification. The record must be placed on a reference sequence.
 pub fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
     if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
         return None;
@@ -24,8 +27,9 @@ pub fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>
     (is_cigar && operators >= stored.len() / 4 && operators < 1 << 29).then_some(found)
 }
 
-/// Moves the CIGAR of a `CG` field to its normal place: `cigar` is the range of the placeholder in `out`,
-/// `fields_at` the start of the optional fields, which extend to the end.
+/// Moves the CIGAR of a `CG` field to its normal place, and removes the field. `cigar` is the range
+/// of the placeholder in `out`, and is updated; the optional fields start at `fields_at` and extend
+/// to the end. Returns whether there was such a field.
 pub fn reveal(out: &mut Vec<u8>, cigar: &mut Range<usize>, fields_at: usize, l_seq: usize) -> bool {
     let Some(found) = hidden(&out[cigar.clone()], l_seq, &out[fields_at..]) else {
         return false;
@@ -36,7 +40,11 @@ pub fn reveal(out: &mut Vec<u8>, cigar: &mut Range<usize>, fields_at: usize, l_s
     true
 }
 
-/// Moves a CIGAR that is too long for its normal place to a `CG` field at the end of `out`.
+/// Moves a CIGAR that is too long for its normal place to a `CG` field at the end of `out`, and
+/// leaves a placeholder.
+///
+/// # Errors
+/// The CIGAR or the read spans 2^28 bases or more, so the placeholder cannot hold its length.
 pub fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
     let span = Cigar(&out[cigar.clone()]).reference_length();
     if span >= 1 << 28 || l_seq >= 1 << 28 {

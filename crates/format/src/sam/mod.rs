@@ -1,10 +1,12 @@
 //! SAM text (SAM specification, section 1.4).
 //!
-//! Parsing and writing give the same bytes and text as htslib 1.16 (`sam_parse1`, `sam_format1`), with these
-//! differences:
-//! - Malformed text that htslib guesses at is refused: an unknown RNAME or RNEXT is not `*`, `XX:i:abc` not 0, MAPQ
-//!   300 not 255, and a field needs both of its colons.
-//! - Negative elements of an unsigned array make it a signed one, as in later versions; 1.16 reads 0.
+//! [`LineParser`] turns a line into a BAM record; [`write_record`] does the reverse. Both give the
+//! same bytes and text as htslib 1.16 (`sam_parse1`, `sam_format1`), with these differences:
+//!
+//! - Malformed text is refused where htslib guesses: an unknown RNAME or RNEXT does not become `*`,
+//!   `XX:i:abc` not 0, MAPQ 300 not 255, and a field needs both of its colons.
+//! - Negative elements of an unsigned array make it a signed one, as in later versions of htslib;
+//!   1.16 reads 0.
 //! - A missing QNAME is written as `*`.
 
 mod decode;
@@ -56,7 +58,7 @@ mod tests {
         assert!(error.contains(what), "{line}: {error}");
     }
 
-    /// A mapped record with these optional fields.
+    /// Returns a mapped record with these optional fields.
     fn with(fields: &str) -> String {
         format!("r\t0\tc1\t5\t9\t2M\t*\t0\t0\tAC\tII\t{fields}")
     }
@@ -273,9 +275,9 @@ mod tests {
         }
     }
 
-    /// Whether the text defines the record fully: floats have more digits than the text, `-0` is stored as signed, a
-    /// missing name is written as `*`, and a last `\r` counts as part of the line end.
-    /// as signed, a missing name is written as `*`, and a last `\r` is taken for a part of the line end.
+    /// Returns whether the text defines the record fully: floats have more digits than their text,
+    /// `-0` is stored as signed, a missing name is written as `*`, and a final `\r` counts as part
+    /// of the line end.
     fn exact(record: RecordRef<'_>) -> bool {
         !record.qname().is_empty()
             && record.fields().all(|field| match field.kind {

@@ -7,50 +7,52 @@ use super::{Entries, Indexer};
 use crate::bam::index::{IndexBuilder, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 
-/// The first bytes of BCF 2.
+/// The first bytes of BCF 2 (the minor version follows).
 const MAGIC: &[u8; 4] = b"BCF\x02";
 
-/// Bytes before the text of the header: magic number, minor version, length of the text.
+/// Bytes before the text of the header: magic number, minor version, and length of the text.
 const BEFORE_TEXT: usize = 9;
 
-/// Bytes of a record that are read: the lengths of its parts, contig, position, length.
+/// Bytes of a record that are read: the lengths of its two parts, contig, position, and length on
+/// the reference.
 const FIXED: usize = 20;
 
-/// The most numbers of contigs that no contig of the header has: a filter may have removed the contigs from the header, and kept
-/// the numbers of the others.
+/// The maximum number of contig numbers (IDX) that no contig line of the header has. A filter may
+/// have removed contigs from the header and kept the numbers of the others.
 const MOST_GAPS: usize = 1 << 22;
 
-/// The length of contigs where the header tells none.
+/// The length of contigs, in bases, if the header states none.
 const LONGEST: u64 = (1 << 31) - 1;
 
-/// Makes the index of a file of BCF.
+/// Makes the index of a BCF file.
 pub struct BcfIndexer {
     min_shift: u8,
     /// The header, or the start of a record that is not complete.
     partial: Vec<u8>,
-    /// Bytes of the record that are still to come and are not looked at.
+    /// Bytes of the current record that are still to come and are skipped.
     skip: usize,
-    /// The place of that record.
+    /// Position of the current record. It is added when the record's end is known.
     pending: Option<Interval>,
     entries: Option<Entries>,
-    /// Numbers of contigs are below this.
+    /// Contig numbers of records must be smaller than this.
     contigs: usize,
 }
 
 impl BcfIndexer {
-    /// An indexer for bins of 2^`min_shift` bases.
+    /// Returns an indexer for bins of at least 2^`min_shift` bases.
     pub fn new(min_shift: u8) -> Self {
         BcfIndexer { min_shift, partial: Vec::new(), skip: 0, pending: None, entries: None, contigs: 0 }
     }
 
-    /// The length of the header in `partial`; `None` if its end has not come yet.
+    /// Returns the length of the header in `partial`; `None` if its end has not arrived yet.
     fn header(&self) -> Option<usize> {
         let length = self.partial.get(5..BEFORE_TEXT)?.first_chunk::<4>()?;
         let end = BEFORE_TEXT + u32::from_le_bytes(*length) as usize;
         (self.partial.len() >= end).then_some(end)
     }
 
-    /// Reads the header, which ends at byte `length` of `partial`; records begin at virtual offset `start`.
+    /// Reads the header, which ends at byte `length` of `partial`. Records begin at virtual offset
+    /// `start`.
     fn open(&mut self, length: usize, start: u64) -> Result<()> {
         if !self.partial.starts_with(MAGIC) {
             return Err(Error::input("this is not BCF 2").hint("write it again: bcftools view -Ob"));
@@ -74,7 +76,7 @@ impl BcfIndexer {
         Ok(())
     }
 
-    /// The place of the record that begins at `bytes`, and its length.
+    /// Returns the position of the record that begins with `bytes`, and its length in bytes.
     fn record(bytes: &[u8; FIXED], contigs: usize) -> Result<(Interval, usize)> {
         let field =
             |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -146,7 +148,7 @@ impl Indexer for BcfIndexer {
     }
 }
 
-/// The number that a contig's line of the header gives it.
+/// Returns the number (IDX) that a contig line of the header states.
 fn number_of(line: &[u8]) -> Option<usize> {
     let at = memchr::memmem::rfind(line, b"IDX=")?;
     let digits = &line[at + 4..];

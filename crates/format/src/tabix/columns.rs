@@ -1,24 +1,23 @@
-//! The columns of a line that say where it lies.
+//! The columns of a text line that give its position.
 
 use super::numbers::number;
 use super::vcf::record_end;
 
-/// A kind of text that tabix knows.
+/// A kind of text that tabix indexes, named like tabix's presets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// VCF.
     Vcf,
-    /// BED.
     Bed,
-    /// GFF and GTF.
+    /// GFF and GTF, which have the same columns.
     Gff,
 }
 
-/// The place of a line: its contig, its first base (0-based), and the base after its last one.
+/// The position of a line: its contig, its first base (0-based), and the base after its last one.
 pub(super) type LinePlace<'a> = (&'a [u8], i64, i64);
 
 impl Preset {
-    /// The numbers that an index stores: format, columns of contig, start and end, comment character, lines to skip.
+    /// Returns the numbers that an index stores: format, columns of contig, start and end, comment
+    /// character, and lines to skip (tabix specification).
     pub(super) fn numbers(self) -> [u32; 6] {
         match self {
             Preset::Vcf => [2, 1, 2, 0, u32::from(b'#'), 0],
@@ -27,13 +26,14 @@ impl Preset {
         }
     }
 
-    /// What an index says of such a file: its columns, and the names of its contigs in their order, each ended by NUL.
+    /// Returns the metadata of an index: its columns, and the names of the contigs in their order,
+    /// each ended by a NUL byte.
     pub fn meta(self, names: &[u8]) -> Vec<u8> {
         let columns = self.numbers().into_iter().flat_map(u32::to_le_bytes);
         columns.chain((names.len() as u32).to_le_bytes()).chain(names.iter().copied()).collect()
     }
 
-    /// The name of the kind of text.
+    /// Returns the name of this kind of text, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Vcf => "VCF",
@@ -42,7 +42,7 @@ impl Preset {
         }
     }
 
-    /// How such a file is sorted.
+    /// Returns the hint how to sort such a file.
     pub(super) fn sorting(self) -> &'static str {
         match self {
             Preset::Vcf => "sort it: bcftools sort -Oz",
@@ -51,7 +51,7 @@ impl Preset {
         }
     }
 
-    /// Whether a line looks like one of this kind.
+    /// Returns whether a line looks like this kind of text.
     pub fn fits(self, line: &[u8]) -> bool {
         let columns = line.iter().filter(|&&byte| byte == b'\t').count() + 1;
         let least = match self {
@@ -62,7 +62,7 @@ impl Preset {
         columns >= least && self.place(line).is_some()
     }
 
-    /// The place of a line; `None` if it does not look like one of this kind.
+    /// Returns the position of a line; `None` if the line does not look like this kind of text.
     pub(super) fn place(self, line: &[u8]) -> Option<LinePlace<'_>> {
         let mut columns = line.split(|&byte| byte == b'\t');
         let contig = columns.next()?;
@@ -83,7 +83,7 @@ impl Preset {
         (end >= start).then_some((contig, start, end.max(1)))
     }
 
-    /// The length of a contig that a line of the header tells.
+    /// Returns the length of a contig that a header line of VCF states.
     pub(super) fn contig_length(self, line: &[u8]) -> Option<u64> {
         let fields = line.strip_prefix(b"##contig").filter(|_| self == Preset::Vcf)?;
         let at = memchr::memmem::find(fields, b"length")?;

@@ -1,8 +1,9 @@
-//! Indexes of sorted text compressed by bgzip (VCF, BED, GFF, SAM), as tabix writes them, and of BCF.
+//! Indexes of sorted text that bgzip compressed (VCF, BED, GFF, SAM), as tabix writes them, and of
+//! BCF.
 //!
-//! An indexer gets the inflated bytes of a file in pieces, in order, with their virtual offsets. It keeps the end of a line
-//! or record that a piece cuts. Where a record ends, the next one begins; lines of comment between two records belong to
-//! the later one.
+//! An [`Indexer`] gets the inflated bytes of a file in pieces, in order, with their virtual
+//! offsets. It keeps the end of a line or record that a piece cuts. The next record begins where
+//! the last one ends; comment lines between two records belong to the later one.
 
 mod bcf;
 mod columns;
@@ -23,39 +24,66 @@ use readmill_record::{Error, Result};
 use crate::bam::index::{Fragment, FragmentBuilder, IndexBuilder, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 
-/// Makes the index of a file from its bytes.
+/// Makes the index of a file from its inflated bytes, in one pass on one thread. `readmill index`
+/// inflates chunks in parallel and hands them to an indexer in order.
+///
+/// ```
+/// use readmill_format::bam::index::IndexFormat;
+/// use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater, VirtualOffsets};
+/// use readmill_format::tabix::{Indexer, Preset, TextIndexer};
+///
+/// let mut file = Vec::new();
+/// Deflater::new(Codec::Libdeflate, 6).block(b"chr1\t10\t20\nchr1\t15\t30\n", &mut file);
+/// file.extend_from_slice(&EOF_BLOCK);
+///
+/// let (mut reader, mut chunk) = (BlockReader::new(&file[..], false), Chunk::default());
+/// let (mut inflater, mut bytes) = (Inflater::default(), Vec::new());
+/// let mut indexer = Box::new(TextIndexer::new(Preset::Bed, IndexFormat::Tbi, 14));
+/// while reader.next_chunk(&mut chunk)? {
+///     inflater.replace(&chunk, &mut bytes)?;
+///     indexer.take(&bytes, &mut VirtualOffsets::new(&chunk))?;
+/// }
+/// let (index, _scheme, records) = indexer.finish(reader.sizes().0 << 16)?;
+/// assert_eq!(records, 2);
+/// let mut tbi = Vec::new();
+/// index.write_to(&mut tbi)?;
+/// assert!(!tbi.is_empty());
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub trait Indexer: Send {
-    /// Takes the next piece of the file.
+    /// Takes the next piece of the file; `offsets` translates positions in it to virtual offsets.
     ///
     /// # Errors
     /// A line or record is damaged, or out of order.
     fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()>;
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use, which the caller charges to the ledger.
     fn heap_bytes(&self) -> u64;
 
-    /// Ends the file, whose last byte is at `end`; returns its index, and the number of its records.
+    /// Ends the file, whose last byte is before virtual offset `end`. Returns the index, its
+    /// scheme, and the number of records.
     ///
     /// # Errors
-    /// It ends inside a record.
+    /// The file ends within a record.
     fn finish(self: Box<Self>, end: u64) -> Result<(IndexBuilder, Scheme, u64)>;
 }
 
-/// Collects the entries of records that come one after the other.
+/// Collects the index entries of consecutive records.
 struct Entries {
     scheme: Scheme,
     fragment: FragmentBuilder,
     builder: IndexBuilder,
-    /// The virtual offset at which the next record begins.
+    /// Virtual offset at which the next record begins.
     start: u64,
     last: Option<(i32, i64)>,
     records: u64,
-    /// Whether records beyond what the index can hold count as at its end.
+    /// Whether a position beyond the maximum of the index counts as the maximum, instead of being
+    /// an error.
     clamps: bool,
 }
 
 impl Entries {
-    /// Entries of a file whose first record begins at `start`.
+    /// Returns an empty collection for a file whose first record begins at virtual offset `start`.
     fn new(scheme: Scheme, n_ref: usize, start: u64) -> Self {
         Entries {
             scheme,
@@ -68,10 +96,11 @@ impl Entries {
         }
     }
 
-    /// Adds the next record, which ends at `end`. `sorting` tells how such a file is sorted.
+    /// Adds the next record, which ends at virtual offset `end`. `sorting` returns the hint how to
+    /// sort such a file.
     ///
     /// # Errors
-    /// It is out of order, or beyond what the index can hold.
+    /// The record is out of order, or beyond the maximum position of the index.
     fn add(&mut self, place: Interval, end: u64, sorting: impl Fn() -> Cow<'static, str>) -> Result<()> {
         if let Some((ref_id, start)) = self.last {
             let (last, now) = (ref_id.cast_unsigned(), place.ref_id.cast_unsigned());
@@ -90,24 +119,24 @@ impl Entries {
         Ok(())
     }
 
-    /// Adds what came since the last call to the index.
+    /// Passes the entries since the last call to the index builder.
     fn flush(&mut self) {
         let fragment: Fragment = self.fragment.finish();
         self.builder.absorb(fragment, 0);
     }
 }
 
-/// Cuts bytes that come in pieces into lines.
+/// Cuts bytes that arrive in pieces into lines.
 #[derive(Default)]
 struct Lines {
     /// The start of a line that the last piece cut.
     partial: Vec<u8>,
-    /// Number of lines so far.
     number: u64,
 }
 
 impl Lines {
-    /// Calls `line` with each complete line, without its end, its number from 1, and the virtual offset behind it.
+    /// Calls `line` with each complete line: its text without the end, its number from 1, and the
+    /// virtual offset after it.
     fn each(
         &mut self,
         bytes: &[u8],
@@ -132,7 +161,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The last line, if it has no end.
+    /// Returns the last line and its number, if the file does not end with a newline.
     fn rest(&mut self) -> Option<(Vec<u8>, u64)> {
         self.number += u64::from(!self.partial.is_empty());
         (!self.partial.is_empty()).then(|| (std::mem::take(&mut self.partial), self.number))

@@ -3,12 +3,13 @@
 /// The last base that an index can hold: positions have 31 bits.
 pub(super) const MAX_POSITION: i64 = i32::MAX as i64;
 
-/// The number that a field begins with, unless it is beyond what an index can hold.
+/// Parses the number at the start of a field; `None` if it is beyond [`MAX_POSITION`].
 pub(super) fn number(text: &[u8]) -> Option<i64> {
     saturated(text).filter(|number| number.abs() <= MAX_POSITION)
 }
 
-/// The number that a text begins with; one beyond [`MAX_POSITION`] is the next number.
+/// Parses the number at the start of a text. A number beyond [`MAX_POSITION`] becomes `MAX_POSITION
+/// + 1`.
 pub(super) fn saturated(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);

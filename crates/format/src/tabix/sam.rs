@@ -1,4 +1,4 @@
-//! Indexes of SAM text.
+//! Indexes of SAM text that bgzip compressed.
 
 use readmill_record::header::text::belongs_to_header;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
@@ -8,14 +8,14 @@ use crate::bam::index::{IndexBuilder, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 use crate::sam::LineParser;
 
-/// Chooses the kind of index by the header.
+/// Chooses the scheme of the index by the header.
 type SchemeChoice = Box<dyn Fn(&Header) -> Result<Scheme> + Send>;
 
-/// Makes the index of a file of SAM.
+/// Makes the index of a SAM file.
 pub struct SamIndexer {
     scheme: SchemeChoice,
     lines: Lines,
-    /// The lines of the header, until the first record comes.
+    /// The header lines, until the first record arrives.
     header: Vec<u8>,
     header_lines: u64,
     start: u64,
@@ -25,7 +25,8 @@ pub struct SamIndexer {
 }
 
 impl SamIndexer {
-    /// An indexer that chooses the kind of index by the header.
+    /// Returns an indexer. `scheme` chooses BAI or CSI when the header has been read, because long
+    /// contigs need CSI.
     pub fn new(scheme: impl Fn(&Header) -> Result<Scheme> + Send + 'static) -> Self {
         SamIndexer {
             scheme: Box::new(scheme),

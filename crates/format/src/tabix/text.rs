@@ -9,31 +9,32 @@ use super::{Entries, Indexer, Lines};
 use crate::bam::index::{IndexBuilder, IndexFormat, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 
-/// The bits of the positions that each CSI of text can hold, as in tabix 1.16.
+/// Bits of the positions that each CSI of text can hold, as in tabix 1.16.
 const POSITION_BITS: u8 = 31;
 
-/// Bytes that the hash table takes for each name, besides the name itself.
+/// Bytes that the hash table takes for each name, in addition to the name.
 const BESIDE_A_NAME: u64 = 64;
 
-/// Makes the index of a file of VCF, BED or GFF.
+/// Makes the index of a VCF, BED or GFF file. Contigs are numbered in the order in which they
+/// occur.
 pub struct TextIndexer {
     preset: Preset,
     kind: IndexFormat,
     min_shift: u8,
     lines: Lines,
-    /// The longest contig that the header tells.
+    /// Length of the longest contig that the header states.
     longest: u64,
-    /// Where the first record begins, as far as is known.
+    /// Virtual offset of the first record, as far as it is known.
     start: u64,
     entries: Option<Entries>,
     names: HashMap<Vec<u8>, i32>,
-    /// The names in order, each ended by NUL.
+    /// The names in order, each ended by a NUL byte.
     list: Vec<u8>,
     last: i32,
 }
 
 impl TextIndexer {
-    /// An indexer that makes a TBI, or a CSI with bins of at least 2^`min_shift` bases.
+    /// Returns an indexer that makes a TBI, or a CSI with bins of at least 2^`min_shift` bases.
     pub fn new(preset: Preset, kind: IndexFormat, min_shift: u8) -> Self {
         TextIndexer {
             preset,

@@ -1,16 +1,17 @@
-//! Where a record of VCF ends, as htslib has it since 1.22: a structural variant may tell its length by END, by SVLEN, or
-//! by LEN of its samples, and the farthest end counts.
+//! The end of a VCF record, by the rules of htslib since 1.22: a structural variant may state its
+//! length in END, in SVLEN, or in LEN of its samples. The farthest end counts.
 
 use super::numbers::{MAX_POSITION, saturated};
 
 /// Kinds of symbolic alleles whose SVLEN is a length on the reference.
 const ON_REFERENCE: [&[u8]; 4] = [b"<CNV", b"<DEL", b"<DUP", b"<INV"];
 
-/// Alleles of the bases around a variant; LEN of the samples is the length of their block.
+/// Alleles for the bases around a variant. LEN of the samples is the length of their block.
 const BLOCKS: [&[u8]; 2] = [b"<*>", b"<NON_REF>"];
 
-/// Returns the base after the last one of a record (0-based) that begins at `start`, or `None` if it has no REF. `columns`
-/// are ID, REF and all behind them; INFO, FORMAT and samples may be missing.
+/// Returns the base after the last one of a record that starts at `start` (0-based); `None` if the
+/// record has no REF. `columns` are ID, REF and everything after them; INFO, FORMAT and samples may
+/// be missing.
 pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [u8]>) -> Option<i64> {
     let reference = columns.nth(1)?.len() as i64;
     let alleles = columns.next().unwrap_or_default();
@@ -23,24 +24,25 @@ pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [
     Some(stated.max(start + length))
 }
 
-/// The largest SVLEN of an allele that it says to be so long on the reference; 0 if there is none.
+/// Returns the largest SVLEN of the alleles whose SVLEN is a length on the reference; 0 if there
+/// are none.
 fn longest_on_reference(alleles: &[u8], info: &[u8]) -> i64 {
     let Some(lengths) = value(info, b"SVLEN") else { return 0 };
-    // A value for each allele. As in htslib, the text is cut at commas alone: where values are missing, the next field's
-    // are taken.
+    // SVLEN has a value for each allele. As in htslib, the text is split only at commas: if values
+    // are missing, those of the next field are taken.
     let lengths = lengths.split(|&byte| byte == b',');
     let alleles = alleles.split(|&byte| byte == b',').zip(lengths);
     let on_reference = alleles.filter(|(allele, _)| is_on_reference(allele));
     on_reference.map(|(_, length)| whole_number(length).abs()).max().unwrap_or(0)
 }
 
-/// Whether SVLEN of an allele is a length on the reference, such as that of `<DEL>` and `<DEL:ME>`.
+/// Returns whether SVLEN of an allele is a length on the reference, as for `<DEL>` and `<DEL:ME>`.
 fn is_on_reference(allele: &[u8]) -> bool {
     let kind = allele.get(..4).is_some_and(|kind| ON_REFERENCE.contains(&kind));
     kind && matches!(allele.get(4), Some(b'>' | b':'))
 }
 
-/// The largest LEN of the samples; `columns` are FORMAT and samples.
+/// Returns the largest LEN of the samples. `columns` are FORMAT and the samples.
 fn longest_block<'a>(mut columns: impl Iterator<Item = &'a [u8]>) -> i64 {
     let mut keys = columns.next().unwrap_or_default().split(|&byte| byte == b':');
     let Some(at) = keys.position(|key| key == b"LEN") else { return 0 };
@@ -48,14 +50,15 @@ fn longest_block<'a>(mut columns: impl Iterator<Item = &'a [u8]>) -> i64 {
     lengths.map(whole_number).max().unwrap_or(0)
 }
 
-/// The text behind `KEY=` in the INFO column, to its end.
+/// Returns the text after `KEY=` in the INFO column, to the end of the column.
 fn value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let behind = |text: &'a [u8]| text.strip_prefix(key)?.strip_prefix(b"=");
     let first = behind(info);
     first.or_else(|| memchr::memchr_iter(b';', info).find_map(|at| behind(&info[at + 1..])))
 }
 
-/// The number that a text begins with, or 0; one that no index can hold is the highest that one can.
+/// Returns the number at the start of a text, or 0. A number beyond the maximum of an index becomes
+/// that maximum.
 fn whole_number(text: &[u8]) -> i64 {
     saturated(text).unwrap_or(0).clamp(-MAX_POSITION, MAX_POSITION)
 }
@@ -64,7 +67,8 @@ fn whole_number(text: &[u8]) -> i64 {
 mod tests {
     use super::*;
 
-    /// Ends by `tbx_parse1` of htslib 1.24 (pysam 0.24.1), of records that begin at base 100, which is 99.
+    /// Ends computed by `tbx_parse1` of htslib 1.24 (pysam 0.24.1) for records that start at base
+    /// 100, which is 99 in 0-based positions.
     #[test]
     fn the_farthest_end_is_that_of_htslib() {
         let end = |line: &str| record_end(99, line.split(' ').map(str::as_bytes));

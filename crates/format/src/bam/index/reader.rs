@@ -389,7 +389,8 @@ mod tests {
         list.iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
     }
 
-    /// A BAI of two contigs: a bin of the first window, one of the root, the pseudo-bin; the second contig is empty.
+    /// A BAI of two contigs. The first has a bin of the first window, the root bin and the pseudo-bin;
+    /// the second is empty.
     fn bai(windows: &[u64]) -> Vec<u8> {
         let mut bytes = b"BAI\x01".to_vec();
         small(&[2, 3, 4681, 2], &mut bytes);

@@ -108,8 +108,8 @@ impl Drop for StreamMemory {
     }
 }
 
-// SAFETY: the memory belongs to this place alone. The pointers in the stream are used during `compress` only, which
-// sets them; its Huffman tables are constants of the library.
+// SAFETY: the memory belongs to this place alone. The pointers in the stream are used during
+// `compress` only, which sets them; its Huffman tables are constants of the library.
 unsafe impl Send for StreamMemory {}
 
 /// Returns the next address whose bits 16 to 47 hash to zero by igzip's hash (CRC-32C), in the 15
