@@ -1,6 +1,7 @@
-//! BCF: VCF in binary (VCF specification 4.3, section 6). The first twelve bytes of a record hold its contig,
-//! position (0-based) and length, to which the writer has applied INFO END. GATK 4.6.2 reads only BCF 2.1; bcftools
-//! writes 2.2, which differs only in parts that are not read here.
+//! BCF, the binary form of VCF (VCF specification 4.3, section 6). The first twelve bytes of a
+//! record's shared part hold its contig, position (0-based) and length, in which the writer has
+//! considered INFO END. GATK 4.6.2 reads only BCF 2.1; bcftools writes 2.2, which differs only in
+//! parts that are not read here.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,28 +13,28 @@ use super::dictionary::Dictionary;
 use super::lines::{FeaturePlace, number, vcf_contig};
 use crate::text::{self, TextInput};
 
-/// Most bytes of header text.
+/// Maximum number of bytes of header text.
 const MAX_HEADER: u32 = 256 << 20;
 
-/// Bytes of a record's fixed part that are read: the lengths of its two parts, contig, position, length.
+/// Bytes of a record that are read: the lengths of its two parts, contig, position, length.
 const FIXED: usize = 20;
 
-/// Bytes of a record to skip at once.
+/// Number of bytes of a record to skip at a time.
 const PIECE: usize = 16 << 10;
 
-/// The records of a file.
+/// The records of a BCF file.
 pub(super) struct BcfReader {
     path: PathBuf,
     input: TextInput,
-    /// The header's numbers of contigs, in order, each with the index of the contig in the dictionary.
+    /// The header's numbers of contigs in order, each with the index of the contig in the
+    /// dictionary.
     numbers: Vec<(u32, u32)>,
-    /// Number of the last record, from 1.
     record: u64,
     piece: Box<[u8]>,
     _charge: Charge,
 }
 
-/// Reads the header of `input`.
+/// Reads the header of `input`. Returns its contigs, and a reader of the records.
 pub(super) fn open(
     path: &Path,
     mut input: TextInput,
@@ -67,7 +68,8 @@ pub(super) fn open(
     Ok((dictionary, BcfReader { path, input, numbers, record: 0, piece, _charge: charge }))
 }
 
-/// The number of a contig, if the header gives one instead of the order of its lines.
+/// Returns the number (IDX) of a contig, if the header states it instead of relying on the order of
+/// its lines.
 fn index(fields: &[u8]) -> Option<u32> {
     let value = &fields[memmem::find(fields, b"IDX=")? + 4..];
     let end = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(value.len());
@@ -75,7 +77,8 @@ fn index(fields: &[u8]) -> Option<u32> {
 }
 
 impl BcfReader {
-    /// The place of the next record, on a contig of `dictionary`; `None` at the end of the file.
+    /// Returns the position of the next record, on a contig of `dictionary`; `None` at the end of
+    /// the file.
     pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<FeaturePlace<'a>>> {
         let mut fixed = [0; FIXED];
         let got = self.input.fill(&mut fixed).map_err(|e| text::reading(&e, &self.path))?;
@@ -90,13 +93,13 @@ impl BcfReader {
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
         let left = (u64::from(shared) + u64::from(each)).checked_sub(FIXED as u64 - 8);
         self.skip(left.ok_or_else(|| self.wrong("its length cannot be"))?)?;
-        // -1 is the telomere before the first base.
+        // Position -1 is the telomere before the first base.
         let first = if start == u32::MAX { 0 } else { start };
         let end = start.wrapping_add(length);
         if end < first || end > i32::MAX as u32 {
             return Err(self.wrong("its place cannot be"));
         }
-        // (If numbers repeat, the last one counts.)
+        // If numbers repeat, the last one counts.
         let after = self.numbers.partition_point(|&(number, _)| number <= contig);
         match self.numbers[..after].last() {
             Some(&(number, place)) if number == contig => {
@@ -106,7 +109,7 @@ impl BcfReader {
         }
     }
 
-    /// Skips the next `left` bytes, the rest of the last record.
+    /// Skips `left` bytes: the rest of the current record.
     fn skip(&mut self, mut left: u64) -> Result<()> {
         while left > 0 {
             let now = (PIECE as u64).min(left) as usize;
@@ -120,7 +123,7 @@ impl BcfReader {
         Ok(())
     }
 
-    /// An error that names the file and the last record.
+    /// Returns an error that names the file and the last record.
     pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
         Error::input(format!("record {}: {what}", self.record)).file(&self.path)
     }

@@ -1,30 +1,30 @@
-//! The contigs in a file's header.
+//! The contigs in the header of a file of genomic places.
 
 use std::path::Path;
 
 use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 
-/// Names and lengths of contigs, in the order of a file's header.
+/// Names and lengths of contigs, in the order of a file's header. [`Dictionary::check`] compares
+/// them with the reads.
 #[derive(Debug)]
 pub struct Dictionary {
-    /// All names, concatenated.
+    /// All names concatenated.
     names: Vec<u8>,
-    /// The end of each name, and the length of the contig in bases, if known.
+    /// End of each name in `names`, and the length of the contig in bases, if it is known.
     contigs: Vec<(usize, Option<u32>)>,
     charge: Charge,
 }
 
 impl Dictionary {
-    /// An empty dictionary.
     pub(super) fn new(ledger: &Ledger) -> Self {
         let charge = ledger.empty("contigs of known sites");
         Dictionary { names: Vec::new(), contigs: Vec::new(), charge }
     }
 
-    /// Adds a contig; its length is in bases, if known.
+    /// Adds a contig with its length in bases, if that is known.
     ///
     /// # Errors
-    /// The memory is not free.
+    /// The memory is not available.
     pub(super) fn push(&mut self, name: &[u8], length: Option<u32>) -> Result<()> {
         make_room(&mut self.names, name.len(), &mut self.charge)?;
         make_room(&mut self.contigs, 1, &mut self.charge)?;
@@ -33,30 +33,28 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Number of contigs.
     pub(super) fn len(&self) -> usize {
         self.contigs.len()
     }
 
-    /// Whether there is no contig.
     pub fn is_empty(&self) -> bool {
         self.contigs.is_empty()
     }
 
-    /// The name of a contig.
     pub(super) fn name(&self, number: usize) -> &[u8] {
         let start = number.checked_sub(1).map_or(0, |before| self.contigs[before].0);
         &self.names[start..self.contigs[number].0]
     }
 
-    /// Names and lengths.
+    /// Returns the name of each contig, and its length if it is known.
     pub fn contigs(&self) -> impl Iterator<Item = (&[u8], Option<u32>)> {
         (0..self.len()).map(|number| (self.name(number), self.contigs[number].1))
     }
 
-    /// Checks that the file is for the genome of the reads with `header`: they have a contig in common, and all
-    /// common contigs have the same length (`SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its
-    /// standard setting; lengths of 0 are unknown). A file that names no contig passes.
+    /// Checks that the file belongs to the genome of the reads with `header`: they have a contig in
+    /// common, and all common contigs have the same length. These are the rules of
+    /// `SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its default setting; lengths
+    /// of 0 are unknown. A file that names no contig passes.
     pub fn check(&self, header: &Header, file: &Path) -> Result<()> {
         let mut shared = self.is_empty();
         for (name, length) in self.contigs() {
@@ -75,11 +73,12 @@ impl Dictionary {
     }
 }
 
-/// The remedy for a file of another genome.
+/// The remedy for a file of another genome build.
 pub(crate) const OTHER_BUILD: &str =
     "it is of another build of the genome: give the file made for the one of the reads";
 
-/// The error for a file whose contigs, for example `theirs`, the reads do not have.
+/// Returns the error for a file that has no contig in common with the reads. `theirs` is one of its
+/// contigs.
 pub(crate) fn no_common_contig(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
     let reads =

@@ -1,11 +1,14 @@
-//! The place of a feature in a line of VCF, BED, an interval list or elPrep's sites.
+//! The position of a feature in a line of VCF, BED, an interval list or elPrep's sites.
 //!
-//! - VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2, `AbstractVCFCodec`).
-//! - BED: contig, start (0-based), end (exclusive); other columns are ignored (htsjdk 4.2, `BEDCodec`).
-//! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand and name between tabs
-//!   (htsjdk 4.2, `IntervalListCodec`).
-//! - elPrep's sites: a line that names the format, then contig, start (1-based) and end (inclusive) between tabs, as elPrep 5 makes
-//!   them of VCF. elPrep reads the sites that it made of BED in the same way, 1-based, and so does this.
+//! - VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2,
+//!   `AbstractVCFCodec`).
+//! - BED: contig, start (0-based), end (exclusive); other columns are ignored (htsjdk 4.2,
+//!   `BEDCodec`).
+//! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand
+//!   and name, separated by tabs (htsjdk 4.2, `IntervalListCodec`).
+//! - elPrep's sites: a line that names the format, then contig, start (1-based) and end
+//!   (inclusive), separated by tabs, as elPrep 5 makes them from VCF. elPrep reads the sites that
+//!   it made from BED in the same way, 1-based; so does this module.
 
 use std::sync::LazyLock;
 
@@ -15,28 +18,27 @@ use readmill_record::{Header, Ledger, Result};
 use super::dictionary::Dictionary;
 use crate::text::LineReader;
 
-/// The place of a feature.
+/// The position of a feature on a contig, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeaturePlace<'a> {
-    /// Name of its contig.
     pub contig: &'a [u8],
-    /// Its first base, 0-based.
     pub start: u32,
-    /// The base after its last one. Equal to `start` for a feature without length: BED and interval lists may have
-    /// them, and in VCF there are records at position 0, before the first base, and records that end before they start.
+    /// The base after the last one. It is equal to `start` for a feature without bases: BED and
+    /// interval lists may have them, and VCF has records at position 0, before the first base, and
+    /// records that end before they start.
     pub end: u32,
 }
 
-/// The place of the feature in a line.
+/// The position of the feature in a line. The name of its contig starts the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
-    /// Length of the contig's name at the start of the line.
+    /// Length in bytes of the contig's name.
     pub name: usize,
     pub start: u32,
     pub end: u32,
 }
 
-/// Parses a number as Java's `int`: a plus sign is allowed, a minus sign is not.
+/// Parses a number like Java's `int`: a plus sign is allowed, a minus sign is not.
 pub(crate) fn number(text: &[u8]) -> Option<u32> {
     let digit = |sum: u32, byte: &u8| match byte {
         b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
@@ -46,20 +48,20 @@ pub(crate) fn number(text: &[u8]) -> Option<u32> {
     if text.is_empty() { None } else { text.iter().try_fold(0, digit).filter(|&n| n <= i32::MAX as u32) }
 }
 
-/// Parses a position of BED. One above 2^31 - 1, the largest in BAM, is that number: users write such ends for "up to the
-/// end of the contig".
+/// Parses a position of BED. A number above 2^31 - 1, the maximum of BAM, becomes 2^31 - 1, because
+/// users write such ends to mean the end of the contig.
 pub fn bed_position(text: &[u8]) -> Option<u32> {
     let digits = text.strip_prefix(b"+").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| number(digits).unwrap_or(i32::MAX as u32))
 }
 
-/// The start of a text, for a message.
+/// Returns the start of a text in quotes, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
 }
 
-/// Reads the header, up to the line of column names.
+/// Reads the header of a VCF up to the line of column names, and returns its contigs.
 pub(super) fn vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
@@ -79,7 +81,7 @@ pub(super) fn vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dict
     Err(lines.wrong("the file ends inside its header").hint("get the file again"))
 }
 
-/// ID and length of a ##contig line. Values in quotes may hold commas.
+/// Returns the ID and the length of a ##contig line. Quoted values may contain commas.
 pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
     let (mut name, mut length) = (None, None);
     while let Some(equals) = memchr(b'=', fields) {
@@ -98,10 +100,10 @@ pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
     (name, length)
 }
 
-/// Columns that every record has: CHROM POS ID REF ALT QUAL FILTER INFO.
+/// Number of columns that every record has: CHROM POS ID REF ALT QUAL FILTER INFO.
 const VCF_COLUMNS: usize = 8;
 
-/// The place of a line's record.
+/// Parses the position of a VCF record; returns `None` for a line without a record.
 pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"#") {
         return Ok(None);
@@ -127,7 +129,7 @@ pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     }
     let last = match end_of(info) {
         None => (first + reference.len() as u32).saturating_sub(1),
-        // An END before POS, which some callers of translocations write, leaves nothing for GATK to mask.
+        // Some callers of translocations write an END before POS, for which GATK masks nothing.
         Some(value) => number(value)
             .map(|end| end.max(first.saturating_sub(1)))
             .ok_or_else(|| format!("END of INFO is not a position: {}", shown(value)))?,
@@ -136,16 +138,17 @@ pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first.saturating_sub(1), end: last }))
 }
 
-/// The start of END among other keys.
+/// Finds END in INFO, even if it is only the end of another key.
 static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
 
-/// The value of END; the last one counts.
+/// Returns the value of END in INFO. If it occurs several times, the last one counts.
 fn end_of(info: &[u8]) -> Option<&[u8]> {
     END.find(info)?; // most records have no END
     info.split(|&byte| byte == b';').rev().find_map(|field| field.strip_prefix(b"END="))
 }
 
-/// The place of a line's feature. A line of two columns is one base; header lines may be anywhere.
+/// Parses the position of a BED line; returns `None` for a header line, which may be anywhere. A
+/// line of two columns is a feature of one base.
 pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     let header = [&b"#"[..], b"track", b"browser"].iter().any(|start| line.starts_with(start));
     if header || line.trim_ascii().is_empty() {
@@ -173,14 +176,14 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first, end }))
 }
 
-/// The name of a line's feature, and whether it is of the reverse strand.
+/// Returns the name of the feature in a BED line, and whether it is on the reverse strand.
 pub(super) fn bed_name(line: &[u8]) -> (Option<&[u8]>, bool) {
     let mut columns = BedColumns(Some(line.trim_ascii_end())).skip(3);
     let name = columns.next().filter(|name| !name.is_empty());
     (name, columns.nth(1) == Some(b"-"))
 }
 
-/// BedColumns are separated by single tabs or any number of spaces.
+/// The columns of a BED line, separated by single tabs or any number of spaces.
 struct BedColumns<'a>(Option<&'a [u8]>);
 
 impl<'a> Iterator for BedColumns<'a> {
@@ -201,7 +204,8 @@ impl<'a> Iterator for BedColumns<'a> {
 /// The first line of elPrep's sites.
 pub(super) const ELSITES: &[u8] = b"# elsites format version 1.0\n";
 
-/// The place of a line of elPrep's sites. One at position 0 lies before the first base, and one may end before it starts.
+/// Parses the position of a line of elPrep's sites. A site at position 0 is before the first base,
+/// and a site may end before it starts.
 pub(super) fn elsites_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"#") || line.is_empty() {
         return Ok(None);
@@ -217,7 +221,7 @@ pub(super) fn elsites_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start, end: place("end", end)?.max(start) }))
 }
 
-/// Reads the header, a line at a time.
+/// Reads the SAM header of an interval list line by line, and returns its contigs.
 pub(super) fn list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
@@ -233,7 +237,7 @@ pub(super) fn list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dic
     Ok(dictionary)
 }
 
-/// The place of a line's interval.
+/// Parses the position of an interval; returns `None` for a header line or a blank line.
 pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"@") || line.trim_ascii().is_empty() {
         return Ok(None);
@@ -256,7 +260,7 @@ pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
 }
 
-/// The name of a line's interval, and whether it is of the reverse strand.
+/// Returns the name of the interval in a line, and whether it is on the reverse strand.
 pub(super) fn list_name(line: &[u8]) -> (Option<&[u8]>, bool) {
     let mut columns = line.split(|&byte| byte == b'\t').skip(3);
     let strand = columns.next();

@@ -1,9 +1,11 @@
-//! Files of places on the genome: VCF, BCF, BED, interval lists and elPrep's sites, plain, gzip or BGZF.
+//! Files of genomic places: VCF, BCF, BED, interval lists and elPrep's sites, plain or compressed
+//! by gzip or bgzip.
 //!
-//! Only the place of each feature is read, as in htsjdk 4.2 (so GATK 4.6.2); no index is needed. The columns are
-//! parsed here rather than by a crate. With END, the lazy records of noodles-vcf 0.96 took 1400 cycles for a record
-//! of dbSNP's length; this takes 360, sites included, in a phase with only one thread. Its header also refuses
-//! lines that htsjdk accepts.
+//! Only the position of each feature is read, by the rules of htsjdk 4.2 (thus GATK 4.6.2). No
+//! index is needed. The columns are parsed here, not by a crate: with END, the lazy records of
+//! noodles-vcf 0.96 took 1400 cycles for a record of dbSNP's length; this takes 360, sites
+//! included, in a phase with only one thread. The header parser of noodles also refuses lines that
+//! htsjdk accepts.
 
 mod bcf;
 mod dictionary;
@@ -22,18 +24,18 @@ use lines::Spot;
 pub(crate) use lines::number;
 pub use lines::{FeaturePlace, bed_position};
 
-/// The format of a file.
+/// The format of a file of genomic places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureFormat {
-    /// Variants as text.
+    /// Variants as text, 1-based.
     Vcf,
-    /// Variants in binary.
+    /// Variants in binary form, 0-based.
     Bcf,
     /// Intervals, 0-based and half-open.
     Bed,
-    /// Picard's intervals, 1-based and closed, below a SAM header.
+    /// Picard's interval list: intervals, 1-based and closed, after a SAM header.
     IntervalList,
-    /// elPrep's sites, 1-based and closed, below a line that names the format.
+    /// elPrep's sites: intervals, 1-based and closed, after a line that names the format.
     Elsites,
 }
 
@@ -49,7 +51,24 @@ impl fmt::Display for FeatureFormat {
     }
 }
 
-/// The features of a file, read one after the other.
+/// A reader of the features of a file, one after the other. Known sites, intervals and baits are
+/// all read through it.
+///
+/// ```
+/// use readmill_format::features::{FeatureFormat, FeaturePlace, Features};
+/// use readmill_format::text::TextInput;
+/// use readmill_record::Ledger;
+///
+/// let text: &[u8] = b"track name=targets\nchr1\t10\t20\tfirst\n";
+/// let input = TextInput::plain(text, &Ledger::unlimited());
+/// let mut features = Features::read("targets.bed".as_ref(), input)?;
+/// assert_eq!(features.kind(), FeatureFormat::Bed);
+/// let place = FeaturePlace { contig: b"chr1", start: 10, end: 20 };
+/// assert_eq!(features.next_place()?, Some(place));
+/// assert_eq!(features.name_and_strand(), (Some(&b"first"[..]), false));
+/// assert_eq!(features.next_place()?, None);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Features {
     kind: FeatureFormat,
     dictionary: Dictionary,
@@ -61,23 +80,26 @@ enum FeatureRecords {
     Bcf(bcf::BcfReader),
 }
 
-/// First bytes of the content, which show the format.
+/// Number of bytes at the start of a file that are inspected for its format.
 const PEEK: u64 = 512;
 
 impl Features {
-    /// Opens the file at `path`. Its content shows its format; BED, which cannot be recognised, is a file with the
-    /// ending .bed or with no ending of another format.
+    /// Opens the file at `path` and reads its header. The content shows the format. BED cannot be
+    /// recognized by its content; a file is BED if its name does not end like another format.
     ///
     /// # Errors
-    /// The file cannot be read, or its header, or a line of it, needs more memory than is free.
+    /// The file cannot be read, or its header, or a line of it, needs more memory than is
+    /// available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Self::read(path, text::open(path, ledger)?)
     }
 
-    /// Reads the features of `input`, which is not compressed, as those of the file at `path`.
+    /// Reads the header of `input`, which must not be compressed. `path` is for messages, and helps
+    /// to find the format.
     ///
     /// # Errors
-    /// The header cannot be read, or does not match the format that the name or the first bytes show.
+    /// The header cannot be read, or does not match the format that the name or the first bytes
+    /// indicate.
     pub fn read(path: &Path, mut input: text::TextInput) -> Result<Self> {
         let ledger = &input.ledger().clone();
         let mut start = Vec::new();
@@ -97,17 +119,19 @@ impl Features {
         Ok(Features { kind, dictionary, content: FeatureRecords::Text(lines) })
     }
 
-    /// The format of the file.
     pub fn kind(&self) -> FeatureFormat {
         self.kind
     }
 
-    /// The contigs in the file's header; none in BED and in sites of elPrep.
+    /// Returns the contigs in the file's header; none for BED and elPrep's sites.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// The place of the next feature; `None` at the end of the file.
+    /// Returns the position of the next feature; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// A line or record is not valid; the error names it.
     pub fn next_place(&mut self) -> Result<Option<FeaturePlace<'_>>> {
         match &mut self.content {
             FeatureRecords::Bcf(records) => records.next_place(&self.dictionary),
@@ -132,7 +156,8 @@ impl Features {
         }
     }
 
-    /// The name of the last feature, and whether it is of the reverse strand, if the file is an interval list or BED that says so.
+    /// Returns the name of the last feature, and whether it is on the reverse strand. Only interval
+    /// lists and BED have these columns; otherwise it returns no name and the forward strand.
     pub fn name_and_strand(&self) -> (Option<&[u8]>, bool) {
         match (&self.content, self.kind) {
             (FeatureRecords::Text(lines), FeatureFormat::Bed) => lines::bed_name(lines.line()),
@@ -141,7 +166,7 @@ impl Features {
         }
     }
 
-    /// An error at the last feature, with its place in the file.
+    /// Returns an error at the last feature, with its position in the file.
     pub fn wrong(&self, what: impl fmt::Display) -> Error {
         match &self.content {
             FeatureRecords::Text(lines) => lines.wrong(what),
@@ -150,7 +175,7 @@ impl Features {
     }
 }
 
-/// First bytes of files that hold no places, what they are, and the remedy.
+/// First bytes of files that hold no genomic places, what they are, and the remedy.
 const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
     (b">", "FASTA", "a reference is given by --reference"),
     (b"BAM\x01", "BAM", "reads are given without a flag"),
@@ -163,7 +188,8 @@ const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
     (b"#:GATKReport", "a report of GATK", "bqsr apply takes a recalibration table by --bqsr-table"),
 ];
 
-/// Refuses files of other kinds, which would be taken for BED or an interval list, by their name.
+/// Refuses files of other kinds by name. Otherwise they would be read as BED or as an interval
+/// list, and fail at some line.
 fn refuse_other_kinds(start: &[u8], path: &Path) -> Result<()> {
     let known = OTHER_KINDS.iter().find(|(first, ..)| start.starts_with(first));
     let mut lines = start.split(|&byte| byte == b'\n');
@@ -298,7 +324,7 @@ mod tests {
         refused(places("a.bed", "chr1\t-1\t5\n"), "start");
     }
 
-    /// Such files were taken for BED, and refused at some line of it.
+    /// Guards against a former defect: such files were read as BED, and refused at some line.
     #[test]
     fn files_of_other_kinds_are_named() {
         for (text, what) in [
@@ -316,8 +342,8 @@ mod tests {
 
     #[test]
     fn sites_of_elprep_are_one_based_and_closed() {
-        // As elPrep 5 makes them of variants: an SNV, a deletion, one with END, one at position 0, and one whose END lies before
-        // its POS.
+        // As elPrep 5 makes them from variants: an SNV, a deletion, one with END, one at position
+        // 0, and one with an END before its POS.
         let sites = "chr1\t10\t10\nchr1\t20\t23\nchr1\t30\t50\nchr1\t0\t0\nchr1\t60\t5\n";
         let text = format!("# elsites format version 1.0\n{sites}");
         let wanted = chr1(&[(9, 10), (19, 23), (29, 50), (0, 0), (59, 59)]);
@@ -344,7 +370,7 @@ mod tests {
         refused(places("a.interval_list", "chr1\t5\t9\t+\tx\n"), "not an interval list");
     }
 
-    /// BCF of records (contig number, 0-based start, length).
+    /// A BCF with these records: contig number, 0-based start, length.
     fn bcf(header: &str, records: &[(u32, i32, u32)]) -> Vec<u8> {
         let mut out = b"BCF\x02\x02".to_vec();
         out.extend((header.len() as u32 + 1).to_le_bytes());

@@ -1,5 +1,8 @@
-//! Intervals of the genome given by the user: -L and -XL as GATK 4.6.2 understands them (`IntervalUtils`,
+//! Genomic intervals given by the user: -L and -XL as GATK 4.6.2 understands them (`IntervalUtils`,
 //! `GenomeLocParser`).
+//!
+//! [`Intervals`] are anonymous and only tell which bases are selected. [`NamedIntervals`] keep the
+//! names of baits and targets for Picard's metrics.
 
 mod named;
 mod set;
@@ -16,36 +19,52 @@ pub use set::{List, Set};
 
 /// The arguments that select intervals.
 ///
-/// An argument is a region (`chr1`, `chr1:100`, `chr1:100-200`, `chr1:100+`, 1-based and closed, commas in numbers
-/// are ignored; names of contigs may contain colons), or a file: of features (BED, VCF, BCF, a Picard interval
-/// list), or of regions, one in each line, if it ends in `.list` or `.intervals`. `unmapped` means reads without a
-/// position, and adds no interval.
+/// An argument is a region or a file. Regions are 1-based and closed: `chr1`, `chr1:100`,
+/// `chr1:100-200`, `chr1:100+`; commas in numbers are ignored, and names of contigs may contain
+/// colons. A file holds features (BED, VCF, BCF, a Picard interval list), or, if its name ends in
+/// `.list` or `.intervals`, one region in each line. `unmapped` means reads without a position, and
+/// adds no interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IntervalArguments<'a> {
-    /// The intervals to use (-L): their union. All of the genome if there are none.
+    /// Intervals to use (-L): the union of all. The whole genome if there are none.
     pub include: &'a [String],
-    /// The intervals to exclude (-XL).
+    /// Intervals to exclude (-XL).
     pub exclude: &'a [String],
-    /// Bases to add to each side of the intervals to use (--interval-padding).
+    /// Bases to add to each side of the included intervals (--interval-padding).
     pub padding: u32,
-    /// Bases to add to each side of the intervals to exclude (--interval-exclusion-padding).
+    /// Bases to add to each side of the excluded intervals (--interval-exclusion-padding).
     pub exclusion_padding: u32,
 }
 
-/// Intervals on the contigs of the reads. Clones share them.
+/// A set of intervals on the contigs of the reads: sorted, and merged if they overlap or touch.
+/// Clones share the data.
+///
+/// ```
+/// use readmill_format::intervals::{IntervalArguments, Intervals};
+/// use readmill_record::{Header, Ledger};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let (include, exclude) = (["chr1:101-200".to_string()], ["chr1:151-300".to_string()]);
+/// let arguments = IntervalArguments { include: &include, exclude: &exclude, ..Default::default() };
+/// let intervals = Intervals::of(&arguments, &header, &Ledger::unlimited())?;
+/// assert_eq!(intervals.bases(), 50);
+/// assert_eq!(intervals.next_on(0, 0), Some((100, 150)), "0-based, half-open");
+/// assert!(!intervals.overlaps(0, 150, 160));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Intervals(Set);
 
 impl Intervals {
-    /// The union of all arguments.
+    /// Returns the union of the arguments in `include`, without padding or exclusions.
     pub fn parse(include: &[String], header: &Header, ledger: &Ledger) -> Result<Self> {
         Self::of(&IntervalArguments { include, ..IntervalArguments::default() }, header, ledger)
     }
 
-    /// Resolves the arguments.
+    /// Resolves the arguments to intervals.
     ///
     /// # Errors
-    /// An argument is wrong, the result is empty, or it needs more memory than is free.
+    /// An argument is not valid, the result is empty, or the memory for it is not available.
     pub fn of(chosen: &IntervalArguments<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());
         let mut included = List::new(ledger);
@@ -79,28 +98,28 @@ impl Intervals {
         Ok(intervals)
     }
 
-    /// Whether one of the intervals on contig number `contig` shares a base with `start` to `end` (0-based,
-    /// half-open).
+    /// Returns whether an interval on contig number `contig` shares a base with `start` to `end`
+    /// (0-based, half-open).
     pub fn overlaps(&self, contig: u32, start: u32, end: u32) -> bool {
         let next = self.0.first_behind(contig as usize, start.into());
         next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
-    /// The first interval on contig number `contig` that ends after base `start`: its first base, and the base after its last,
-    /// 0-based.
+    /// Returns the first interval on contig number `contig` that ends after base `start`: its first
+    /// base, and the base after its last one (0-based).
     #[inline]
     pub fn next_on(&self, contig: u32, start: u32) -> Option<(u32, u32)> {
         self.0.first_behind(contig as usize, start.into())
     }
 
-    /// Number of bases that they cover.
+    /// Returns the number of bases that the intervals cover.
     pub fn bases(&self) -> u64 {
         self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()
     }
 }
 
 impl ContigNames<'_> {
-    /// Adds the intervals of an argument, padded, to those of their contigs.
+    /// Adds the intervals of an argument, with `padding` bases on each side.
     fn read(&self, argument: &str, padding: u32, into: &mut List) -> Result<()> {
         let mut add = |region: Region| {
             let length = self.contig(region.contig).length;
@@ -173,8 +192,8 @@ impl ContigNames<'_> {
     }
 }
 
-/// Whether a file is a list of regions. A file that starts with a SAM header is an interval list, whatever its
-/// name.
+/// Returns whether a file is a list of regions, according to its name. A file that starts with a
+/// SAM header is an interval list, whatever its name is.
 fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     if !name.ends_with(".list") && !name.ends_with(".intervals") {
@@ -184,7 +203,7 @@ fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
 }
 
-/// A region: 0-based, half-open.
+/// A region on a contig, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
     pub contig: u32,
@@ -192,12 +211,13 @@ struct Region {
     pub end: u32,
 }
 
-/// Whether the text means reads without a position.
+/// Returns whether an argument means reads without a position (`unmapped`).
 pub fn is_unmapped(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("unmapped")
 }
 
-/// The header of the reads, and the ledger that pays for their intervals.
+/// The names of contigs that arguments may use, from the header of the reads, and the ledger that
+/// pays for the intervals.
 #[derive(Clone, Copy)]
 struct ContigNames<'a> {
     pub header: &'a Header,
@@ -205,17 +225,16 @@ struct ContigNames<'a> {
 }
 
 impl ContigNames<'_> {
-    /// The index of a contig.
     fn number(&self, name: &[u8]) -> Option<u32> {
         self.header.reference_id(name).map(|id| id as u32)
     }
 
-    /// A contig by its index.
     fn contig(&self, number: u32) -> &Contig {
         &self.header.references()[number as usize]
     }
 
-    /// Checks that an interval does not extend beyond its contig, if its length is known.
+    /// Checks that an interval does not extend beyond its contig, if the length of the contig is
+    /// known.
     fn check(&self, contig: u32, end: u32) -> Result<(), String> {
         let Contig { name, length } = self.contig(contig);
         if end > *length && *length > 0 {
@@ -225,11 +244,11 @@ impl ContigNames<'_> {
         Ok(())
     }
 
-    /// The region that the text means; `None` if it names no contig.
+    /// Parses a region; returns `None` if the text does not name a contig.
     ///
-    /// Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a name, or the
-    /// part before its last colon. If both are names and the part after the colon can be parsed, the text is
-    /// ambiguous.
+    /// Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a
+    /// name, or the part before its last colon. If both are names and the part after the colon can
+    /// be parsed, the text is ambiguous, which is an error.
     fn region(&self, text: &str) -> Result<Option<Region>, String> {
         let text = text.trim();
         let whole = self.number(text.as_bytes()).map(|contig| {
@@ -252,7 +271,8 @@ impl ContigNames<'_> {
         }
     }
 
-    /// A part of a contig, not checked against its length.
+    /// Parses the text after the colon of a region. The end is not checked against the length of
+    /// the contig.
     fn range(&self, contig: u32, range: &str) -> Result<Region, String> {
         let base = |text: &str| {
             let digits = text.replace(',', "");
@@ -290,7 +310,7 @@ mod tests {
         list.iter().map(|text| text.to_string()).collect()
     }
 
-    /// The intervals as text, 0-based and half-open.
+    /// Returns the intervals as text, 0-based and half-open.
     fn shown(intervals: &Intervals) -> String {
         let header = header();
         let name = |number: u32| String::from_utf8_lossy(&header.references()[number as usize].name);

@@ -1,4 +1,5 @@
-//! Intervals with names, united as htsjdk's `IntervalList.uniqued` does: targets and baits of Picard's programs.
+//! Intervals with names, merged like `IntervalList.uniqued` of htsjdk: targets and baits of
+//! Picard's programs.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,40 +13,47 @@ use crate::features::Features;
 /// The name of an interval that has none.
 const NO_NAME: &[u8] = b".";
 
-/// Separate intervals in order, with the names of those that they unite. Clones share them.
+/// Disjoint intervals in order, each with the names of the intervals that were merged into it.
+/// Clones share the data.
+///
+/// The bases of all intervals are also numbered through, so that a table of coverage needs one
+/// entry for each covered base: [`Self::offset`], [`Self::position`] and [`Self::at_offset`]
+/// translate.
 #[derive(Clone, Debug)]
 pub struct NamedIntervals(Arc<NamedData>);
 
 #[derive(Debug)]
 struct NamedData {
     intervals: Vec<(u32, u32, u32)>,
-    /// The base of each among those of all intervals, one after the other, at which it begins; and the number of all.
+    /// For each interval the number of its first base, counted over the bases of all intervals; and
+    /// after the last one the number of all bases.
     offsets: Vec<u32>,
-    /// The end of each contig's intervals.
+    /// End of the intervals of each contig in `intervals`.
     ends: Vec<usize>,
-    /// The names, one after the other, and the end of each.
+    /// All names concatenated, and the end of each.
     names: Vec<u8>,
     name_ends: Vec<usize>,
-    /// How many intervals there were before they were united.
+    /// Number of intervals before merging.
     given: u64,
     _charge: Charge,
 }
 
-/// An interval as it was read.
+/// An interval as it was read, before merging.
 struct Given {
     contig: u32,
     start: u32,
     end: u32,
     is_reverse: bool,
-    /// Where its name lies among all names.
+    /// Range of its name in the text of all names.
     name: (usize, usize),
 }
 
 impl NamedIntervals {
-    /// Reads interval lists of Picard, or BED files, of which all intervals count together.
+    /// Reads Picard interval lists or BED files, and merges the intervals of all of them.
     ///
     /// # Errors
-    /// A file is wrong, has no interval, or names a contig that `header` lacks; or the memory is not free.
+    /// A file is not valid, has no interval, or names a contig that `header` lacks; or the memory
+    /// is not available.
     pub fn read(paths: &[PathBuf], header: &Header, ledger: &Ledger) -> Result<Self> {
         let contigs = ContigNames { header, ledger };
         let mut charge = ledger.empty("regions");
@@ -86,10 +94,11 @@ impl NamedIntervals {
         Self::unite(&given, &texts, header.references().len(), ledger)
     }
 
-    /// Unites intervals without names, which are in any order.
+    /// Merges intervals without names: contig, first base, and the base after the last, in any
+    /// order.
     ///
     /// # Errors
-    /// The memory is not free.
+    /// The memory is not available.
     pub fn of(intervals: &[(u32, u32, u32)], contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut charge = ledger.empty("regions");
         let mut given: Vec<Given> = Vec::new();
@@ -105,7 +114,8 @@ impl NamedIntervals {
         Self::unite(&given, &[], contigs, ledger)
     }
 
-    /// Unites intervals that overlap or touch; each name of those is there once, in their order.
+    /// Merges sorted intervals that overlap or touch. Each of their names is kept once, in the
+    /// order of the intervals.
     fn unite(given: &[Given], texts: &[u8], contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut charge = ledger.empty("regions");
         let (mut intervals, mut offsets, mut ends) = (Vec::new(), Vec::new(), Vec::new());
@@ -159,34 +169,37 @@ impl NamedIntervals {
         })))
     }
 
-    /// The intervals: contig, first base, and the base after the last.
+    /// Returns the intervals: contig, first base, and the base after the last (0-based).
     pub fn intervals(&self) -> &[(u32, u32, u32)] {
         &self.0.intervals
     }
 
-    /// The name of the interval of this number: the names of those that it unites, between bars.
+    /// Returns the name of an interval: the names of the intervals that were merged into it,
+    /// separated by `|`.
     pub fn name(&self, number: usize) -> &[u8] {
         let begin = number.checked_sub(1).map_or(0, |before| self.0.name_ends[before]);
         &self.0.names[begin..self.0.name_ends[number]]
     }
 
-    /// The first base of the interval of this number among the bases of all; of the number behind the last one, how many they are.
+    /// Returns the number of the first base of an interval, counted over the bases of all
+    /// intervals. For `number` one after the last interval, it is the number of all bases.
     #[inline]
     pub fn offset(&self, number: usize) -> u32 {
         self.0.offsets[number]
     }
 
-    /// The number of bases that they cover.
+    /// Returns the number of bases that the intervals cover.
     pub fn bases(&self) -> u32 {
         self.0.offsets.last().copied().unwrap_or_default()
     }
 
-    /// How many intervals there were before they were united.
+    /// Returns the number of intervals before merging, which Picard reports.
     pub fn given(&self) -> u64 {
         self.0.given
     }
 
-    /// The number of the first interval that ends after base `start` of a contig, or lies on a later one.
+    /// Returns the number of the first interval that ends after base `start` of a contig, or is on
+    /// a later contig.
     #[inline]
     pub fn first_behind(&self, contig: u32, start: u32) -> usize {
         let Some(&end) = self.0.ends.get(contig as usize) else { return self.0.intervals.len() };
@@ -194,7 +207,8 @@ impl NamedIntervals {
         begin + self.0.intervals[begin..end].partition_point(|interval| interval.2 <= start)
     }
 
-    /// The number, among the bases of all, of the first base that does not lie before this one.
+    /// Translates a position on a contig to the number of the base among the bases of all
+    /// intervals. A position between intervals becomes the first base of the next one.
     pub fn position(&self, contig: u32, at: u32) -> u32 {
         let number = self.first_behind(contig, at);
         let into = match self.0.intervals.get(number) {
@@ -204,7 +218,8 @@ impl NamedIntervals {
         self.offset(number) + into
     }
 
-    /// The number of the interval that has this base among the bases of all.
+    /// Returns the number of the interval that contains the base with this number among the bases
+    /// of all.
     pub fn at_offset(&self, offset: u32) -> usize {
         self.0.offsets.partition_point(|&first| first <= offset).saturating_sub(1)
     }

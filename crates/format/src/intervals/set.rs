@@ -4,24 +4,39 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-/// Contig index, first base, and the base after the last, 0-based.
+/// Contig index, first base, and the base after the last (0-based).
 pub(super) type Interval = (u32, u32, u32);
 
-/// Intervals in any order, which grow while they are read.
+/// Intervals in any order, which are collected while files are read. [`List::into_set`] merges
+/// them.
+///
+/// ```
+/// use readmill_format::intervals::List;
+/// use readmill_record::Ledger;
+///
+/// let mut list = List::new(&Ledger::unlimited());
+/// list.push(0, 50, 60);
+/// list.push(0, 10, 20);
+/// list.push(0, 15, 30);
+/// let set = list.into_set(1)?;
+/// assert_eq!(set.intervals(), [(0, 10, 30), (0, 50, 60)]);
+/// assert_eq!(set.first_behind(0, 30), Some((50, 60)));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct List {
     intervals: Vec<Interval>,
     charge: Charge,
-    /// The number of those that did not fit, counted for the message.
+    /// Number of intervals that did not fit into the memory. They are counted for the message.
     missing: u64,
 }
 
 impl List {
-    /// An empty list.
     pub fn new(ledger: &Ledger) -> Self {
         List { intervals: Vec::new(), charge: ledger.empty("regions"), missing: 0 }
     }
 
-    /// Adds an interval: its contig, its first base and the base after its last, 0-based.
+    /// Adds an interval: its contig, its first base, and the base after its last one (0-based). If
+    /// the memory for it is not available, [`List::check`] reports this later.
     pub fn push(&mut self, contig: u32, start: u32, end: u32) {
         if self.missing == 0 && make_room(&mut self.intervals, 1, &mut self.charge).is_ok() {
             self.intervals.push((contig, start, end));
@@ -30,20 +45,20 @@ impl List {
         }
     }
 
-    /// Checks that there was memory for all of them.
+    /// Checks that there was memory for all intervals.
     ///
     /// # Errors
-    /// There was not; the message names the memory that they need.
+    /// There was not. The message says how much memory they need.
     pub fn check(&self) -> Result<()> {
         let ledger = self.charge.ledger();
         match self.missing * size_of::<Interval>() as u64 {
             0 => Ok(()),
-            // What is free now was not when they came: the list was united since.
+            // Memory that is free now was not free when they were added: the list has been merged
+            // since.
             bytes => Err(ledger.shortage("regions", ledger.free() + bytes)),
         }
     }
 
-    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
     }
@@ -53,8 +68,8 @@ impl List {
         self.intervals.retain(|interval| interval.1 < interval.2);
     }
 
-    /// Sorts and merges the intervals, so that none overlap or touch. Intervals without bases stay if no other
-    /// touches them.
+    /// Sorts and merges the intervals, so that none overlap or touch. Intervals without bases
+    /// remain if no other interval touches them.
     pub(super) fn unite(&mut self) {
         self.intervals.sort_unstable();
         self.intervals.dedup_by(|next, interval| {
@@ -64,7 +79,7 @@ impl List {
         });
     }
 
-    /// The bases that are not in `without`. Both lists are merged.
+    /// Returns the bases of this list that are not in `without`. Both lists must be merged.
     pub(super) fn subtract(self, without: &List) -> Result<List> {
         self.check()?;
         without.check()?;
@@ -96,10 +111,10 @@ impl List {
         Ok(left)
     }
 
-    /// The set of these intervals, on this many contigs.
+    /// Merges the intervals and returns them as a set on `contigs` contigs.
     ///
     /// # Errors
-    /// The memory is not free.
+    /// The memory is not available.
     pub fn into_set(mut self, contigs: usize) -> Result<Set> {
         self.check()?;
         self.unite();
@@ -116,26 +131,26 @@ impl List {
     }
 }
 
-/// Separate intervals in order. Clones share them.
+/// Disjoint intervals in order, with a lookup by position. Clones share the data.
 #[derive(Clone, Debug)]
 pub struct Set(Arc<SetData>);
 
 #[derive(Debug)]
 struct SetData {
     intervals: Vec<Interval>,
-    /// The end of each contig's intervals.
+    /// End of the intervals of each contig in `intervals`.
     ends: Vec<usize>,
     _charge: Charge,
 }
 
 impl Set {
-    /// The intervals: contig, first base, and the base after the last.
+    /// Returns the intervals: contig, first base, and the base after the last (0-based).
     pub fn intervals(&self) -> &[(u32, u32, u32)] {
         &self.0.intervals
     }
 
-    /// The first interval on contig `contig` that ends after base `start`: its first base, and the base after its
-    /// last.
+    /// Returns the first interval on a contig that ends after base `start`: its first base, and the
+    /// base after its last one.
     #[inline]
     pub fn first_behind(&self, contig: usize, start: i64) -> Option<(u32, u32)> {
         let end = *self.0.ends.get(contig)?;
