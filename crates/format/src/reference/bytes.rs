@@ -1,4 +1,4 @@
-//! The bytes of a FASTA by their offset in the text, for plain and BGZF files.
+//! The bytes of a FASTA by their offset in the inflated text, for plain and BGZF files.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,35 +11,31 @@ use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
 use crate::text::{self, TextInput};
 
-/// The name of its memory in the ledger.
+/// The name in the ledger for the memory of the index.
 pub(super) const NAME: &str = "the index of the reference";
 
-/// The layout of the file. Offsets in the text count the bytes of the inflated file.
+/// The layout of a FASTA file. Offsets in the text count the bytes of the inflated file.
 pub(super) struct Layout {
     path: PathBuf,
     file: File,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     stored: u64,
-    /// Bytes of the text; of a compressed file, the upper bound.
+    /// Size of the text in bytes; for a compressed file, an upper bound.
     size: u64,
-    /// The blocks of a BGZF file.
+    /// The blocks of a BGZF file; `None` for a plain one.
     blocks: Option<Vec<Start>>,
-    /// The charge for the blocks.
     charge: Charge,
 }
 
-/// The start of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Start {
-    /// Its offset in the file.
     file: u64,
-    /// Its offset in the text.
     text: u64,
 }
 
 impl Layout {
-    /// Finds the blocks of the FASTA in `file`, if it has any; `path` is for messages. They are charged to
-    /// `ledger`.
+    /// Finds the blocks of the FASTA in `file`, if it is BGZF. They are charged to `ledger`; `path`
+    /// is for messages. Notes for the user are added to `notes`.
     pub fn new(
         path: &Path,
         file: File,
@@ -82,7 +78,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The blocks listed in the .gzi file; `None` if they do not match this file.
+    /// Returns the blocks that the .gzi file lists; `None` if they do not match this file.
     fn read_blocks(&mut self, gzi: Box<dyn Read + Send>, path: &Path) -> Result<Option<Vec<Start>>> {
         let mut reading = self.charge.ledger().empty(NAME);
         let mut bytes = Vec::new();
@@ -116,7 +112,7 @@ impl Layout {
         Ok((rises && reaches).then_some(blocks))
     }
 
-    /// Finds the blocks by reading all block headers.
+    /// Finds the blocks by reading all block headers of the file.
     fn hop(&mut self) -> Result<Vec<Start>> {
         let _reading = self.charge.ledger().charge(NAME, text::BGZF_BYTES as u64)?;
         let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);
@@ -132,27 +128,26 @@ impl Layout {
         Ok(starts)
     }
 
-    /// The file, read from its start.
+    /// Returns a reader of the whole file as it is stored.
     pub fn whole(&self) -> impl Read + Send + '_ {
         At { file: &self.file, at: 0, left: u64::MAX }
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the file is BGZF.
     pub fn is_compressed(&self) -> bool {
         self.blocks.is_some()
     }
 
-    /// Bytes of the .gzi.
+    /// Returns the size of the .gzi in bytes.
     pub fn gzi_bytes(&self) -> usize {
         self.blocks.as_ref().map_or(0, |blocks| 8 + 16 * blocks.len())
     }
 
-    /// The .gzi: the starts of all blocks but the first and the EOF block; `None` if the file is not BGZF.
+    /// Returns the content of the .gzi: the starts of all blocks except the first and the EOF
+    /// block. `None` if the file is not BGZF.
     pub fn gzi(&self) -> Option<Vec<u8>> {
         let blocks = self.blocks.as_ref()?;
         let later = blocks.get(1..blocks.len().saturating_sub(1)).unwrap_or_default();
@@ -165,12 +160,12 @@ impl Layout {
         Some(out)
     }
 
-    /// The most bytes that the text can have.
+    /// Returns the maximum size of the text in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The index, start in the text and offset in the file of the block that contains byte `at` of the text.
+    /// Returns the index of the block that contains byte `at` of the text.
     fn block_of(blocks: &[Start], at: u64) -> usize {
         blocks.partition_point(|block| block.text <= at).saturating_sub(1)
     }
@@ -179,14 +174,13 @@ impl Layout {
 /// The remedy for a bad index.
 pub(super) const REINDEX: &str = "make it again: readmill faidx FASTA, or delete it";
 
-/// The path with `end` appended.
 pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);
     PathBuf::from(name)
 }
 
-/// A range of a file.
+/// A reader of a range of a borrowed file.
 struct At<'a> {
     file: &'a File,
     at: u64,
@@ -203,18 +197,19 @@ impl Read for At<'_> {
     }
 }
 
-/// Reads bytes of a FASTA, for one thread.
+/// Reads bytes of a FASTA by their offset in the text; each thread has its own.
 #[derive(Default)]
 pub(super) struct FastaReader {
     inflater: Inflater,
     chunk: Chunk,
-    /// The inflated bytes of block number `block`.
+    /// Inflated bytes of block number `block`.
     inflated: Vec<u8>,
     block: Option<usize>,
 }
 
 impl FastaReader {
-    /// Fills `into` with the bytes from `at` on; returns their number, which is smaller only at the end.
+    /// Fills `into` with the bytes of the text from `at` on. Returns their number, which is smaller
+    /// only at the end.
     pub fn read(&mut self, layout: &Layout, at: u64, into: &mut [u8]) -> Result<usize> {
         let Some(blocks) = &layout.blocks else {
             let mut plain = At { file: &layout.file, at, left: into.len() as u64 };
@@ -244,7 +239,7 @@ impl FastaReader {
         Ok(n)
     }
 
-    /// Inflates the block into `inflated`.
+    /// Inflates the block into `inflated`, unless it is there already.
     fn inflate(&mut self, layout: &Layout, blocks: &[Start], block: usize) -> Result<()> {
         if self.block == Some(block) {
             return Ok(());

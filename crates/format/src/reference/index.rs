@@ -13,17 +13,18 @@ use super::entry::{FaiEntry, MAX_LINE_END};
 use super::scan::{FastaScanner, MAX_DEFINITION};
 use crate::text::{self, LineReader, TextInput};
 
-/// The largest offset that a file can have; so no base of a contig has one beyond 64 bits.
+/// The largest offset that a file can have. With it no base of a contig has an offset beyond 64
+/// bits.
 const MAX_OFFSET: u64 = i64::MAX as u64;
 
-/// Contigs in the order of the file.
+/// The entries of the contigs in the order of the file.
 pub(super) struct FaiEntries {
     pub list: Vec<FaiEntry>,
     pub charge: Charge,
 }
 
 impl FaiEntries {
-    /// Collects the contigs of `next` until it returns `None`. Errors name `file`.
+    /// Collects the entries that `next` returns, until it returns `None`. Errors name `file`.
     fn read(
         ledger: &Ledger,
         file: &Path,
@@ -46,10 +47,11 @@ impl FaiEntries {
         }
     }
 
-    /// Keeps the first of contigs that share a name, as samtools does, and adds to `notes` which are left out.
+    /// Keeps the first of the contigs that share a name, as samtools does. Adds a note that some
+    /// were ignored to `notes`.
     ///
     /// # Errors
-    /// The order of the names does not fit into the memory.
+    /// The memory for sorting the names is not available.
     fn remove_repeated(&mut self, notes: &mut Vec<String>, ledger: &Ledger) -> Result<()> {
         let bytes = self.list.len() * (size_of::<u32>() + size_of::<bool>());
         let _charge = ledger.charge(NAME, bytes as u64)?;
@@ -75,7 +77,8 @@ impl FaiEntries {
     }
 }
 
-/// The contigs of the FASTA at `path`.
+/// Returns the contigs of the FASTA at `path`: from its index if that matches, otherwise by reading
+/// the file once.
 pub(super) fn sequences(
     path: &Path,
     index: Option<Box<dyn Read + Send>>,
@@ -100,7 +103,7 @@ pub(super) fn sequences(
     make(path, layout, notes, ledger)
 }
 
-/// Reads an index line by line.
+/// Reads an index line by line, so that a damaged file takes little memory.
 fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<FaiEntries> {
     let mut lines = LineReader::new(file, TextInput::plain(index, ledger));
     FaiEntries::read(ledger, file, || {
@@ -138,8 +141,8 @@ fn of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
     }
 }
 
-/// The first contig that does not match the text: its name must be right before its first base, and a line must end
-/// after its last one.
+/// Returns the name of the first contig whose entry does not match the text: its name must be
+/// directly before its first base, and a line must end after its last one.
 fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<String>> {
     let mut reader = FastaReader::default();
     for it in sequences.iter().filter(|it| it.length > 0) {
@@ -162,7 +165,8 @@ fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<
     Ok(None)
 }
 
-/// Bytes before a contig's first base in which its name is searched. A longer line is accepted.
+/// Bytes before a contig's first base in which its name is searched. If the line is longer, the
+/// entry is accepted.
 const LOOK_BACK: u64 = 2048;
 
 fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> Result<bool> {
@@ -180,7 +184,7 @@ fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> R
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
-/// Reads the file once to make its index. Adds to `notes` which contigs are left out.
+/// Reads the file once to make its index. Adds a note about ignored contigs to `notes`.
 pub(super) fn make(
     path: &Path,
     layout: &Layout,
@@ -188,7 +192,7 @@ pub(super) fn make(
     ledger: &Ledger,
 ) -> Result<FaiEntries> {
     let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
-    // A name is in memory three times: in its line, alone, and as that of the contig before.
+    // A name is in memory three times: in its line, alone, and as the name of the previous contig.
     let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;
     let mut scanner = FastaScanner::new(path, text, READ_SIZE);
     let mut entries = FaiEntries::read(ledger, path, || scanner.next_contig())?;
@@ -196,5 +200,5 @@ pub(super) fn make(
     Ok(entries)
 }
 
-/// Bytes asked of the file at a time.
+/// Bytes to read from the file at a time.
 const READ_SIZE: usize = 256 << 10;

@@ -1,4 +1,4 @@
-//! The index files of a FASTA: .fai, and .gzi for one compressed by bgzip; and its text, as it stands in the file.
+//! Makes the index files of a FASTA (.fai, and .gzi if bgzip compressed it), and extracts its text.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,23 +8,21 @@ use readmill_record::{Charge, Error, Ledger, Result};
 use super::bytes::{FastaReader, Layout};
 use super::{Reference, ReferenceFiles, index};
 
-/// The bytes of the index files of a FASTA.
+/// The content of the index files of a FASTA, which `readmill faidx` writes.
 pub struct FastaIndex {
-    /// The .fai.
     pub fai: Vec<u8>,
-    /// The .gzi of a FASTA compressed by bgzip.
+    /// The .gzi, if the FASTA is compressed by bgzip.
     pub gzi: Option<Vec<u8>>,
-    /// Number of its contigs.
     pub contigs: usize,
-    /// Which contigs are left out, as sentences for the user.
+    /// Notes for the user about ignored contigs, as sentences.
     pub notes: Vec<String>,
     _charge: Charge,
 }
 
-/// Reads the FASTA at `path` once to make its index files, without regard to those that exist.
+/// Reads the FASTA at `path` once to make its index files. Existing index files are ignored.
 ///
 /// # Errors
-/// It cannot be read, or its contigs have lines of different length.
+/// The file cannot be read, or a contig has lines of different lengths.
 pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
     let layout = Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
     let mut notes = Vec::new();
@@ -41,12 +39,12 @@ pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
     Ok(FastaIndex { fai, gzi: layout.gzi(), contigs: entries.list.len(), notes, _charge: charge })
 }
 
-/// Bytes of text that are read at once.
+/// Number of bases to read at a time.
 const PIECE: u32 = 1 << 20;
 
 impl Reference {
-    /// Calls `take` with the bases of contig `number` from `start` to `end` (0-based), as they stand in the file, in
-    /// pieces.
+    /// Calls `take` with the bases of a contig from `start` to `end` (0-based, half-open) exactly
+    /// as they are in the file, in pieces without line ends.
     ///
     /// # Errors
     /// The file cannot be read, or `take` fails.

@@ -1,4 +1,5 @@
-//! The contigs of the reads in a reference: the same names, lengths and, where the header states it, the same bases.
+//! Maps the contigs of the reads to a reference, and checks that they are the same: name, length
+//! and, if the header states it, the MD5 of the bases.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,18 +12,20 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, input_file};
 use super::Reference;
 use super::bytes::FastaReader;
 
-/// An MD5.
+/// An MD5 digest.
 type Sum = [u8; 16];
 
-/// Bytes that are read at once to sum up a contig.
+/// Number of bytes to read at a time when the MD5 of a contig is computed.
 const PIECE: usize = 1 << 16;
 
-/// The contigs of a header with their indexes in a reference. Clones share them.
+/// The contigs of a header with their indexes in a reference. Clones share the results of the
+/// checks.
 ///
-/// A contig whose M5 in the header differs from that of its bases is refused where a read needs it: with another
-/// sequence under the same name and length, all that is counted would be wrong without a word. Picard stops as well;
-/// it compares the header with the dictionary beside the reference (`ref.dict`). That is used here, too, if it is not
-/// older than the FASTA, because summing up a contig takes half a second for 250 million bases.
+/// A contig whose M5 in the header differs from the MD5 of its bases is refused when a read first
+/// needs it. With another sequence under the same name and length, all counts would be wrong
+/// without any message. Picard stops as well; it compares the header with the dictionary next to
+/// the reference (`ref.dict`). This dictionary is used here, too, if it is not older than the
+/// FASTA, because computing the MD5 of 250 million bases takes half a second.
 #[derive(Clone)]
 pub struct Matched {
     reference: Reference,
@@ -32,20 +35,22 @@ pub struct Matched {
 
 struct Numbers {
     list: Vec<Option<u32>>,
-    /// The M5 of the header, where it has one.
+    /// The M5 of each contig in the header, if it has one.
     stated: Vec<Option<Sum>>,
-    /// Whether the bases of a contig are known to be those of the header, or the header does not say.
+    /// Whether the bases of a contig are known to be those of the header, or the header states no
+    /// M5.
     are_same: Vec<AtomicBool>,
-    /// Held while a contig is summed up, so that one thread does it.
+    /// Held while the MD5 of a contig is computed, so that only one thread does this.
     summing: Mutex<()>,
     _charge: Charge,
 }
 
 impl Matched {
-    /// Matches the contigs of `header` with those of `reference`, as [`Reference::matches`] does.
+    /// Matches the contigs of `header` with those of `reference` by the rules of
+    /// [`Reference::matches`].
     ///
     /// # Errors
-    /// They do not match, or there is no memory for their indexes.
+    /// They do not match, or the memory for their indexes is not available.
     pub fn new(reference: &Reference, header: &Header) -> Result<Self> {
         let contigs = header.references().len();
         let each = size_of::<Option<u32>>() + size_of::<Option<Sum>>() + size_of::<AtomicBool>();
@@ -68,11 +73,11 @@ impl Matched {
         Ok(Matched { reference: reference.clone(), header: header.clone(), numbers })
     }
 
-    /// Returns the index of contig `contig` in the reference, and its length there; `None` if the header has no
-    /// such contig.
+    /// Returns the index of contig `contig` in the reference, and its length there; `None` if the
+    /// header has no such contig. The first call for a contig may compute its MD5.
     ///
     /// # Errors
-    /// The reference does not have it, or has other bases under its name.
+    /// The reference does not have the contig, or has other bases under its name.
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
         let Ok(contig) = usize::try_from(contig) else { return Ok(None) };
@@ -88,7 +93,8 @@ impl Matched {
         }
     }
 
-    /// Compares the M5 of a contig in the header with its bases, unless another thread has just done so.
+    /// Compares the M5 of a contig in the header with its bases, unless another thread has done so
+    /// meanwhile.
     #[cold]
     fn compare_bases(&self, contig: usize, number: u32) -> Result<()> {
         let _summing = self.numbers.summing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +114,7 @@ impl Matched {
     }
 }
 
-/// Reads an MD5; `None` if the text is none, which says nothing of the bases.
+/// Parses an MD5. `None` if the text is not one; it then says nothing about the bases.
 fn parse_sum(text: &[u8]) -> Option<Sum> {
     let digit = |at: usize| char::from(text[at]).to_digit(16);
     let mut sum = Sum::default();
@@ -126,8 +132,9 @@ fn show_sum(sum: &Sum) -> String {
 }
 
 impl Numbers {
-    /// Finds contigs whose M5 is that of the dictionary beside the reference, so that their bases need not be read. Of
-    /// all others the bases decide: a dictionary may be of another file.
+    /// Finds contigs whose M5 agrees with the dictionary next to the reference, so that their bases
+    /// need not be read. For all others the bases decide, because the dictionary may belong to
+    /// another file.
     fn compare_with_dictionary(&mut self, reference: &Reference, header: &Header) {
         let Some((text, _charge)) = read_dictionary(reference.path(), reference.0.ledger()) else {
             return;
@@ -147,7 +154,8 @@ impl Numbers {
     }
 }
 
-/// Reads the dictionary beside a FASTA; `None` if there is none, one that is older than the FASTA, or no memory for it.
+/// Reads the dictionary next to a FASTA. `None` if there is none, if it is older than the FASTA, or
+/// if there is no memory for it.
 fn read_dictionary(fasta: &Path, ledger: &Ledger) -> Option<(Vec<u8>, Charge)> {
     let is_packed = fasta.extension().is_some_and(|ending| ending == "gz");
     let stem = if is_packed { fasta.with_extension("") } else { fasta.to_path_buf() };
@@ -165,8 +173,8 @@ fn read_dictionary(fasta: &Path, ledger: &Ledger) -> Option<(Vec<u8>, Charge)> {
 }
 
 impl Reference {
-    /// Returns the MD5 of the contig of that number, as in `@SQ` lines: of its letters in upper case. As samtools dict
-    /// and Picard, it takes any visible character for a letter.
+    /// Returns the MD5 of a contig as in `@SQ` lines: of its letters in upper case. Like samtools
+    /// dict and Picard, it takes any visible character for a letter.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -198,7 +206,8 @@ impl Reference {
         Ok(md5.finalize().into())
     }
 
-    /// The error for a contig that has other bases than those of the header of the reads.
+    /// Returns the error for a contig whose bases differ from those that the header of the reads
+    /// states.
     fn other_bases(&self, name: &[u8], stated: &Sum, found: &Sum) -> Error {
         let (name, [stated, found]) = (String::from_utf8_lossy(name), [stated, found].map(show_sum));
         let what = format!(
@@ -233,7 +242,8 @@ mod tests {
         Matched::new(&reference, &header)?.place(1)
     }
 
-    /// Guards against a former defect: reads were counted against another sequence of the same name and length.
+    /// Guards against a former defect: reads were counted against another sequence of the same name
+    /// and length.
     #[test]
     fn a_contig_with_another_m5_is_refused() {
         // As samtools 1.24 dict and Picard CreateSequenceDictionary compute it.

@@ -1,7 +1,10 @@
-//! The reference: an indexed FASTA, plain or BGZF, of which only the pages in use are in memory.
+//! The reference: an indexed FASTA, plain or BGZF. Only the pages in use are in memory.
 //!
-//! [`Reference`] is the file and its index, [`Fasta`] one that is opened when it is first needed; a [`Window`] is one
-//! thread's private reader.
+//! - [`Reference`] is the file with its index, and [`Fasta`] is one that is opened when it is first
+//!   needed.
+//! - [`Window`] reads bases; each thread has its own.
+//! - [`Matched`] maps the contigs of the reads to those of the reference, and checks that they are
+//!   the same.
 
 mod bytes;
 mod entry;
@@ -27,13 +30,13 @@ pub use matched::Matched;
 use window::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 
-/// The files of a reference.
+/// The open files of a reference: the FASTA, and its index files if they exist.
 pub struct ReferenceFiles {
     /// The FASTA, plain or BGZF.
     pub fasta: File,
-    /// Its index, if there is one.
+    /// The index of its contigs, if there is one.
     pub fai: Option<Box<dyn Read + Send>>,
-    /// The index of its blocks, if there is one; ignored for a FASTA that is not compressed.
+    /// The index of its blocks, if there is one. It is ignored for a FASTA that is not compressed.
     pub gzi: Option<Box<dyn Read + Send>>,
 }
 
@@ -41,7 +44,7 @@ impl ReferenceFiles {
     /// Opens the FASTA at `path`, and its index files if they exist.
     ///
     /// # Errors
-    /// An existing file cannot be opened.
+    /// A file exists but cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
             let path = with_suffix(path, ending);
@@ -57,7 +60,25 @@ impl ReferenceFiles {
     }
 }
 
-/// A FASTA file with random access by contig and position. Clones share the file.
+/// A FASTA file with random access by contig and position. Clones share the file and its index.
+///
+/// ```
+/// use readmill_format::reference::Reference;
+/// use readmill_record::Ledger;
+///
+/// let path = std::env::temp_dir().join(format!("readmill-example-{}.fa", std::process::id()));
+/// std::fs::write(&path, ">chr1 test\nACGT\nNNac\n>chr2\nTT\n").unwrap();
+///
+/// let reference = Reference::open(&path, &Ledger::unlimited())?;
+/// let contigs: Vec<_> = reference.contigs().collect();
+/// assert_eq!(contigs, [(&b"chr1"[..], 8), (b"chr2", 2)]);
+///
+/// let mut window = reference.window();
+/// assert_eq!(window.codes(0, 2, 8)?, [2, 3, 4, 4, 0, 1], "G T N N A C");
+/// assert_eq!(reference.letters().codes(0, 2, 8)?, b"GTNNAC");
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Reference(Arc<OpenFasta>);
 
@@ -70,18 +91,19 @@ impl fmt::Debug for Reference {
 impl Reference {
     /// Opens the FASTA at `path`, which may be compressed by bgzip.
     ///
-    /// `path`.fai (and `path`.gzi for a compressed file) is used if it exists and matches; otherwise the index is
-    /// made in memory by reading the file once, and [`Self::notes`] says so. No file is ever written. An index that
-    /// points beyond the end of the file is an error: the FASTA is then cut.
+    /// `path`.fai (and `path`.gzi for a compressed file) is used if it exists and matches.
+    /// Otherwise the index is made in memory by reading the file once, and [`Self::notes`] says so.
+    /// No file is ever written. An index that refers to positions beyond the end of the file is an
+    /// error, because the FASTA is then truncated.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Self::of_files(path, ReferenceFiles::open(path)?, ledger)
     }
 
-    /// Opens a reference from open files. `path` is that of the FASTA, for messages. The index is charged to
-    /// `ledger` as long as a clone exists.
+    /// Opens a reference from open files. `path` is the path of the FASTA, for messages. The index
+    /// is charged to `ledger` as long as a clone exists.
     ///
     /// # Errors
-    /// Those of [`Self::open`].
+    /// As [`Self::open`].
     pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
         let layout = Layout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
@@ -91,32 +113,35 @@ impl Reference {
         Ok(Reference(Arc::new(OpenFasta { path, layout, sequences: list, notes, charge })))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// Names and lengths (in bases) of the contigs, in the order of the file.
+    /// Returns the names and lengths (in bases) of the contigs, in the order of the file.
     pub fn contigs(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
         self.0.sequences.iter().map(|it| (&it.name[..], it.length))
     }
 
-    /// Bases in a full line of the contig of this number.
+    /// Returns the number of bases in a full line of a contig, with which `readmill faidx` wraps
+    /// its output.
     pub fn line_bases(&self, contig: u32) -> usize {
         self.0.sequences.get(contig as usize).map_or(0, |it| it.bases as usize)
     }
 
-    /// Notes about the opening for the user, as sentences.
+    /// Returns notes for the user about the opening, as sentences: an index that was made in
+    /// memory, or contigs that were ignored.
     pub fn notes(&self) -> &[String] {
         &self.0.notes
     }
 
-    /// The index in this FASTA of each contig of `header`, by name; `None` for a contig that it lacks.
-    ///
-    /// As in GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the dictionaries must have a contig in
-    /// common, and common contigs must have the same length if both lengths are known (LN:0 is unknown). Order does
-    /// not matter, and each may have contigs of its own; [`Self::lacks`] is the error for a needed read on a contig
+    /// Returns for each contig of `header` its index in this FASTA, by name; `None` for a contig
     /// that the FASTA lacks.
+    ///
+    /// The rules are those of GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the
+    /// dictionaries must have a contig in common, and common contigs must have the same length if
+    /// both lengths are known (LN:0 is unknown). Order does not matter, and each may have contigs
+    /// of its own. [`Self::lacks`] is the error for a read on a contig that the FASTA lacks, if its
+    /// bases are needed.
     pub fn matches(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let found = self.numbers(header)?;
         let contigs = header.references().iter().zip(&found);
@@ -129,7 +154,7 @@ impl Reference {
         Ok(found)
     }
 
-    /// The same, without comparing lengths.
+    /// Returns the same as [`Self::matches`], without comparing lengths.
     pub fn numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let mut found = vec![None; header.references().len()];
         for (number, (name, _)) in (0..).zip(self.contigs()) {
@@ -149,7 +174,7 @@ impl Reference {
         Ok(found)
     }
 
-    /// Returns the length of the contig with that index, in bases; 0 if there is none.
+    /// Returns the length of a contig in bases; 0 if there is no contig with this index.
     pub fn length(&self, number: u32) -> u32 {
         self.0.sequences.get(number as usize).map_or(0, |sequence| sequence.length)
     }
@@ -161,14 +186,15 @@ impl Reference {
         Error::input(what).file(self.path()).hint(SAME_REFERENCE)
     }
 
-    /// The error for a read on a contig that the FASTA does not have.
+    /// Returns the error for a read on a contig that the FASTA does not have.
     pub fn lacks(&self, name: &[u8]) -> Error {
         let what =
             format!("contig {} of the reads is not in the reference", String::from_utf8_lossy(name));
         Error::input(what).file(self.path()).hint(SAME_REFERENCE)
     }
 
-    /// Opens a file with the bases of one contig and nothing else, as a cache stores references by their MD5.
+    /// Opens a file with the bases of a single contig and nothing else. The reference cache of CRAM
+    /// stores contigs in this way, by their MD5.
     pub fn of_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
         let layout =
             Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
@@ -187,38 +213,39 @@ impl Reference {
         })))
     }
 
-    /// A reader for one thread.
+    /// Returns a reader for one thread that returns base codes: 0 A, 1 C, 2 G, 3 T, 4 anything
+    /// else.
     pub fn window(&self) -> Window {
         Window::new(Arc::clone(&self.0), &window::CODES)
     }
 
-    /// A reader for one thread that returns codes of BAM's alphabet: 0 for what is no letter of it.
+    /// Returns a reader for one thread that returns the codes of BAM's alphabet; 0 for a byte that
+    /// is not a letter of it.
     pub fn codes(&self) -> Window {
         Window::new(Arc::clone(&self.0), &window::SEQ_CODES)
     }
 
-    /// A reader for one thread that returns upper-case letters instead of codes.
+    /// Returns a reader for one thread that returns upper-case letters instead of codes.
     pub fn letters(&self) -> Window {
         Window::new(Arc::clone(&self.0), &window::LETTERS)
     }
 }
 
-/// A FASTA file that is opened when it is first needed. Clones share it.
+/// A FASTA file that is opened when it is first needed. Clones share it, so it is opened once.
 #[derive(Clone, Debug)]
 pub struct Fasta(Arc<(PathBuf, OnceLock<Result<Reference>>)>);
 
 impl Fasta {
-    /// The file at `path`.
     pub fn new(path: &Path) -> Self {
         Fasta(Arc::new((path.to_path_buf(), OnceLock::new())))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.0.0
     }
 
-    /// Opens it; its index is charged to the `ledger` of the first call.
+    /// Opens the file, or returns the result of the first call. The index is charged to the
+    /// `ledger` of the first call.
     pub fn open(&self, ledger: &Ledger) -> Result<Reference> {
         let (path, opened) = &*self.0;
         opened.get_or_init(|| Reference::open(path, ledger).map_err(|e| e.file(path))).clone()

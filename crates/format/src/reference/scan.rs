@@ -1,12 +1,14 @@
-//! Reading a FASTA from start to end for the places of its contigs, by the rules of `samtools faidx` (htslib 1.24):
+//! Reads a FASTA from start to end and finds its contigs, by the rules of `samtools faidx` (htslib
+//! 1.24):
 //!
-//! - A name is the first word after `>`. What follows on its line is a description.
-//! - All lines of a contig have the same number of bases and the same end; only the last may be shorter.
-//! - Blank lines may stand before the first contig and after each contig, as in human_g1k_v37.
-//! - A contig without bases is left out if another follows, and is an error at the end of the file.
+//! - A name is the first word after `>`. The rest of its line is a description.
+//! - All lines of a contig have the same number of bases and the same end; only the last line may
+//!   be shorter.
+//! - Blank lines may occur before the first contig and after each contig, as in human_g1k_v37.
+//! - A contig without bases is ignored if another follows, and is an error at the end of the file.
 //!
-//! Blanks at the end of a line belong to its end. Blanks inside a line are an error, unlike in samtools, whose index
-//! would then give the wrong bases.
+//! Blanks at the end of a line belong to the line end. Blanks within a line are an error, unlike in
+//! samtools, whose index would then give the wrong bases.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
@@ -16,42 +18,44 @@ use readmill_record::{Error, Result};
 use super::entry::{FaiEntry, MAX_LINE_END};
 use crate::text;
 
-/// The maximum number of bytes of the line with a contig's name.
+/// Maximum number of bytes of the line with a contig's name.
 pub(super) const MAX_DEFINITION: usize = 1 << 20;
 
 /// Finds the contigs of a FASTA in the order of the file.
 pub(super) struct FastaScanner<'a, R> {
     text: BufReader<R>,
     path: &'a Path,
-    /// Offset in the text of the next byte.
+    /// Offset of the next byte in the text.
     offset: u64,
-    /// Number of the line of the next byte, from 1.
+    /// Number of the line of the next byte, counted from 1.
     line: u64,
-    /// The name of the contig that ended last, for messages.
+    /// Name of the contig that ended last, for messages.
     previous: Vec<u8>,
 }
 
-/// A line of bases.
+/// The size of a line of bases.
 #[derive(Clone, Copy, Default)]
 struct SequenceLine {
     bases: u64,
-    /// Bytes with the end of the line.
+    /// Number of bytes with the line end.
     width: u64,
-    /// Whether the file ends without ending the line.
+    /// Whether the file ends before the line end.
     is_cut: bool,
 }
 
 impl<'a, R: Read> FastaScanner<'a, R> {
-    /// Scans `text`, the content of the file at `path`, with a buffer of `buffer` bytes.
+    /// Returns a scanner of `text`, the inflated content of the file at `path`, with a buffer of
+    /// `buffer` bytes.
     pub fn new(path: &'a Path, text: R, buffer: usize) -> Self {
         let text = BufReader::with_capacity(buffer, text);
         FastaScanner { text, path, offset: 0, line: 1, previous: Vec::new() }
     }
 
-    /// Returns the next contig that has bases, or `None` at the end of the file.
+    /// Returns the next contig that has bases; `None` at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read, or its lines do not follow the rules of the module. The error names the line.
+    /// The file cannot be read, or its lines do not follow the rules of this module. The error
+    /// names the line.
     pub fn next_contig(&mut self) -> Result<Option<FaiEntry>> {
         while self.skip_blank_lines()? {
             let name = self.read_name()?;
@@ -81,7 +85,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         }
     }
 
-    /// The error of bases where a contig should begin.
+    /// Returns the error for bases where a contig should begin.
     fn misplaced(&self) -> Error {
         if self.previous.is_empty() {
             return self.no_fasta();
@@ -120,7 +124,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(name)
     }
 
-    /// Reads the lines of bases of a contig.
+    /// Reads the lines of bases of a contig and returns its entry.
     fn read_sequence(&mut self, name: Vec<u8>) -> Result<FaiEntry> {
         let offset = self.offset;
         let (mut first, mut length) = (SequenceLine::default(), 0);
@@ -151,7 +155,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(FaiEntry { name, length, offset, bases: first.bases, width: first.width })
     }
 
-    /// Reads a line that is not a name. One that the file does not end counts as if it ended, as in samtools.
+    /// Reads a line of bases. A last line without end counts as if it had one, as in samtools.
     fn read_line(&mut self) -> Result<SequenceLine> {
         let (mut line, mut blanks) = (SequenceLine::default(), 0);
         loop {
@@ -192,7 +196,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(line)
     }
 
-    /// Returns the next byte without taking it.
+    /// Returns the next byte without consuming it; `None` at the end of the file.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             match self.text.fill_buf() {
@@ -205,11 +209,12 @@ impl<'a, R: Read> FastaScanner<'a, R> {
 }
 
 impl SequenceLine {
-    /// Whether a line of the same number of bases ends otherwise, but for the last line of a file.
+    /// Returns whether the line has another end than `other`, a line with the same number of bases.
+    /// The last line of a file may lack its end.
     fn differs_in_end(self, other: SequenceLine) -> bool {
         !self.is_cut && self.width != other.width
     }
 }
 
-/// What to do about lines of different lengths.
+/// The remedy for lines of different lengths.
 const EQUAL_LINES: &str = "all lines of a contig but the last must be equally long: wrap it anew, for example with picard NormalizeFasta";

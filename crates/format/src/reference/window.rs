@@ -1,4 +1,4 @@
-//! An open FASTA file, and one thread's view of it: the pages used last, as codes of bases.
+//! An open FASTA file, and one thread's view of it: the pages that it used last, as base codes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,18 +8,20 @@ use readmill_record::{Charge, Error, Ledger, Result, bases};
 use super::bytes::{FastaReader, Layout};
 use super::entry::FaiEntry;
 
-/// Bytes of a page. Small, because reads in random order need another page each; but large enough for a pair of
-/// reads in coordinate order to lie in one.
+/// Number of bases of a page. It is small, because reads in random order need another page each,
+/// but large enough for a pair of reads in coordinate order.
 const PAGE: u32 = 1 << 12;
 
-/// Number of pages to keep.
+/// Number of pages to keep in memory.
 const PAGES: usize = 128;
 
-/// The most memory of a window, if no more than a page of bases is requested at once: its pages, a page as text,
-/// and a block of BGZF compressed (in a buffer that may be twice as large) and inflated.
+/// The maximum memory of a window in bytes, if no more than a page of bases is requested at a time:
+/// its pages, a page as text, and a block of BGZF, compressed (in a buffer that may be twice as
+/// large) and inflated.
 pub const WINDOW_BYTES: usize = PAGES * PAGE as usize + (64 << 10) + (256 << 10);
 
-/// The code of a byte of FASTA: 0 A, 1 C, 2 G, 3 T (of either case), 4 everything else, as IUPAC codes are N.
+/// The code of each byte of a FASTA: 0 A, 1 C, 2 G, 3 T (upper or lower case), 4 anything else.
+/// IUPAC codes count as N.
 pub(super) static CODES: [u8; 256] = {
     let mut codes = [4; 256];
     let mut i = 0;
@@ -31,7 +33,7 @@ pub(super) static CODES: [u8; 256] = {
     codes
 };
 
-/// The letter of a byte of FASTA, in upper case.
+/// Each byte of a FASTA in upper case.
 pub(super) static LETTERS: [u8; 256] = {
     let mut letters = [0; 256];
     let mut i = 0;
@@ -42,7 +44,8 @@ pub(super) static LETTERS: [u8; 256] = {
     letters
 };
 
-/// The code of a byte of FASTA in BAM's alphabet (`.` is N); 0 for a byte that is no letter of it.
+/// The code of each byte of a FASTA in BAM's alphabet (`.` is N); 0 for a byte that is not a letter
+/// of it.
 pub(super) static SEQ_CODES: [u8; 256] = {
     let mut codes = [0; 256];
     let mut i = 1;
@@ -58,18 +61,16 @@ pub(super) static SEQ_CODES: [u8; 256] = {
 /// The remedy if files belong to different references.
 pub(super) const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
 
-/// An open FASTA file: the part of a reference that all its readers share.
+/// An open FASTA file with its index: the part of a reference that all its readers share.
 pub(super) struct OpenFasta {
     pub(super) path: PathBuf,
     pub(super) layout: Layout,
     pub(super) sequences: Vec<FaiEntry>,
     pub(super) notes: Vec<String>,
-    /// The charge for the sequences.
     pub(super) charge: Charge,
 }
 
 impl OpenFasta {
-    /// The ledger that pays for it.
     pub(super) fn ledger(&self) -> &Ledger {
         self.charge.ledger()
     }
@@ -80,19 +81,20 @@ const NO_PAGE: u64 = u64::MAX;
 
 /// One thread's reader of a [`super::Reference`].
 ///
-/// Reads in coordinate order nearly always find their bases in a page, which costs one comparison. In any other
-/// order most reads load 4 KiB from the file, and inflate a block if it is compressed.
+/// Reads in coordinate order nearly always find their bases in a page in memory, which costs one
+/// comparison. In random order, most reads load 4 KiB from the file, and inflate a block if the
+/// file is compressed.
 pub struct Window {
     shared: Arc<OpenFasta>,
-    /// The output for each byte of FASTA.
+    /// The output for each byte of the FASTA.
     alphabet: &'static [u8; 256],
     reader: FastaReader,
-    /// Codes of the pages.
+    /// Codes of all pages, one page after the other.
     pages: Box<[u8]>,
-    /// Contig and page number of each page.
+    /// Contig and page number of each page in memory.
     keys: [u64; PAGES],
     text: Vec<u8>,
-    /// Bases from more than one page.
+    /// The bases of a request that spans several pages.
     joined: Vec<u8>,
 }
 
@@ -109,8 +111,12 @@ impl Window {
         }
     }
 
-    /// The bases of contig `contig` of the FASTA from `start` to `end` (0-based, half-open), one byte each: 0 A, 1
-    /// C, 2 G, 3 T, 4 anything else. Positions beyond the end of the contig are an error, as in GATK.
+    /// Returns the bases of a contig of the FASTA from `start` to `end` (0-based, half-open), one
+    /// byte for each, in the alphabet of the window: by default 0 A, 1 C, 2 G, 3 T, 4 anything
+    /// else.
+    ///
+    /// # Errors
+    /// The file cannot be read, or `end` is beyond the end of the contig, as in GATK.
     #[inline]
     pub fn codes(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
         let page = start / PAGE;
@@ -147,7 +153,7 @@ impl Window {
         Ok(&self.joined)
     }
 
-    /// The start of a page's codes, which are loaded if needed.
+    /// Returns the start of a page in `pages`, and loads the page if necessary.
     fn load(&mut self, contig: u32, number: u32) -> Result<usize> {
         let slot = slot(contig, number);
         let at = slot * PAGE as usize;
@@ -193,7 +199,8 @@ impl Window {
     }
 }
 
-/// The slot of a page. Neighbouring pages never share one; contigs are spread.
+/// Returns the slot of a page. Neighbouring pages never share one, and contigs are spread over the
+/// slots.
 #[inline]
 fn slot(contig: u32, page: u32) -> usize {
     (page as usize).wrapping_add(contig as usize * 37) % PAGES

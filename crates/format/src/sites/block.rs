@@ -1,7 +1,8 @@
-//! A block of sites, the unit of writing, reading and keeping sites, and the index of all blocks.
+//! Blocks of sites, the unit in which sites are written, read and kept in memory; and the index of
+//! all blocks.
 //!
-//! Sites are sorted and share no base, so a site is two small numbers: bases since the end of the last one, and bases
-//! more than one.
+//! Sites are sorted and share no base, so two small numbers describe a site: the number of bases
+//! since the end of the last one, and its length - 1. Each is stored with seven bits to a byte.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,33 +12,32 @@ use readmill_record::{Charge, Result};
 
 use crate::spill::{Extent, Spill};
 
-/// The name of its memory in the ledger.
+/// The name in the ledger for the memory of sites.
 pub(super) const NAME: &str = "known sites";
 
-/// Bytes of a full block: small, because reads in no order need another block each.
+/// Size of a full block in bytes. It is small, because reads in random order need another block
+/// each.
 pub(super) const BLOCK_BYTES: usize = 1 << 10;
 
-/// Most sites of a block.
+/// Maximum number of sites of a block.
 pub(super) const BLOCK_SITES: usize = BLOCK_BYTES / 2;
 
-/// Most bytes of a site: two numbers of 32 bits, seven to a byte.
+/// Maximum number of bytes of a site: two numbers of 32 bits, seven bits to a byte.
 const SITE_BYTES: usize = 10;
 
-/// The position of a block in the spill file, and the range of its contig that it covers.
+/// The location of a block in the spill file, and the range of its contig that it covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SiteBlock {
     at: u64,
     bytes: u32,
-    /// Start of its first site.
     pub first: u32,
-    /// End of its last site.
     pub end: u32,
 }
 
-/// A site: first base and the base after the last, 0-based.
+/// A site: its first base, and the base after the last one (0-based).
 pub(super) type Site = (u32, u32);
 
-/// Writes blocks.
+/// Writes sites as blocks to the spill.
 pub(super) struct Writer {
     bytes: Vec<u8>,
     first: u32,
@@ -51,7 +51,8 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// Adds a site that begins where the last one ended, or later. Returns the block if this filled one.
+    /// Adds a site that begins at the end of the last one or later. Returns the block if it is full
+    /// now.
     pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             (self.first, self.end) = (site.0, site.0);
@@ -62,7 +63,7 @@ impl Writer {
         if self.bytes.len() + SITE_BYTES > BLOCK_BYTES { self.close(spill, extent) } else { Ok(None) }
     }
 
-    /// Writes the sites added since the last block.
+    /// Writes the sites added since the last block as a smaller block; `None` if there are none.
     pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -76,6 +77,10 @@ impl Writer {
 
 impl SiteBlock {
     /// Reads the sites of the block into `sites`.
+    ///
+    /// # Errors
+    /// The spill cannot be read, or its bytes have changed: the last site does not end where it
+    /// should.
     pub fn read(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];
         let into = &mut buffer[..self.bytes as usize];
@@ -108,7 +113,8 @@ fn put(bytes: &mut Vec<u8>, mut n: u32) {
     bytes.push(n as u8);
 }
 
-/// The number that [`put`] wrote at the start of `bytes`; any number if there is none.
+/// Reads the number that [`put`] wrote at the start of `bytes`. The result is arbitrary if there is
+/// none; the caller notices this at the end of the block.
 fn take(bytes: &mut &[u8]) -> u32 {
     let (mut n, mut shift) = (0, 0);
     while let Some((&byte, rest)) = bytes.split_first() {
@@ -122,19 +128,18 @@ fn take(bytes: &mut &[u8]) -> u32 {
     n
 }
 
-/// The index that cursors use.
+/// All blocks with their positions: the part of the sites that stays in memory.
 pub(super) struct SiteIndex {
     pub spill: Arc<Spill>,
     pub extent: Extent,
-    /// By contig, then by position.
+    /// Blocks by contig, then by position.
     pub blocks: Vec<SiteBlock>,
-    /// The blocks of each contig.
+    /// Range of the blocks of each contig.
     pub contigs: Vec<Range<usize>>,
     pub charge: Charge,
 }
 
 impl SiteIndex {
-    /// Bytes of memory.
     pub fn memory(&self) -> usize {
         self.blocks.capacity() * size_of::<SiteBlock>()
             + self.contigs.capacity() * size_of::<Range<usize>>()

@@ -1,4 +1,4 @@
-//! One thread's view of the sites: the blocks used last.
+//! One thread's view of the sites: the blocks that it used last.
 
 use std::sync::Arc;
 
@@ -6,27 +6,26 @@ use readmill_record::Result;
 
 use super::block::{BLOCK_SITES, Site, SiteIndex};
 
-/// Number of blocks to keep.
 const SLOTS: usize = 16;
 
-/// The most memory of a cursor: its blocks.
+/// The maximum memory of a cursor in bytes: its blocks. The caller charges it to the ledger for
+/// each thread.
 pub const CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<Slot>());
 
-/// Sites to pass one by one before a binary search.
+/// Number of sites to pass one by one before a binary search.
 const STEPS: usize = 8;
 
 /// One thread's reader of [`super::Sites`].
 ///
-/// Fast for queries near one another, such as reads in coordinate order. In any other order most queries read a
-/// block of 1 KiB.
+/// It is fast for queries close to one another, such as those of reads in coordinate order. In
+/// random order, most queries read a block of 1 KiB.
 pub struct Cursor {
     shared: Arc<SiteIndex>,
-    /// The block in which the last answer began.
+    /// The block with which the last answer began.
     block: usize,
     slots: [Slot; SLOTS],
 }
 
-/// A block in memory.
 #[derive(Default)]
 struct Slot {
     block: Option<usize>,
@@ -40,9 +39,9 @@ impl Cursor {
         Cursor { shared, block: 0, slots: Default::default() }
     }
 
-    /// Calls `found` with start and end of each site on contig `contig` of the reads that overlaps `start` to
-    /// `end`, in order. All are 0-based and half-open. Sites do not overlap each other, and are reported whole even
-    /// if they extend beyond the query.
+    /// Calls `found` with start and end of each site that overlaps `start` to `end` on a contig of
+    /// the reads, in order. All positions are 0-based and half-open. Sites do not overlap each
+    /// other, and are reported completely even if they extend beyond the query.
     #[inline]
     pub fn overlapping(
         &mut self,
@@ -67,7 +66,8 @@ impl Cursor {
         Ok(())
     }
 
-    /// The first block of a contig that ends after `start`.
+    /// Returns the first block of a contig that ends after `start`. It is usually the last block
+    /// used or the next one.
     #[inline]
     fn first_block(&self, range: std::ops::Range<usize>, start: u32) -> usize {
         let blocks = &self.shared.blocks;
@@ -81,7 +81,7 @@ impl Cursor {
         }
     }
 
-    /// The block with that number, read if needed.
+    /// Returns the block with this number, and reads it if necessary.
     #[inline]
     fn slot(&mut self, block: usize) -> Result<&mut Slot> {
         let slot = &mut self.slots[block % SLOTS];

@@ -1,7 +1,8 @@
-//! Sorts sites into layers, sorted lists of sites, and merges those of each contig into one.
+//! Sorts sites into layers, which are sorted lists of sites, and merges the layers of each contig.
 //!
-//! A quarter of a million sites are sorted at a time. A file in order, as nearly all are, makes one layer for each
-//! contig; more disorder makes more layers.
+//! A quarter of a million sites are sorted at a time, and appended to the first layer of their
+//! contig that ends before them. A sorted file, as nearly all are, makes one layer for each contig;
+//! more disorder makes more layers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,13 +14,13 @@ use readmill_record::{Charge, Ledger, Result, make_room};
 use super::block::{BLOCK_BYTES, BLOCK_SITES, NAME, Site, SiteBlock, SiteIndex, Writer};
 use crate::spill::{Extent, Spill};
 
-/// Sites sorted at a time.
+/// Number of sites that are sorted at a time.
 const TOGETHER: usize = 1 << 18;
 
 /// Contig, start and end of a site.
 type Raw = (u32, u32, u32);
 
-/// A sorted list of the sites of a contig, none of which share a base.
+/// A sorted list of sites of one contig that share no base.
 #[derive(Default)]
 pub(super) struct Layer {
     pub blocks: Vec<SiteBlock>,
@@ -31,38 +32,33 @@ impl Layer {
     }
 }
 
-/// Builds layers.
+/// Collects sites in any order and builds layers from them.
 pub(super) struct Gather {
     spill: Arc<Spill>,
     extent: Extent,
     writer: Writer,
     waiting: Vec<Raw>,
-    /// Whether the waiting sites are in order.
+    /// Whether the waiting sites are in order, so that they need not be sorted.
     sorted: bool,
-    /// The layers of each contig.
     layers: Vec<Vec<Layer>>,
-    /// The charge for the layers.
     charge: Charge,
-    /// The charge for the waiting sites.
     _of_waiting: Charge,
 }
 
-/// The complete layers.
+/// All layers, by contig, with the charge for their index.
 pub(super) struct Gathered {
     pub extent: Extent,
-    /// The layers of each contig.
     pub layers: Vec<Vec<Layer>>,
-    /// The charge for the layers.
     pub charge: Charge,
 }
 
 impl Gather {
-    /// Memory besides the layers.
+    /// Returns the bytes of memory in addition to the layers.
     pub fn bytes() -> u64 {
         (TOGETHER * size_of::<Raw>() + BLOCK_BYTES) as u64
     }
 
-    /// For sites on this many contigs.
+    /// Returns an empty collection for sites on `contigs` contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let extent = spill.begin(0)?;
         let (mut layers, mut charge) = (Vec::new(), ledger.empty(NAME));
@@ -83,7 +79,7 @@ impl Gather {
         })
     }
 
-    /// Adds a site of at least one base.
+    /// Adds a site of at least one base. If it overlaps the last one, it only extends it.
     pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         let site = (contig, start, end);
         match self.waiting.last_mut() {
@@ -98,14 +94,15 @@ impl Gather {
         if self.waiting.len() == TOGETHER { self.write(true) } else { Ok(()) }
     }
 
-    /// Returns all layers, by contig.
+    /// Writes the remaining sites and returns all layers.
     pub fn finish(mut self) -> Result<Gathered> {
         self.write(false)?;
         let Gather { extent, layers, charge, .. } = self;
         Ok(Gathered { extent, layers, charge })
     }
 
-    /// Writes the waiting sites; if `more` follow, keeps the last one, which the next may overlap.
+    /// Sorts, merges and writes the waiting sites. If `more` sites follow, the last one is kept,
+    /// because the next may overlap it.
     fn write(&mut self, more: bool) -> Result<()> {
         let mut sites = std::mem::take(&mut self.waiting);
         if !self.sorted {
@@ -126,7 +123,7 @@ impl Gather {
         Ok(())
     }
 
-    /// Adds sites of one contig to the first layer that ends before them.
+    /// Adds sites of one contig to the first layer that ends before them, or to a new layer.
     fn write_list(&mut self, list: &[Raw]) -> Result<()> {
         let layers = &mut self.layers[list[0].0 as usize];
         let place = layers.iter().position(|layer| layer.end() <= list[0].1).unwrap_or(layers.len());
@@ -146,13 +143,14 @@ impl Gather {
     }
 }
 
-/// Merges the sites of all layers, which are given by contig, and writes them after the layers.
+/// Merges the layers of each contig, and writes the merged sites after the layers. A contig with a
+/// single layer keeps its blocks.
 pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<SiteIndex> {
     let Gathered { mut extent, layers, charge: of_layers } = gathered;
     let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
     let mut charge = ledger.empty(NAME);
     make_room(&mut contigs, layers.len(), &mut charge)?;
-    // Allocated at once, as far as the number is known, to avoid copies.
+    // Allocated once, as far as the number is known, to avoid copies.
     let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
     make_room(&mut blocks, single.sum(), &mut charge)?;
     for mut layers in layers {
@@ -218,7 +216,7 @@ fn merge_layers(
 /// The next site of a layer, and the number of the layer.
 type Head = Reverse<(Site, usize)>;
 
-/// Reads a layer from its start to its end.
+/// Reads a layer from its start to its end, one block at a time.
 struct LayerReader<'a> {
     blocks: std::slice::Iter<'a, SiteBlock>,
     sites: Vec<Site>,

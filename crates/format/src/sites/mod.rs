@@ -1,8 +1,15 @@
-//! Known sites: positions of known variants, where a mismatch does not count as a sequencing error.
+//! Known sites: positions of known variants, at which a mismatch does not count as a sequencing
+//! error.
 //!
-//! All files become one set: sites that overlap are merged (they mask the same bases of a read); adjacent sites
-//! stay separate (an insertion of a read may lie between them). The set is read once and kept in the spill file in
-//! blocks of 1 KiB, two bytes for most sites; only the index of the blocks stays in memory.
+//! ```text
+//! VCF, BCF, BED --Gather--> layers (sorted) --merge--> blocks in the spill --Cursor--> bqsr
+//!                                                      + an index of blocks in memory
+//! ```
+//!
+//! All files become one set. Overlapping sites are merged, because they mask the same bases of a
+//! read. Adjacent sites stay separate, because an insertion of a read may be between them. The set
+//! is written once to the spill file in blocks of 1 KiB, with two bytes for most sites; only the
+//! index of the blocks stays in memory.
 
 mod block;
 mod cursor;
@@ -19,35 +26,55 @@ use block::SiteIndex;
 pub use cursor::{CURSOR_BYTES, Cursor};
 use layers::Gather;
 
-/// The sites of all files. Clones share them.
+/// The known sites of all files. Clones share them; each thread reads them through its own
+/// [`Cursor`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use readmill_format::{sites::SiteCollector, spill::Spill};
+/// use readmill_record::Ledger;
+///
+/// let spill = Arc::new(Spill::new(&[std::env::temp_dir()]));
+/// let mut collector = SiteCollector::new(1, &spill, &Ledger::unlimited())?;
+/// for (start, end) in [(70, 71), (10, 13), (12, 15)] {
+///     collector.push(0, start, end)?;
+/// }
+/// let (sites, count) = collector.finish()?;
+/// assert_eq!(count, 3);
+///
+/// let mut found = Vec::new();
+/// sites.cursor().overlapping(0, 0, 100, |start, end| found.push((start, end)))?;
+/// assert_eq!(found, [(10, 15), (70, 71)], "in order, overlapping sites merged");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Sites {
     shared: Arc<SiteIndex>,
     files: Arc<[SiteFile]>,
 }
 
-/// The sites of one file.
+/// The counts of one file of sites, which a run reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteFile {
-    /// The file.
     pub path: PathBuf,
-    /// Its format.
     pub kind: FeatureFormat,
-    /// Sites on contigs of the reads.
+    /// Number of sites on contigs of the reads.
     pub sites: u64,
-    /// Sites on other contigs, which are ignored.
+    /// Number of sites on other contigs, which are ignored.
     pub elsewhere: u64,
 }
 
 impl Sites {
-    /// Reads the files at `paths` (VCF, BCF, BED, interval lists; plain or compressed; no index is needed) for
-    /// reads with `header`. Sites in any order are accepted, but disorder costs a little time and space.
-    /// Nothing else may append to `spill` meanwhile. The memory is charged to `ledger` first, the index as long as
-    /// a clone of it exists.
+    /// Reads the files at `paths` (VCF, BCF, BED or interval lists, plain or compressed; no index
+    /// is needed) for reads with `header`.
+    ///
+    /// Sites may be in any order, but disorder costs a little time and space. No other code may
+    /// append to `spill` meanwhile. The memory is charged to `ledger` first; the charge for the
+    /// index lasts as long as a clone of the sites.
     ///
     /// # Errors
-    /// A file has contigs (##contig, @SQ) of other lengths, or none in common with the reads, and so belongs to
-    /// another genome; or a file cannot be read, or there is too little memory.
+    /// A file belongs to another genome: its contigs (##contig, @SQ) have other lengths, or none of
+    /// them occurs in the reads. Or a file cannot be read, or there is too little memory.
     pub fn read(
         paths: &[PathBuf],
         header: &Header,
@@ -63,31 +90,30 @@ impl Sites {
         Ok(Sites { shared: Arc::new(shared), files: files.into() })
     }
 
-    /// The sites of each file.
+    /// Returns the counts of each file, in the order of `paths`.
     pub fn files(&self) -> &[SiteFile] {
         &self.files
     }
 
-    /// Whether there are no sites.
     pub fn is_empty(&self) -> bool {
         self.shared.blocks.is_empty()
     }
 
-    /// Bytes that the index takes in memory: some 3 MB for 60 million sites.
+    /// Returns the bytes of memory that the index takes: some 3 MB for 60 million sites.
     pub fn memory(&self) -> usize {
         self.shared.memory()
     }
 
-    /// A reader for one thread.
+    /// Returns a reader of the sites for one thread.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(Arc::clone(&self.shared))
     }
 }
 
-/// Bytes of a contig's name to remember. (A longer name is looked up for every site.)
+/// Maximum number of bytes of a contig's name to remember. (A longer name is looked up for every
+/// site.)
 const MAX_NAME: usize = 1 << 10;
 
-/// Adds the sites of a file to `gather`.
 fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger) -> Result<SiteFile> {
     let mut features = Features::open(path, ledger)?;
     features.dictionary().check(header, path)?;
@@ -122,7 +148,9 @@ fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger)
     Ok(found)
 }
 
-/// Collects sites one by one, instead of reading them from a file. Nothing else may append to the spill until they are complete.
+/// Collects sites one by one instead of reading them from a file: recalibration without known sites
+/// takes them from the reads. No other code may append to the spill until
+/// [`SiteCollector::finish`].
 pub struct SiteCollector {
     gather: Gather,
     spill: Arc<Spill>,
@@ -131,24 +159,25 @@ pub struct SiteCollector {
 }
 
 impl SiteCollector {
-    /// Memory for collecting up to twenty million sites on this many contigs, and their index.
+    /// Returns the bytes of memory for collecting up to twenty million sites on this many contigs,
+    /// and for their index.
     pub fn bytes(contigs: usize) -> u64 {
         Gather::bytes() + (1 << 20) + 192 * contigs as u64
     }
 
-    /// An empty collector for this many contigs.
+    /// Returns an empty collector for sites on `contigs` contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let (gather, spill) = (Gather::new(contigs, spill, ledger)?, Arc::clone(spill));
         Ok(SiteCollector { gather, spill, sites: 0, ledger: ledger.clone() })
     }
 
-    /// Adds a site from `start` to `end` (0-based, half-open), of at least one base.
+    /// Adds a site from `start` to `end` (0-based, half-open), which has at least one base.
     pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         self.sites += 1;
         self.gather.push(contig, start, end)
     }
 
-    /// Returns all sites, and their number.
+    /// Sorts and merges the sites. Returns them, and how many were added.
     pub fn finish(self) -> Result<(Sites, u64)> {
         let shared = layers::merge(self.spill, self.gather.finish()?, &self.ledger)?;
         Ok((Sites { shared: Arc::new(shared), files: Arc::default() }, self.sites))
@@ -161,7 +190,6 @@ mod tests {
 
     use super::*;
 
-    /// A header with contigs `c0` and so on.
     fn header(lengths: &[u32]) -> Header {
         let line = |(i, length): (usize, &u32)| format!("@SQ\tSN:c{i}\tLN:{length}\n");
         Header::parse(lengths.iter().enumerate().map(line).collect::<String>().as_bytes()).unwrap()
@@ -178,7 +206,7 @@ mod tests {
 
     type Triple = (u32, u32, u32);
 
-    /// One list of sites that share no base.
+    /// Returns one sorted list of sites that share no base.
     fn united(mut sites: Vec<Triple>) -> Vec<Triple> {
         sites.sort_unstable();
         let mut out: Vec<Triple> = Vec::new();
