@@ -26,13 +26,11 @@ use crate::bgzf::{Chunk, Inflater};
 /// split between batches, and the input no longer counts as grouped by name.
 const MAX_WAITING: usize = 1 << 20;
 
-/// Buffers with a larger capacity than this are freed instead of reused.
 const MOST_REUSED: usize = 3 << 19;
 
 /// Number of consecutive records that must look right for a guess. A wrong guess costs only time.
 const CHAIN: usize = 4;
 
-/// The message for a file that is truncated within a record.
 pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
 
 /// A chunk of inflated bytes, and the records that start in it.
@@ -42,11 +40,9 @@ pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
 /// [`ChunkLinker`] consumes it.
 #[derive(Default)]
 pub struct Opened {
-    /// The bytes of the chunk, and the spans of its whole records, from the first one on.
     batch: UncheckedBatch,
     /// Position of the first record: a guess for BAM, certain for text.
     first: usize,
-    /// Position after the last whole record.
     exit: usize,
     /// The error that ended the chain, unless the chain reached the end of the chunk.
     fault: Option<Error>,
@@ -56,7 +52,6 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Returns an empty chunk that reuses the memory of `batch`.
     pub fn reuse(mut batch: Batch) -> Self {
         if batch.bytes.capacity() > MOST_REUSED {
             batch = Batch::default(); // free the memory of one large record
@@ -91,7 +86,6 @@ impl Opened {
         self.hop(first);
     }
 
-    /// Finds the whole records from position `first` on, and where and why the chain ends.
     fn hop(&mut self, first: usize) {
         let (bytes, spans) = self.batch.parts_mut();
         spans.clear();
@@ -123,7 +117,6 @@ impl Opened {
         self.push_sized(start, self.batch.bytes().len() - start);
     }
 
-    /// Registers a whole record of `len` bytes at `start`, after those registered before.
     pub fn push_sized(&mut self, start: usize, len: usize) {
         match Span::new(start, len, Stamp::default()) {
             Ok(span) if self.fault.is_none() => {
@@ -151,7 +144,6 @@ impl Opened {
         self.fault.map_or(Ok(self.batch), Err)
     }
 
-    /// Returns the number of inflated bytes.
     pub fn len(&self) -> usize {
         if self.stale { 0 } else { self.batch.bytes().len() }
     }
@@ -160,7 +152,6 @@ impl Opened {
         self.len() == 0
     }
 
-    /// Returns the number of whole records found so far.
     pub fn records(&self) -> usize {
         self.batch.len()
     }
@@ -232,19 +223,15 @@ pub struct ChunkLinker {
     /// Bytes of the records that wait for the rest of their template, followed by a partial record.
     waiting: Vec<u8>,
     lengths: Vec<u32>,
-    /// Number of the next record, counted over all inputs of the run.
     next: u64,
     /// Number of the first record of the current input, so that errors count from the start of its
     /// file.
     base: u64,
-    /// Whether a template was split because it was longer than `MAX_WAITING`.
     cut: bool,
-    /// A spare list of spans, which is exchanged with that of a batch to avoid allocations.
     spare: Vec<Span>,
     max_record: Limit,
 }
 
-/// The records of complete templates that one step of a [`ChunkLinker`] returns.
 pub struct Linked {
     /// The records. Their content has not been checked, and they have no ordinals yet.
     pub batch: UncheckedBatch,
@@ -271,7 +258,6 @@ impl ChunkLinker {
         self.cut
     }
 
-    /// Returns the number of records that have been passed on so far.
     pub fn records(&self) -> u64 {
         self.next
     }
@@ -359,7 +345,6 @@ impl ChunkLinker {
         Ok(())
     }
 
-    /// Replaces the content of `batch` with the waiting records.
     fn release_waiting(&mut self, batch: &mut UncheckedBatch) -> Result<()> {
         let (bytes, spans) = batch.parts_mut();
         spans.clear();

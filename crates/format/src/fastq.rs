@@ -40,10 +40,8 @@ pub struct FastqStyle {
     pub trim: Trim,
 }
 
-/// Which optional fields of a read are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TagSelection {
-    /// The fields with these tags, in the order of the record.
     Some(Vec<Tag>),
     All,
 }
@@ -80,7 +78,6 @@ pub fn segment(record: RecordRef<'_>) -> Option<u8> {
     }
 }
 
-/// Appends `record` as four lines of FASTQ in the given style.
 pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>) {
     out.push(b'@');
     out.extend_from_slice(record.qname());
@@ -101,10 +98,8 @@ pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>
     out.push(b'\n');
 }
 
-/// The line between bases and qualities.
 const BETWEEN: &[u8] = b"\n+\n";
 
-/// Trims the bases and qualities of the record, which start at `start` and end `out`.
 fn trim(trim: &Trim, record: RecordRef<'_>, start: usize, out: &mut Vec<u8>) {
     let length = (out.len() - start - BETWEEN.len()) / 2;
     let (bases, rest) = out[start..].split_at_mut(length);

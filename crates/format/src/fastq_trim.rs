@@ -39,18 +39,14 @@ pub struct Clip {
     pub least: usize,
 }
 
-/// What happens to clipped bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClipAction {
     Cut,
-    /// They are replaced by N.
     Mask,
-    /// Their quality is set to this Phred value.
     Quality(u8),
 }
 
 impl Trim {
-    /// Returns whether reads are written without changes, so that the writer can skip this step.
     pub fn is_nothing(&self) -> bool {
         *self == Trim::default()
     }

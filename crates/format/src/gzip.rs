@@ -39,7 +39,6 @@ impl<R: BufRead> BufRead for Held<R> {
 }
 
 impl<R: BufRead> GzipMembers<R> {
-    /// Returns a reader of `input`, which starts with a member.
     pub fn new(input: R) -> Self {
         GzipMembers { decoder: GzDecoder::new(Held(Some(input))), state: State::Member }
     }
@@ -53,7 +52,6 @@ impl<R: BufRead> GzipMembers<R> {
         GzipMembers { decoder, state: State::Between }
     }
 
-    /// Moves to the next member; returns `false` at the end of the input.
     fn next_member(&mut self) -> io::Result<bool> {
         let input = self.decoder.get_mut();
         if !pass_over_nuls(input)? {

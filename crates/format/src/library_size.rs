@@ -10,7 +10,6 @@
 
 use readmill_record::exact::exp;
 
-/// Number of halvings in Picard's estimateLibrarySize.
 const STEPS: usize = 40;
 
 /// Estimates the number of molecules of a library in which `unique_pairs` of `pairs` read pairs are

@@ -42,12 +42,10 @@ impl Row {
         self
     }
 
-    /// Appends an integer, which Java has as `int` or `long`.
     pub fn number(&mut self, value: impl Into<i128>) -> &mut Self {
         self.text(value.into().to_string().as_bytes())
     }
 
-    /// Appends a floating-point number by the rules of [`decimal`].
     pub fn decimal(&mut self, value: f64) -> &mut Self {
         self.text(decimal(value).as_bytes())
     }

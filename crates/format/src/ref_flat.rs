@@ -16,7 +16,6 @@ pub struct RefFlatReader(LineReader);
 /// A transcript, as a line of the file describes it. Ranges are 0-based and half-open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RefFlatRow {
-    /// Name of the gene; several transcripts may share it.
     pub gene: Vec<u8>,
     pub name: Vec<u8>,
     pub contig: Vec<u8>,
@@ -26,7 +25,6 @@ pub struct RefFlatRow {
     pub transcribed: (u32, u32),
     /// The coding region (cdsStart, cdsEnd); empty for a transcript that codes for no protein.
     pub coding: (u32, u32),
-    /// Start and end of each exon, in the order of the file.
     pub exons: Vec<(u32, u32)>,
     /// Whether the exonCount column differs from the number of exons in the line.
     pub is_miscounted: bool,
@@ -66,7 +64,6 @@ impl RefFlatReader {
         Ok(None)
     }
 
-    /// Returns an error that names the file and the last line.
     pub fn wrong(&self, what: &str) -> Error {
         self.0.wrong(what)
     }

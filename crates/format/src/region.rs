@@ -22,7 +22,6 @@ use readmill_record::Header;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Region {
     All,
-    /// Reads that overlap a part of a contig.
     Part(Part),
     /// Reads without a contig, which are the last ones of the file.
     Unplaced,
@@ -31,7 +30,6 @@ pub enum Region {
 /// A range of positions on a contig, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// Index of the contig in the header.
     pub contig: u32,
     pub start: i64,
     /// The base after the last one. It may be beyond the end of the contig ([`NO_END`]).
@@ -114,7 +112,6 @@ impl Part {
     }
 }
 
-/// Parses the text after the colon of `text`, such as `100-200`.
 fn part(contig: u32, range: &str, text: &str) -> Result<Part, String> {
     let position = |digits: &str| {
         position(digits).ok_or_else(|| format!("{digits:?} in {text:?} is not a position"))

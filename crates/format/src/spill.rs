@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{spill_codec, write_back};
 
-/// Bytes that this process has written to spill files without a name.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the bytes that all spills of this process have written so far, except to files with a
@@ -59,14 +58,12 @@ pub struct Spill {
     has_name: bool,
 }
 
-/// A contiguous range of a spill file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// Number of the file. It is unknown in an extent that was read from a stage file, until
     /// [`Spill::adopt`] sets it.
     #[serde(skip)]
     file: usize,
-    /// Offset of the first byte in the file.
     pub start: u64,
     /// Offset of the byte after the last one. It grows with [`Spill::append`].
     pub end: u64,

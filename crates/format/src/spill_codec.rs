@@ -47,7 +47,6 @@ const ZSTD_LEVEL: i32 = 1;
 impl SpillCodec {
     pub const ALL: [SpillCodec; 3] = [SpillCodec::Lz4, SpillCodec::Zstd, SpillCodec::None];
 
-    /// Returns the name that the command line uses.
     pub const fn name(self) -> &'static str {
         match self {
             SpillCodec::Lz4 => "lz4",
@@ -76,7 +75,6 @@ impl SpillCodec {
     }
 }
 
-/// Returns the error for spilled `what` (data or sites) that is not as it was written.
 pub fn damaged(what: &str) -> Error {
     let error = std::io::Error::other(format!("the spilled {what} came back changed"));
     Error::io("reading back what was spilled failed", &error)
@@ -106,7 +104,6 @@ pub struct FrameCompressor {
     codec: SpillCodec,
     /// Zstandard's memory, kept from frame to frame: 300 KB for frames of 64 KiB.
     zstd: Option<Compressor<'static>>,
-    /// A buffer for a compressed frame. It is not cleared for each frame.
     packed: Vec<u8>,
 }
 

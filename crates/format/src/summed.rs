@@ -26,7 +26,6 @@ impl StreamSum {
     }
 }
 
-/// A reader that adds all bytes to a checksum as they are read.
 pub struct Summed<R>(pub R, pub StreamSum);
 
 impl<R: Read> Read for Summed<R> {
@@ -42,14 +41,12 @@ impl<R: Read> Read for Summed<R> {
 pub struct InputSums(Arc<Mutex<Vec<(PathBuf, StreamSum)>>>);
 
 impl InputSums {
-    /// Begins the checksum of a file, and discards one that was begun before.
     pub fn begin(&self, path: &Path) -> StreamSum {
         let sum = StreamSum::default();
         self.put(path, sum.clone());
         sum
     }
 
-    /// Adds the checksum of a file, or replaces the one it had.
     pub fn put(&self, path: &Path, sum: StreamSum) {
         let mut list = lock(&self.0);
         list.retain(|(other, _)| other != path);

@@ -9,7 +9,6 @@ use readmill_record::{Charge, Error, Ledger, Result, input_file, make_room};
 use crate::bgzf::{BlockReader, BlockTail, InflateReader};
 use crate::gzip::GzipMembers;
 
-/// Bytes to read from the file at a time.
 const READ_SIZE: usize = 256 << 10;
 
 /// The maximum length of a line in bytes. A VCF of a hundred thousand samples has lines of
@@ -20,7 +19,6 @@ const MAX_LINE: usize = 256 << 20;
 /// grown by doubling.
 pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::block_reader::MAX_CHUNK;
 
-/// Memory for inflating gzip in bytes: its window, tables, and a buffer.
 const GZIP_BYTES: usize = 96 << 10;
 
 /// An open input whose bytes are inflated while they are read. It also holds the charge for its
@@ -37,7 +35,6 @@ impl TextInput {
         TextInput { from: Box::new(from), charge: ledger.empty(READING) }
     }
 
-    /// Returns the ledger that pays for reading, for further charges of the same input.
     pub fn ledger(&self) -> &Ledger {
         self.charge.ledger()
     }
@@ -109,7 +106,6 @@ pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     Ok(TextInput { from, charge })
 }
 
-/// A reader of inflated bytes, and the bytes of memory that it takes.
 type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
 
 /// Detects the compression of `packed` from its first bytes. Returns a reader of the inflated
@@ -146,7 +142,6 @@ pub fn is_bgzf(start: &[u8]) -> bool {
     start.len() >= 14 && start[..3] == [0x1f, 0x8b, 8] && start[3] & 4 != 0 && start[12..14] == *b"BC"
 }
 
-/// Returns the error for a failed read of a file that [`open`] opened.
 pub fn reading(error: &std::io::Error, path: &Path) -> Error {
     failure(error).file(path)
 }
@@ -165,7 +160,6 @@ pub(crate) fn failure(error: &std::io::Error) -> Error {
     })
 }
 
-/// The name in the ledger for the memory of reading.
 const READING: &str = "files being read";
 
 /// A text file that is read line by line. Lines end in LF or CRLF; the last one may lack its end.
@@ -189,16 +183,13 @@ pub struct LineReader {
     input: TextInput,
     bytes: Vec<u8>,
     line: Range<usize>,
-    /// Position of the next line in `bytes`.
     at: usize,
-    /// Number of the current line, counted from 1.
     number: u64,
     ended: bool,
     charge: Charge,
 }
 
 impl LineReader {
-    /// Opens the file at `path`, which may be compressed.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(Self::new(path, open(path, ledger)?))
     }
@@ -247,7 +238,6 @@ impl LineReader {
         self.number -= 1;
     }
 
-    /// Moves the unread bytes to the front and reads more.
     fn read_more(&mut self) -> Result<()> {
         self.bytes.drain(..self.at);
         self.at = 0;

@@ -4,10 +4,8 @@ use std::path::Path;
 
 use readmill_record::Error;
 
-/// Maximum number of contigs that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Maximum number of bytes of a name in a message.
 const MAX_NAME_BYTES: usize = 60;
 
 /// Counts places on contigs that the header of the reads lacks. It keeps the first names, so that
@@ -31,7 +29,6 @@ pub struct UnknownContigs {
 }
 
 impl UnknownContigs {
-    /// Counts a place on this contig, and remembers its name if it is one of the first.
     pub fn add(&mut self, contig: &[u8]) {
         self.places += 1;
         let shown = String::from_utf8_lossy(&contig[..contig.len().min(MAX_NAME_BYTES)]);

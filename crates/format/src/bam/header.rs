@@ -7,7 +7,6 @@
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Error, Header, Ledger, Result};
 
-/// The first bytes of every BAM stream, after inflating.
 pub const MAGIC: &[u8; 4] = b"BAM\x01";
 
 /// The positions of the parts of a header, found while its bytes arrive. It never looks at a byte
@@ -30,12 +29,9 @@ pub const MAGIC: &[u8; 4] = b"BAM\x01";
 /// ```
 #[derive(Default)]
 pub struct Outline {
-    /// Length of the text in bytes, which follows the magic number in the file.
     text: Option<usize>,
     n_ref: Option<usize>,
-    /// Number of reference sequences whose entries were seen completely.
     passed: usize,
-    /// Position of the next part in the header.
     at: usize,
 }
 
@@ -47,7 +43,6 @@ fn length(n: i32, of: &str) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::input(format!("the BAM header's {of} is negative")))
 }
 
-/// Bytes before the text: the magic number and the length of the text.
 const BEFORE_TEXT: usize = 8;
 
 impl Outline {
@@ -106,7 +101,6 @@ impl Outline {
         Ok((Header::of_bam_as_is(text, dictionary, ledger)?, self.at))
     }
 
-    /// Returns the text and the dictionary of a complete header, after checking the lengths.
     fn parts<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], Dictionary<'a>)> {
         let cut = || Error::bug("a BAM header was read before all of it was there");
         let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;

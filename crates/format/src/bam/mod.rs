@@ -52,9 +52,7 @@ pub struct Encoder {
 /// place, without a copy. They are contiguous unless a step dropped or rewrote some of them.
 #[derive(Default)]
 struct PendingBlock {
-    /// Range of the block's bytes in the batch, as long as they are contiguous.
     piece: std::ops::Range<usize>,
-    /// The block's bytes, once they are not contiguous.
     copied: Vec<u8>,
 }
 
@@ -63,7 +61,6 @@ impl PendingBlock {
         self.piece.len() + self.copied.len()
     }
 
-    /// Adds the bytes of `batch` in `range`, which must be one record.
     fn push(&mut self, batch: &[u8], range: std::ops::Range<usize>) {
         if self.len() == 0 {
             self.piece = range;

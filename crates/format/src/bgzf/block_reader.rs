@@ -26,7 +26,6 @@ const CHUNK_BLOCKS: usize = 256;
 /// with this size.
 pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
 
-/// One compressed block of a chunk, as its header and footer describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Offset of its gzip member in [`Chunk::compressed`].
@@ -46,7 +45,6 @@ pub struct Chunk {
     pub blocks: Vec<Block>,
     /// Offset of the first block in the file, for virtual offsets and messages.
     pub offset: u64,
-    /// Inflated size of all blocks according to their footers.
     pub inflated: usize,
 }
 
@@ -108,7 +106,6 @@ pub struct BlockReader<R> {
     read_size: usize,
 }
 
-/// The data that a file may have after its BGZF blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockTail {
     /// Nothing may follow: BAM and CRAM.
@@ -125,7 +122,6 @@ pub enum BlockTail {
 /// are copied to the next one, so this is a small part of a chunk.
 const READ_SIZE: usize = 64 << 10;
 
-/// Bytes read at a time if chunks are limited to a few blocks: about one block.
 const READ_SIZE_OF_FEW: usize = 24 << 10;
 
 impl<R: Read> BlockReader<R> {
@@ -284,7 +280,6 @@ impl<R: Read> BlockReader<R> {
 }
 
 impl<R: Read> BlockReader<R> {
-    /// Skips NUL bytes up to the end of the file; any other byte is an error.
     fn pass_over_nuls(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         loop {
             if chunk.compressed[start..].iter().any(|byte| *byte != 0) {

@@ -22,7 +22,6 @@ use super::codec::{Codec, Compress};
 pub struct Deflater {
     /// `None` at level 0, which stores payloads without compression.
     compressor: Option<Box<dyn Compress>>,
-    /// A reusable buffer for one block, header and footer included.
     block: Box<[u8]>,
 }
 
@@ -80,7 +79,6 @@ impl Deflater {
     }
 }
 
-/// Returns the gzip header of a block whose total size is `size` bytes.
 fn header(size: usize) -> [u8; BEFORE] {
     let mut header = [0; BEFORE];
     header[..HEADER.len()].copy_from_slice(&HEADER);
@@ -88,7 +86,6 @@ fn header(size: usize) -> [u8; BEFORE] {
     header
 }
 
-/// Returns the gzip footer of a payload: its CRC-32 and its length.
 fn footer(payload: &[u8]) -> [u8; AFTER] {
     let mut footer = [0; AFTER];
     footer[..4].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
@@ -96,7 +93,6 @@ fn footer(payload: &[u8]) -> [u8; AFTER] {
     footer
 }
 
-/// Appends `payload` as one BGZF block with a single stored DEFLATE block.
 fn store_block(payload: &[u8], out: &mut Vec<u8>) {
     let length = payload.len() as u16;
     out.reserve(BEFORE + STORING + payload.len() + AFTER);

@@ -9,17 +9,14 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use super::EOF_BLOCK;
 use crate::gzip::GzipMembers;
 
-/// Payload of one stored block, in bytes.
 const PAYLOAD: usize = 60 << 10;
 
-/// Compressed bytes to read at a time.
 const READ_SIZE: usize = 64 << 10;
 
 /// The input of a [`super::BlockReader`]. It starts as blocks, and changes to members at the first
 /// header that is plain gzip.
 pub(super) enum BlockInput<R> {
     Blocks(R),
-    /// Gzip members, converted to blocks.
     Members(Box<StoredBlocks<R>>),
     /// A placeholder while the input moves from `Blocks` to `Members`.
     Nothing,
@@ -65,7 +62,6 @@ impl<R: Read> StoredBlocks<R> {
         StoredBlocks { text: GzipMembers::new(input), block: Vec::new(), at: 0, ended: false }
     }
 
-    /// Makes the next block. After the last text, this is the EOF block.
     fn next_block(&mut self) -> io::Result<()> {
         let mut text = Vec::with_capacity(PAYLOAD);
         (&mut self.text).take(PAYLOAD as u64).read_to_end(&mut text)?;

@@ -38,7 +38,6 @@ impl Inflater {
         self.write(chunk, out, 0)
     }
 
-    /// Writes the inflated blocks to `out` from position `at` on, and truncates `out` after them.
     fn write(&mut self, chunk: &Chunk, out: &mut Vec<u8>, mut at: usize) -> Result<()> {
         out.truncate(at + chunk.inflated);
         out.reserve(at + chunk.inflated - out.len());
@@ -103,7 +102,6 @@ pub struct InflateReader<R> {
 }
 
 impl<R: Read> InflateReader<R> {
-    /// Returns a reader that starts at the next chunk of `blocks`.
     pub fn new(blocks: BlockReader<R>) -> Self {
         let (chunk, inflater) = (Chunk::default(), Inflater::default());
         InflateReader { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }

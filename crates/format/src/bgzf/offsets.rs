@@ -23,7 +23,6 @@ use super::Chunk;
 /// ```
 pub struct VirtualOffsets<'a> {
     chunk: &'a Chunk,
-    /// Number of the current block, and the position in the inflated chunk at which it starts.
     block: usize,
     start: usize,
 }
@@ -50,7 +49,6 @@ impl<'a> VirtualOffsets<'a> {
         self.end()
     }
 
-    /// Returns the virtual offset of the first byte after the chunk.
     pub fn end(&self) -> u64 {
         (self.chunk.offset + self.chunk.compressed.len() as u64) << 16
     }

@@ -13,7 +13,6 @@ use readmill_record::{Charge, Result, make_room};
 use super::{BlockReader, Chunk, Inflater};
 use crate::file_slice::FileSlice;
 
-/// Consumed bytes that may stay in memory before the bytes after them are moved to the front.
 const KEPT: usize = 1 << 16;
 
 /// Consumed blocks that may stay. Blocks may be tiny, so bytes alone would not limit the list.
@@ -25,14 +24,12 @@ pub struct BlockWindow {
     reader: BlockReader<FileSlice>,
     inflater: Inflater,
     chunk: Chunk,
-    /// Number of blocks to inflate at a time; `None` inflates whole chunks.
     at_a_time: Option<usize>,
     bytes: Vec<u8>,
     /// Start of each block: its offset in the file, and its position in `bytes`.
     starts: Vec<(u64, usize)>,
     ended: bool,
     is_short: bool,
-    /// Consumed bytes to keep for a caller that goes back.
     kept: usize,
     charge: Charge,
 }
@@ -85,7 +82,6 @@ impl BlockWindow {
         &self.charge
     }
 
-    /// Returns the file offset of the block that [`Self::more`] would inflate next.
     pub fn next_offset(&self) -> u64 {
         self.reader.sizes().0
     }

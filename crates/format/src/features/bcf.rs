@@ -13,16 +13,13 @@ use super::dictionary::Dictionary;
 use super::lines::{FeaturePlace, number, vcf_contig};
 use crate::text::{self, TextInput};
 
-/// Maximum number of bytes of header text.
 const MAX_HEADER: u32 = 256 << 20;
 
 /// Bytes of a record that are read: the lengths of its two parts, contig, position, length.
 const FIXED: usize = 20;
 
-/// Number of bytes of a record to skip at a time.
 const PIECE: usize = 16 << 10;
 
-/// The records of a BCF file.
 pub(super) struct BcfReader {
     path: PathBuf,
     input: TextInput,
@@ -34,7 +31,6 @@ pub(super) struct BcfReader {
     _charge: Charge,
 }
 
-/// Reads the header of `input`. Returns its contigs, and a reader of the records.
 pub(super) fn open(
     path: &Path,
     mut input: TextInput,
@@ -109,7 +105,6 @@ impl BcfReader {
         }
     }
 
-    /// Skips `left` bytes: the rest of the current record.
     fn skip(&mut self, mut left: u64) -> Result<()> {
         while left > 0 {
             let now = (PIECE as u64).min(left) as usize;
@@ -123,7 +118,6 @@ impl BcfReader {
         Ok(())
     }
 
-    /// Returns an error that names the file and the last record.
     pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
         Error::input(format!("record {}: {what}", self.record)).file(&self.path)
     }

@@ -8,7 +8,6 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 /// them with the reads.
 #[derive(Debug)]
 pub struct Dictionary {
-    /// All names concatenated.
     names: Vec<u8>,
     /// End of each name in `names`, and the length of the contig in bases, if it is known.
     contigs: Vec<(usize, Option<u32>)>,
@@ -46,7 +45,6 @@ impl Dictionary {
         &self.names[start..self.contigs[number].0]
     }
 
-    /// Returns the name of each contig, and its length if it is known.
     pub fn contigs(&self) -> impl Iterator<Item = (&[u8], Option<u32>)> {
         (0..self.len()).map(|number| (self.name(number), self.contigs[number].1))
     }
@@ -73,7 +71,6 @@ impl Dictionary {
     }
 }
 
-/// The remedy for a file of another genome build.
 pub(crate) const OTHER_BUILD: &str =
     "it is of another build of the genome: give the file made for the one of the reads";
 

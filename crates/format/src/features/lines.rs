@@ -32,7 +32,6 @@ pub struct FeaturePlace<'a> {
 /// The position of the feature in a line. The name of its contig starts the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
-    /// Length in bytes of the contig's name.
     pub name: usize,
     pub start: u32,
     pub end: u32,
@@ -56,12 +55,10 @@ pub fn bed_position(text: &[u8]) -> Option<u32> {
     is_number.then(|| number(digits).unwrap_or(i32::MAX as u32))
 }
 
-/// Returns the start of a text in quotes, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
 }
 
-/// Reads the header of a VCF up to the line of column names, and returns its contigs.
 pub(super) fn vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
@@ -176,7 +173,6 @@ pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first, end }))
 }
 
-/// Returns the name of the feature in a BED line, and whether it is on the reverse strand.
 pub(super) fn bed_name(line: &[u8]) -> (Option<&[u8]>, bool) {
     let mut columns = BedColumns(Some(line.trim_ascii_end())).skip(3);
     let name = columns.next().filter(|name| !name.is_empty());
@@ -201,7 +197,6 @@ impl<'a> Iterator for BedColumns<'a> {
     }
 }
 
-/// The first line of elPrep's sites.
 pub(super) const ELSITES: &[u8] = b"# elsites format version 1.0\n";
 
 /// Parses the position of a line of elPrep's sites. A site at position 0 is before the first base,
@@ -221,7 +216,6 @@ pub(super) fn elsites_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start, end: place("end", end)?.max(start) }))
 }
 
-/// Reads the SAM header of an interval list line by line, and returns its contigs.
 pub(super) fn list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
@@ -260,7 +254,6 @@ pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
 }
 
-/// Returns the name of the interval in a line, and whether it is on the reverse strand.
 pub(super) fn list_name(line: &[u8]) -> (Option<&[u8]>, bool) {
     let mut columns = line.split(|&byte| byte == b'\t').skip(3);
     let strand = columns.next();

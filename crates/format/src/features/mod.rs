@@ -24,14 +24,10 @@ use lines::Spot;
 pub(crate) use lines::number;
 pub use lines::{FeaturePlace, bed_position};
 
-/// The format of a file of genomic places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureFormat {
-    /// Variants as text, 1-based.
     Vcf,
-    /// Variants in binary form, 0-based.
     Bcf,
-    /// Intervals, 0-based and half-open.
     Bed,
     /// Picard's interval list: intervals, 1-based and closed, after a SAM header.
     IntervalList,
@@ -80,7 +76,6 @@ enum FeatureRecords {
     Bcf(bcf::BcfReader),
 }
 
-/// Number of bytes at the start of a file that are inspected for its format.
 const PEEK: u64 = 512;
 
 impl Features {
@@ -166,7 +161,6 @@ impl Features {
         }
     }
 
-    /// Returns an error at the last feature, with its position in the file.
     pub fn wrong(&self, what: impl fmt::Display) -> Error {
         match &self.content {
             FeatureRecords::Text(lines) => lines.wrong(what),

@@ -112,14 +112,12 @@ impl Intervals {
         self.0.first_behind(contig as usize, start.into())
     }
 
-    /// Returns the number of bases that the intervals cover.
     pub fn bases(&self) -> u64 {
         self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()
     }
 }
 
 impl ContigNames<'_> {
-    /// Adds the intervals of an argument, with `padding` bases on each side.
     fn read(&self, argument: &str, padding: u32, into: &mut List) -> Result<()> {
         let mut add = |region: Region| {
             let length = self.contig(region.contig).length;
@@ -150,7 +148,6 @@ impl ContigNames<'_> {
         }
     }
 
-    /// Reads a file of regions, one in each line.
     fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
         let (mut lines, mut none) = (LineReader::open(path, self.ledger)?, true);
         while lines.advance()? {
@@ -203,7 +200,6 @@ fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
 }
 
-/// A region on a contig, 0-based and half-open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
     pub contig: u32,

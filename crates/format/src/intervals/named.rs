@@ -10,7 +10,6 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 use super::ContigNames;
 use crate::features::Features;
 
-/// The name of an interval that has none.
 const NO_NAME: &[u8] = b".";
 
 /// Disjoint intervals in order, each with the names of the intervals that were merged into it.
@@ -28,23 +27,18 @@ struct NamedData {
     /// For each interval the number of its first base, counted over the bases of all intervals; and
     /// after the last one the number of all bases.
     offsets: Vec<u32>,
-    /// End of the intervals of each contig in `intervals`.
     ends: Vec<usize>,
-    /// All names concatenated, and the end of each.
     names: Vec<u8>,
     name_ends: Vec<usize>,
-    /// Number of intervals before merging.
     given: u64,
     _charge: Charge,
 }
 
-/// An interval as it was read, before merging.
 struct Given {
     contig: u32,
     start: u32,
     end: u32,
     is_reverse: bool,
-    /// Range of its name in the text of all names.
     name: (usize, usize),
 }
 
@@ -188,7 +182,6 @@ impl NamedIntervals {
         self.0.offsets[number]
     }
 
-    /// Returns the number of bases that the intervals cover.
     pub fn bases(&self) -> u32 {
         self.0.offsets.last().copied().unwrap_or_default()
     }

@@ -63,7 +63,6 @@ impl List {
         self.intervals.is_empty()
     }
 
-    /// Removes intervals without bases.
     pub(super) fn drop_empty(&mut self) {
         self.intervals.retain(|interval| interval.1 < interval.2);
     }
@@ -138,13 +137,11 @@ pub struct Set(Arc<SetData>);
 #[derive(Debug)]
 struct SetData {
     intervals: Vec<Interval>,
-    /// End of the intervals of each contig in `intervals`.
     ends: Vec<usize>,
     _charge: Charge,
 }
 
 impl Set {
-    /// Returns the intervals: contig, first base, and the base after the last (0-based).
     pub fn intervals(&self) -> &[(u32, u32, u32)] {
         &self.0.intervals
     }

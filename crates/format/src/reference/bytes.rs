@@ -11,18 +11,15 @@ use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
 use crate::text::{self, TextInput};
 
-/// The name in the ledger for the memory of the index.
 pub(super) const NAME: &str = "the index of the reference";
 
 /// The layout of a FASTA file. Offsets in the text count the bytes of the inflated file.
 pub(super) struct Layout {
     path: PathBuf,
     file: File,
-    /// Size of the file in bytes.
     stored: u64,
     /// Size of the text in bytes; for a compressed file, an upper bound.
     size: u64,
-    /// The blocks of a BGZF file; `None` for a plain one.
     blocks: Option<Vec<Start>>,
     charge: Charge,
 }
@@ -128,7 +125,6 @@ impl Layout {
         Ok(starts)
     }
 
-    /// Returns a reader of the whole file as it is stored.
     pub fn whole(&self) -> impl Read + Send + '_ {
         At { file: &self.file, at: 0, left: u64::MAX }
     }
@@ -141,7 +137,6 @@ impl Layout {
         self.blocks.is_some()
     }
 
-    /// Returns the size of the .gzi in bytes.
     pub fn gzi_bytes(&self) -> usize {
         self.blocks.as_ref().map_or(0, |blocks| 8 + 16 * blocks.len())
     }
@@ -160,18 +155,15 @@ impl Layout {
         Some(out)
     }
 
-    /// Returns the maximum size of the text in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Returns the index of the block that contains byte `at` of the text.
     fn block_of(blocks: &[Start], at: u64) -> usize {
         blocks.partition_point(|block| block.text <= at).saturating_sub(1)
     }
 }
 
-/// The remedy for a bad index.
 pub(super) const REINDEX: &str = "make it again: readmill faidx FASTA, or delete it";
 
 pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
@@ -180,7 +172,6 @@ pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A reader of a range of a borrowed file.
 struct At<'a> {
     file: &'a File,
     at: u64,
@@ -202,7 +193,6 @@ impl Read for At<'_> {
 pub(super) struct FastaReader {
     inflater: Inflater,
     chunk: Chunk,
-    /// Inflated bytes of block number `block`.
     inflated: Vec<u8>,
     block: Option<usize>,
 }
@@ -239,7 +229,6 @@ impl FastaReader {
         Ok(n)
     }
 
-    /// Inflates the block into `inflated`, unless it is there already.
     fn inflate(&mut self, layout: &Layout, blocks: &[Start], block: usize) -> Result<()> {
         if self.block == Some(block) {
             return Ok(());

@@ -5,7 +5,6 @@
 pub(super) struct FaiEntry {
     pub name: Vec<u8>,
     pub length: u32,
-    /// Offset of the contig's first base in the text.
     pub offset: u64,
     /// Number of bases in a full line.
     pub bases: u64,

@@ -17,14 +17,12 @@ use crate::text::{self, LineReader, TextInput};
 /// bits.
 const MAX_OFFSET: u64 = i64::MAX as u64;
 
-/// The entries of the contigs in the order of the file.
 pub(super) struct FaiEntries {
     pub list: Vec<FaiEntry>,
     pub charge: Charge,
 }
 
 impl FaiEntries {
-    /// Collects the entries that `next` returns, until it returns `None`. Errors name `file`.
     fn read(
         ledger: &Ledger,
         file: &Path,
@@ -184,7 +182,6 @@ fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> R
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
-/// Reads the file once to make its index. Adds a note about ignored contigs to `notes`.
 pub(super) fn make(
     path: &Path,
     layout: &Layout,
@@ -200,5 +197,4 @@ pub(super) fn make(
     Ok(entries)
 }
 
-/// Bytes to read from the file at a time.
 const READ_SIZE: usize = 256 << 10;

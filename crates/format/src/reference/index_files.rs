@@ -11,7 +11,6 @@ use super::{Reference, ReferenceFiles, index};
 /// The content of the index files of a FASTA, which `readmill faidx` writes.
 pub struct FastaIndex {
     pub fai: Vec<u8>,
-    /// The .gzi, if the FASTA is compressed by bgzip.
     pub gzi: Option<Vec<u8>>,
     pub contigs: usize,
     /// Notes for the user about ignored contigs, as sentences.
@@ -39,7 +38,6 @@ pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
     Ok(FastaIndex { fai, gzi: layout.gzi(), contigs: entries.list.len(), notes, _charge: charge })
 }
 
-/// Number of bases to read at a time.
 const PIECE: u32 = 1 << 20;
 
 impl Reference {

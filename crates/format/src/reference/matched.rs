@@ -12,10 +12,8 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, input_file};
 use super::Reference;
 use super::bytes::FastaReader;
 
-/// An MD5 digest.
 type Sum = [u8; 16];
 
-/// Number of bytes to read at a time when the MD5 of a contig is computed.
 const PIECE: usize = 1 << 16;
 
 /// The contigs of a header with their indexes in a reference. Clones share the results of the

@@ -30,11 +30,8 @@ pub use matched::Matched;
 use window::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 
-/// The open files of a reference: the FASTA, and its index files if they exist.
 pub struct ReferenceFiles {
-    /// The FASTA, plain or BGZF.
     pub fasta: File,
-    /// The index of its contigs, if there is one.
     pub fai: Option<Box<dyn Read + Send>>,
     /// The index of its blocks, if there is one. It is ignored for a FASTA that is not compressed.
     pub gzi: Option<Box<dyn Read + Send>>,

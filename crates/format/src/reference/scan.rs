@@ -18,28 +18,22 @@ use readmill_record::{Error, Result};
 use super::entry::{FaiEntry, MAX_LINE_END};
 use crate::text;
 
-/// Maximum number of bytes of the line with a contig's name.
 pub(super) const MAX_DEFINITION: usize = 1 << 20;
 
-/// Finds the contigs of a FASTA in the order of the file.
 pub(super) struct FastaScanner<'a, R> {
     text: BufReader<R>,
     path: &'a Path,
-    /// Offset of the next byte in the text.
     offset: u64,
-    /// Number of the line of the next byte, counted from 1.
     line: u64,
     /// Name of the contig that ended last, for messages.
     previous: Vec<u8>,
 }
 
-/// The size of a line of bases.
 #[derive(Clone, Copy, Default)]
 struct SequenceLine {
     bases: u64,
     /// Number of bytes with the line end.
     width: u64,
-    /// Whether the file ends before the line end.
     is_cut: bool,
 }
 
@@ -85,7 +79,6 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         }
     }
 
-    /// Returns the error for bases where a contig should begin.
     fn misplaced(&self) -> Error {
         if self.previous.is_empty() {
             return self.no_fasta();
@@ -103,7 +96,6 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Error::input(what).file(self.path)
     }
 
-    /// Reads the line of a name and returns the name.
     fn read_name(&mut self) -> Result<Vec<u8>> {
         let mut line = Vec::new();
         let limit = MAX_DEFINITION as u64 + 1;
@@ -124,7 +116,6 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(name)
     }
 
-    /// Reads the lines of bases of a contig and returns its entry.
     fn read_sequence(&mut self, name: Vec<u8>) -> Result<FaiEntry> {
         let offset = self.offset;
         let (mut first, mut length) = (SequenceLine::default(), 0);
@@ -196,7 +187,6 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(line)
     }
 
-    /// Returns the next byte without consuming it; `None` at the end of the file.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             match self.text.fill_buf() {
@@ -216,5 +206,4 @@ impl SequenceLine {
     }
 }
 
-/// The remedy for lines of different lengths.
 const EQUAL_LINES: &str = "all lines of a contig but the last must be equally long: wrap it anew, for example with picard NormalizeFasta";

@@ -12,7 +12,6 @@ use super::entry::FaiEntry;
 /// but large enough for a pair of reads in coordinate order.
 const PAGE: u32 = 1 << 12;
 
-/// Number of pages to keep in memory.
 const PAGES: usize = 128;
 
 /// The maximum memory of a window in bytes, if no more than a page of bases is requested at a time:
@@ -33,7 +32,6 @@ pub(super) static CODES: [u8; 256] = {
     codes
 };
 
-/// Each byte of a FASTA in upper case.
 pub(super) static LETTERS: [u8; 256] = {
     let mut letters = [0; 256];
     let mut i = 0;
@@ -58,7 +56,6 @@ pub(super) static SEQ_CODES: [u8; 256] = {
     codes
 };
 
-/// The remedy if files belong to different references.
 pub(super) const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
 
 /// An open FASTA file with its index: the part of a reference that all its readers share.
@@ -76,7 +73,6 @@ impl OpenFasta {
     }
 }
 
-/// A key that no page has.
 const NO_PAGE: u64 = u64::MAX;
 
 /// One thread's reader of a [`super::Reference`].
@@ -89,12 +85,9 @@ pub struct Window {
     /// The output for each byte of the FASTA.
     alphabet: &'static [u8; 256],
     reader: FastaReader,
-    /// Codes of all pages, one page after the other.
     pages: Box<[u8]>,
-    /// Contig and page number of each page in memory.
     keys: [u64; PAGES],
     text: Vec<u8>,
-    /// The bases of a request that spans several pages.
     joined: Vec<u8>,
 }
 
@@ -153,7 +146,6 @@ impl Window {
         Ok(&self.joined)
     }
 
-    /// Returns the start of a page in `pages`, and loads the page if necessary.
     fn load(&mut self, contig: u32, number: u32) -> Result<usize> {
         let slot = slot(contig, number);
         let at = slot * PAGE as usize;

@@ -202,13 +202,11 @@ impl LineParser {
 const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
 
 impl Placement {
-    /// Returns the BAI bin of an alignment over `span` reference bases.
     fn bin(&self, span: i64) -> u16 {
         let span = if self.flag & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
         edit::bin(self.pos.into(), i64::from(self.pos) + span)
     }
 
-    /// Fills in the fixed part of the record `raw`, whose CIGAR is at `cigar`.
     fn write(&self, raw: &mut [u8], bin: u16, cigar: Range<usize>, l_seq: usize) {
         let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
         put(4, &self.ref_id.to_le_bytes());
@@ -225,7 +223,6 @@ impl Placement {
     }
 }
 
-/// Returns the eleven mandatory columns, and the optional fields as text.
 fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     let mut columns = [&line[..0]; 11];
     let mut rest = line;
@@ -287,7 +284,6 @@ impl Covered {
         Ok(Covered { reference: cigar.reference_length(), query: cigar.query_length() })
     }
 
-    /// Checks that the CIGAR accounts for the bases of SEQ, if there are any.
     fn check(&self, cigar: &Range<usize>, l_seq: Option<usize>) -> Result<()> {
         match l_seq {
             Some(n) if !cigar.is_empty() && self.query != n as i64 => Err(Error::input(format!(
@@ -305,7 +301,6 @@ fn operator(letter: u8) -> Option<u32> {
     b"MIDNSHP=XB".iter().position(|&b| b == letter).map(|op| op as u32)
 }
 
-/// Appends the operators of a CIGAR; returns the number of bases that they cover.
 fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
     let mut covered = Covered::default();
     if text == b"*" {
@@ -352,7 +347,6 @@ static PAIRS: [u8; 1 << 16] = {
     table
 };
 
-/// Appends SEQ, two bases to a byte; returns the number of bases.
 fn append_seq(text: &[u8], out: &mut Vec<u8>) -> usize {
     if text == b"*" {
         return 0;

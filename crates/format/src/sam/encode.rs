@@ -146,7 +146,6 @@ fn push_array(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the first `N` bytes, which exist in a well-formed field.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
 }
@@ -236,7 +235,6 @@ fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
     push_general(&digits, exponent, out);
 }
 
-/// Appends `value` in the format `%g`.
 fn push_double(value: f64, out: &mut Vec<u8>) {
     if value.is_sign_negative() {
         out.push(b'-');

@@ -8,7 +8,6 @@ use readmill_record::{Error, Result};
 /// from overflow.
 const LARGEST: i64 = 1 << 40;
 
-/// Parses a decimal integer with an optional sign.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     let (digits, sign) = match text {
         [b'-', digits @ ..] => (digits, -1),
@@ -20,7 +19,6 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
     Some(sign * value)
 }
 
-/// Parses a number of at most 12 digits.
 #[inline]
 fn decimal(text: &[u8]) -> Option<i64> {
     let mut value = 0;
@@ -70,18 +68,15 @@ pub(super) fn float(text: &[u8]) -> Option<f32> {
     Some(value as f32)
 }
 
-/// Returns the error for a `text` that `column` must not contain; `wanted` says what it should be.
 pub fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
     Error::input(format!("{column} is {}, not {wanted}", shown(text)))
 }
 
-/// Returns the start of `text` in quotes, for a message.
 pub fn shown(text: &[u8]) -> String {
     let cut = if text.len() > 40 { "..." } else { "" };
     format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }
 
-/// Parses the optional fields in `text`, which tabs separate, and appends them as BAM stores them.
 pub(super) fn append_fields(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     while !text.is_empty() {
         let end = memchr(b'\t', text).unwrap_or(text.len());
@@ -146,7 +141,6 @@ fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Appends an array: `value` has the letter of its type, then each element after a comma.
 fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let (&kind, list) = value.split_first().ok_or("B needs the type of its elements")?;
     let elements = match list.split_first() {

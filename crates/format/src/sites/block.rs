@@ -12,20 +12,17 @@ use readmill_record::{Charge, Result};
 
 use crate::spill::{Extent, Spill};
 
-/// The name in the ledger for the memory of sites.
 pub(super) const NAME: &str = "known sites";
 
 /// Size of a full block in bytes. It is small, because reads in random order need another block
 /// each.
 pub(super) const BLOCK_BYTES: usize = 1 << 10;
 
-/// Maximum number of sites of a block.
 pub(super) const BLOCK_SITES: usize = BLOCK_BYTES / 2;
 
 /// Maximum number of bytes of a site: two numbers of 32 bits, seven bits to a byte.
 const SITE_BYTES: usize = 10;
 
-/// The location of a block in the spill file, and the range of its contig that it covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SiteBlock {
     at: u64,
@@ -37,7 +34,6 @@ pub(super) struct SiteBlock {
 /// A site: its first base, and the base after the last one (0-based).
 pub(super) type Site = (u32, u32);
 
-/// Writes sites as blocks to the spill.
 pub(super) struct Writer {
     bytes: Vec<u8>,
     first: u32,
@@ -134,7 +130,6 @@ pub(super) struct SiteIndex {
     pub extent: Extent,
     /// Blocks by contig, then by position.
     pub blocks: Vec<SiteBlock>,
-    /// Range of the blocks of each contig.
     pub contigs: Vec<Range<usize>>,
     pub charge: Charge,
 }

@@ -21,7 +21,6 @@ const STEPS: usize = 8;
 /// random order, most queries read a block of 1 KiB.
 pub struct Cursor {
     shared: Arc<SiteIndex>,
-    /// The block with which the last answer began.
     block: usize,
     slots: [Slot; SLOTS],
 }
@@ -30,7 +29,6 @@ pub struct Cursor {
 struct Slot {
     block: Option<usize>,
     sites: Vec<Site>,
-    /// The site with which the last answer began.
     at: usize,
 }
 
@@ -81,7 +79,6 @@ impl Cursor {
         }
     }
 
-    /// Returns the block with this number, and reads it if necessary.
     #[inline]
     fn slot(&mut self, block: usize) -> Result<&mut Slot> {
         let slot = &mut self.slots[block % SLOTS];
@@ -95,7 +92,6 @@ impl Cursor {
 }
 
 impl Slot {
-    /// Moves to the first site that ends after `start`.
     #[inline]
     fn seek(&mut self, start: u32) {
         let ends_before = |site: &Site| site.1 <= start;

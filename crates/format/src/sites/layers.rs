@@ -14,10 +14,8 @@ use readmill_record::{Charge, Ledger, Result, make_room};
 use super::block::{BLOCK_BYTES, BLOCK_SITES, NAME, Site, SiteBlock, SiteIndex, Writer};
 use crate::spill::{Extent, Spill};
 
-/// Number of sites that are sorted at a time.
 const TOGETHER: usize = 1 << 18;
 
-/// Contig, start and end of a site.
 type Raw = (u32, u32, u32);
 
 /// A sorted list of sites of one contig that share no base.
@@ -32,7 +30,6 @@ impl Layer {
     }
 }
 
-/// Collects sites in any order and builds layers from them.
 pub(super) struct Gather {
     spill: Arc<Spill>,
     extent: Extent,
@@ -45,7 +42,6 @@ pub(super) struct Gather {
     _of_waiting: Charge,
 }
 
-/// All layers, by contig, with the charge for their index.
 pub(super) struct Gathered {
     pub extent: Extent,
     pub layers: Vec<Vec<Layer>>,
@@ -53,12 +49,10 @@ pub(super) struct Gathered {
 }
 
 impl Gather {
-    /// Returns the bytes of memory in addition to the layers.
     pub fn bytes() -> u64 {
         (TOGETHER * size_of::<Raw>() + BLOCK_BYTES) as u64
     }
 
-    /// Returns an empty collection for sites on `contigs` contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let extent = spill.begin(0)?;
         let (mut layers, mut charge) = (Vec::new(), ledger.empty(NAME));
@@ -94,7 +88,6 @@ impl Gather {
         if self.waiting.len() == TOGETHER { self.write(true) } else { Ok(()) }
     }
 
-    /// Writes the remaining sites and returns all layers.
     pub fn finish(mut self) -> Result<Gathered> {
         self.write(false)?;
         let Gather { extent, layers, charge, .. } = self;
@@ -213,10 +206,8 @@ fn merge_layers(
     Ok(())
 }
 
-/// The next site of a layer, and the number of the layer.
 type Head = Reverse<(Site, usize)>;
 
-/// Reads a layer from its start to its end, one block at a time.
 struct LayerReader<'a> {
     blocks: std::slice::Iter<'a, SiteBlock>,
     sites: Vec<Site>,

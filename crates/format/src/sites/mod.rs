@@ -53,7 +53,6 @@ pub struct Sites {
     files: Arc<[SiteFile]>,
 }
 
-/// The counts of one file of sites, which a run reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteFile {
     pub path: PathBuf,
@@ -90,7 +89,6 @@ impl Sites {
         Ok(Sites { shared: Arc::new(shared), files: files.into() })
     }
 
-    /// Returns the counts of each file, in the order of `paths`.
     pub fn files(&self) -> &[SiteFile] {
         &self.files
     }
@@ -165,7 +163,6 @@ impl SiteCollector {
         Gather::bytes() + (1 << 20) + 192 * contigs as u64
     }
 
-    /// Returns an empty collector for sites on `contigs` contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let (gather, spill) = (Gather::new(contigs, spill, ledger)?, Arc::clone(spill));
         Ok(SiteCollector { gather, spill, sites: 0, ledger: ledger.clone() })

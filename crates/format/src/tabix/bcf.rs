@@ -7,10 +7,8 @@ use super::{Entries, Indexer};
 use crate::bam::index::{IndexBuilder, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 
-/// The first bytes of BCF 2 (the minor version follows).
 const MAGIC: &[u8; 4] = b"BCF\x02";
 
-/// Bytes before the text of the header: magic number, minor version, and length of the text.
 const BEFORE_TEXT: usize = 9;
 
 /// Bytes of a record that are read: the lengths of its two parts, contig, position, and length on
@@ -29,22 +27,18 @@ pub struct BcfIndexer {
     min_shift: u8,
     /// The header, or the start of a record that is not complete.
     partial: Vec<u8>,
-    /// Bytes of the current record that are still to come and are skipped.
     skip: usize,
     /// Position of the current record. It is added when the record's end is known.
     pending: Option<Interval>,
     entries: Option<Entries>,
-    /// Contig numbers of records must be smaller than this.
     contigs: usize,
 }
 
 impl BcfIndexer {
-    /// Returns an indexer for bins of at least 2^`min_shift` bases.
     pub fn new(min_shift: u8) -> Self {
         BcfIndexer { min_shift, partial: Vec::new(), skip: 0, pending: None, entries: None, contigs: 0 }
     }
 
-    /// Returns the length of the header in `partial`; `None` if its end has not arrived yet.
     fn header(&self) -> Option<usize> {
         let length = self.partial.get(5..BEFORE_TEXT)?.first_chunk::<4>()?;
         let end = BEFORE_TEXT + u32::from_le_bytes(*length) as usize;
@@ -76,7 +70,6 @@ impl BcfIndexer {
         Ok(())
     }
 
-    /// Returns the position of the record that begins with `bytes`, and its length in bytes.
     fn record(bytes: &[u8; FIXED], contigs: usize) -> Result<(Interval, usize)> {
         let field =
             |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -148,7 +141,6 @@ impl Indexer for BcfIndexer {
     }
 }
 
-/// Returns the number (IDX) that a contig line of the header states.
 fn number_of(line: &[u8]) -> Option<usize> {
     let at = memchr::memmem::rfind(line, b"IDX=")?;
     let digits = &line[at + 4..];

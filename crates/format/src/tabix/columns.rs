@@ -8,7 +8,6 @@ use super::vcf::record_end;
 pub enum Preset {
     Vcf,
     Bed,
-    /// GFF and GTF, which have the same columns.
     Gff,
 }
 
@@ -33,7 +32,6 @@ impl Preset {
         columns.chain((names.len() as u32).to_le_bytes()).chain(names.iter().copied()).collect()
     }
 
-    /// Returns the name of this kind of text, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Vcf => "VCF",
@@ -42,7 +40,6 @@ impl Preset {
         }
     }
 
-    /// Returns the hint how to sort such a file.
     pub(super) fn sorting(self) -> &'static str {
         match self {
             Preset::Vcf => "sort it: bcftools sort -Oz",
@@ -83,7 +80,6 @@ impl Preset {
         (end >= start).then_some((contig, start, end.max(1)))
     }
 
-    /// Returns the length of a contig that a header line of VCF states.
     pub(super) fn contig_length(self, line: &[u8]) -> Option<u64> {
         let fields = line.strip_prefix(b"##contig").filter(|_| self == Preset::Vcf)?;
         let at = memchr::memmem::find(fields, b"length")?;

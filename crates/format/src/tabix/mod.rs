@@ -68,7 +68,6 @@ pub trait Indexer: Send {
     fn finish(self: Box<Self>, end: u64) -> Result<(IndexBuilder, Scheme, u64)>;
 }
 
-/// Collects the index entries of consecutive records.
 struct Entries {
     scheme: Scheme,
     fragment: FragmentBuilder,
@@ -83,7 +82,6 @@ struct Entries {
 }
 
 impl Entries {
-    /// Returns an empty collection for a file whose first record begins at virtual offset `start`.
     fn new(scheme: Scheme, n_ref: usize, start: u64) -> Self {
         Entries {
             scheme,
@@ -119,17 +117,14 @@ impl Entries {
         Ok(())
     }
 
-    /// Passes the entries since the last call to the index builder.
     fn flush(&mut self) {
         let fragment: Fragment = self.fragment.finish();
         self.builder.absorb(fragment, 0);
     }
 }
 
-/// Cuts bytes that arrive in pieces into lines.
 #[derive(Default)]
 struct Lines {
-    /// The start of a line that the last piece cut.
     partial: Vec<u8>,
     number: u64,
 }
@@ -161,7 +156,6 @@ impl Lines {
         Ok(())
     }
 
-    /// Returns the last line and its number, if the file does not end with a newline.
     fn rest(&mut self) -> Option<(Vec<u8>, u64)> {
         self.number += u64::from(!self.partial.is_empty());
         (!self.partial.is_empty()).then(|| (std::mem::take(&mut self.partial), self.number))

@@ -8,14 +8,12 @@ use crate::bam::index::{IndexBuilder, Interval, Scheme};
 use crate::bgzf::VirtualOffsets;
 use crate::sam::LineParser;
 
-/// Chooses the scheme of the index by the header.
 type SchemeChoice = Box<dyn Fn(&Header) -> Result<Scheme> + Send>;
 
 /// Makes the index of a SAM file.
 pub struct SamIndexer {
     scheme: SchemeChoice,
     lines: Lines,
-    /// The header lines, until the first record arrives.
     header: Vec<u8>,
     header_lines: u64,
     start: u64,

@@ -12,7 +12,6 @@ use crate::bgzf::VirtualOffsets;
 /// Bits of the positions that each CSI of text can hold, as in tabix 1.16.
 const POSITION_BITS: u8 = 31;
 
-/// Bytes that the hash table takes for each name, in addition to the name.
 const BESIDE_A_NAME: u64 = 64;
 
 /// Makes the index of a VCF, BED or GFF file. Contigs are numbered in the order in which they
@@ -22,13 +21,10 @@ pub struct TextIndexer {
     kind: IndexFormat,
     min_shift: u8,
     lines: Lines,
-    /// Length of the longest contig that the header states.
     longest: u64,
-    /// Virtual offset of the first record, as far as it is known.
     start: u64,
     entries: Option<Entries>,
     names: HashMap<Vec<u8>, i32>,
-    /// The names in order, each ended by a NUL byte.
     list: Vec<u8>,
     last: i32,
 }

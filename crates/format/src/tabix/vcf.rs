@@ -42,7 +42,6 @@ fn is_on_reference(allele: &[u8]) -> bool {
     kind && matches!(allele.get(4), Some(b'>' | b':'))
 }
 
-/// Returns the largest LEN of the samples. `columns` are FORMAT and the samples.
 fn longest_block<'a>(mut columns: impl Iterator<Item = &'a [u8]>) -> i64 {
     let mut keys = columns.next().unwrap_or_default().split(|&byte| byte == b':');
     let Some(at) = keys.position(|key| key == b"LEN") else { return 0 };

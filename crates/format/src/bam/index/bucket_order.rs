@@ -5,7 +5,6 @@
 //! those of `samtools index`, byte for byte. The table is that of klib's `khash.h`: a power of two
 //! of buckets, at most 77 % in use, probed in growing steps.
 
-/// Returns the maximum number of buckets in use of a table of `n`.
 fn bound(n: usize) -> usize {
     (n as f64 * 0.77 + 0.5) as usize
 }
@@ -50,7 +49,6 @@ pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
     with_room(table, used).into_iter().flatten().collect()
 }
 
-/// Returns the table, grown if it has no room besides its `used` buckets.
 fn with_room(table: Vec<Option<u32>>, used: usize) -> Vec<Option<u32>> {
     if used < bound(table.len()) {
         return table;

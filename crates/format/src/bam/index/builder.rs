@@ -25,9 +25,7 @@ pub struct IndexBuilder {
     scheme: Scheme,
     n_ref: usize,
     open: Option<ReferenceIndex>,
-    /// The bytes of the index file for the reference sequences before the current one.
     done: Vec<u8>,
-    /// Number of reference sequences in `done`.
     n_done: usize,
     unplaced: u64,
     last: u64,
@@ -37,12 +35,10 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// Returns an empty index for the reference sequences of `header`.
     pub fn new(scheme: Scheme, header: &Header) -> Self {
         Self::of(scheme, header.references().len())
     }
 
-    /// Returns an empty index for `n_ref` reference sequences.
     pub fn of(scheme: Scheme, n_ref: usize) -> Self {
         let (open, done, n_done, unplaced, last, unsorted, meta) = Default::default();
         IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted, meta }
@@ -91,7 +87,6 @@ impl IndexBuilder {
         }
     }
 
-    /// Encodes the entries of all reference sequences before `next`.
     fn close(&mut self, next: usize) {
         if let Some(open) = self.open.take() {
             self.skip_to(open.ref_id);
@@ -185,7 +180,6 @@ const LEVEL: u8 = 7;
 /// Payload of a block of an index in bytes, as in htslib.
 const BLOCK: usize = 0xff00;
 
-/// A writer of BGZF blocks for the formats that are compressed (CSI and TBI).
 struct PackedWriter<'a> {
     writer: &'a mut dyn Write,
     deflater: Deflater,
@@ -231,10 +225,8 @@ impl<'a> PackedWriter<'a> {
 /// htslib.
 const MIN_SPAN: u64 = 1 << 16;
 
-/// Bins by number, with their merged chunks.
 type Bins = BTreeMap<u32, Vec<Chunk>>;
 
-/// The entries of one reference sequence that has records.
 #[derive(Debug)]
 struct ReferenceIndex {
     ref_id: usize,
@@ -268,7 +260,6 @@ impl ReferenceIndex {
     }
 }
 
-/// Appends the entry of a reference sequence; `None` if it has no records.
 fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
     let Some(reference) = reference else {
         out.extend_from_slice(&0u32.to_le_bytes());
@@ -339,7 +330,6 @@ fn bins(levels: Vec<Vec<Chunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
     (order, out)
 }
 
-/// Sorts the chunks of a bin, with those moved into it, and merges chunks that share a block.
 fn merged(bin: u32, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
     chunks.sort_unstable_by_key(|chunk| chunk.begin);
     let mut out: Vec<Chunk> = Vec::with_capacity(chunks.len());

@@ -19,12 +19,9 @@ use crate::chain::{INSIDE_A_RECORD, looks_like_records, sane};
 pub struct OpenChunk {
     chunk: Chunk,
     bytes: Vec<u8>,
-    /// Position of its first record, and position after its last whole record.
     first: usize,
     exit: usize,
-    /// Number of its whole records.
     records: u64,
-    /// The error of the record at `exit`, if the chain of records ended there.
     fault: Option<Error>,
 }
 
@@ -35,12 +32,10 @@ pub struct JoinedChunk {
     /// Empty if there is none.
     straddler: Vec<u8>,
     straddler_at: u64,
-    /// Number of the first record in the file.
     number: u64,
 }
 
 impl OpenChunk {
-    /// Finds the whole records from position `first` on.
     fn follow(&mut self, first: usize) {
         (self.first, self.exit, self.records, self.fault) = (first, first, 0, None);
         while let Some(head) = self.bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
@@ -58,7 +53,6 @@ impl OpenChunk {
     }
 }
 
-/// Opens chunks; each thread has its own.
 pub struct ChunkReader {
     inflater: Inflater,
     n_ref: i32,
@@ -89,7 +83,6 @@ impl ChunkReader {
 pub struct ChunkJoiner {
     /// Bytes of the header in the first chunk, until that chunk is joined.
     header: Option<usize>,
-    /// The bytes of a record that is not complete yet, and its virtual offset.
     partial: Vec<u8>,
     partial_at: u64,
     records: u64,
@@ -168,7 +161,6 @@ impl ChunkJoiner {
 /// first base.
 type SortPosition = (u32, i64);
 
-/// The index entries of a chunk.
 pub struct IndexedChunk {
     /// The entries; their offsets are offsets in the file, not in the chunk.
     pub fragment: Fragment,
@@ -177,18 +169,15 @@ pub struct IndexedChunk {
     ends: Option<(SortPosition, SortPosition)>,
     number: u64,
     first_name: Vec<u8>,
-    /// The buffers of the chunk, for reuse.
     pub buffers: (Chunk, Vec<u8>),
 }
 
-/// Indexes chunks; each thread has its own.
 pub struct ChunkIndexer {
     builder: FragmentBuilder,
     n_ref: i32,
 }
 
 impl ChunkIndexer {
-    /// Returns an indexer for a file with `n_ref` reference sequences.
     pub fn new(scheme: Scheme, n_ref: i32) -> Self {
         ChunkIndexer { builder: FragmentBuilder::new(scheme), n_ref }
     }
@@ -237,7 +226,6 @@ impl ChunkIndexer {
         Ok(IndexedChunk { fragment, ends, number: first, first_name, buffers: (open.chunk, open.bytes) })
     }
 
-    /// Returns the record after checking the fields that an index needs.
     #[inline]
     fn checked<'a>(&self, raw: &'a [u8]) -> Result<RecordRef<'a>> {
         let checked = UncheckedRecord::new(raw).check_without_fields(self.n_ref);

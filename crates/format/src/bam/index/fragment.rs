@@ -23,7 +23,6 @@ pub struct Fragment {
     /// Chunks of all parts, one part after the other. The chunks of one bin are in file order;
     /// chunks of other bins may be between them.
     pub(super) chunks: Vec<Chunk>,
-    /// Runs of windows of all parts, one part after the other.
     pub(super) windows: Vec<(u32, u64)>,
     pub(super) unplaced: u64,
     /// Sort keys of the first and the last record; `None` for an empty partition. The index builder
@@ -38,9 +37,7 @@ pub struct Fragment {
 pub struct FragmentBuilder {
     scheme: Scheme,
     fragment: Fragment,
-    /// Reference sequence of the fragment's last part.
     ref_id: i32,
-    /// The current chunk of each level of bins.
     open: [Chunk; MAX_LEVELS],
     /// The window of the last record, if the record does not leave it. Most records stay in the
     /// window of the one before.
@@ -111,7 +108,6 @@ impl FragmentBuilder {
         std::mem::take(&mut self.fragment)
     }
 
-    /// Moves the open chunks to the part they belong to.
     fn close(&mut self) {
         let open = self.open.iter_mut().map(|chunk| std::mem::replace(chunk, Chunk::NONE));
         let closed = open.filter(|chunk| *chunk != Chunk::NONE);

@@ -14,21 +14,16 @@ use super::scheme::{BAI_DEPTH, MIN_SHIFT, first_bin};
 use crate::region::Part;
 use crate::text::{self, TextInput};
 
-/// A range of virtual offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileRange {
-    /// Virtual offset of the first record.
     pub begin: u64,
-    /// Virtual offset after the last record.
     pub end: u64,
 }
 
 /// The facts about a file by which its index is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedFile {
-    /// Number of contigs in its header.
     pub contigs: usize,
-    /// Its size in bytes.
     pub bytes: u64,
 }
 
@@ -57,7 +52,6 @@ struct ContigIndex {
     windows: Vec<(u32, u64)>,
 }
 
-/// A bin, and the range of its chunks in the list of all chunks.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
     number: u32,
@@ -71,14 +65,12 @@ const MOST_LEVELS: u32 = 9;
 
 const INDEX: &str = "the index of the input";
 
-/// The remedy for a bad index.
 const RENEW: &str = "make the index anew: readmill index FILE";
 
 fn damaged(what: &str) -> Error {
     Error::input(format!("the index is damaged, or is that of another file: {what}")).hint(RENEW)
 }
 
-/// The bytes of an index file, through a buffer.
 struct Bytes {
     input: TextInput,
     buffer: Vec<u8>,
@@ -88,7 +80,6 @@ struct Bytes {
 impl Bytes {
     const SIZE: usize = 1 << 15;
 
-    /// Fills the buffer with the next bytes; returns `false` at the end of the file.
     fn fill(&mut self) -> Result<bool> {
         self.buffer.resize(Self::SIZE, 0);
         let n = self.input.fill(&mut self.buffer).map_err(|e| text::failure(&e))?;
@@ -111,7 +102,6 @@ impl Bytes {
         }
     }
 
-    /// Returns the next `N` bytes; `None` at the end of the file.
     fn try_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>> {
         if let Some(bytes) = self.buffer.get(self.at..).and_then(<[u8]>::first_chunk::<N>) {
             self.at += N;
@@ -140,7 +130,6 @@ impl Bytes {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Reads a count, which must not be negative.
     fn count(&mut self) -> Result<u32> {
         let n = self.u32()?;
         i32::try_from(n).map(|_| n).map_err(|_| damaged("a number is negative"))
@@ -285,7 +274,6 @@ impl ContigIndex {
     }
 }
 
-/// Reads one contig of an index file.
 struct ContigReader<'a> {
     bytes: &'a mut Bytes,
     depth: u32,
@@ -295,7 +283,6 @@ struct ContigReader<'a> {
 }
 
 impl ContigReader<'_> {
-    /// Skips the contig.
     fn pass(&mut self) -> Result<()> {
         for _ in 0..self.bytes.count()? {
             self.bytes.skip(if self.is_csi { 12 } else { 4 })?;
@@ -368,7 +355,6 @@ impl ContigReader<'_> {
         Ok(chunk)
     }
 
-    /// Returns the leftmost window of a bin.
     fn first_window(&self, bin: u32) -> u32 {
         let level = super::scheme::level(bin) as u32;
         (bin - first_bin(level)) << (3 * (self.depth - level))

@@ -7,17 +7,13 @@ use serde::{Deserialize, Serialize};
 /// log2 of the bases in a window of the linear index of a BAI (16 KiB), and in a bin of its lowest
 /// level.
 pub(super) const MIN_SHIFT: u8 = 14;
-/// Levels of bins below the root in a BAI.
 pub(super) const BAI_DEPTH: u8 = 5;
 /// The maximum number of levels below the root. With more, the numbers of bins would not fit into
 /// 31 bits.
 const MAX_DEPTH: u8 = 9;
-/// Levels of the deepest scheme, root included.
 pub(super) const MAX_LEVELS: usize = MAX_DEPTH as usize + 1;
-/// Maximum length in bases of a reference sequence in a BAI.
 pub(super) const BAI_LENGTH: u32 = 1 << 29;
 
-/// The format of an index file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexFormat {
     /// BAI: BAM, reference sequences of up to 2^29 bases.
@@ -120,7 +116,6 @@ impl Scheme {
         }
     }
 
-    /// Returns the scheme of a TBI, which has the bins of a BAI.
     pub fn tbi() -> Self {
         Scheme { kind: IndexFormat::Tbi, depth: BAI_DEPTH, min_shift: MIN_SHIFT }
     }
@@ -151,7 +146,6 @@ impl Scheme {
         Ok(Scheme { kind: IndexFormat::Csi, depth, min_shift })
     }
 
-    /// Returns the length in bases of the longest reference sequence that fits.
     pub fn most_bases(self) -> u64 {
         1u64.checked_shl(u32::from(self.min_shift + 3 * self.depth)).unwrap_or(u64::MAX)
     }
@@ -176,7 +170,6 @@ impl Scheme {
         first_bin(u32::from(self.depth) - up) + (first >> (3 * up))
     }
 
-    /// Returns the leftmost window of a bin.
     pub(super) fn first_window(self, bin: u32) -> u32 {
         let level = level(bin) as u32;
         (bin - first_bin(level)) << (3 * (u32::from(self.depth) - level))
@@ -192,7 +185,6 @@ pub(super) fn level(bin: u32) -> usize {
     ((7 * bin + 1).ilog2() / 3) as usize
 }
 
-/// Returns the parent of a bin; `None` for the root.
 pub(super) fn parent(bin: u32) -> Option<u32> {
     bin.checked_sub(1).map(|below| below >> 3)
 }
@@ -206,7 +198,6 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// The empty value: a bin that no scheme has.
     pub(super) const NONE: Chunk = Chunk { begin: 0, end: 0, bin: u32::MAX };
 
     /// Merges a later chunk of the same bin that starts in the block in which this one ends,
@@ -220,7 +211,6 @@ impl Chunk {
         joins
     }
 
-    /// Returns this chunk for a partition at file offset `base`.
     pub(super) fn rebased(self, base: u64) -> Self {
         Chunk { begin: rebase(self.begin, base), end: rebase(self.end, base), ..self }
     }

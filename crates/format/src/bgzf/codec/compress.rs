@@ -11,7 +11,6 @@ pub trait Compress: Send {
     fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
 }
 
-/// libdeflate, which compresses whole buffers only.
 pub(super) struct Libdeflate(Compressor);
 
 impl Libdeflate {

@@ -17,7 +17,6 @@ use isal_sys::igzip_lib as isal;
 
 use super::compress::Compress;
 
-/// igzip's stateless compression, with the memory it needs.
 pub(super) struct Igzip {
     stream: StreamMemory,
     /// Match tables and tokens. All tokens of a block fit, so a payload becomes one DEFLATE block.
@@ -61,7 +60,6 @@ impl Compress for Igzip {
 /// The memory of one stream, at an address that does not disturb the hash.
 struct StreamMemory(NonNull<isal::isal_zstream>);
 
-/// Size of a stream in bytes.
 const PLACE: usize = size_of::<isal::isal_zstream>();
 
 /// The next address to try, shifted right by 16. Usually nothing else is mapped at such high

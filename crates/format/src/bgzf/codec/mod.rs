@@ -64,7 +64,6 @@ impl Codec {
         ]
     }
 
-    /// Returns the name that the command line uses.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Libdeflate => "libdeflate",
@@ -99,7 +98,6 @@ impl Codec {
         }
     }
 
-    /// Creates a compressor at one of the library's own levels.
     pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
         match self {
             Codec::Libdeflate => Box::new(Libdeflate::new(own_level)),
