@@ -41,10 +41,8 @@ pub const INSIDE_A_RECORD: &str = "the file ends inside a record";
 #[derive(Default)]
 pub struct Opened {
     batch: UncheckedBatch,
-    /// Position of the first record: a guess for BAM, certain for text.
     first: usize,
     exit: usize,
-    /// The error that ended the chain, unless the chain reached the end of the chunk.
     fault: Option<Error>,
     /// True if the bytes are still those of an earlier chunk. They are cleared only when necessary,
     /// because inflating can overwrite them.
@@ -59,7 +57,6 @@ impl Opened {
         Opened { batch: UncheckedBatch::reuse(batch), stale: true, ..Opened::default() }
     }
 
-    /// Returns the bytes of the chunk, for a decoder that appends records.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         let bytes = self.batch.parts_mut().0;
         if std::mem::take(&mut self.stale) {
@@ -173,8 +170,6 @@ pub(crate) fn sane(block_size: u32) -> Result<()> {
         .hint("the file is damaged: get it again"))
 }
 
-/// Returns whether `bytes` looks like the start of records of a file with `n_ref` reference
-/// sequences.
 pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     let mut rest = bytes;
     for _ in 0..CHAIN {
@@ -220,7 +215,6 @@ pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
 /// # }
 /// ```
 pub struct ChunkLinker {
-    /// Bytes of the records that wait for the rest of their template, followed by a partial record.
     waiting: Vec<u8>,
     lengths: Vec<u32>,
     next: u64,
@@ -262,7 +256,6 @@ impl ChunkLinker {
         self.next
     }
 
-    /// Returns the bytes of waiting records, which the pipeline charges to the ledger.
     pub fn waiting_bytes(&self) -> u64 {
         self.waiting.len() as u64
     }
@@ -321,14 +314,12 @@ impl ChunkLinker {
         linked
     }
 
-    /// Returns no records, for a ticket that has no input yet. `memory` is passed on with the empty
-    /// batch.
+    /// Returns an empty batch in the memory of another one, for a ticket that brings no chunk of
+    /// input: a step of alignment or of merging.
     pub fn pause(&mut self, memory: Batch) -> Linked {
         self.give(UncheckedBatch::reuse(memory), 0, None)
     }
 
-    /// Appends the waiting bytes to the bytes of the chunk, and puts the waiting records first in
-    /// the order of records.
     fn put_waiting_first(&mut self, batch: &mut UncheckedBatch, border: usize) -> Result<()> {
         let mut spans = std::mem::take(&mut self.spare);
         let mut at = border;
@@ -401,8 +392,6 @@ impl ChunkLinker {
         Ok(Some(missing))
     }
 
-    /// Returns how many records of the batch belong to templates that cannot continue in the next
-    /// chunk.
     fn complete_templates(&mut self, batch: &UncheckedBatch) -> usize {
         let name = |span: &Span| batch.record(*span).name();
         let Some((last, before)) = batch.spans().split_last() else { return 0 };

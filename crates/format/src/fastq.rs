@@ -30,7 +30,6 @@ use crate::sam;
 pub struct FastqStyle {
     /// Append /1 or /2 to the names of first and last reads of a pair.
     pub suffix: bool,
-    /// Optional fields to write after the name, in the text form of SAM.
     pub tags: TagSelection,
     /// Write the qualities of the OQ field instead of QUAL, if a read has the field in the right
     /// length.

@@ -15,8 +15,6 @@ pub struct FileSlice {
 }
 
 impl FileSlice {
-    /// Returns a reader of the bytes from `start` to `end`, or to the end of the file if that is
-    /// earlier.
     pub fn new(file: &Arc<File>, start: u64, end: u64) -> Self {
         FileSlice { file: Arc::clone(file), at: start, end }
     }

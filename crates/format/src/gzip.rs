@@ -17,7 +17,6 @@ enum State {
     End,
 }
 
-/// An input that can be taken out of a decoder, so that one decoder serves all members.
 struct Held<R>(Option<R>);
 
 impl<R: BufRead> Read for Held<R> {

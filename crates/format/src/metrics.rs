@@ -3,8 +3,6 @@
 
 use std::io::Write as _;
 
-/// Returns the comment lines of a metrics file: the command line, and the date `started` in any
-/// form.
 pub fn comments(command_line: &str, started: &str) -> Vec<u8> {
     let mut text = Vec::new();
     for comment in [command_line.to_owned(), format!("Started on: {started}")] {
@@ -50,7 +48,6 @@ impl Row {
         self.text(decimal(value).as_bytes())
     }
 
-    /// Appends a text; an empty value if it is unknown.
     pub fn optional(&mut self, value: Option<&[u8]>) -> &mut Self {
         self.text(value.unwrap_or_default())
     }
@@ -136,8 +133,6 @@ pub fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns a positive number that is not an integer in millionths, rounded to the nearest, ties
-/// down.
 fn millionths(number: f64) -> u128 {
     let bits = number.to_bits();
     let exponent = (bits >> 52) as i32;

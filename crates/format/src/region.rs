@@ -23,7 +23,6 @@ use readmill_record::Header;
 pub enum Region {
     All,
     Part(Part),
-    /// Reads without a contig, which are the last ones of the file.
     Unplaced,
 }
 
@@ -147,8 +146,6 @@ fn position(text: &str) -> Option<i64> {
     Some(number.saturating_mul(unit).min(NO_END))
 }
 
-/// Returns the words for a message about an unknown contig: `place`, which lacks it, and the first
-/// contigs that it has.
 pub fn unknown_names<'a>(place: &str, mut names: impl Iterator<Item = &'a [u8]>) -> [String; 2] {
     let first: Vec<String> =
         names.by_ref().take(5).map(|name| String::from_utf8_lossy(name).into_owned()).collect();

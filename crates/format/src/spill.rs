@@ -54,7 +54,6 @@ pub struct Spill {
     /// Files of earlier stages, which are only read. Their numbers follow those of `files`.
     adopted: Vec<(PathBuf, File)>,
     written: AtomicU64,
-    /// Whether the spill is a single file with a name, which then takes the place of the directory.
     has_name: bool,
 }
 
@@ -65,7 +64,6 @@ pub struct Extent {
     #[serde(skip)]
     file: usize,
     pub start: u64,
-    /// Offset of the byte after the last one. It grows with [`Spill::append`].
     pub end: u64,
 }
 
@@ -90,8 +88,6 @@ impl Spill {
         extents.iter_mut().for_each(|extent| extent.file = number);
     }
 
-    /// Returns the adopted file with this number; `None` if the number belongs to a file of the
-    /// spill itself.
     fn adopted(&self, file: usize) -> Option<&(PathBuf, File)> {
         self.adopted.get(file.checked_sub(self.dirs.len())?)
     }

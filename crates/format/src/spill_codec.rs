@@ -102,7 +102,6 @@ impl FromStr for SpillCodec {
 /// content.
 pub struct FrameCompressor {
     codec: SpillCodec,
-    /// Zstandard's memory, kept from frame to frame: 300 KB for frames of 64 KiB.
     zstd: Option<Compressor<'static>>,
     packed: Vec<u8>,
 }

@@ -39,7 +39,6 @@ impl TextInput {
         self.charge.ledger()
     }
 
-    /// Puts back the bytes `start`, which a caller has read to detect the format.
     #[must_use]
     pub fn behind(self, start: Vec<u8>) -> Self {
         TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
@@ -146,7 +145,6 @@ pub fn reading(error: &std::io::Error, path: &Path) -> Error {
     failure(error).file(path)
 }
 
-/// Returns the error for a failed read, for callers that add the name of the file themselves.
 pub(crate) fn failure(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();

@@ -92,7 +92,6 @@ impl Encoder {
         }
     }
 
-    /// Appends bytes that are not records, such as the header, in blocks of their own.
     pub fn bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for piece in bytes.chunks(BLOCK_PAYLOAD) {
             self.deflater.block(piece, out);

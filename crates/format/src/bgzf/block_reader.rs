@@ -28,7 +28,6 @@ pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Offset of its gzip member in [`Chunk::compressed`].
     pub start: u32,
     /// Size of the gzip header, so the DEFLATE data starts at `start + header`.
     pub header: u16,
@@ -43,7 +42,6 @@ pub struct Block {
 pub struct Chunk {
     pub compressed: Vec<u8>,
     pub blocks: Vec<Block>,
-    /// Offset of the first block in the file, for virtual offsets and messages.
     pub offset: u64,
     pub inflated: usize,
 }
@@ -97,11 +95,8 @@ pub struct BlockReader<R> {
     inflated: u64,
     last_was_eof_block: bool,
     allow_missing_eof: bool,
-    /// Set to true at the end of a file without EOF block, if the caller wants to know.
     lacks_eof: Option<Arc<AtomicBool>>,
     tail: BlockTail,
-    /// Maximum number of blocks of a chunk: `CHUNK_BLOCKS`, or fewer after
-    /// [`BlockReader::limit_chunks`].
     most_blocks: usize,
     read_size: usize,
 }
@@ -292,8 +287,6 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// Returns the error for bytes that do not start a BGZF block. The hint depends on what they
-    /// seem to be.
     fn no_block(&self, is_gzip: bool) -> Error {
         let (what, hint) = match (is_gzip, self.last_was_eof_block) {
             (true, _) => (

@@ -18,7 +18,6 @@ const READ_SIZE: usize = 64 << 10;
 pub(super) enum BlockInput<R> {
     Blocks(R),
     Members(Box<StoredBlocks<R>>),
-    /// A placeholder while the input moves from `Blocks` to `Members`.
     Nothing,
 }
 
@@ -31,8 +30,6 @@ impl<R: Read> BlockInput<R> {
         }
     }
 
-    /// Returns whether plain gzip members are being read, so that errors are reported as gzip
-    /// errors.
     pub fn has_members(&self) -> bool {
         matches!(self, BlockInput::Members(_))
     }
@@ -48,7 +45,6 @@ impl<R: Read> Read for BlockInput<R> {
     }
 }
 
-/// The inflated text of gzip members as a BGZF stream that ends with the EOF block.
 pub(super) struct StoredBlocks<R> {
     text: GzipMembers<BufReader<Chain<Cursor<Vec<u8>>, R>>>,
     block: Vec<u8>,

@@ -26,7 +26,6 @@ pub struct BlockWindow {
     chunk: Chunk,
     at_a_time: Option<usize>,
     bytes: Vec<u8>,
-    /// Start of each block: its offset in the file, and its position in `bytes`.
     starts: Vec<(u64, usize)>,
     ended: bool,
     is_short: bool,

@@ -64,8 +64,6 @@ pub(super) fn open(
     Ok((dictionary, BcfReader { path, input, numbers, record: 0, piece, _charge: charge }))
 }
 
-/// Returns the number (IDX) of a contig, if the header states it instead of relying on the order of
-/// its lines.
 fn index(fields: &[u8]) -> Option<u32> {
     let value = &fields[memmem::find(fields, b"IDX=")? + 4..];
     let end = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(value.len());

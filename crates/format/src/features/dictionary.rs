@@ -9,7 +9,6 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 #[derive(Debug)]
 pub struct Dictionary {
     names: Vec<u8>,
-    /// End of each name in `names`, and the length of the contig in bases, if it is known.
     contigs: Vec<(usize, Option<u32>)>,
     charge: Charge,
 }
@@ -74,8 +73,6 @@ impl Dictionary {
 pub(crate) const OTHER_BUILD: &str =
     "it is of another build of the genome: give the file made for the one of the reads";
 
-/// Returns the error for a file that has no contig in common with the reads. `theirs` is one of its
-/// contigs.
 pub(crate) fn no_common_contig(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
     let reads =

@@ -29,7 +29,6 @@ pub struct FeaturePlace<'a> {
     pub end: u32,
 }
 
-/// The position of the feature in a line. The name of its contig starts the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub name: usize,
@@ -78,7 +77,6 @@ pub(super) fn vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dict
     Err(lines.wrong("the file ends inside its header").hint("get the file again"))
 }
 
-/// Returns the ID and the length of a ##contig line. Quoted values may contain commas.
 pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
     let (mut name, mut length) = (None, None);
     while let Some(equals) = memchr(b'=', fields) {
@@ -100,7 +98,6 @@ pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
 /// Number of columns that every record has: CHROM POS ID REF ALT QUAL FILTER INFO.
 const VCF_COLUMNS: usize = 8;
 
-/// Parses the position of a VCF record; returns `None` for a line without a record.
 pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"#") {
         return Ok(None);
@@ -138,7 +135,6 @@ pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
 /// Finds END in INFO, even if it is only the end of another key.
 static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
 
-/// Returns the value of END in INFO. If it occurs several times, the last one counts.
 fn end_of(info: &[u8]) -> Option<&[u8]> {
     END.find(info)?; // most records have no END
     info.split(|&byte| byte == b';').rev().find_map(|field| field.strip_prefix(b"END="))
@@ -231,7 +227,6 @@ pub(super) fn list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dic
     Ok(dictionary)
 }
 
-/// Parses the position of an interval; returns `None` for a header line or a blank line.
 pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"@") || line.trim_ascii().is_empty() {
         return Ok(None);

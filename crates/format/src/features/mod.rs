@@ -118,7 +118,6 @@ impl Features {
         self.kind
     }
 
-    /// Returns the contigs in the file's header; none for BED and elPrep's sites.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
@@ -169,7 +168,6 @@ impl Features {
     }
 }
 
-/// First bytes of files that hold no genomic places, what they are, and the remedy.
 const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
     (b">", "FASTA", "a reference is given by --reference"),
     (b"BAM\x01", "BAM", "reads are given without a flag"),

@@ -207,7 +207,6 @@ struct Region {
     pub end: u32,
 }
 
-/// Returns whether an argument means reads without a position (`unmapped`).
 pub fn is_unmapped(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("unmapped")
 }
@@ -229,8 +228,6 @@ impl ContigNames<'_> {
         &self.header.references()[number as usize]
     }
 
-    /// Checks that an interval does not extend beyond its contig, if the length of the contig is
-    /// known.
     fn check(&self, contig: u32, end: u32) -> Result<(), String> {
         let Contig { name, length } = self.contig(contig);
         if end > *length && *length > 0 {
@@ -267,8 +264,6 @@ impl ContigNames<'_> {
         }
     }
 
-    /// Parses the text after the colon of a region. The end is not checked against the length of
-    /// the contig.
     fn range(&self, contig: u32, range: &str) -> Result<Region, String> {
         let base = |text: &str| {
             let digits = text.replace(',', "");

@@ -78,7 +78,6 @@ impl List {
         });
     }
 
-    /// Returns the bases of this list that are not in `without`. Both lists must be merged.
     pub(super) fn subtract(self, without: &List) -> Result<List> {
         self.check()?;
         without.check()?;

@@ -109,7 +109,6 @@ impl Layout {
         Ok((rises && reaches).then_some(blocks))
     }
 
-    /// Finds the blocks by reading all block headers of the file.
     fn hop(&mut self) -> Result<Vec<Start>> {
         let _reading = self.charge.ledger().charge(NAME, text::BGZF_BYTES as u64)?;
         let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);

@@ -1,12 +1,10 @@
 //! The position of a contig in the text of a FASTA.
 
-/// A line of the .fai: the entry of one contig.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FaiEntry {
     pub name: Vec<u8>,
     pub length: u32,
     pub offset: u64,
-    /// Number of bases in a full line.
     pub bases: u64,
     /// Number of bytes of a full line, with its end.
     pub width: u64,

@@ -13,7 +13,6 @@ pub struct FastaIndex {
     pub fai: Vec<u8>,
     pub gzi: Option<Vec<u8>>,
     pub contigs: usize,
-    /// Notes for the user about ignored contigs, as sentences.
     pub notes: Vec<String>,
     _charge: Charge,
 }

@@ -91,8 +91,6 @@ impl Matched {
         }
     }
 
-    /// Compares the M5 of a contig in the header with its bases, unless another thread has done so
-    /// meanwhile.
     #[cold]
     fn compare_bases(&self, contig: usize, number: u32) -> Result<()> {
         let _summing = self.numbers.summing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -204,8 +202,6 @@ impl Reference {
         Ok(md5.finalize().into())
     }
 
-    /// Returns the error for a contig whose bases differ from those that the header of the reads
-    /// states.
     fn other_bases(&self, name: &[u8], stated: &Sum, found: &Sum) -> Error {
         let (name, [stated, found]) = (String::from_utf8_lossy(name), [stated, found].map(show_sum));
         let what = format!(

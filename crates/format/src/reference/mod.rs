@@ -171,7 +171,6 @@ impl Reference {
         Ok(found)
     }
 
-    /// Returns the length of a contig in bases; 0 if there is no contig with this index.
     pub fn length(&self, number: u32) -> u32 {
         self.0.sequences.get(number as usize).map_or(0, |sequence| sequence.length)
     }
@@ -183,7 +182,6 @@ impl Reference {
         Error::input(what).file(self.path()).hint(SAME_REFERENCE)
     }
 
-    /// Returns the error for a read on a contig that the FASTA does not have.
     pub fn lacks(&self, name: &[u8]) -> Error {
         let what =
             format!("contig {} of the reads is not in the reference", String::from_utf8_lossy(name));

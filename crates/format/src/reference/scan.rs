@@ -25,21 +25,17 @@ pub(super) struct FastaScanner<'a, R> {
     path: &'a Path,
     offset: u64,
     line: u64,
-    /// Name of the contig that ended last, for messages.
     previous: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct SequenceLine {
     bases: u64,
-    /// Number of bytes with the line end.
     width: u64,
     is_cut: bool,
 }
 
 impl<'a, R: Read> FastaScanner<'a, R> {
-    /// Returns a scanner of `text`, the inflated content of the file at `path`, with a buffer of
-    /// `buffer` bytes.
     pub fn new(path: &'a Path, text: R, buffer: usize) -> Self {
         let text = BufReader::with_capacity(buffer, text);
         FastaScanner { text, path, offset: 0, line: 1, previous: Vec::new() }
@@ -66,7 +62,6 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(None)
     }
 
-    /// Skips lines without bases. Returns whether a contig follows.
     fn skip_blank_lines(&mut self) -> Result<bool> {
         loop {
             match self.peek()? {
@@ -199,8 +194,6 @@ impl<'a, R: Read> FastaScanner<'a, R> {
 }
 
 impl SequenceLine {
-    /// Returns whether the line has another end than `other`, a line with the same number of bases.
-    /// The last line of a file may lack its end.
     fn differs_in_end(self, other: SequenceLine) -> bool {
         !self.is_cut && self.width != other.width
     }

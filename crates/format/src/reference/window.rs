@@ -58,7 +58,6 @@ pub(super) static SEQ_CODES: [u8; 256] = {
 
 pub(super) const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
 
-/// An open FASTA file with its index: the part of a reference that all its readers share.
 pub(super) struct OpenFasta {
     pub(super) path: PathBuf,
     pub(super) layout: Layout,
@@ -82,7 +81,6 @@ const NO_PAGE: u64 = u64::MAX;
 /// file is compressed.
 pub struct Window {
     shared: Arc<OpenFasta>,
-    /// The output for each byte of the FASTA.
     alphabet: &'static [u8; 256],
     reader: FastaReader,
     pages: Box<[u8]>,

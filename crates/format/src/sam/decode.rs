@@ -267,7 +267,6 @@ fn position(column: &str, text: &[u8]) -> Result<i32> {
     Ok(one_based - 1)
 }
 
-/// Number of bases that a CIGAR covers, of the reference and of the read.
 #[derive(Default)]
 struct Covered {
     reference: i64,

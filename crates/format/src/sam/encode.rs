@@ -109,14 +109,12 @@ fn push_qual(qual: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends all optional fields. Returns whether they are well-formed.
 fn push_fields(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     let mut fields = Fields::new(bytes);
     fields.by_ref().for_each(|field| write_field(field, out));
     fields.rest().is_empty()
 }
 
-/// Appends a tab and an optional field in the form `TAG:TYPE:VALUE`.
 pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
     let Field { tag: [a, b], kind, value } = field;
     if matches!(kind, b'c' | b'C' | b's' | b'S' | b'i' | b'I') {
@@ -256,7 +254,6 @@ fn push_double(value: f64, out: &mut Vec<u8>) {
     push_general(&digits, exponent.unwrap_or(0), out);
 }
 
-/// Appends `digits[0].digits[1..]` times ten to the `exponent`, in the style that `%g` chooses.
 fn push_general(digits: &[u8; 6], exponent: i32, out: &mut Vec<u8>) {
     let significant = digits.iter().rposition(|&d| d != b'0').map_or(1, |last| last + 1);
     let whole = match exponent {

@@ -181,7 +181,6 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Returns the smallest and the largest value of an element type, and its size in bytes.
 fn range(kind: u8) -> Option<(i64, i64, usize)> {
     Some(match kind {
         b'c' => (-0x80, 0x7f, 1),

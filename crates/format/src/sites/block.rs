@@ -20,7 +20,6 @@ pub(super) const BLOCK_BYTES: usize = 1 << 10;
 
 pub(super) const BLOCK_SITES: usize = BLOCK_BYTES / 2;
 
-/// Maximum number of bytes of a site: two numbers of 32 bits, seven bits to a byte.
 const SITE_BYTES: usize = 10;
 
 #[derive(Clone, Copy, Debug)]
@@ -124,11 +123,9 @@ fn take(bytes: &mut &[u8]) -> u32 {
     n
 }
 
-/// All blocks with their positions: the part of the sites that stays in memory.
 pub(super) struct SiteIndex {
     pub spill: Arc<Spill>,
     pub extent: Extent,
-    /// Blocks by contig, then by position.
     pub blocks: Vec<SiteBlock>,
     pub contigs: Vec<Range<usize>>,
     pub charge: Charge,

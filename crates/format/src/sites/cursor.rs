@@ -12,7 +12,6 @@ const SLOTS: usize = 16;
 /// each thread.
 pub const CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<Slot>());
 
-/// Number of sites to pass one by one before a binary search.
 const STEPS: usize = 8;
 
 /// One thread's reader of [`super::Sites`].

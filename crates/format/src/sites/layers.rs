@@ -18,7 +18,6 @@ const TOGETHER: usize = 1 << 18;
 
 type Raw = (u32, u32, u32);
 
-/// A sorted list of sites of one contig that share no base.
 #[derive(Default)]
 pub(super) struct Layer {
     pub blocks: Vec<SiteBlock>,
@@ -35,7 +34,6 @@ pub(super) struct Gather {
     extent: Extent,
     writer: Writer,
     waiting: Vec<Raw>,
-    /// Whether the waiting sites are in order, so that they need not be sorted.
     sorted: bool,
     layers: Vec<Vec<Layer>>,
     charge: Charge,
@@ -73,7 +71,6 @@ impl Gather {
         })
     }
 
-    /// Adds a site of at least one base. If it overlaps the last one, it only extends it.
     pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         let site = (contig, start, end);
         match self.waiting.last_mut() {
@@ -116,7 +113,6 @@ impl Gather {
         Ok(())
     }
 
-    /// Adds sites of one contig to the first layer that ends before them, or to a new layer.
     fn write_list(&mut self, list: &[Raw]) -> Result<()> {
         let layers = &mut self.layers[list[0].0 as usize];
         let place = layers.iter().position(|layer| layer.end() <= list[0].1).unwrap_or(layers.len());

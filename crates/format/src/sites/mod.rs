@@ -57,7 +57,6 @@ pub struct Sites {
 pub struct SiteFile {
     pub path: PathBuf,
     pub kind: FeatureFormat,
-    /// Number of sites on contigs of the reads.
     pub sites: u64,
     /// Number of sites on other contigs, which are ignored.
     pub elsewhere: u64,
@@ -102,7 +101,6 @@ impl Sites {
         self.shared.memory()
     }
 
-    /// Returns a reader of the sites for one thread.
     pub fn cursor(&self) -> Cursor {
         Cursor::new(Arc::clone(&self.shared))
     }

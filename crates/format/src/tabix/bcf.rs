@@ -25,7 +25,6 @@ const LONGEST: u64 = (1 << 31) - 1;
 /// Makes the index of a BCF file.
 pub struct BcfIndexer {
     min_shift: u8,
-    /// The header, or the start of a record that is not complete.
     partial: Vec<u8>,
     skip: usize,
     /// Position of the current record. It is added when the record's end is known.
@@ -45,8 +44,6 @@ impl BcfIndexer {
         (self.partial.len() >= end).then_some(end)
     }
 
-    /// Reads the header, which ends at byte `length` of `partial`. Records begin at virtual offset
-    /// `start`.
     fn open(&mut self, length: usize, start: u64) -> Result<()> {
         if !self.partial.starts_with(MAGIC) {
             return Err(Error::input("this is not BCF 2").hint("write it again: bcftools view -Ob"));

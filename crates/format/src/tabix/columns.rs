@@ -59,7 +59,6 @@ impl Preset {
         columns >= least && self.place(line).is_some()
     }
 
-    /// Returns the position of a line; `None` if the line does not look like this kind of text.
     pub(super) fn place(self, line: &[u8]) -> Option<LinePlace<'_>> {
         let mut columns = line.split(|&byte| byte == b'\t');
         let contig = columns.next()?;

@@ -57,7 +57,6 @@ pub trait Indexer: Send {
     /// A line or record is damaged, or out of order.
     fn take(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()>;
 
-    /// Returns the bytes of memory in use, which the caller charges to the ledger.
     fn heap_bytes(&self) -> u64;
 
     /// Ends the file, whose last byte is before virtual offset `end`. Returns the index, its
@@ -72,7 +71,6 @@ struct Entries {
     scheme: Scheme,
     fragment: FragmentBuilder,
     builder: IndexBuilder,
-    /// Virtual offset at which the next record begins.
     start: u64,
     last: Option<(i32, i64)>,
     records: u64,

@@ -24,8 +24,6 @@ pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [
     Some(stated.max(start + length))
 }
 
-/// Returns the largest SVLEN of the alleles whose SVLEN is a length on the reference; 0 if there
-/// are none.
 fn longest_on_reference(alleles: &[u8], info: &[u8]) -> i64 {
     let Some(lengths) = value(info, b"SVLEN") else { return 0 };
     // SVLEN has a value for each allele. As in htslib, the text is split only at commas: if values

@@ -9,8 +9,6 @@ fn bound(n: usize) -> usize {
     (n as f64 * 0.77 + 0.5) as usize
 }
 
-/// Finds the bucket of `key` in a table of `n` buckets: the first that `is_free`, in growing steps
-/// from its own.
 fn probe(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
     let (mut at, mut step) = (key as usize & (n - 1), 0);
     while !is_free(at) {

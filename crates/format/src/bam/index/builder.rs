@@ -30,7 +30,6 @@ pub struct IndexBuilder {
     unplaced: u64,
     last: u64,
     unsorted: bool,
-    /// The columns and names of a TBI, or of a CSI of text; empty in other indexes.
     meta: Vec<u8>,
 }
 
@@ -113,7 +112,6 @@ impl IndexBuilder {
         }
     }
 
-    /// Returns the bytes of memory in use, for the ledger.
     pub fn heap_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |reference| {
             let chunks: usize = reference.levels.iter().map(Vec::capacity).sum();
@@ -177,7 +175,6 @@ impl IndexBuilder {
 /// Compression level of an index in libdeflate's levels; htslib has it as its level 6.
 const LEVEL: u8 = 7;
 
-/// Payload of a block of an index in bytes, as in htslib.
 const BLOCK: usize = 0xff00;
 
 struct PackedWriter<'a> {
@@ -231,7 +228,6 @@ type Bins = BTreeMap<u32, Vec<Chunk>>;
 struct ReferenceIndex {
     ref_id: usize,
     summary: Summary,
-    /// Chunks by level, each level in file order, which is also the order of its bins.
     levels: Vec<Vec<Chunk>>,
     windows: Windows,
 }

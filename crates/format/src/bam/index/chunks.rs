@@ -14,7 +14,6 @@ use super::{Fragment, FragmentBuilder, Interval, Scheme};
 use crate::bgzf::{Chunk, Inflater, VirtualOffsets};
 use crate::chain::{INSIDE_A_RECORD, looks_like_records, sane};
 
-/// An inflated chunk whose first record is only guessed.
 #[derive(Default)]
 pub struct OpenChunk {
     chunk: Chunk,
@@ -59,8 +58,6 @@ pub struct ChunkReader {
 }
 
 impl ChunkReader {
-    /// Returns a reader for a file with `n_ref` reference sequences, by which it recognizes
-    /// records.
     pub fn new(n_ref: i32) -> Self {
         ChunkReader { inflater: Inflater::default(), n_ref }
     }
@@ -81,7 +78,6 @@ impl ChunkReader {
 
 /// Joins the records that chunk borders cut, serially and in the order of the file.
 pub struct ChunkJoiner {
-    /// Bytes of the header in the first chunk, until that chunk is joined.
     header: Option<usize>,
     partial: Vec<u8>,
     partial_at: u64,
@@ -164,8 +160,6 @@ type SortPosition = (u32, i64);
 pub struct IndexedChunk {
     /// The entries; their offsets are offsets in the file, not in the chunk.
     pub fragment: Fragment,
-    /// Positions of the first and the last record. With the number and the name of the first
-    /// record, they are needed for messages.
     ends: Option<(SortPosition, SortPosition)>,
     number: u64,
     first_name: Vec<u8>,

@@ -9,8 +9,6 @@ use super::scheme::{Chunk, Interval, MAX_LEVELS, Scheme, Summary, level, reach};
 pub(super) struct ReferencePart {
     pub(super) ref_id: usize,
     pub(super) summary: Summary,
-    /// Number of the fragment's chunks, and of its runs of windows, that belong to this reference
-    /// sequence.
     pub(super) chunks: usize,
     pub(super) windows: usize,
 }

@@ -20,7 +20,6 @@ pub struct FileRange {
     pub end: u64,
 }
 
-/// The facts about a file by which its index is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedFile {
     pub contigs: usize,
@@ -37,7 +36,6 @@ pub struct Index {
     depth: u32,
     min_shift: u32,
     contigs: BTreeMap<u32, ContigIndex>,
-    /// End of all records with a contig; 0 unless all contigs were read.
     placed_end: u64,
     _charge: Charge,
 }
@@ -256,7 +254,6 @@ impl ContigIndex {
         behind.checked_sub(1).map_or(0, |at| self.windows[at].1)
     }
 
-    /// Adds the offset of the next window. Clears `in_order` if it is smaller than the one before.
     fn add_window(
         &mut self,
         window: u32,

@@ -25,7 +25,6 @@ pub enum IndexFormat {
 }
 
 impl IndexFormat {
-    /// Returns the suffix that is appended to the name of the indexed file.
     pub fn suffix(self) -> &'static str {
         match self {
             IndexFormat::Bai => ".bai",
@@ -42,7 +41,6 @@ pub struct Interval {
     pub ref_id: i32,
     /// Leftmost position, 0-based; -1 if there is none.
     pub start: i64,
-    /// Position after the last base, 0-based.
     pub end: i64,
     /// Whether the record is an unmapped read. Such reads are counted separately.
     pub is_unmapped: bool,
@@ -90,7 +88,6 @@ impl Interval {
 pub struct Scheme {
     pub(super) kind: IndexFormat,
     pub(super) depth: u8,
-    /// log2 of the bases in a bin of the lowest level.
     pub(super) min_shift: u8,
 }
 
@@ -216,8 +213,6 @@ impl Chunk {
     }
 }
 
-/// Converts a virtual offset in a partition to one in the file. The partition starts at byte `base`
-/// of the file.
 pub(super) fn rebase(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }

@@ -57,7 +57,6 @@ impl Compress for Igzip {
     }
 }
 
-/// The memory of one stream, at an address that does not disturb the hash.
 struct StreamMemory(NonNull<isal::isal_zstream>);
 
 const PLACE: usize = size_of::<isal::isal_zstream>();
@@ -84,7 +83,6 @@ impl StreamMemory {
         place
     }
 
-    /// Maps a zeroed stream at `address` if that is free, otherwise anywhere.
     fn map(address: usize) -> Self {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);

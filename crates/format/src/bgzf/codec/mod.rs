@@ -51,7 +51,6 @@ pub enum Codec {
     Igzip,
 }
 
-/// The name of igzip, also for builds without it, whose error message explains how to get it.
 const IGZIP: &str = "igzip";
 
 impl Codec {
