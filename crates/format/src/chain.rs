@@ -44,7 +44,7 @@ pub struct Opened {
     first: usize,
     exit: usize,
     fault: Option<Error>,
-    /// True if the bytes are still those of an earlier chunk. They are cleared only when necessary,
+    /// True if the buffer still holds the bytes of an earlier chunk. They are cleared only when necessary,
     /// because inflating can overwrite them.
     stale: bool,
 }
@@ -268,7 +268,7 @@ impl ChunkLinker {
             Ok(Some(entry)) => entry,
             Ok(None) => {
                 let bytes = opened.batch.bytes();
-                self.waiting.reserve_exact(bytes.len()); // a long record; twice its size would be too much
+                self.waiting.reserve_exact(bytes.len()); // a long record; doubling the buffer would take too much memory
                 self.waiting.extend_from_slice(bytes);
                 opened.batch.parts_mut().1.clear();
                 return self.give(opened.batch, 0, None);

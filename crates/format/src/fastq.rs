@@ -1,6 +1,6 @@
 //! Writes alignments as FASTQ: four lines for each read, in the direction of sequencing.
 //!
-//! The format is that of `samtools fastq`; trimming follows Picard SamToFastq
+//! The format follows `samtools fastq`; trimming follows Picard SamToFastq
 //! ([`crate::fastq_trim`]).
 
 use readmill_record::bases::{COMPLEMENTS, LETTERS};
@@ -51,7 +51,7 @@ impl Default for FastqStyle {
             suffix: false,
             tags: TagSelection::Some(Vec::new()),
             original_qualities: false,
-            default_quality: 33, // as samtools writes, whatever its -v says
+            default_quality: 33, // samtools writes this value, regardless of its option -v
             trim: Trim::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! The spill: data that does not fit in memory, in one file for each temporary directory.
 //!
 //! The file is unlinked as soon as it has been created, so nothing remains however the program
-//! ends. All spilled data are extents of these few files, so there is no limit of open files.
+//! ends. All spilled data is stored as extents of these few files, so there is no limit of open files.
 //!
 //! The data of a job in stages (`readmill shard`) use the same type with files that have a name:
 //! one that is being written ([`Spill::into_file`]), and files of earlier stages, which are only
@@ -146,7 +146,7 @@ impl Spill {
         if !self.has_name {
             WRITTEN.fetch_add(bytes.len() as u64, Relaxed);
         }
-        // A file with a name is synced at the end: its data are sent to disk while more are made.
+        // A file with a name is synced at the end: its data is sent to disk while more is made.
         if self.has_name && before / WRITE_BACK != extent.end / WRITE_BACK {
             let start = (before / WRITE_BACK).saturating_sub(1) * WRITE_BACK;
             write_back::begin(file, start, extent.end - start);
@@ -177,7 +177,7 @@ impl Spill {
             .map_err(|e| self.error(extent.file, "reading back what was spilled", &e))
     }
 
-    /// Returns the error for data of an extent that is not as it was written. It names the file if
+    /// Returns the error for an extent whose data has changed since it was written. It names the file if
     /// the file has a name.
     pub fn damaged(&self, extent: &Extent) -> Error {
         match self.adopted(extent.file) {

@@ -55,7 +55,7 @@ impl SpillCodec {
         }
     }
 
-    /// Decompresses `input` into `into`, whose length must be that of the original frame.
+    /// Decompresses `input` into `into`, whose length must equal the original frame's.
     ///
     /// Zstandard allocates 94 KiB for each call; keeping them would save a twentieth of the time.
     ///
@@ -137,7 +137,7 @@ impl FrameCompressor {
         let packed = n.filter(|n| *n < frame.len()).map(|n| &self.packed[..n]);
         let bytes = packed.unwrap_or(frame);
         if bytes.len() > KEPT_BYTES {
-            out.reserve_exact(bytes.len()); // rather than by doubling
+            out.reserve_exact(bytes.len()); // doubling would take more memory
         }
         out.extend_from_slice(bytes);
         self.packed.truncate(KEPT_BYTES);

@@ -268,7 +268,7 @@ impl LineReader {
                 break;
             }
         }
-        let needed = (length + 2 * READ_SIZE) as u64; // before and after the line there may be one read of bytes each
+        let needed = (length + 2 * READ_SIZE) as u64; // the buffer may hold one read before the line and one after it
         let mut error =
             self.charge.ledger().shortage("a line of text", needed.saturating_sub(self.charge.bytes()));
         error.what = format!("line {}: {}", self.number + 1, error.what);

@@ -68,7 +68,7 @@ impl<R: Read> StoredBlocks<R> {
             self.block.extend_from_slice(&EOF_BLOCK);
             return Ok(());
         }
-        let length = text.len() as u16; // of at most 60 KiB
+        let length = text.len() as u16; // at most 60 KiB, so it fits
         // Header, the five bytes before stored data, and the footer.
         let size = (18 + 5 + text.len() + 8 - 1) as u16;
         self.block.extend_from_slice(&EOF_BLOCK[..16]);

@@ -5,7 +5,7 @@ use super::Chunk;
 /// Translates positions in an inflated chunk to virtual offsets. Positions must be requested in
 /// ascending order, so the translation takes constant time.
 ///
-/// A position between two blocks belongs to the later one. If empty blocks lie there, several
+/// A position between two blocks belongs to the later one. If there are empty blocks, several
 /// blocks start at this position, and it belongs to the first of them. This is the offset that
 /// htslib reports for a reader that has consumed all bytes before it.
 ///

@@ -122,7 +122,7 @@ impl BlockWindow {
     /// positions. To save copies, it removes nothing until enough blocks can go.
     pub fn forget(&mut self, at: usize) -> usize {
         let before = |at: usize| self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
-        // Blocks may be tiny, and where they start takes memory, too.
+        // Blocks may be tiny, and the list of their starts takes memory, too.
         let keep = before(at.saturating_sub(self.kept)).max(before(at).saturating_sub(KEPT_BLOCKS));
         let cut = self.starts.get(keep).map_or(0, |&(_, start)| start);
         if cut < KEPT.max(self.kept) && keep < KEPT_BLOCKS {

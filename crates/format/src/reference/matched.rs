@@ -35,7 +35,7 @@ struct Numbers {
     list: Vec<Option<u32>>,
     /// The M5 of each contig in the header, if it has one.
     stated: Vec<Option<Sum>>,
-    /// Whether the bases of a contig are known to be those of the header, or the header states no
+    /// Whether the bases of a contig are known to match the header. Also true if the header states no
     /// M5.
     are_same: Vec<AtomicBool>,
     /// Held while the MD5 of a contig is computed, so that only one thread does this.

@@ -134,7 +134,7 @@ impl Reference {
     /// Returns for each contig of `header` its index in this FASTA, by name; `None` for a contig
     /// that the FASTA lacks.
     ///
-    /// The rules are those of GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the
+    /// The rules follow GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the
     /// dictionaries must have a contig in common, and common contigs must have the same length if
     /// both lengths are known (LN:0 is unknown). Order does not matter, and each may have contigs
     /// of its own. [`Self::lacks`] is the error for a read on a contig that the FASTA lacks, if its

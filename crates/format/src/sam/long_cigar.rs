@@ -15,8 +15,8 @@ pub const CG_HEAD: usize = 8;
 pub const MAX_STORED: usize = u16::MAX as usize;
 
 /// Returns the range in `fields` of the `CG` field that holds the true CIGAR, if `stored` is a
-/// placeholder for it. The conditions are those of htslib's `bam_tag2cigar`, which are weaker than
-/// those of the specification. The record must be placed on a reference sequence.
+/// placeholder for it. The conditions follow htslib's `bam_tag2cigar`, which requires less than the
+/// specification. The record must be placed on a reference sequence.
 pub fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
     if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
         return None;

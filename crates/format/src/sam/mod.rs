@@ -220,7 +220,7 @@ mod tests {
         let stored: Vec<_> = record.stored_cigar().ops().collect();
         assert_eq!((stored, record.cigar().ops().len()), (vec![(4, 0), (3, 32768 * 3)], 65536));
         assert!(record.field_bytes().starts_with(b"XXC\x01CGBI\0\0\x01\0\x10\0\0\0"));
-        // A placeholder in text is resolved: its field is dropped, and the bin is that of the true CIGAR.
+        // A placeholder in text is resolved: its field is dropped, and the bin is computed from the true CIGAR.
         let hidden =
             |cg: &str| format!("r\t0\tc1\t16384\t9\t2S9N\t*\t0\t0\tAC\t*\tXX:i:1\t{cg}\tYY:i:2");
         let shown = "r\t0\tc1\t16384\t9\t1M1I\t*\t0\t0\tAC\t*\tXX:i:1\tYY:i:2";

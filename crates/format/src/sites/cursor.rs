@@ -16,7 +16,7 @@ const STEPS: usize = 8;
 
 /// One thread's reader of [`super::Sites`].
 ///
-/// It is fast for queries close to one another, such as those of reads in coordinate order. In
+/// It is fast if consecutive queries are close to one another, as for reads in coordinate order. In
 /// random order, most queries read a block of 1 KiB.
 pub struct Cursor {
     shared: Arc<SiteIndex>,

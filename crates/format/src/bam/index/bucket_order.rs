@@ -1,8 +1,8 @@
 //! The order of bins in an index file.
 //!
 //! htslib keeps the bins of a reference sequence in a hash table, and writes them in the order of
-//! its buckets. Readers ignore this order. It is reproduced here so that index files are equal to
-//! those of `samtools index`, byte for byte. The table is that of klib's `khash.h`: a power of two
+//! its buckets. Readers ignore this order. It is reproduced here so that our index files and
+//! those of `samtools index` are equal, byte for byte. The table works like klib's `khash.h`: a power of two
 //! of buckets, at most 77 % in use, probed in growing steps.
 
 fn bound(n: usize) -> usize {

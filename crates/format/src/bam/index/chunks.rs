@@ -206,7 +206,7 @@ impl ChunkIndexer {
         let mut at = open.first;
         let mut start = offsets.of(at);
         if !straddler.is_empty() {
-            add(&straddler, straddler_at, start)?; // which ends where the others begin
+            add(&straddler, straddler_at, start)?; // it ends at the start of the others
         }
         while at < open.exit {
             let size =
@@ -250,7 +250,7 @@ impl OrderCheck {
     /// Takes the next chunk.
     ///
     /// # Errors
-    /// Its first record lies before the last record of the chunks before it.
+    /// Its first record should precede the last record of an earlier chunk.
     pub fn take(&mut self, chunk: &IndexedChunk) -> Result<()> {
         let Some((first, last)) = chunk.ends else { return Ok(()) };
         if self.0.is_some_and(|before| precedes(first, before)) {

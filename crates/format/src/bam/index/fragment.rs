@@ -56,8 +56,8 @@ impl FragmentBuilder {
         self.add_interval(Interval::of(record), start, end);
     }
 
-    /// Adds the next record, of which only the position is known. Records of text and BCF are added
-    /// in this way.
+    /// Adds the next record by its position only. The indexers of text and BCF call this, because
+    /// they have no BAM record.
     pub fn add_interval(&mut self, place: Interval, start: u64, end: u64) {
         self.check_order(place);
         let ref_id = place.ref_id;

@@ -303,7 +303,7 @@ impl ContigReader<'_> {
             let offset = if self.is_csi { self.bytes.u64()? } else { 0 };
             let chunks = self.bytes.count()?;
             if number == pseudo {
-                self.bytes.skip(16 * u64::from(chunks))?; // numbers of records
+                self.bytes.skip(16 * u64::from(chunks))?; // only counts of records
                 continue;
             }
             if number >= first_bin(self.depth + 1) {

@@ -198,7 +198,7 @@ impl Chunk {
     pub(super) const NONE: Chunk = Chunk { begin: 0, end: 0, bin: u32::MAX };
 
     /// Merges a later chunk of the same bin that starts in the block in which this one ends,
-    /// because whoever reads one of them reads the block of the other. Returns whether it was
+    /// because a reader of one of them inflates the block of the other anyway. Returns whether it was
     /// merged.
     pub(super) fn merge(&mut self, next: Chunk) -> bool {
         let joins = self.bin == next.bin && next.begin >> 16 <= self.end >> 16;

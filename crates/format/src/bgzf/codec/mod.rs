@@ -1,6 +1,6 @@
 //! The compression libraries for blocks, hidden by one small trait.
 //!
-//! readmill's levels are those of libdeflate, 0 to 12. They map to the levels of each library:
+//! readmill's levels are libdeflate's, 0 to 12. They map to the levels of each library:
 //! | level | libdeflate | zlib | igzip |
 //! |---|---|---|---|
 //! | 0 | stored | stored | stored |
@@ -42,7 +42,7 @@ pub enum Codec {
     /// libdeflate: at most levels the smallest files for the time.
     #[default]
     Libdeflate,
-    /// zlib-rs, a port of zlib-ng. Its levels are those of zlib, but its output bytes differ from
+    /// zlib-rs, which is zlib-ng in Rust. It has zlib's levels, but its output bytes differ from
     /// zlib's.
     ZlibRs,
     /// igzip of ISA-L: twice as fast as libdeflate at level 1. Its bytes may differ between
