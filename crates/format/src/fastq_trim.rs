@@ -35,7 +35,7 @@ pub struct Clip {
     /// sequencing.
     pub tag: Tag,
     pub action: ClipAction,
-    /// Minimum of the position: a smaller value in the field is raised to it.
+    /// Minimum position, 1-based: a smaller value in the field is raised to it (`CLIPPING_MIN_LENGTH`).
     pub least: usize,
 }
 

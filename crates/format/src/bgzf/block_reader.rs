@@ -22,8 +22,8 @@ const CHUNK_COMPRESSED: usize = 1 << 19;
 /// limit.
 const CHUNK_BLOCKS: usize = 256;
 
-/// The maximum number of bytes that a chunk inflates to. Buffers for inflated chunks are charged
-/// with this size.
+/// The maximum number of bytes that a chunk inflates to. Readers charge their
+/// buffers to the ledger by this size.
 pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -132,7 +132,7 @@ pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first.saturating_sub(1), end: last }))
 }
 
-/// Finds END in INFO, even if it is only the end of another key.
+/// A searcher for `END=`, with which records without END are recognized quickly.
 static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
 
 fn end_of(info: &[u8]) -> Option<&[u8]> {

@@ -19,7 +19,7 @@ use super::scheme::{
 /// Partitions are added in the order of the file ([`IndexBuilder::absorb`]); then the index is
 /// written ([`IndexBuilder::write_to`]). For the current reference sequence it holds 24 bytes for
 /// each chunk and 16 bytes for each run of windows; of earlier reference sequences it holds only
-/// the bytes of the index file. [`super::super::Encoder`] shows an example.
+/// the bytes of the index file. [`Encoder`](crate::bam::Encoder) shows an example.
 #[derive(Debug)]
 pub struct IndexBuilder {
     scheme: Scheme,
