@@ -1,47 +1,82 @@
-//! Entries, which are sorted instead of records: a key and the place of the record's bytes.
+//! Entries: what is sorted in place of the records. An entry has a key and the place of the
+//! record's bytes in the arena.
 
 use super::key::Key;
 
-/// The place of an arena record: 39 bits of offset, 24 of length. The merge uses the highest bit.
+/// The place of a record in the arena, packed into 64 bits: the offset in the upper bits (at most
+/// 39 of them) and the length in the lower 24.
+///
+/// The highest bit is never set by [`Place::new`], so the merge can use it to mark records that are
+/// on disk. A record of 16 MiB or more does not fit the length field; its length is read from the
+/// record itself.
+///
+/// ```
+/// use readmill_sort::entry::Place;
+///
+/// let place = Place::new(4096, 350);
+/// assert_eq!((place.offset(), place.arena_len()), (4096, Some(350)));
+/// assert_eq!(Place::new(4096, 20 << 20).arena_len(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(pub u64);
 
 impl Place {
-    /// A length that does not fit is stored as this, and read from the record itself.
     const LONG: u64 = (1 << 24) - 1;
 
-    /// Packs the place of an arena record of `len` bytes.
+    /// Packs an offset and a length in bytes. `len` includes the stamp that precedes the BAM record
+    /// in the arena ([`STAMP_BYTES`](crate::run::STAMP_BYTES)).
     pub fn new(offset: usize, len: usize) -> Self {
         debug_assert!((offset as u64) < 1 << 39);
         Place((offset as u64) << 24 | (len as u64).min(Self::LONG))
     }
 
-    /// Offset in the arena.
     pub fn offset(self) -> usize {
         (self.0 >> 24) as usize
     }
 
-    /// Bytes of the arena record; `None` if it is too long to be stored here.
+    /// Returns the bytes of the arena record, with its stamp. `None` means that the length was too
+    /// large to be stored here: callers then use the record's own `block_size`.
     pub fn arena_len(self) -> Option<usize> {
         let len = self.0 & Self::LONG;
         (len < Self::LONG).then_some(len as usize)
     }
 }
 
-/// Key and place: 24 bytes.
+/// The first 15 bytes of a record's sort key and the place of the record: 24 bytes, the unit that
+/// is sorted.
+///
+/// One entry exists for each read in memory, so its size decides how many reads fit into the
+/// arena's budget. Entries with equal keys whose key is not [decided](Key::is_decided) still have
+/// to be compared by the rest of their keys; [`List::sort`](crate::List::sort) does both.
+///
+/// ```
+/// use readmill_sort::entry::{Entry, Place, sort};
+/// use readmill_sort::Key;
+///
+/// let entry = |key: &[u8], offset| Entry { key: Key::of(key), place: Place::new(offset, 50) };
+/// let mut entries = vec![entry(b"chr2", 0), entry(b"chr1", 50), entry(b"chr2", 100)];
+/// let was_sorted = sort(&mut entries, &mut Vec::new());
+///
+/// let offsets: Vec<usize> = entries.iter().map(|entry| entry.place.offset()).collect();
+/// assert_eq!(offsets, [50, 0, 100]); // equal keys keep their order
+/// assert!(!was_sorted);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The key of the order.
     pub key: Key,
-    /// The place in the arena.
     pub place: Place,
 }
 
 const DIGIT_BITS: u32 = 11;
 
-/// Sorts by key; equal keys keep their order. Least significant digit first, and only over the bits in which
-/// the keys differ, which for coordinates are a few more than the bits of a contig's length. Returns whether
-/// they were already in order.
+/// Sorts entries by key with a radix sort, and returns whether they were already in order. Entries
+/// with equal keys keep their order; the rest of a key that does not fit into [`Key`] is not looked
+/// at.
+///
+/// The sort starts at the least significant digit of 11 bits and skips all bits that are equal in
+/// every key. Keys of a coordinate sort differ in only a few more bits than the length of a contig
+/// needs, so they take few passes. `scratch` is resized to the number of entries and can be used
+/// again for the next list.
 pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     let Some(&first) = entries.first() else { return true };
     if entries.is_sorted_by_key(|entry| entry.key) {
@@ -62,7 +97,8 @@ pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     false
 }
 
-/// Distributes `from` into `to` by the lowest digit of `number`.
+/// Performs one stable pass of the radix sort: copies `from` into `to`, ordered by the lowest 11
+/// bits of `number`.
 fn pass(from: &[Entry], to: &mut Vec<Entry>, number: impl Fn(Key) -> u64) {
     const BUCKETS: usize = 1 << DIGIT_BITS;
     let digit = |entry: &Entry| number(entry.key) as usize & (BUCKETS - 1);

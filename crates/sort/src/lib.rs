@@ -1,19 +1,33 @@
-//! Sorts reads. The bytes of each read go into an arena, and an entry with its key goes into a list. Entries
-//! are sorted, bytes are not moved. What does not fit into memory is spilled as sorted runs, and everything
-//! is merged once at the end.
+//! Sorts reads that may not fit into memory.
 //!
-//! | step | file |
+//! The bytes of each read are copied once, into an arena, and never moved again. An [`Entry`] of 24
+//! bytes (the start of the read's sort key and the offset of its bytes) is sorted instead. When the
+//! arena is full, its reads are written to disk as a sorted run. At the end of the input, all runs
+//! and the reads that are still in memory are merged.
+//!
+//! ```text
+//! batch ─► RunSort::accept ─► Run ─► List::sort ─► Sources ─► Merge ─► Range::order ─► Cutter ─► Partition
+//!             │                                      ▲                                              │
+//!             └─► arena ───── full: SpilledRun ──────┘                                     batch ◄──┘
+//! ```
+//!
+//! This crate starts no threads and takes no locks. The caller (`src/pipeline` of the program) runs
+//! the steps that may be parallel (`accept`, `List::sort`, `Range::order`, `Partition::gather`) on
+//! its own threads and calls the others (`Merge::next_range`, `Cutter::cut`) one at a time, in
+//! order.
+//!
+//! | step | module |
 //! |---|---|
 //! | sort keys of records | [`key`] |
-//! | entries, sorted in lists by radix | [`entry`] |
-//! | records into the arena, entries into lists | [`run`] |
-//! | entries of equal keys, by the tails of their keys | `ties` |
-//! | sorted records on disk | [`frame`] |
-//! | the order of all runs and lists split into ranges, serially; their records put in order, in parallel | [`merge`] |
-//! | partitions of the output cut from ranges | [`partition`] |
-//! | the order divided among separate runs of the program | [`ranges`] |
-//! | the tournament tree of the merge | [`tournament`] |
-//! | the edits of `-M` | [`Minimise`] |
+//! | entries and their radix sort | [`entry`] |
+//! | records copied into the arena, entries collected in lists | [`run`] |
+//! | entries with equal keys, sorted by the remaining bytes of their keys | `ties` |
+//! | sorted runs on disk | [`frame`] |
+//! | the merge, split into ranges that are put in order in parallel | [`merge`] |
+//! | partitions of the output, cut from ordered ranges | [`partition`] |
+//! | the merge divided among several processes | [`ranges`] |
+//! | the loser tree of the merge | [`tournament`] |
+//! | the edits that `samtools sort -M` makes to unplaced reads | [`Minimise`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

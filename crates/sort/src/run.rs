@@ -1,8 +1,8 @@
 //! Collects records in the arena and their entries in lists.
 //!
-//! An arena record is its stamp (8 bytes) followed by the BAM record. Entries are in lists of bounded length
-//! in input order. Each list is sorted on its own, on any thread, and a run is as many lists as fill the
-//! memory.
+//! An arena record is the record's [`Stamp`] (8 bytes, little-endian) followed by the BAM record.
+//! Entries are appended, in input order, to lists of bounded length, so that each list can be
+//! sorted on its own by any thread. The lists that fill the memory together become one run.
 
 use std::sync::Arc;
 
@@ -12,34 +12,53 @@ use super::entry::{self, Entry, Place};
 use super::key::Keyer;
 use super::ties::TailSort;
 
-/// Bytes of an arena record in addition to the BAM record.
+/// Bytes of the stamp that precedes the BAM record in the arena.
 pub const STAMP_BYTES: usize = 8;
 
-/// Bytes of a buffered record in addition to the BAM record.
+/// Memory that a buffered record takes in addition to its BAM bytes: its stamp and its entry.
 pub const OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
 
-/// Copies batches into an arena, on any thread.
+/// Copies batches of records into an arena and makes their entries. Any number of threads can use
+/// clones of one `RunSort` at the same time: each call takes its own part of the arena.
+///
+/// ```
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Arena, Batch, Header, Stamp};
+/// use readmill_sort::{Keyer, Order, RunSort};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let sort = RunSort::new(Keyer::new(Order::Coordinate, &header));
+/// let (mut raw, mut batch) = (Vec::new(), Batch::default());
+/// LineParser::new(&header).parse(b"r1\t0\tchr1\t7\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw)?;
+/// batch.push(&raw, Stamp::new(0, 0))?;
+///
+/// let (arena, mut entries) = (Arena::new(1 << 16).unwrap(), Vec::new());
+/// sort.accept(&arena, &batch, &mut entries)?;
+/// assert_eq!(entries[0].place.arena_len(), Some(8 + raw.len()));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct RunSort {
     keyer: Arc<Keyer>,
 }
 
 impl RunSort {
-    /// Creates a sort by the keys of `keyer`.
     pub fn new(keyer: Keyer) -> Self {
         RunSort { keyer: Arc::new(keyer) }
     }
 
-    /// Returns the keyer.
     pub fn keyer(&self) -> &Arc<Keyer> {
         &self.keyer
     }
 
-    /// Copies the batch's records into the arena and appends their entries to `entries`.
+    /// Copies the records of `batch` into `arena` and appends their entries to `entries`, in the
+    /// order of the batch.
     ///
     /// # Errors
     ///
-    /// If the arena has no room, which the reservation should have prevented.
+    /// A record has no key in this order ([`Keyer::key`]), or the arena is full. Callers reserve
+    /// memory for the batch before they call this, so the latter means that a reservation was too
+    /// small.
     pub fn accept(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
         let Some((mut offset, mut room)) = arena.alloc(bytes) else {
@@ -60,19 +79,36 @@ impl RunSort {
     }
 }
 
-/// The entries of the records in the arena.
+/// The entries of the records in one arena, divided into lists of equal length in input order.
+///
+/// When the arena is full, or at the end of the input, the lists are taken out, sorted as [`List`]s
+/// and merged.
+///
+/// ```
+/// use readmill_sort::entry::Place;
+/// use readmill_sort::{Entry, Key, Run};
+///
+/// let entry = |offset| Entry { key: Key::of(b"k"), place: Place::new(offset, 40) };
+/// let mut run = Run::new(2); // two entries for each list
+/// run.push(&[entry(0), entry(40), entry(80)]);
+/// let lists = run.take();
+/// assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+/// assert!(run.is_empty());
+/// ```
 pub struct Run {
     lists: Vec<Vec<Entry>>,
     list: usize,
 }
 
 impl Run {
-    /// Creates an empty run whose lists have `list` entries.
+    /// Creates an empty run whose lists hold `list` entries each. A list is allocated at its full
+    /// length when its first entry is pushed.
     pub fn new(list: usize) -> Self {
         Run { lists: Vec::new(), list }
     }
 
-    /// Appends a batch's entries; batches come in input order.
+    /// Appends the entries of a batch. Batches must be pushed in input order: equal keys keep the
+    /// order in which they were pushed.
     pub fn push(&mut self, mut entries: &[Entry]) {
         while !entries.is_empty() {
             if self.lists.last().is_none_or(|list| list.len() == self.list) {
@@ -86,41 +122,46 @@ impl Run {
         }
     }
 
-    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Takes all lists in input order, to be sorted one by one.
+    /// Takes out all lists, in input order; the last one may be shorter. The run is empty
+    /// afterwards.
     pub fn take(&mut self) -> Vec<Vec<Entry>> {
         std::mem::take(&mut self.lists)
     }
 }
 
-/// The most entries of a block, which the merge passes without visiting each entry.
+/// Maximum number of entries in a block of a list. The merge looks at the first key of a block
+/// only.
 const BLOCK: usize = 128;
 
-/// A block ends with the record that reaches this many bytes, so that long records make no larger ranges.
+/// A block also ends with the record that reaches this many bytes, so that ranges do not grow with
+/// the length of reads.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// The start of a block in its list, and the bytes of its records.
 #[derive(Clone, Copy, Debug)]
 struct ListBlock {
     start: u32,
     bytes: u64,
 }
 
-/// A sorted list, and the bytes of the records of each of its blocks.
+/// A sorted list of entries in memory, a source of the merge. Like a run on disk it is divided into
+/// blocks, so that the merge can pass many records by looking at one key.
 #[derive(Default)]
 pub struct List {
     entries: Vec<Entry>,
     blocks: Vec<ListBlock>,
-    /// Whether its keys were already in order before the sort.
     was_sorted: bool,
 }
 
 impl List {
-    /// Sorts `entries`, which lie in `arena`.
+    /// Sorts `entries`, whose records are in `arena`, and divides them into blocks. Equal keys that
+    /// are not decided are ordered by their tails, which `keyer` computes from the records; records
+    /// with equal tails keep their order.
+    ///
+    /// `scratch` is a buffer that a thread keeps from list to list.
     pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
         let was_sorted = entry::sort(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
@@ -134,38 +175,35 @@ impl List {
         List { entries, blocks, was_sorted }
     }
 
-    /// The entries in order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Whether its keys were already in order before the sort.
+    /// Returns whether the keys were in order before the sort. Entries with equal keys are not
+    /// compared by their tails for this.
     pub fn was_sorted(&self) -> bool {
         self.was_sorted
     }
 
-    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Bytes of all its records.
     pub fn record_bytes(&self) -> u64 {
         self.blocks.iter().map(|block| block.bytes).sum()
     }
 
-    /// Bytes of the records of a block.
     pub fn block_bytes(&self, block: usize) -> u64 {
         self.blocks.get(block).map_or(0, |block| block.bytes)
     }
 
-    /// Returns the start of a block; after the last block, the end of the list.
+    /// Returns the index of the first entry of a block, or the number of entries if there is no
+    /// such block.
     pub fn block_start(&self, block: usize) -> usize {
         self.blocks.get(block).map_or(self.entries.len(), |block| block.start as usize)
     }
 }
 
-/// Splits sorted entries into blocks.
 fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
     let mut blocks = Vec::with_capacity(entries.len() / BLOCK + 1);
     let mut open = ListBlock { start: 0, bytes: 0 };
@@ -182,7 +220,8 @@ fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
     blocks
 }
 
-/// Returns the stamp and the record at `place` of the arena's bytes.
+/// Returns the stamp and the BAM record at `place` of `arena`. A frame that was read from disk has
+/// the same layout, so this is also used for frames.
 pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     let bytes = &arena[place.offset()..];
     let (stamp, rest) = bytes.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; 8], &[]));
@@ -190,17 +229,16 @@ pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     (Stamp(u64::from_le_bytes(*stamp)), &rest[..len])
 }
 
-/// Returns the bytes of the record at `place`, without its stamp.
 pub fn record_bytes(arena: &[u8], place: Place) -> usize {
     place.arena_len().map_or_else(|| arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
 }
 
-/// Returns the length of the BAM record at the start of `bytes`.
+/// Returns the length in bytes of the BAM record at the start of `bytes`: its `block_size` and the
+/// four bytes of that field. 0 if `bytes` is too short to have the field.
 pub fn record_length(bytes: &[u8]) -> usize {
     bytes.first_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize + 4)
 }
 
-/// Returns the tail of an entry's key.
 pub fn tail(keyer: &Keyer, arena: &[u8], place: Place) -> Vec<u8> {
     let mut tail = Vec::new();
     keyer.tail(RecordRef::new(arena_record(arena, place).1), &mut tail);

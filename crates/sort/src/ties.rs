@@ -1,20 +1,25 @@
-//! Sorts entries of equal keys by the tails of their keys, in bounded memory.
+//! Sorts entries with equal keys by the tails of their keys, in bounded memory.
 //!
-//! For two entries, the tails are computed again for each comparison. For more, the next bytes of each tail
-//! are stored as keys in the scratch buffer of the list sort; entries with equal bytes are sorted by the
-//! following bytes. So no tail is stored, however long it is.
+//! A tail can be as long as a read name or an optional field, so tails are never stored. For a pair
+//! of entries, both tails are computed from the records when they are compared. For larger groups,
+//! the next 15 bytes of each tail are stored as keys in the scratch buffer of the list sort;
+//! entries in which these bytes are equal, too, are sorted by the following bytes, and so on.
 
 use super::entry::{Entry, Place};
 use super::key::Key;
 
-/// Bytes of a tail that are compared at once.
+/// Bytes of a tail that are compared in one round: as many as a [`Key`] holds besides its last
+/// byte.
 const PIECE: usize = 15;
 
-/// The number of pieces that are sorted one after the other; entries that are still equal are compared
-/// directly. (A field of a megabyte must not make a stack of a megabyte.)
+/// Maximum number of rounds, each of which is a level of recursion. Entries that are still equal
+/// after them are compared by their complete tails, so that a field of a megabyte does not need a
+/// stack of a megabyte.
 const MOST_PIECES: u32 = 24;
 
-/// Sorts by tails, which the function makes from a place, replacing the vector's content.
+/// A sort of entries by the tails of their keys. It owns two buffers for tails, which are used
+/// again for each group. `make` replaces the content of the vector by the tail of the record at a
+/// place.
 pub struct TailSort<F> {
     make: F,
     one: Vec<u8>,
@@ -22,12 +27,12 @@ pub struct TailSort<F> {
 }
 
 impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
-    /// Creates a sort by the tails that `make` gives.
     pub fn new(make: F) -> Self {
         TailSort { make, one: Vec::new(), other: Vec::new() }
     }
 
-    /// Sorts entries with equal keys; those with equal tails keep their order.
+    /// Sorts a group of entries whose keys are equal. Entries with equal tails keep their order.
+    /// `scratch` grows to the size of the group; callers pass the buffer of the list sort.
     pub fn sort(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         if let [first, second] = group {
             if self.is_behind(first.place, second.place) {
@@ -38,7 +43,8 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
         }
     }
 
-    /// The same for entries whose tails are equal up to byte `from`.
+    /// Sorts a group whose tails are equal in their first `from` bytes, with at most `pieces`
+    /// further rounds.
     fn sort_from(&mut self, from: usize, pieces: u32, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         let Some(key) = group.first().map(|entry| entry.key) else { return };
         if pieces == 0 {
@@ -46,7 +52,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
         }
         scratch.clear();
         scratch.reserve_exact(group.len());
-        let mut shared = usize::MAX; // length of the common prefix
+        let mut shared = usize::MAX; // length of the prefix that all tails share
         for (number, entry) in (0..).zip(&*group) {
             (self.make)(entry.place, &mut self.one);
             if number == 0 {
@@ -65,7 +71,8 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
         }
         scratch.sort_unstable_by_key(|entry| (entry.key, entry.place.0));
         arrange(group, scratch);
-        // The pieces replace the keys, which are all equal, until groups of equal pieces are sorted.
+        // While groups of equal pieces are sorted, the pieces take the place of the keys. All keys
+        // are equal, so they can be restored afterwards.
         for (entry, sorted) in group.iter_mut().zip(&*scratch) {
             entry.key = sorted.key;
         }
@@ -77,7 +84,6 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
         group.iter_mut().for_each(|entry| entry.key = key);
     }
 
-    /// Sorts entries by comparing their tails.
     fn compare(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         scratch.clear();
         scratch.reserve_exact(group.len());
@@ -99,7 +105,8 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
     }
 }
 
-/// Permutes `group` into the order of the numbers that `sorted` has as places.
+/// Reorders `group` as `sorted` is ordered: on entry, the places in `sorted` are indexes into
+/// `group`.
 fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
     for entry in &mut *sorted {
         entry.place = group[entry.place.0 as usize].place;
@@ -109,7 +116,9 @@ fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
     }
 }
 
-/// Returns the bytes of a tail from byte `from` on, and their number; zeros at the end.
+/// Returns up to 15 bytes of `tail` from byte `from` on as a key, padded with zeros. The last byte
+/// of the key is the number of remaining bytes, at most 16, so a shorter tail sorts before its
+/// extensions.
 fn piece(tail: &[u8], from: usize) -> Key {
     let tail = tail.get(from..).unwrap_or_default();
     let mut bytes = [0; PIECE + 1];
@@ -120,7 +129,6 @@ fn piece(tail: &[u8], from: usize) -> Key {
     Key([(number >> 64) as u64, number as u64])
 }
 
-/// Whether more bytes follow a piece.
 fn goes_on(piece: Key) -> bool {
     usize::from(piece.0[1] as u8) > PIECE
 }
@@ -131,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// Sorts entries whose tails are `tails`, and returns their numbers in order.
+    /// Sorts entries that have these tails, and returns the indexes of the tails in order.
     fn sorted(tails: &[Vec<u8>], scratch: &mut Vec<Entry>) -> Vec<usize> {
         let key = Key([7, 9]);
         let mut group: Vec<Entry> =
@@ -173,8 +181,8 @@ mod tests {
 
     #[test]
     fn tails_that_differ_late_are_sorted_without_a_deep_stack() {
-        // Tail `i` has its first `i` pieces in common with all tails of higher numbers, so each piece separates
-        // only one tail from the others.
+        // Tail `i` shares its first `i` pieces with all tails of higher numbers, so each round
+        // separates only one tail from the others.
         let tail = |i: usize| [vec![1; PIECE * i], vec![0], vec![1; 7000 - PIECE * i]].concat();
         check(&(0..400).rev().map(tail).collect::<Vec<_>>());
     }

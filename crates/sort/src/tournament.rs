@@ -1,17 +1,38 @@
-//! A tournament tree, which merges many sorted sources.
+//! A tournament tree that merges many sorted sources, for [`crate::Merge`] and for the items of
+//! duplicate marking (`readmill-markdup`).
 
-/// A tournament in which each inner node remembers the loser: one comparison a level finds the next
-/// winner (Knuth, The Art of Computer Programming, volume 3, section 5.4.1). Equal keys win in the
-/// order of their sources.
+/// A tree of losers: it finds the smallest of `k` keys again after one of them was replaced, with
+/// one comparison for each of its log2(k) levels (Knuth, The Art of Computer Programming, volume 3,
+/// section 5.4.1).
+///
+/// Each inner node remembers the key that lost its match, and node 0 holds the overall winner.
+/// Sources are numbered from 0; equal keys win in the order of their sources, so a merge of stably
+/// sorted sources is stable.
+///
+/// ```
+/// use readmill_sort::tournament::{LoserTree, Ranked};
+///
+/// let mut sources = [vec![[1], [4]].into_iter(), vec![[2], [3]].into_iter()];
+/// let first = sources.iter_mut().map(|source| source.next().unwrap_or(Ranked::LAST)).collect();
+/// let mut tree = LoserTree::<[u64; 1]>::new(first);
+///
+/// let mut merged = Vec::new();
+/// while let Some((key, source)) = tree.winner() {
+///     merged.push(key[0]);
+///     tree.replace(sources[source].next().unwrap_or(Ranked::LAST));
+/// }
+/// assert_eq!(merged, [1, 2, 3, 4]);
+/// ```
 pub struct LoserTree<K> {
-    /// `nodes[0]` is the winner; the others are the losers of their matches.
+    /// `nodes[0]` is the winner. Each other node holds the loser of its match, with the number of
+    /// its source.
     nodes: Vec<(K, u32)>,
     leaves: usize,
 }
 
-/// A sort key with a value that sorts after all others and marks an exhausted source.
+/// A key that can be merged by a [`LoserTree`]. It reserves one value, greater than all real keys,
+/// which marks a source without further keys.
 pub trait Ranked: Copy + Ord {
-    /// The last value.
     const LAST: Self;
 }
 
@@ -24,13 +45,16 @@ impl Ranked for super::Key {
 }
 
 impl<K: Ranked> LoserTree<K> {
-    /// Creates a tree over sources with these first keys.
+    /// Creates a tree from the first key of each source, compared by `Ord`. A source that is empty
+    /// from the start has [`Ranked::LAST`].
     pub fn new(keys: Vec<K>) -> Self {
         Self::with(keys, |a, b| a < b)
     }
 
-    /// The same with an order: `wins` says whether the first of two keys, each with its source, sorts first.
-    /// It must be a total order in which [`Ranked::LAST`] is last.
+    /// Creates a tree that compares by `wins`, for keys whose order depends on more than their own
+    /// value: [`crate::Merge`] also compares the tails of keys. `wins(a, b)` returns whether key
+    /// `a`, given with the number of its source, sorts before `b`. It must be a total order in
+    /// which [`Ranked::LAST`] is last.
     pub fn with(keys: Vec<K>, wins: impl Fn((K, u32), (K, u32)) -> bool) -> Self {
         let leaves = keys.len().next_power_of_two();
         let mut winners = vec![(K::LAST, u32::MAX); 2 * leaves];
@@ -46,18 +70,21 @@ impl<K: Ranked> LoserTree<K> {
         LoserTree { nodes, leaves }
     }
 
-    /// Returns the smallest key and its source; `None` if all are exhausted.
+    /// Returns the smallest key and the number of its source, or `None` once all sources are
+    /// exhausted.
     pub fn winner(&self) -> Option<(K, usize)> {
         let (key, source) = self.nodes[0];
         (key != K::LAST).then_some((key, source as usize))
     }
 
-    /// Gives the winner's source its next key and plays its matches again.
+    /// Replaces the winner by the next key of its source, and plays the matches on the way to the
+    /// root again. At the end of the source, `key` is [`Ranked::LAST`].
     pub fn replace(&mut self, key: K) {
         self.replace_with(key, |a, b| a < b);
     }
 
-    /// The same, by the order of [`LoserTree::with`].
+    /// Replaces the winner as [`LoserTree::replace`] does, for a tree that was created by
+    /// [`LoserTree::with`]; `wins` must be the same order.
     pub fn replace_with(&mut self, key: K, wins: impl Fn((K, u32), (K, u32)) -> bool) {
         let source = self.nodes[0].1;
         let mut winner = (key, source);
