@@ -1,9 +1,17 @@
-//! Sorted records on disk.
+//! Sorted runs on disk.
 //!
-//! A spilled run is a sequence of frames, and an index of them in memory. A frame is a key column (for each
-//! record its key, as differences to the one before, and the length of its arena record, all LEB128) and the
-//! arena records, compressed. The merge reads a frame once, checks its checksum, and shares it between
-//! neighbouring ranges.
+//! A run is a sequence of compressed frames in the spill, and an index of the frames that stays in
+//! memory. The merge reads a frame once, compares its checksum, and shares it between the two
+//! ranges that may overlap it.
+//!
+//! A frame is the key column, uncompressed, followed by the arena records, compressed. The column
+//! lets the merge order records without looking at them. For each record it has these numbers, all
+//! LEB128:
+//!
+//! 1. the first eight bytes of the key, as the difference from the record before,
+//! 2. the other eight bytes of the key,
+//! 3. the length of the arena record in bytes,
+//! 4. only if the key is not decided: the length of the key's tail, and the tail itself.
 
 use std::sync::OnceLock;
 
@@ -15,18 +23,18 @@ use serde::{Deserialize, Serialize};
 use super::key::Key;
 use super::run::STAMP_BYTES;
 
-/// The format of frames. The output does not depend on it.
+/// The size and codec of the frames of a run. They affect speed, memory and disk space, never the
+/// output.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Framing {
-    /// Approximate bytes of arena records in a frame.
+    /// Bytes of arena records after which a frame is closed; it exceeds them by up to one record.
     pub size: usize,
-    /// The codec.
     pub codec: SpillCodec,
 }
 
 impl Framing {
-    /// Bytes of memory for merging a run of such frames, without its index: the current frame, the one that
-    /// the previous range still uses, and keys.
+    /// Returns the memory in bytes that merging a run of such frames takes in addition to the run's
+    /// index: the current frame, the frame that the previous range still uses, and keys.
     pub fn merging_bytes(self) -> u64 {
         merging_bytes(self.size as u64)
     }
@@ -36,80 +44,94 @@ fn merging_bytes(frame: u64) -> u64 {
     5 * frame / 2
 }
 
-/// Overhead of an allocation in bytes.
+/// Bytes that the allocator adds to the tail of a frame's first key.
 const BESIDE: u64 = 16;
 
-/// Between frames, a writer keeps a buffer of the size of so many frames at most.
+/// A writer keeps a buffer of at most this many frames when it starts a new frame.
 const KEPT_FRAMES: usize = 4;
 
-/// The most bytes of frames whose buffer is reused, about twice what the frames of a range take.
+/// Maximum size in bytes of an output buffer that is kept for the next frames, about twice the size
+/// of the frames of a range.
 const KEPT_BYTES: usize = 2 << 20;
 
-/// The index entry of a frame.
+/// One entry of a run's index. The merge reads only these entries to divide its order into ranges;
+/// the frames themselves are read when a range is put in order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FrameEntry {
-    /// Key of its first record.
     pub key: Key,
-    /// The tail of that key.
     pub tail: Box<[u8]>,
-    /// Bytes of its arena records.
+    /// Bytes of the frame's arena records before compression, stamps included.
     pub raw: u32,
-    /// Number of its records.
     records: u32,
-    /// Where it lies: its offset in the extent of the run.
     at: u64,
-    /// Bytes of its column of keys, packed bytes of all of it, and their CRC-32C.
+    /// Bytes of the key column, bytes of the compressed records after it, and the CRC-32C of both.
     column: u32,
     packed: u32,
     crc: u32,
 }
 
-/// The index of a sorted run on disk, which can be stored.
+/// The index of a sorted run, in the form in which a stage of a job stores it in a file for the
+/// next process. [`StoredRun::open`] makes a run of it again.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredRun {
     extent: Extent,
     framing: Framing,
     frames: Vec<FrameEntry>,
-    /// Bytes of the tails of their keys.
     tails: u64,
-    /// Bytes of the arena records of the largest frame: a record larger than a frame has a frame of its own.
+    /// Bytes of the largest frame before compression. A record that is larger than a frame has a
+    /// frame of its own, so this can exceed [`Framing::size`].
     largest: u32,
     record_bytes: u64,
 }
 
-/// A sorted run on disk.
+/// A sorted run on disk: a source of the merge, made of the reads that filled the memory once.
+///
+/// ```
+/// use readmill_format::{spill::Spill, spill_codec::SpillCodec};
+/// use readmill_record::{Ledger, Stamp};
+/// use readmill_sort::{FrameWriter, Frames, Framing, Key, SpilledRun};
+///
+/// let spill = Spill::new(&[std::env::temp_dir()]);
+/// let framing = Framing { size: 64 << 10, codec: SpillCodec::Lz4 };
+/// let mut run = SpilledRun::new(spill.begin(0)?, framing, Ledger::unlimited().empty("index"));
+///
+/// let (mut writer, mut frames) = (FrameWriter::new(framing), Frames::default());
+/// for (number, key) in [b"a", b"b", b"c"].into_iter().enumerate() {
+///     writer.push(Key::of(key), &[], Stamp::new(number as u64, 0), &[0; 40], &mut frames);
+/// }
+/// writer.close(&mut frames);
+/// run.append(&spill, &mut frames)?;
+/// assert_eq!((run.frames().len(), run.record_bytes()), (1, 120));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct SpilledRun {
     index: StoredRun,
-    /// Number of the input's records before those that its stamps count from.
+    /// Number of input records before the slice that this run was made from. The ordinals in its
+    /// stamps count from there; 0 unless separate processes have sorted slices of the input.
     base: u64,
-    /// The memory of the index.
     charge: Charge,
 }
 
 impl StoredRun {
-    /// Its extent, to be found in a spill.
     pub fn extent_mut(&mut self) -> &mut Extent {
         &mut self.extent
     }
 
-    /// Whether it has no records.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Bytes of its records, without their stamps.
     pub fn record_bytes(&self) -> u64 {
         self.record_bytes
     }
 
-    /// Bytes of memory that it takes.
     pub fn heap_bytes(&self) -> u64 {
         (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
     }
 
-    /// Returns the run. The stamps of its records count from record `base` of the input; its index is charged to
-    /// `charge`.
+    /// Makes a run of a stored index. `base` is the number of input records before the run's slice,
+    /// from which its stamps count. `charge` is resized to the memory of the index.
     pub fn open(self, base: u64, mut charge: Charge) -> SpilledRun {
         charge.resize(self.heap_bytes());
         SpilledRun { index: self, base, charge }
@@ -117,30 +139,29 @@ impl StoredRun {
 }
 
 impl SpilledRun {
-    /// Returns the index, to be stored.
+    /// Returns the index to store it; the charge for its memory ends.
     pub fn store(self) -> StoredRun {
         self.index
     }
 
-    /// Number of the input's records before those that its stamps count from.
     pub fn base(&self) -> u64 {
         self.base
     }
 
-    /// Returns the bytes of the records of a frame, without their stamps.
     pub fn frame_record_bytes(&self, number: usize) -> u64 {
         let frame = &self.index.frames[number];
         u64::from(frame.raw) - STAMP_BYTES as u64 * u64::from(frame.records)
     }
 
-    /// Creates a run whose frames, in the format `framing`, go to `extent`. Its index is charged to `charge`.
     pub fn new(extent: Extent, framing: Framing, charge: Charge) -> Self {
         let (frames, tails, largest, record_bytes, base) = Default::default();
         let index = StoredRun { extent, framing, frames, tails, largest, record_bytes };
         SpilledRun { index, base, charge }
     }
 
-    /// Appends frames and empties `frames`.
+    /// Writes `frames` to the end of the run and adds them to its index. `frames` is empty
+    /// afterwards and can be used again. Its first key must not sort before the last key of the
+    /// run.
     pub fn append(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
         let index = &mut self.index;
         let base = index.extent.end - index.extent.start;
@@ -158,39 +179,37 @@ impl SpilledRun {
         Ok(())
     }
 
-    /// The index.
     pub fn frames(&self) -> &[FrameEntry] {
         &self.index.frames
     }
 
-    /// Bytes of its records, without their stamps.
     pub fn record_bytes(&self) -> u64 {
         self.index.record_bytes
     }
 
-    /// Returns its extent in the spill.
     pub fn extent(&self) -> Extent {
         self.index.extent
     }
 
-    /// Frees the memory that only more frames would need.
+    /// Frees the memory that the index has reserved for more frames, after the last frame was
+    /// appended.
     pub fn complete(mut self) -> Self {
         self.index.frames.shrink_to_fit();
         self.charge.resize(self.index.heap_bytes());
         self
     }
 
-    /// Returns the bytes of memory for merging the run, without its index.
+    /// Returns the memory in bytes that merging this run takes in addition to its index. It is
+    /// computed from the largest frame, which can be larger than the framing says if a read is that
+    /// long.
     pub fn merging_bytes(&self) -> u64 {
         merging_bytes(u64::from(self.index.largest).max(self.index.framing.size as u64))
     }
 
-    /// Returns the format of its frames.
     pub fn framing(&self) -> Framing {
         self.index.framing
     }
 
-    /// Bytes of memory the index takes.
     pub fn index_bytes(&self) -> u64 {
         self.index.heap_bytes()
     }
@@ -210,27 +229,26 @@ impl SpilledRun {
     }
 }
 
-/// Encoded frames that are not written yet.
+/// Encoded frames that are not written yet. Any thread can make them; [`SpilledRun::append`] writes
+/// them, in order.
 #[derive(Default)]
 pub struct Frames {
     bytes: Vec<u8>,
     index: Vec<FrameEntry>,
-    /// Bytes of their records, without stamps.
     record_bytes: u64,
 }
 
 impl Frames {
-    /// Bytes they take on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 }
 
-/// Collects sorted records into frames.
+/// Encodes sorted records as frames. Each thread that writes a part of a run has a writer of its
+/// own.
 pub struct FrameWriter {
     column: Vec<u8>,
     records: Vec<u8>,
-    /// How many records there are.
     count: u32,
     first: Option<(Key, Box<[u8]>)>,
     previous: Key,
@@ -239,14 +257,14 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Creates a writer of frames in the format `framing`.
     pub fn new(framing: Framing) -> Self {
         let (column, records, count, first, previous) = Default::default();
         let (size, compressor) = (framing.size, FrameCompressor::new(framing.codec));
         FrameWriter { column, records, count, first, previous, size, compressor }
     }
 
-    /// Adds the next record in order; a full frame goes to `out`.
+    /// Adds the next record, in sort order. `tail` is empty if `key` is decided. When the frame has
+    /// reached its size, it is encoded and appended to `out`.
     pub fn push(&mut self, key: Key, tail: &[u8], stamp: Stamp, raw: &[u8], out: &mut Frames) {
         if self.first.is_none() {
             self.first = Some((key, tail.into()));
@@ -269,7 +287,8 @@ impl FrameWriter {
         }
     }
 
-    /// Ends the open frame, if there is one.
+    /// Closes the current frame and appends it to `out`; does nothing if there is no record in it.
+    /// Must be called after the last record.
     pub fn close(&mut self, out: &mut Frames) {
         let Some((key, tail)) = self.first.take() else { return };
         let start = out.bytes.len();
@@ -301,6 +320,8 @@ fn leb128(mut n: u64, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
+/// Reads a LEB128 number and advances `bytes` past it. `None` if the bytes end within the number or
+/// it does not fit into 64 bits.
 fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     let (mut n, mut shift) = (0u64, 0);
     loop {
@@ -314,29 +335,26 @@ fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// A frame, which is read at its first use and kept as long as it is in use.
+/// A frame of a run, read from disk at its first use. The ranges that overlap it share it by `Arc`;
+/// its memory is freed with the last of them.
 pub struct Frame {
-    /// Number of its run.
     pub run: usize,
-    /// Its number in the run.
     pub number: usize,
     loaded: OnceLock<Result<LoadedFrame>>,
 }
 
-/// The content of a frame.
 pub struct LoadedFrame {
     column: Vec<u8>,
-    /// The arena records.
     pub records: Vec<u8>,
 }
 
 impl Frame {
-    /// Creates frame `number` of run `run`, not read yet.
     pub fn new(run: usize, number: usize) -> Self {
         Frame { run, number, loaded: OnceLock::new() }
     }
 
-    /// Returns its content, which the first call reads.
+    /// Returns the content of the frame, which the first call reads from `spill`; other threads
+    /// wait for it. An error is kept, too, and returned by every later call.
     pub fn load(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&LoadedFrame> {
         self.loaded
             .get_or_init(|| runs[self.run].read(spill, self.number))
@@ -345,22 +363,25 @@ impl Frame {
     }
 }
 
-/// A cursor over a frame's keys.
 pub struct KeyColumn<'a> {
     rest: &'a [u8],
     key: Key,
 }
 
-/// A record's row in a column: its key, the key's tail, and the bytes of its arena record.
+/// A row of the key column: the record's key, the tail of the key (empty if the key is decided),
+/// and the length of its arena record in bytes.
 pub type KeyRow<'a> = (Key, &'a [u8], usize);
 
 impl<'a> KeyColumn<'a> {
-    /// Starts before the frame's first record.
     pub fn new(loaded: &'a LoadedFrame) -> Self {
         KeyColumn { rest: &loaded.column, key: Key::default() }
     }
 
-    /// Returns the next record; `None` at the end.
+    /// Returns the row of the next record, or `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// The column ends within a row or holds an impossible number.
     pub fn next_row(&mut self) -> Result<Option<KeyRow<'a>>> {
         if self.rest.is_empty() {
             return Ok(None);

@@ -1,18 +1,30 @@
-//! Merging: it splits the order of all records into ranges, serially, and orders the records of each, in parallel.
+//! Merges sorted runs and sorted lists: divides their common order into ranges, serially, and puts
+//! the records of each range in order, in parallel.
 //!
-//! [`Merge::next_range`] visits blocks, not records: a tournament of the first keys of each source's next
-//! block selects the next block. After blocks of about [`PARTITION`] bytes, the range ends before the first
-//! record of the following block. The positions of this border in the other sources are found in parallel,
-//! when the range is ordered ([`Range`]). Only then the exact bytes of a range are known. So ranges
-//! depend on runs and lists; partitions, on which the output depends, are cut from them afterwards
-//! ([`super::partition`]).
+//! The sources are the runs on disk and the lists in memory, numbered oldest first, runs before
+//! lists. Among equal keys the source with the lower number wins, so equal records keep their input
+//! order. Each source is a sequence of blocks (the frames of a run, up to 128 entries of a list),
+//! whose first keys and bytes are known without reading them.
 //!
-//! Its sources are sorted runs on disk, and sorted lists in memory, numbered oldest first, runs before lists, so that equal records keep input order when the
-//! source with the lower number goes first. Each source is a sequence of blocks (frames of a run, a few
-//! entries of a list), whose first keys and bytes are known without reading them.
+//! ```text
+//!              border 1            border 2
+//!                 │                   │
+//! run 0    [ frame 0 │    frame 1     │   frame 2    ]
+//! run 1    [      frame 0      │   frame 1   │  frame 2 ]
+//! list 2   [  block 0  │ block 1 │ block 2 │ block 3 ]
+//!                 │                   │
+//!          range 0│      range 1      │range 2
+//! ```
 //!
-//! A [`Range`] lies between two borders. Ordering its records uses keys and lengths only: entries of lists, columns of
-//! frames. Any number of ranges can be ordered at the same time.
+//! 1. [`Merge::next_range`] visits blocks, not records: a tournament of the first keys of the
+//!    sources' next blocks selects the block to pass. After blocks of about [`PARTITION`] bytes,
+//!    the range ends before the first record of the following block. This border is exact in one
+//!    source; in the others it is inside a block.
+//! 2. [`Range::order`] finds the border in the other sources and merges the records between two
+//!    borders. It uses keys and lengths only (entries of lists, key columns of frames), and runs on
+//!    any number of threads at once.
+//! 3. [`super::partition`] cuts the ordered ranges into partitions. Ranges depend on the runs, and
+//!    so on the memory limit; partitions, and with them the output, do not.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -28,29 +40,68 @@ use super::key::{Key, Keyer};
 use super::run::{self, List, STAMP_BYTES};
 use super::tournament::LoserTree;
 
-/// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four: a partition
-/// in work takes two to three times its size, and 8 threads must fit into 160 MiB.)
+/// Bytes of BAM records after which a partition is cut: sixteen BGZF blocks, about 1 MiB. (4 MiB
+/// would be too much: a partition in work takes two to three times its size, and 8 threads must fit
+/// into 160 MiB.)
 pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 
-/// Splits the order of all records into ranges.
+/// Divides the merged order of all sources into ranges.
+///
+/// One thread calls [`Merge::next_range`] and hands the ranges to others, which call
+/// [`Range::order`]; the results are cut into partitions in the order of the ranges.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use readmill_format::{sam::LineParser, spill::Spill};
+/// use readmill_record::{Arena, Batch, Header, RecordRef, Stamp};
+/// use readmill_sort::{Cutter, Keyer, List, Merge, Order, RunSort, Sources};
+///
+/// # let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// # let mut batch = Batch::default();
+/// # for (number, pos) in [60, 30].into_iter().enumerate() {
+/// #     let (line, mut raw) = (format!("r\t0\tchr1\t{pos}\t60\t4M\t*\t0\t0\tACGT\tIIII"), Vec::new());
+/// #     LineParser::new(&header).parse(line.as_bytes(), &mut raw)?;
+/// #     batch.push(&raw, Stamp::new(number as u64, 0))?;
+/// # }
+/// // Collect a batch with reads at 60 and 30, and sort its entries.
+/// let sort = RunSort::new(Keyer::new(Order::Coordinate, &header));
+/// let (arena, mut entries) = (Arena::new(1 << 16).unwrap(), Vec::new());
+/// sort.accept(&arena, &batch, &mut entries)?;
+/// let sealed = Arc::new(arena.seal());
+/// let lists = vec![List::sort(entries, sealed.bytes(), sort.keyer(), &mut Vec::new())];
+/// let (spill, keyer) = (Arc::new(Spill::new(&[])), Arc::clone(sort.keyer()));
+/// let sources = Sources { spill, keyer, runs: Vec::new(), lists, sealed, charges: Vec::new() };
+///
+/// // Merge them.
+/// let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
+/// let mut partitions = Vec::new();
+/// while let Some(range) = merge.next_range() {
+///     partitions.extend(cutter.cut(range.order()?));
+/// }
+/// partitions.extend(cutter.finish());
+///
+/// let mut positions = Vec::new();
+/// for partition in &partitions {
+///     partition.gather(|_, raw| Ok(positions.push(RecordRef::new(raw).pos())))?;
+/// }
+/// assert_eq!(positions, [29, 59]); // 0-based
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Merge {
     sources: Arc<Sources>,
-    /// A tournament of the next blocks of all sources.
     tree: LoserTree<Key>,
-    /// The tail of each block's first key.
     tails: Vec<Vec<u8>>,
-    /// The block of each source that contains the border after the last range.
+    /// For each source, the block that contains the end of the last range.
     blocks: Vec<u32>,
-    /// The frame of each run that contains it.
+    /// For each run, the frame that contains the end of the last range.
     frames: Vec<Arc<Frame>>,
     low: Option<Arc<Border>>,
-    /// Where it ends; `None` at the last record.
     until: Option<Border>,
     ended: bool,
 }
 
 impl Merge {
-    /// Merges all of `sources`.
     pub fn new(sources: Arc<Sources>) -> Self {
         let n = sources.len();
         let keys = (0..n).map(|source| sources.block_key(source, 1)).collect();
@@ -61,7 +112,8 @@ impl Merge {
         Merge { tree, tails, blocks, frames, low: None, until: None, ended, sources }
     }
 
-    /// Merges what comes after a border of these sources, which are runs.
+    /// Starts a merge at a border that [`super::ranges::divide`] has returned for the same sources.
+    /// All sources must be runs: a job that is divided among processes keeps no reads in memory.
     pub fn after(sources: Arc<Sources>, start: &RangeStart) -> Self {
         let mut merge = Merge::new(sources);
         let n = merge.sources.len();
@@ -76,18 +128,18 @@ impl Merge {
         merge
     }
 
-    /// Ends before a border that a merge of these sources has from its beginning.
+    /// Lets the merge end before `border`, which a merge of the same sources has passed when it
+    /// started at the first record. `None` means the last record.
     #[must_use]
     pub fn until(self, border: Option<Border>) -> Self {
         Merge { until: border, ..self }
     }
 
-    /// Whether everything before this border is in ranges that were returned.
+    /// Returns whether all records before `border` are in ranges that were already returned.
     pub fn has_passed(&self, border: &Border) -> bool {
         self.low.as_ref().is_some_and(|low| !low.is_before(border))
     }
 
-    /// Returns the next range; `None` at the end.
     pub fn next_range(&mut self) -> Option<Range> {
         if self.ended || self.until.as_ref().is_some_and(|until| self.has_passed(until)) {
             return None;
@@ -101,8 +153,8 @@ impl Merge {
         Some(Range { sources: Arc::clone(&self.sources), low, high, blocks, frames })
     }
 
-    /// Passes blocks until they have enough bytes; returns the border before the next block, `None` at the
-    /// end. New frames are appended to `frames`.
+    /// Passes blocks until they have [`PARTITION`] bytes, and returns the border before the next
+    /// block; `None` if no block is left. The frames that it enters are appended to `frames`.
     fn walk(&mut self, frames: &mut Vec<Arc<Frame>>) -> Option<Border> {
         let mut bytes = 0;
         while let Some((key, source)) = self.tree.winner() {
@@ -125,54 +177,54 @@ impl Merge {
     }
 }
 
-/// All sources of a merge.
+/// The sources of a merge: sorted runs on disk and sorted lists in memory, with everything that is
+/// needed to read them. They are shared by all ranges and partitions, and freed with the last of
+/// these.
+///
+/// Sources are numbered from 0, runs before lists, in the order of the input.
 pub struct Sources {
-    /// The spill with the runs.
     pub spill: Arc<Spill>,
-    /// The keyer, which makes the tails of keys.
     pub keyer: Arc<Keyer>,
-    /// Runs on disk, oldest first.
     pub runs: Vec<SpilledRun>,
-    /// Lists in memory, oldest first.
     pub lists: Vec<List>,
-    /// The arenas of the lists' entries.
     pub sealed: Arc<Sealed>,
-    /// The charges for the reads in memory and for the memory of the merge. (Each run holds the charge for its own index.)
+    /// Charges for the reads in memory and for the memory of the merge, held until the sources are
+    /// dropped. (The charge for its index is in each run.)
     pub charges: Vec<Charge>,
 }
 
-/// A border in the order of all records: before the first record of a block of one source.
+/// A border in the merged order: the position before the first record of one block of one source.
+///
+/// All sources together have a total order (key, tail, source), so the border also has an exact
+/// position in every other source; [`Border::is_behind`] tells for a record on which side of it the
+/// record is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Border {
-    /// That record's key.
     pub key: Key,
-    /// The key's tail.
     pub tail: Vec<u8>,
-    /// Its source.
     pub source: usize,
-    /// Its block.
     pub block: usize,
 }
 
-/// Where a range starts that separate runs of the program write ([`super::ranges`]).
+/// The start of a range of the output that a process of its own writes ([`super::ranges`]). It can
+/// be stored in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RangeStart {
-    /// The border before its first record.
     pub border: Border,
-    /// The frame of each run that contains the border.
     pub blocks: Vec<u32>,
-    /// Bytes of all records before it, without their stamps.
+    /// Bytes of all records before the border, without their stamps: partitions are cut by this
+    /// sum.
     pub bytes: u64,
 }
 
 impl Border {
-    /// Whether this border comes before another one of the same sources.
     fn is_before(&self, other: &Border) -> bool {
         let order = self.key.cmp(&other.key).then_with(|| self.tail.cmp(&other.tail));
         order.then((self.source, self.block).cmp(&(other.source, other.block))).is_lt()
     }
 
-    /// Whether a record of another source comes before the border.
+    /// Returns whether a record is before the border. `source` is the record's source, which must
+    /// differ from that of the border; `tail` is called only if the keys are equal and not decided.
     pub fn is_behind(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
         let mut order = key.cmp(&self.key);
         if order.is_eq() && !key.is_decided() {
@@ -183,14 +235,17 @@ impl Border {
 }
 
 impl Sources {
-    /// Whether all lists were already in order before the sort, and each follows the list before.
+    /// Returns whether the records in memory were already sorted when they were read: each list on
+    /// its own, and each list after the one before. Only keys are compared, not their tails.
     pub fn were_sorted(&self) -> bool {
         let keys = |list: &List| Some((list.entries().first()?.key, list.entries().last()?.key));
         let ends: Vec<(Key, Key)> = self.lists.iter().filter_map(keys).collect();
         self.lists.iter().all(List::was_sorted) && ends.windows(2).all(|pair| pair[0].1 <= pair[1].0)
     }
 
-    /// Whether no record sorts before one with this key, which was read before all of them.
+    /// Returns whether no record in these sources sorts before a record with the given key and tail
+    /// that was read before all of them. The caller uses it for presorted input, whose first reads
+    /// are already in the output.
     pub fn follow(&self, key: Key, tail: &[u8]) -> bool {
         (0..self.len()).all(|source| match self.block_key(source, 0).cmp(&key) {
             Ordering::Equal if !key.is_decided() => self.block_tail(source, 0)[..] >= *tail,
@@ -198,33 +253,29 @@ impl Sources {
         })
     }
 
-    /// Bytes of all records.
     pub fn record_bytes(&self) -> u64 {
         let runs = self.runs.iter().map(SpilledRun::record_bytes);
         runs.chain(self.lists.iter().map(List::record_bytes)).sum()
     }
 
-    /// Returns the number of sources.
     pub fn len(&self) -> usize {
         self.runs.len() + self.lists.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the source with the number `source` if it is a list; `None` if it is a run.
     pub fn list(&self, source: usize) -> Option<&List> {
         self.lists.get(source.checked_sub(self.runs.len())?)
     }
 
-    /// Number of blocks of a source.
     pub fn blocks(&self, source: usize) -> usize {
         self.list(source).map_or_else(|| self.runs[source].frames().len(), List::blocks)
     }
 
-    /// Returns the bytes of the records of a block, exactly or approximately.
+    /// Returns the bytes of the records in a block: exactly for a list, and with their stamps for a
+    /// run. It decides only how large ranges become.
     pub fn block_bytes(&self, source: usize, block: usize) -> u64 {
         match self.list(source) {
             Some(list) => list.block_bytes(block),
@@ -232,7 +283,7 @@ impl Sources {
         }
     }
 
-    /// Returns the first key of a block; after the last block, [`Key::LAST`].
+    /// Returns the first key of a block, or [`Key::LAST`] if the source has no such block.
     pub fn block_key(&self, source: usize, block: usize) -> Key {
         let key = match self.list(source) {
             Some(list) => list.entries().get(list.block_start(block)).map(|entry| entry.key),
@@ -241,7 +292,6 @@ impl Sources {
         key.unwrap_or(Key::LAST)
     }
 
-    /// Returns the tail of a block's first key; empty if the key is decided.
     pub fn block_tail(&self, source: usize, block: usize) -> Vec<u8> {
         let tail = match self.list(source) {
             Some(list) => list
@@ -254,7 +304,8 @@ impl Sources {
         tail.unwrap_or_default()
     }
 
-    /// Returns the number of entries of list `source` before the border, which lies in `block`.
+    /// Returns how many entries of `list` are before `border`. The border must be inside block
+    /// `block` of the list, so only that block is searched.
     pub fn cut(&self, list: &List, source: usize, block: usize, border: &Border) -> usize {
         if source == border.source {
             return list.block_start(border.block);
@@ -267,8 +318,8 @@ impl Sources {
     }
 }
 
-/// Whether key `a` of a source sorts before key `b` of another, for a tournament. `tails` has the tail of
-/// each source's key.
+/// Returns whether key `a` sorts before key `b`, for a [`LoserTree`]. Both are given with the
+/// number of their source; `tails` holds the tail of each source's current key.
 pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     let mut order = a.0.cmp(&b.0);
     if order.is_eq() && !a.0.is_decided() && a.0 != Key::LAST {
@@ -277,40 +328,39 @@ pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     order.then(a.1.cmp(&b.1)).is_lt()
 }
 
-/// Returns the bytes of the record in an arena record of `len` bytes.
 pub fn record_bytes(len: usize) -> u64 {
     len.saturating_sub(STAMP_BYTES) as u64
 }
 
-/// Records between two borders, not yet in order.
+/// The records between two borders of a merge, not in order yet. Ranges are independent of each
+/// other, so each can be put in order by any thread.
 pub struct Range {
     pub(super) sources: Arc<Sources>,
-    /// The lower border; `None` at the start of all records.
     pub(super) low: Option<Arc<Border>>,
-    /// The upper border; `None` at the end of all records.
     pub(super) high: Option<Arc<Border>>,
-    /// For each source the blocks that contain the borders.
+    /// For each source, the block that contains the lower border and the one that contains the
+    /// upper border.
     pub(super) blocks: Vec<(u32, u32)>,
-    /// For each run the frame that contains the lower border, then those after it.
+    /// For each run, in their order, the frame that contains the lower border; then the frames that
+    /// the merge entered after it, of any run.
     pub(super) frames: Vec<Arc<Frame>>,
 }
 
-/// Records in their final order.
+/// The records of a range in their final order, as references to the arena and to frames.
+/// [`super::Cutter`] cuts it into partitions.
 pub struct Ordered {
-    /// The sources of the records.
     pub(super) sources: Arc<Sources>,
-    /// For each record its place in the arena, or the spool whose next record it is.
+    /// For each record, its place in the arena or, with the bit [`SPILLED`], the number of the
+    /// spool that has it as its next record.
     pub(super) picks: Vec<u64>,
-    /// For each record the cumulative bytes of the range, up to its end.
+    /// For each record, the bytes of the range up to the end of this record.
     pub(super) ends: Vec<u64>,
-    /// Records on disk, run by run.
     pub(super) spools: Vec<Spool>,
 }
 
-/// Marks a pick from a spool; the lower bits are the spool's number.
+/// Marks a pick that is read from a spool; the lower bits are the number of the spool.
 pub(super) const SPILLED: u64 = 1 << 63;
 
-/// Frames of a run to be read, from an offset in the first.
 pub(super) struct Spool {
     pub(super) run: usize,
     pub(super) frames: Vec<Arc<Frame>>,
@@ -318,7 +368,12 @@ pub(super) struct Spool {
 }
 
 impl Range {
-    /// Puts the records in order.
+    /// Puts the records in order. Frames that no neighbouring range has read yet are read from
+    /// disk.
+    ///
+    /// # Errors
+    ///
+    /// A frame cannot be read or is damaged.
     pub fn order(self) -> Result<Ordered> {
         let Range { sources, low, high, blocks, frames } = self;
         let (low, high) = (low.as_deref(), high.as_deref());
@@ -347,7 +402,8 @@ impl Range {
     }
 }
 
-/// Returns the frames of each run that the range overlaps.
+/// Groups the frames of a range by run. In the run that has the upper border, frames from the
+/// border on are left out.
 fn spools(sources: &Sources, high: Option<&Border>, frames: &[Arc<Frame>]) -> Vec<Spool> {
     let (first, later) = frames.split_at(sources.runs.len());
     let mut spools: Vec<Spool> = Vec::with_capacity(first.len());
@@ -364,13 +420,13 @@ fn spools(sources: &Sources, high: Option<&Border>, frames: &[Arc<Frame>]) -> Ve
     spools
 }
 
-/// A cursor over a run's records up to the upper border.
 struct RunCursor<'a> {
     sources: &'a Sources,
     run: usize,
     frames: &'a [Arc<Frame>],
     column: Option<KeyColumn<'a>>,
-    /// The upper border, unless it is between two frames of this run.
+    /// The upper border; `None` if it is between two frames of this run, because those after it are
+    /// not in `frames`.
     border: Option<&'a Border>,
 }
 
@@ -390,13 +446,12 @@ impl<'a> RunCursor<'a> {
     }
 }
 
-/// The remaining records of a source in the range, starting with its next one.
 enum SourceCursor<'a> {
     List { entries: &'a [Entry] },
     Run { walk: RunCursor<'a>, spool: u64, len: usize },
 }
 
-/// The cursors of all sources, with the key of each one's next record.
+/// The merge of one range: for each source its cursor, and the key and tail of its next record.
 #[derive(Default)]
 struct RangeMerge<'a> {
     cursors: Vec<SourceCursor<'a>>,
@@ -405,7 +460,8 @@ struct RangeMerge<'a> {
 }
 
 impl<'a> RangeMerge<'a> {
-    /// Adds a run from the lower border on; `skipped` becomes the bytes before it.
+    /// Adds a run, starting at its first record that is not before the lower border. `skipped` is
+    /// increased by the bytes of the arena records before that one.
     fn enter_run(
         &mut self,
         mut walk: RunCursor<'a>,
@@ -434,7 +490,8 @@ impl<'a> RangeMerge<'a> {
         self.tails.push(rest_of_key(sources, first));
     }
 
-    /// Merges all sources; returns the picks, and the cumulative bytes up to the end of each.
+    /// Merges all sources. Returns the picks (see [`Ordered`]) and, for each, the bytes of the
+    /// range up to its end.
     fn play(mut self, sources: &Sources) -> Result<(Vec<u64>, Vec<u64>)> {
         let (mut picks, mut ends) = (Vec::with_capacity(4096), Vec::with_capacity(4096));
         let mut tree = LoserTree::with(std::mem::take(&mut self.keys), |a, b| wins(&self.tails, a, b));

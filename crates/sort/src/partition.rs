@@ -1,8 +1,16 @@
-//! Cuts ordered ranges into partitions, the units of the output.
+//! Cuts ordered ranges into partitions, the units in which the output is encoded and written.
 //!
-//! A partition ends with the record at which the bytes of all records so far reach the next multiple of
-//! [`PARTITION`]: a function of the records alone, so the blocks of the output are the same for any memory
-//! limit, runs and threads. Cutting is serial and uses sums only.
+//! A partition ends with the record at which the bytes of all records so far reach the next
+//! multiple of [`PARTITION`]. This rule depends on the records alone, so the blocks of the output
+//! are the same for any memory limit and any number of runs and threads. Cutting is serial, but it
+//! only looks at sums of lengths; the records are copied later, in parallel, by
+//! [`Partition::gather_into`].
+//!
+//! ```text
+//! ranges       [      range 0      ][ range 1 ][        range 2        ]
+//! multiples           1x          2x          3x          4x
+//! partitions   [ part 0 ][  part 1  ][  part 2   ][  part 3  ][ rest ...
+//! ```
 
 use std::sync::Arc;
 
@@ -13,26 +21,24 @@ use super::entry::Place;
 use super::merge::{Ordered, PARTITION, SPILLED, Spool};
 use super::run::{STAMP_BYTES, arena_record};
 
-/// The records of one partition, in order.
+/// The records of one partition, in order. It refers to parts of one or more ordered ranges and
+/// copies nothing until it is gathered.
 #[derive(Default)]
 pub struct Partition {
     slices: Vec<RangeSlice>,
-    /// Bytes of all records before it.
     start: u64,
 }
 
-/// Some consecutive records of a range.
 struct RangeSlice {
     range: Arc<Ordered>,
     from: usize,
     to: usize,
 }
 
-/// Cuts partitions from consecutive ranges.
+/// Cuts consecutive ranges into partitions. [`Cutter::default`] cuts at multiples of [`PARTITION`];
+/// see [`crate::Merge`] for an example.
 pub struct Cutter {
-    /// Bytes of a partition.
     size: u64,
-    /// Bytes of all records so far.
     bytes: u64,
     open: Partition,
 }
@@ -44,25 +50,26 @@ impl Default for Cutter {
 }
 
 impl Cutter {
-    /// Cuts a partition whenever the bytes of all records reach a multiple of `size`.
+    /// Creates a cutter that ends a partition whenever the bytes of all records reach a multiple of
+    /// `size`. CRAM output uses its own size.
     pub fn every(size: u64) -> Self {
         Cutter { size, bytes: 0, open: Partition::default() }
     }
 
-    /// Cuts the same partitions as one that was given all records before, of `start` bytes, from the second on: the
-    /// first may lack its beginning.
+    /// Continues as if records of `start` bytes had been cut before. From the second partition on,
+    /// the result is the same as that of one cutter for all records; the first partition may lack
+    /// its beginning, and the process that writes the range before this one has all of it.
     #[must_use]
     pub fn resume(self, start: u64) -> Self {
         Cutter { bytes: start, ..self }
     }
 
-    /// Takes the next range; returns the partitions that end in it.
     pub fn cut(&mut self, range: Ordered) -> Vec<Partition> {
         let (range, mut done, mut from) = (Arc::new(range), Vec::new(), 0usize);
         let Some(&bytes) = range.ends.last() else { return done };
         loop {
-            // The current partition began below this multiple, even if a record larger than a partition has
-            // passed several.
+            // The current partition began below this multiple, even if a record that is larger than
+            // a partition has passed several multiples.
             let begun = self.bytes + from.checked_sub(1).map_or(0, |last| range.ends[last]);
             if self.open.slices.is_empty() {
                 self.open.start = begun;
@@ -84,8 +91,9 @@ impl Cutter {
         done
     }
 
-    /// Returns the records since the last cut: the last partition, unless more records follow. If these
-    /// records are added again, they are not counted twice.
+    /// Returns the records after the last cut, or `None` if there are none. This is the last
+    /// partition, unless more records follow: presorted reads that leave early are added again by a
+    /// later merge, so these records are subtracted from the sum.
     pub fn finish(&mut self) -> Option<Partition> {
         let last = std::mem::take(&mut self.open);
         self.bytes -= last.slices.iter().map(RangeSlice::bytes).sum::<u64>();
@@ -94,7 +102,6 @@ impl Cutter {
 }
 
 impl From<Ordered> for Partition {
-    /// Makes a partition of all records of a range, where the cut does not matter.
     fn from(range: Ordered) -> Self {
         let to = range.picks.len();
         Partition { slices: vec![RangeSlice { range: Arc::new(range), from: 0, to }], start: 0 }
@@ -102,32 +109,35 @@ impl From<Ordered> for Partition {
 }
 
 impl Partition {
-    /// Bytes of all records that come before it in the order from which it was cut.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Replaces the records of `batch` by its records, in order.
+    /// Replaces the records of `batch` by those of the partition, in order. The late steps of the
+    /// pipeline then work on this copy.
     pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
         batch.clear();
         self.gather(|stamp, raw| batch.push(raw, stamp))
     }
 
-    /// Calls `each` for each record, in order.
+    /// Calls `each` with the stamp and the BAM bytes of each record, in order. Ordinals in stamps
+    /// are numbers in the whole input, also for runs of other processes.
+    ///
+    /// # Errors
+    ///
+    /// `each` has failed, or the frames on disk do not hold what their key columns say.
     pub fn gather(&self, mut each: impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
         self.slices.iter().try_for_each(|slice| slice.gather(&mut each))
     }
 }
 
-/// Distance of the memory prefetch, in picks.
+/// How many picks ahead records in the arena are prefetched: the order of the arena is that of the
+/// input, so each record is in another part of memory.
 const AHEAD: usize = 8;
 
-/// The read position in a spool.
 struct SpoolCursor {
     frame: usize,
-    /// The offset in the frame.
     offset: usize,
-    /// The number of the input's records from which the stamps of the run count.
     base: u64,
 }
 
@@ -175,7 +185,8 @@ impl RangeSlice {
         Ok(())
     }
 
-    /// Returns the records of the cursor's frame; a cursor at the end of a frame first moves to the next.
+    /// Returns the arena records of the frame at the cursor. A cursor at the end of its frame is
+    /// moved to the next.
     fn current_frame(&self, spool: usize, cursor: &mut SpoolCursor) -> Result<&[u8]> {
         let (sources, frames) = (&self.range.sources, &self.range.spools[spool].frames);
         loop {

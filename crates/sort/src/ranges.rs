@@ -1,9 +1,10 @@
-//! Divides the order of all records into ranges that separate runs of the program write.
+//! Divides the merged order into ranges that are written by separate processes, for jobs in stages
+//! (`src/shard`).
 //!
-//! A range starts where the merge would end one of its own ([`super::merge`]), which is before a frame of some run; so a
-//! start can lie among records of equal keys. Partitions of the output are cut by the bytes of all records before them,
-//! and these are known exactly: sums over whole frames, and for each run the keys of the one frame that contains the
-//! border.
+//! A range starts where the merge ends one of its own ranges ([`super::merge`]), which is before a
+//! frame of some run; so a range can start between records with equal keys. Partitions are cut by
+//! the bytes of all records before them. These bytes are counted exactly: sums over whole frames,
+//! and, in each run, over the key column of the one frame that contains the border.
 
 use std::sync::Arc;
 
@@ -12,9 +13,16 @@ use readmill_record::Result;
 use super::frame::{Frame, KeyColumn};
 use super::merge::{Border, Merge, RangeStart, Sources, record_bytes};
 
-/// Divides the records of runs into at most `ranges` ranges of about equal size; returns the starts of all but the first.
+/// Divides the records of `sources`, all of which are runs, into at most `ranges` ranges of about
+/// equal size. Returns the starts of all ranges but the first. Each process begins at its start
+/// with [`Merge::after`] and [`crate::Cutter::resume`].
+///
+/// # Errors
+///
+/// A frame cannot be read.
 pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {
-    // The first walk counts: ranges of the merge need no reading, and to keep them all would take memory.
+    // The first walk only counts. Keeping all ranges instead would take memory, and next_range
+    // reads nothing from disk.
     let mut merge = Merge::new(Arc::clone(sources));
     let units = std::iter::from_fn(|| merge.next_range()).count();
     let (mut merge, mut starts, mut passed) = (Merge::new(Arc::clone(sources)), Vec::new(), 0);
@@ -32,7 +40,8 @@ pub fn divide(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> 
     Ok(starts)
 }
 
-/// Returns the bytes of all records before a border, which lies in these frames.
+/// Returns the bytes of all records before `border`. `blocks` is the frame of each run that
+/// contains the border.
 fn bytes_before(sources: &Sources, border: &Border, blocks: &[u32]) -> Result<u64> {
     let mut sum = 0;
     for (number, run) in sources.runs.iter().enumerate() {
