@@ -1,19 +1,31 @@
-//! Writers of full keys, as bits, most significant first. They keep different parts.
+//! Writes full keys as bits, most significant bit first. [`KeyHead`] keeps the first 15 bytes,
+//! [`KeyTail`] the bytes after them, so an encoder of an order is written once for both.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a full key that a [`Key`] holds.
 const HEAD: usize = 15;
 
-/// The first 15 bytes of a full key, big-endian, and a byte that is 0 when there are no more.
+/// The first 15 bytes of a record's full key, big-endian, and a last byte that is 0 if the full key
+/// has no more bytes. Keys compare as two numbers.
+///
+/// If two keys are equal and [decided](Key::is_decided), the records are equal in the sort order.
+/// If they are not decided, the tails of the full keys have to be compared
+/// ([`crate::Keyer::tail`]).
+///
+/// ```
+/// use readmill_sort::Key;
+///
+/// let (short, long) = (Key::of(b"read:1"), Key::of(b"a name of more than 15 bytes"));
+/// assert!(short.is_decided() && !long.is_decided());
+/// assert!(long < short && short < Key::LAST);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Key(pub [u64; 2]);
 
 impl Key {
-    /// Comes after every key.
+    /// Sorts after every key of a record, and marks the end of a source.
     pub const LAST: Key = Key([u64::MAX; 2]);
 
-    /// Returns the key of a full key.
     pub fn of(full: &[u8]) -> Self {
         let mut bytes = [0; HEAD + 1];
         let n = full.len().min(HEAD);
@@ -26,26 +38,27 @@ impl Key {
         Key([(bits >> 64) as u64, bits as u64])
     }
 
-    /// Whether the key holds the whole full key.
+    /// Returns whether the key has all bytes of the full key, so that no tail must be compared.
     pub fn is_decided(self) -> bool {
         self.0[1] as u8 == 0
     }
 }
 
-/// A writer of the bits of a full key.
+/// A writer of the bits of a full key. Encoders of orders are generic over it: they write to a
+/// [`KeyHead`] when a record is added, and to a [`KeyTail`] when two equal keys have to be compared
+/// further.
 pub trait Bits {
-    /// Appends the lowest `bits` (at most 64) of `value`, which has no others.
+    /// Appends the lowest `bits` bits (at most 64) of `value`, whose other bits must be 0.
     fn put(&mut self, value: u64, bits: u32);
 
-    /// Whether all further bits are ignored.
     fn is_full(&self) -> bool;
 
-    /// Appends text without NUL, and an end that sorts before every byte.
+    /// Appends text that has no NUL, and a NUL as its end, which sorts before every other byte.
     fn put_text(&mut self, text: &[u8]) {
         self.put_bytes(text.iter().copied());
     }
 
-    /// Appends bytes other than 0, and the end.
+    /// Appends bytes other than 0, and a 0 as their end.
     fn put_bytes(&mut self, bytes: impl Iterator<Item = u8>) {
         for byte in bytes {
             if self.is_full() {
@@ -57,14 +70,12 @@ pub trait Bits {
     }
 }
 
-/// Returns the number of bits for numbers up to `largest`.
 pub fn bits_of(largest: u64) -> u32 {
     u64::BITS - largest.leading_zeros()
 }
 
 const HEAD_BITS: u32 = 8 * HEAD as u32;
 
-/// Keeps the first 15 bytes.
 #[derive(Default)]
 pub struct KeyHead {
     bits: u128,
@@ -72,7 +83,6 @@ pub struct KeyHead {
 }
 
 impl KeyHead {
-    /// Returns the key.
     pub fn key(self) -> Key {
         Key::from_bits(self.bits << 8 | u128::from(self.used > HEAD_BITS))
     }
@@ -98,28 +108,25 @@ impl Bits for KeyHead {
     }
 }
 
-/// Keeps the bytes after the first 15.
 pub struct KeyTail<'a> {
     bytes: &'a mut Vec<u8>,
-    /// Bits of an incomplete byte.
+    /// The bits written so far. Only the lowest `used`, fewer than 8, are not in `bytes` yet.
     bits: u64,
     used: u32,
 }
 
 impl<'a> KeyTail<'a> {
-    /// Creates a writer into `bytes`.
     pub fn new(bytes: &'a mut Vec<u8>) -> Self {
         bytes.clear();
         KeyTail { bytes, bits: 0, used: 0 }
     }
 
-    /// Resets the writer.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.used = 0;
     }
 
-    /// Pads the last byte, and removes the bytes that a [`KeyHead`] keeps.
+    /// Pads the last byte with zeros and removes the first 15 bytes, which a [`KeyHead`] keeps.
     pub fn end(mut self) {
         self.put(0, (8 - self.used) % 8);
         self.bytes.drain(..self.bytes.len().min(HEAD));
@@ -149,7 +156,6 @@ impl Bits for KeyTail<'_> {
 mod tests {
     use super::*;
 
-    /// Head and tail of the same bits.
     fn both(puts: &[(u64, u32)]) -> (Key, Vec<u8>) {
         let (mut head, mut bytes) = (KeyHead::default(), vec![9]);
         let mut rest = KeyTail::new(&mut bytes);

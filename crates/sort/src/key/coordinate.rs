@@ -1,25 +1,25 @@
-//! By position, as `samtools sort`.
+//! Keys by position.
 //!
-//! Reference sequence, with none last; position + 1; the record's own reverse bit. Nothing else counts: no
-//! name, no FLAG, not whether a read is mapped. (Read in samtools 1.24, `bam_sort.c`.)
+//! [`Coordinate`] orders as `samtools sort` (from `bam_sort.c` of samtools 1.24): by reference
+//! sequence, none last; by position; then forward before reverse strand. Neither the name nor any
+//! other FLAG bit is compared, not even whether a read is mapped.
 //!
-//! [`Minimisers`]: by position, and reads without a reference sequence by their smallest k-mer, as `samtools sort -M` with
-//! its defaults: k-mers of 20 bases, either strand, repeated bases kept. Read in 1.24, `bam_sort.c`.
-//!
-//! So reads of the same sequence become neighbours and compress well. They are also edited: a read whose
-//! smallest k-mer is on the other strand is reverse complemented, FLAG included; and every read without a
-//! reference sequence loses both positions and its template length.
-//!
-//! The key is that of the record before [`Minimise`] edits it.
+//! [`Minimisers`] orders as `samtools sort -M` with its default options: reads without a reference
+//! sequence are sorted by their smallest k-mer (20 bases, of either strand, homopolymers not
+//! collapsed), so that reads with common sequence become neighbours and compress well. These reads
+//! are also edited, by [`Minimise`]: a read whose smallest k-mer is on the other strand is reverse
+//! complemented and its FLAG changed, and all of them lose both positions and the template length.
+//! Keys are computed from the records before this edit.
 
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit};
 
 use super::bits::{Bits, bits_of};
 
-/// Bits of position + 1, which reaches 2^31, and of the strand.
+/// Bits of a position plus 1, which is at most 2^31, and of the strand.
 const POSITION_BITS: u32 = 33;
 
-/// Encodes the reference sequence, position and strand of a read as one number.
+/// Encodes reference sequence, position and strand of a record as one number, by which records are
+/// compared.
 #[derive(Clone, Copy)]
 pub struct Coordinate {
     n_ref: u32,
@@ -27,13 +27,14 @@ pub struct Coordinate {
 }
 
 impl Coordinate {
-    /// Creates the encoder for the reference sequences of `header`.
     pub fn new(header: &Header) -> Self {
         let n_ref = header.n_ref().cast_unsigned();
         Coordinate { n_ref, bits: POSITION_BITS + bits_of(u64::from(n_ref)) }
     }
 
-    /// Returns the position as a number.
+    /// Returns the number by which the record is sorted: reference ID (31 bits or fewer), position
+    /// + 1, reverse strand. A record without a reference sequence gets the number of reference
+    /// sequences as its ID.
     #[inline]
     pub fn number(self, record: RecordRef<'_>) -> u64 {
         let id = u32::try_from(record.ref_id()).unwrap_or(self.n_ref);
@@ -41,29 +42,26 @@ impl Coordinate {
         u64::from(id) << POSITION_BITS | position << 1 | u64::from(record.flags().is_reverse())
     }
 
-    /// Appends [`Coordinate::number`] in as many bits as the number of reference sequences needs.
     pub fn put(self, record: RecordRef<'_>, key: &mut impl Bits) {
         key.put(self.number(record), self.bits);
     }
 }
 
-/// Bases of a k-mer.
 const K: usize = 20;
 const MASK: u64 = (1 << (2 * K)) - 1;
 
-/// Mask of k-mers, so that runs of one base do not have the smallest numbers.
+/// XORed with each k-mer, so that homopolymers do not become the smallest k-mers.
 const MIX: u64 = 0xdead_7878_beef_7878 & MASK;
 
-/// Added to k-mers, so that reads without one, whose k-mer is -1, come before all others.
+/// Added to k-mers, so that the value -1 of a read without a k-mer sorts before all others.
 const LEAD: u64 = 1 << 30;
 
-/// The value of the first base's place. Later places count less, those beyond it 0.
+/// The value of a k-mer that starts at the first base. It is one less for each later base, down to
+/// 0.
 const PLACES: i64 = 65535;
 
-/// The largest value of a place: that of a read without a k-mer.
 const MOST: i64 = PLACES + K as i64 - 1;
 
-/// Writes positions and k-mers into keys.
 #[derive(Clone, Copy)]
 pub struct Minimisers {
     coordinate: Coordinate,
@@ -71,13 +69,11 @@ pub struct Minimisers {
 }
 
 impl Minimisers {
-    /// Creates the encoder for a file with `header`.
     pub fn new(header: &Header) -> Self {
         let n_ref = u64::from(header.n_ref().cast_unsigned());
         Minimisers { coordinate: Coordinate::new(header), n_ref }
     }
 
-    /// Appends the key of `record`.
     pub fn put(self, record: RecordRef<'_>, key: &mut impl Bits) {
         if record.ref_id() >= 0 {
             return self.coordinate.put(record, key);
@@ -91,8 +87,8 @@ impl Minimisers {
     }
 }
 
-/// Appends `record` to `out` in the form that is written in this order. A read with a reference sequence is
-/// not changed.
+/// Appends `record` to `out` in the form in which this order writes it. Reads with a reference
+/// sequence are copied.
 fn minimise(record: RecordRef<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(record.raw());
@@ -109,18 +105,19 @@ fn minimise(record: RecordRef<'_>, out: &mut Vec<u8>) {
     edit::set_tlen(raw, 0);
 }
 
-/// The smallest k-mer of a read.
 #[derive(Debug, PartialEq, Eq)]
 struct Minimiser {
-    /// Two bits a base, mixed; -1 for a read shorter than a k-mer.
+    /// The k-mer with two bits for each base, XORed with [`MIX`]. All bits are 1 (-1 in samtools)
+    /// if the read is shorter than a k-mer.
     kmer: u64,
-    /// Its start on its strand.
+    /// 0-based offset of its first base, counted on its own strand.
     place: i64,
     reverse: bool,
 }
 
 impl Minimiser {
-    /// Returns the first of the smallest; one on the other strand only if that is smaller.
+    /// Returns the smallest k-mer of a read: the leftmost one in SEQ if it occurs several times.
+    /// The other strand is chosen only if its k-mer is smaller.
     fn of(record: RecordRef<'_>) -> Self {
         let (seq, length) = (record.seq(), record.l_seq());
         let none = Minimiser { kmer: u64::MAX, place: 1 - K as i64, reverse: false };
@@ -147,16 +144,15 @@ impl Minimiser {
     }
 }
 
-/// Bases as numbers, by the alphabet `=ACMGRSVTWYHKDBN`; other than ACGT as A.
+/// Two-bit codes of the base codes `=ACMGRSVTWYHKDBN` (SAM specification, section 4.2). All but A,
+/// C, G and T count as A.
 const NUMBER: [u64; 16] = [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0];
 
-/// Their complements as numbers; other than ACGT again as A.
 const COMPLEMENT_NUMBER: [u64; 16] = [0, 3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Complements in that alphabet as samtools 1.24 has them, where that of `=` is N and that of Y is Y.
+/// Base codes of the complements as samtools 1.24 has them: `=` becomes N, and Y stays Y.
 const COMPLEMENT: [u8; 16] = [15, 8, 4, 12, 2, 10, 6, 14, 1, 9, 10, 13, 3, 11, 7, 15];
 
-/// Reverse complements SEQ and reverses QUAL of `raw`, a copy of `record`.
 fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
     let (seq, length) = (record.seq(), record.l_seq());
     let quals = record.fields_start() - length;
@@ -170,8 +166,8 @@ fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
     raw[quals..quals + length].reverse();
 }
 
-/// Edits reads without a reference sequence as `samtools sort -M` does. It must run after the sort, whose
-/// keys are those of the unedited records.
+/// The step that edits reads without a reference sequence as `samtools sort -M` does. It must run
+/// after the sort, because keys are computed from the unedited records.
 #[derive(Clone, Copy, Default)]
 pub struct Minimise;
 
@@ -230,7 +226,6 @@ mod tests {
         assert_eq!(numbers[4], 2 << 33 | 6 << 1);
     }
 
-    /// An unplaced read with these bases, and qualities that count up.
     fn unplaced(bases: &str, flags: u16) -> Vec<u8> {
         let mut raw = TestRead { ref_id: -1, pos: 70, next_pos: 9, flags, ..TestRead::default() }.raw();
         raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
@@ -256,7 +251,8 @@ mod tests {
         keyer.key(RecordRef::new(raw)).unwrap()
     }
 
-    /// The 20-mer whose value XOR `MIX` is 0: its bases, two bits each, spell `MIX` (0x78beef7878).
+    /// The 20-mer whose value XOR [`MIX`] is 0: the bases spell `MIX` (0x78beef7878) with two bits
+    /// each.
     const SMALLEST: &str = "CTGAGTTGTGTTCTGACTGA";
 
     #[test]
@@ -288,7 +284,7 @@ mod tests {
         assert_eq!((bases(RecordRef::new(&out)), out[18]), (SMALLEST.to_string(), 0x10));
 
         let mut odd = unplaced("TCAGTCAGAACACAACTCAGA", 0);
-        odd[38 + 10] |= 5; // the half of a byte behind the last base is kept
+        odd[38 + 10] |= 5; // the unused half of the last byte is kept
         let mut out = Vec::new();
         minimise(RecordRef::new(&odd), &mut out);
         assert_eq!((bases(RecordRef::new(&out)), out[48] & 15), (format!("T{SMALLEST}"), 5));

@@ -1,6 +1,6 @@
-//! The ends of a template, as `samtools sort --template-coordinate` defines them: reference sequence,
-//! unclipped 5′ position, strand. Hard clips are ignored, only soft clips are counted. (samtools 1.24,
-//! `bam.c`)
+//! The ends of a template as `samtools sort --template-coordinate` defines them: reference
+//! sequence, unclipped 5' position and strand. Hard clips are ignored; only soft clips are counted
+//! (from `bam.c` of samtools 1.24).
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
 use readmill_record::tag::Field;
@@ -8,26 +8,22 @@ use readmill_record::{Error, Header, RecordRef, Result};
 
 use super::bits::{Bits, bits_of};
 
-/// An end of a template.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// 0 for -1, 1 for the first reference sequence.
+    /// The reference ID plus 1, so that -1 becomes 0. `u64::MAX` for an unmapped segment.
     pub reference: u64,
-    /// Unclipped 5′ position, 1-based.
+    /// Unclipped 5' position, 1-based.
     pub position: i64,
-    /// Strand.
     pub reverse: bool,
 }
 
 impl End {
-    /// The end of an unmapped or missing segment.
     pub const UNMAPPED: End = End { reference: u64::MAX, position: i64::MAX, reverse: false };
 
     fn new(ref_id: i32, position: i64, reverse: bool) -> Self {
         End { reference: (i64::from(ref_id) + 1).cast_unsigned(), position, reverse }
     }
 
-    /// Returns the end of the record itself.
     pub fn own(record: RecordRef<'_>) -> Self {
         let flags = record.flags();
         if flags.is_unmapped() {
@@ -42,7 +38,11 @@ impl End {
         End::new(record.ref_id(), position, reverse)
     }
 
-    /// Returns the end of its mate, whose CIGAR is in `field`.
+    /// Returns the end of the mate, whose CIGAR is in `field` (`MC`).
+    ///
+    /// # Errors
+    ///
+    /// The mate is mapped and the record has no such field, or the field is not text.
     pub fn of_mate(record: RecordRef<'_>, field: Option<Field<'_>>) -> Result<Self> {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {
@@ -63,7 +63,8 @@ impl End {
     }
 }
 
-/// Returns the value of a text field; empty without the field.
+/// Returns the value of a field of type `Z` or `H`, empty if there is no field. Other types are an
+/// error.
 pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
     match field {
         None => Ok(b""),
@@ -76,14 +77,14 @@ pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
     }
 }
 
-/// Returns the bases soft-clipped before any operator that is not a clip.
+/// Returns the number of soft-clipped bases before the first operator that is not a clip.
 fn soft_clip(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
     let clips = ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     clips.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| i64::from(n)).sum()
 }
 
-/// Parses the operators of a CIGAR in text as samtools does: an operator without a number counts once, and a
-/// number without an operator is ignored.
+/// Parses the operators of a CIGAR in text form as samtools does: an operator without a number
+/// counts as one base, and a number without an operator is ignored.
 fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -97,13 +98,13 @@ fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     })
 }
 
-/// Returns the bases soft-clipped at the start of the mate.
 fn mate_clip(cigar: &[u8]) -> i64 {
     let clips = operators(cigar).take_while(|&(op, _)| op == b'S' || op == b'H');
     clips.filter(|&(op, _)| op == b'S').fold(0, |sum: i64, (_, n)| sum.saturating_add(n))
 }
 
-/// Returns the bases from the mate's position to its end, including the soft-clipped ones there.
+/// Returns the number of reference bases that the mate's CIGAR covers, plus the soft-clipped bases
+/// at its end.
 fn mate_reach(cigar: &[u8]) -> i64 {
     let (mut reach, mut started) = (0i64, false);
     for (op, n) in operators(cigar) {
@@ -116,24 +117,22 @@ fn mate_reach(cigar: &[u8]) -> i64 {
     reach
 }
 
-/// Encodes unclipped positions in few bits. Those far outside every reference sequence take 64 more.
+/// Encodes unclipped positions in as few bits as the longest reference sequence needs. Positions
+/// far outside every reference sequence take 64 bits more.
 pub struct Positions {
     high: i64,
     bits: u32,
 }
 
 impl Positions {
-    /// The distance outside a reference sequence that is still short.
     const MARGIN: i64 = 1 << 16;
 
-    /// Creates the encoder for the reference sequences of `header`.
     pub fn new(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let high = i64::from(longest.unwrap_or(0)) + Self::MARGIN;
         Positions { high, bits: bits_of((high + Self::MARGIN + 2).cast_unsigned()) }
     }
 
-    /// Appends a position.
     pub fn put(&self, position: i64, key: &mut impl Bits) {
         let far = match position {
             p if p < -Self::MARGIN => 0,

@@ -1,16 +1,20 @@
-//! Sort keys: bytes of which the smaller sort first. Equal keys keep input order.
+//! Sort keys: strings of bytes that compare as the records do in the sort order. Records with equal
+//! keys keep their input order.
 //!
-//! A *full key* is a string of bits, padded with zeros to whole bytes. No full key of an order is a prefix of
-//! another, so comparing bytes is comparing keys. Each record's entry has a [`Key`], the first 15 bytes; the
-//! tail is computed again from the record where it is needed (`bits`).
+//! A *full key* is a string of bits, padded with zeros to whole bytes. No full key of an order is a
+//! prefix of another one, so comparing the bytes compares the records. The first 15 bytes are
+//! stored in the record's entry as its [`Key`]. The *tail*, which is the rest, is computed again
+//! from the record each time it is needed, since most comparisons are decided by the first bytes.
 //!
-//! | order | file |
+//! | order | module |
 //! |---|---|
-//! | their names and header fields | `order` |
-//! | coordinate, smallest k-mer | `coordinate` |
-//! | natural, lexicographic, Picard's queryname | `name`, of `symbols` |
+//! | names of orders, header fields | `order` |
+//! | coordinate; smallest k-mer of unplaced reads | `coordinate` |
+//! | names: natural, lexicographic, Picard's queryname | `name`, with `symbols` |
 //! | an optional field | `tag` |
-//! | template-coordinate | `template`, of `ends` |
+//! | template-coordinate | `template`, with `ends` |
+//!
+//! All orders write their keys through the writer in `bits`.
 
 mod bits;
 mod coordinate;
@@ -34,13 +38,33 @@ pub use bits::Key;
 pub use coordinate::Minimise;
 pub use order::{HeaderOrder, Order, Within};
 
-/// Makes keys; all threads share it.
+/// Computes the sort keys of records in one order. It is created once for a run of the program and
+/// shared by all threads.
+///
+/// ```
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Header, RecordRef};
+/// use readmill_sort::{Keyer, Order};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let (mut early, mut late) = (Vec::new(), Vec::new());
+/// let mut sam = LineParser::new(&header);
+/// sam.parse(b"r1\t0\tchr1\t7\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut early)?;
+/// sam.parse(b"r2\t0\tchr1\t9\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut late)?;
+///
+/// let keyer = Keyer::new(Order::Coordinate, &header);
+/// let (early, late) = (RecordRef::new(&early), RecordRef::new(&late));
+/// assert!(keyer.key(early)? < keyer.key(late)?);
+/// assert!(keyer.key(early)?.is_decided()); // 8 bytes hold a whole position
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Keyer {
     order: Order,
     encoder: KeyEncoder,
 }
 
-/// The encoder of an order's keys.
+/// The encoder of each order. [`Order::Natural`] and [`Order::Lexicographic`] share one, with
+/// different styles.
 enum KeyEncoder {
     Input,
     Coordinate(Coordinate),
@@ -52,7 +76,8 @@ enum KeyEncoder {
 }
 
 impl Keyer {
-    /// Creates a keyer for `order`. The header is the one that will be written.
+    /// Creates a keyer for `order`. `header` is the header of the output: its reference sequences
+    /// and read groups decide how keys are encoded.
     pub fn new(order: Order, header: &Header) -> Self {
         let encoder = match order {
             Order::Input => KeyEncoder::Input,
@@ -67,12 +92,10 @@ impl Keyer {
         Keyer { order, encoder }
     }
 
-    /// The order.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Returns the optional field that is sorted by.
     pub fn field(&self) -> Option<Tag> {
         match self.order {
             Order::Tag { tag, .. } => Some(tag),
@@ -80,8 +103,10 @@ impl Keyer {
         }
     }
 
-    /// Sets the anchor, a name that shortens the keys of names with the same prefix. The order does not
-    /// depend on it. Only the first call counts, and only before the first key.
+    /// Sets the anchor: a read name that the keys of other names are written relative to, so that a
+    /// name with the same prefix fits into [`Key`] (`symbols`). The order does not depend on it.
+    /// Callers pass the first name of the input. A second call has no effect, nor has a call after
+    /// the first key was computed.
     pub fn set_anchor(&self, qname: &[u8]) {
         let names = match &self.encoder {
             KeyEncoder::Name(names) | KeyEncoder::Queryname(names) => Some(names),
@@ -94,11 +119,12 @@ impl Keyer {
         }
     }
 
-    /// Returns the key of a record.
+    /// Returns the first 15 bytes of the record's full key.
     ///
     /// # Errors
     ///
-    /// If the record lacks something that the order needs.
+    /// The record cannot be sorted in template-coordinate order: its mate is mapped and it has no
+    /// `MC` field, or `MC`, `CB` or `MI` is not text.
     pub fn key(&self, record: RecordRef<'_>) -> Result<Key> {
         if let KeyEncoder::Coordinate(coordinate) = &self.encoder {
             return Ok(Key([coordinate.number(record), 0]));
@@ -108,8 +134,8 @@ impl Keyer {
         Ok(head.key())
     }
 
-    /// Replaces `into` by the tail of the key: the full key without its first 15 bytes. It is empty for a
-    /// record without a key.
+    /// Replaces the content of `into` by the tail of the record's full key: its bytes after the
+    /// first 15. The tail is empty if there are none, and for a record without a key.
     pub fn tail(&self, record: RecordRef<'_>, into: &mut Vec<u8>) {
         let mut rest = KeyTail::new(into);
         if self.put(record, &mut rest).is_err() {
@@ -132,12 +158,12 @@ impl Keyer {
     }
 }
 
-/// Records for the tests of orders.
 #[cfg(test)]
 mod testing {
     use readmill_record::{Header, edit};
 
-    /// A record of the tests of orders.
+    /// A record from which tests make BAM bytes; the default is mapped to the first reference
+    /// sequence.
     pub struct TestRead<'a> {
         pub qname: &'a [u8],
         pub flags: u16,
@@ -173,7 +199,7 @@ mod testing {
             TestRead { qname, ..self }
         }
 
-        /// The record as BAM stores it, without bases.
+        /// Returns the record as BAM stores it, without bases.
         pub fn raw(&self) -> Vec<u8> {
             let mut raw = vec![0; 36];
             raw[4..8].copy_from_slice(&self.ref_id.to_le_bytes());
@@ -194,7 +220,7 @@ mod testing {
         }
     }
 
-    /// A header with reference sequences of 1,000 bases.
+    /// Returns a header with `n_ref` reference sequences of 1,000 bases each.
     pub fn header(n_ref: usize) -> Header {
         let text: String = (0..n_ref).map(|i| format!("@SQ\tSN:c{i}\tLN:1000\n")).collect();
         Header::parse(text.as_bytes()).unwrap()

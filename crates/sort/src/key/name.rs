@@ -1,16 +1,25 @@
-//! By name. [`NameKeys`]: as `samtools sort -n` (natural) and `-N` (lexicographic); read in 1.24, `bam_sort.c`.
+//! Keys by read name.
 //!
-//! Within a name: neither first nor last segment, first, last, both; and within each of these: primary,
-//! supplementary, secondary, both.
+//! [`NameKeys`] orders as `samtools sort -n` (natural) and `-N` (lexicographic) do, from
+//! `bam_sort.c` of samtools 1.24. Reads with the same name are ordered by segment: neither first
+//! nor last, first, last, both; and within each of these: primary, supplementary, secondary, both.
 //!
-//! [`put_queryname`]: by name, as Picard SortSam with `SORT_ORDER=queryname`; read in htsjdk, `SAMRecordQueryNameComparator`.
-//! Names byte by byte; then paired before unpaired; first before last segment; forward before reverse;
-//! not secondary before secondary; not supplementary before supplementary; without `HI` before with it,
-//! and then its value. So a forward supplementary comes before the reverse primary of the same segment.
+//! [`put_queryname`] orders as Picard SortSam with `SORT_ORDER=queryname`, from
+//! `SAMRecordQueryNameComparator` of htsjdk. Names compare byte by byte. Reads with the same name
+//! are ordered by these rules:
 //!
-//! htsjdk leaves three cases without a consistent order; here: paired records that are neither first nor last
-//! come before first, those that are both between first and last, and an `HI` that is not an integer counts
-//! as missing.
+//! 1. paired before unpaired,
+//! 2. first before last segment, for paired reads,
+//! 3. forward before reverse strand,
+//! 4. not secondary before secondary,
+//! 5. not supplementary before supplementary,
+//! 6. without an `HI` field before with one, then by its value.
+//!
+//! So a forward supplementary record precedes the reverse primary record of the same segment.
+//!
+//! htsjdk leaves three cases without a consistent order. Here, paired records that are neither
+//! first nor last precede the first segment; those that are both are between first and last; and an
+//! `HI` that is not an integer counts as missing.
 
 use std::sync::OnceLock;
 
@@ -20,28 +29,22 @@ use readmill_record::{Flags, RecordRef};
 use super::bits::Bits;
 use super::symbols::Anchor;
 
-/// How names compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Numbers within names by their value.
     Natural,
-    /// Byte by byte.
     Lexicographic,
 }
 
-/// Writes names into keys.
 pub struct NameKeys {
     style: Style,
     anchor: OnceLock<Anchor>,
 }
 
 impl NameKeys {
-    /// Creates the encoder for names that compare in `style`.
     pub fn new(style: Style) -> Self {
         NameKeys { style, anchor: OnceLock::new() }
     }
 
-    /// Sets the anchor, unless there is one or a key was made.
     pub fn set_anchor(&self, name: &[u8]) {
         self.anchor.get_or_init(|| match self.style {
             Style::Natural => Anchor::new::<true>(name),
@@ -49,9 +52,8 @@ impl NameKeys {
         });
     }
 
-    /// Appends the name of `record`.
     pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
-        let name = &record.raw()[FIXED..]; // and everything after its NUL
+        let name = &record.raw()[FIXED..]; // the name, its NUL and everything after it
         let anchor = self.anchor.get_or_init(Anchor::none);
         match self.style {
             Style::Natural => anchor.put::<true>(name, key),
@@ -59,7 +61,8 @@ impl NameKeys {
         }
     }
 
-    /// Appends name and segment.
+    /// Writes the name of `record` to `key`, then four bits for its segment and line in the order
+    /// of samtools.
     pub fn put_read(&self, record: RecordRef<'_>, key: &mut impl Bits) {
         self.put(record, key);
         let Flags(flags) = record.flags();
@@ -70,7 +73,6 @@ impl NameKeys {
     }
 }
 
-/// Appends the key of `record`.
 pub fn put_queryname(names: &NameKeys, record: RecordRef<'_>, key: &mut impl Bits) {
     names.put(record, key);
     let flags = record.flags();
@@ -85,7 +87,7 @@ pub fn put_queryname(names: &NameKeys, record: RecordRef<'_>, key: &mut impl Bit
     key.put(u64::from(flags.is_reverse()), 1);
     key.put(u64::from(flags.is_secondary()), 1);
     key.put(u64::from(flags.is_supplementary()), 1);
-    // Where a record has a field twice, htsjdk keeps the last.
+    // htsjdk keeps the last field if a record has a tag twice.
     let hit = record.fields().filter(|field| field.tag == *b"HI").last();
     match hit.and_then(|field| field.integer()) {
         None => key.put(0, 1),

@@ -1,60 +1,64 @@
-//! Orders of reads, their names, and their fields in the header.
+//! The orders in which reads can be sorted: their names on the command line and their `@HD` fields.
 
 use readmill_record::tag::Tag;
 
-/// An order of reads.
+/// An order of reads. Each order is defined by another program, whose result is reproduced record
+/// for record, ties included.
+///
+/// ```
+/// use readmill_sort::Order;
+///
+/// let order = Order::parse("natural")?;
+/// assert_eq!(order, Order::Natural); // samtools sort -n
+/// let header = order.header(true).unwrap();
+/// assert_eq!((header.so, header.ss.as_deref()), ("queryname", Some("queryname:natural")));
+/// assert_eq!(Order::parse("tag:CB:natural")?.name(), "tag:CB:natural");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Input order.
+    /// Input order: nothing is sorted.
     Input,
-    /// By position, as `samtools sort`.
+    /// By reference sequence, position and strand, as `samtools sort`.
     Coordinate,
-    /// By name, numbers in it by their value, as `samtools sort -n`.
+    /// By read name, with the numbers in it compared by value, as `samtools sort -n`.
     Natural,
-    /// By name, byte by byte, as `samtools sort -N`.
+    /// By read name, byte by byte, as `samtools sort -N`.
     Lexicographic,
-    /// By name, byte by byte, as Picard SortSam with `SORT_ORDER=queryname`: reads of one name are in another order than with
-    /// [`Order::Lexicographic`].
+    /// By read name, byte by byte, as Picard SortSam with `SORT_ORDER=queryname`. Reads with the
+    /// same name are in another order than with [`Order::Lexicographic`].
     Queryname,
-    /// By an optional field, as `samtools sort -t`.
+    /// By the value of an optional field, as `samtools sort -t`.
     Tag {
-        /// The field.
         tag: Tag,
-        /// The order of reads in which it is equal.
         within: Within,
     },
-    /// By both ends of a template, as `samtools sort --template-coordinate`.
+    /// By both ends of the template, as `samtools sort --template-coordinate`.
     TemplateCoordinate,
-    /// By position; reads without one by their smallest k-mer, as `samtools sort -M`.
+    /// By position; reads without a reference sequence by their smallest k-mer, as `samtools sort
+    /// -M`.
     Minhash,
 }
 
-/// The order of reads that are equal in an optional field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
-    /// By position, as `samtools sort -t`.
     Coordinate,
-    /// By name, as `samtools sort -t -n`.
     Natural,
-    /// By name, as `samtools sort -t -N`.
     Lexicographic,
 }
 
-/// The fields of @HD for an order. A tag without a value is removed.
+/// The `@HD` fields `SO`, `GO` and `SS` for an order (SAM specification, section 1.3). A field that
+/// is `None` is removed from the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderOrder {
-    /// Sorting order.
     pub so: &'static str,
-    /// Grouping.
     pub go: Option<&'static str>,
-    /// Sub-sort.
     pub ss: Option<String>,
 }
 
 const NATURAL: &str = "queryname:natural";
 const LEXICOGRAPHIC: &str = "queryname:lexicographical";
 
-/// Orders without parts, by name.
 const NAMED: [(&str, Order); 7] = [
     ("none", Order::Input),
     ("coordinate", Order::Coordinate),
@@ -66,9 +70,10 @@ const NAMED: [(&str, Order); 7] = [
 ];
 
 impl Order {
-    /// Returns the fields that samtools 1.24 writes for this order, and Picard 3.4 for its queryname; `None`
-    /// for input order, which keeps the header's fields. `any_placed`: whether any read has a reference
-    /// sequence; only [`Order::Minhash`] uses it.
+    /// Returns the `@HD` fields that samtools 1.24 writes for this order (Picard 3.4 for
+    /// [`Order::Queryname`]). `None` for input order: the fields of the input's header are kept.
+    /// `any_placed` says whether any read has a reference sequence; only [`Order::Minhash`] depends
+    /// on it.
     pub fn header(self, any_placed: bool) -> Option<HeaderOrder> {
         let (so, go, ss) = match self {
             Order::Input => return None,
@@ -94,7 +99,6 @@ impl Order {
         Some(HeaderOrder { so, go, ss })
     }
 
-    /// Returns its name.
     pub fn name(self) -> String {
         if let Order::Tag { tag: [a, b], within } = self {
             let within = match within {
@@ -108,7 +112,9 @@ impl Order {
         named.map_or_else(String::new, |named| named.0.to_string())
     }
 
-    /// Parses an order's name, without regard to case; `name` is what samtools sorts by with -n.
+    /// Parses the name of an order, ignoring case. `name` is accepted for the order of `samtools
+    /// sort -n`, and `tag:XX` may be followed by `:natural` or `:lexicographic`. The error lists
+    /// the names.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is = |name: &str| name.eq_ignore_ascii_case(text);
         if let Some(named) = NAMED.iter().find(|named| is(named.0)) {

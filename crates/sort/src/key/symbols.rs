@@ -1,4 +1,5 @@
-//! Encodes names as symbols of whole nibbles. Digits, which are most of a name, take one each.
+//! Encodes read names as symbols of one or more nibbles (4 bits), so that many names fit into a
+//! key. Digits, which are most of a name, take one nibble each.
 //!
 //! | symbol | lexicographic | natural |
 //! |---|---|---|
@@ -10,55 +11,56 @@
 //! | `:` | 12 | 14 |
 //! | a byte above `:` | 13, byte | 15, byte |
 //!
-//! Leading zeros of a number do not count: `x1` and `x01` are the same name. Bytes compare unsigned, and
-//! as in C a NUL ends a name.
+//! Leading zeros of a number are ignored in natural order: `x1` and `x01` are the same name. Bytes
+//! compare as unsigned numbers, and a NUL ends a name, as in C.
 //!
-//! An [`Anchor`] shortens the names in keys: names of one sequencing run share a prefix with one of them, the anchor,
-//! and keys leave it out.
+//! # The anchor
 //!
-//! With A the nibbles of the anchor, n of them, and R those of a name, a key has one byte for the comparison
-//! of R with A, then the nibbles of R from the first that differs on:
+//! Names of one sequencing run have a long common prefix. A key therefore stores a name relative to
+//! one of them, the [`Anchor`], without the part that both have in common.
 //!
-//! | | byte | from |
+//! Let A be the nibbles of the anchor, n their number, and R the nibbles of a name. The key has one
+//! byte for the result of comparing R with A, then the nibbles of R from the first different one:
+//!
+//! | | byte | nibbles of R from |
 //! |---|---|---|
-//! | R < A, alike for l nibbles | l | l |
+//! | R < A, the first l nibbles are equal | l | l |
 //! | R begins with A | n | n |
-//! | R > A, alike for l nibbles | 2n - l | l |
+//! | R > A, the first l nibbles are equal | 2n - l | l |
 //!
-//! Of two names below the anchor, the one that differs from it earlier is the smaller; above it, the greater;
-//! and where both differ at the same nibble, the nibbles decide. So the order is the same for every anchor. R
-//! never ends within A: its end is a symbol that A, being without its own, does not have.
+//! Of two names below the anchor, the one that differs from it earlier is smaller. Of two names
+//! above it, that one is greater. If both differ at the same nibble, the remaining nibbles decide.
+//! So every anchor gives the same order. R cannot end within A: its end is a symbol that A, which
+//! is stored without its end, does not have.
 
 use super::bits::Bits;
 
-/// Symbols that are read at once, or a part of one: the nibbles, and their number, at most twelve.
+/// One or more symbols that are read together, or a part of one: the nibbles, right-aligned, and
+/// their number (at most twelve).
 pub type Nibbles = (u64, u32);
 
-/// The longest number that is read at once.
 const SHORT: u32 = 10;
 
-/// A cursor over the symbols of a name.
 pub struct Symbols<'a, const IS_NATURAL: bool> {
     name: &'a [u8],
     at: usize,
-    /// Remaining digits of a long number.
+    /// Digits of a number of more than ten digits that were not returned yet.
     digits: u32,
     ended: bool,
 }
 
 impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
-    /// Starts at the symbol at byte `at` of `name`. If a NUL ends the name, more bytes may follow in the same
-    /// slice; that is faster.
+    /// Starts at the symbol that begins at byte `at` of `name`. The slice may continue after the
+    /// NUL that ends the name; reading whole words is then faster.
     pub fn new(name: &'a [u8], at: usize) -> Self {
         Symbols { name, at, digits: 0, ended: false }
     }
 
-    /// Whether the end of the name was returned.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Returns the next symbols; after the last byte, the end.
+    /// Returns the next symbols. After the last byte of the name, this is the symbol for its end.
     #[inline]
     pub fn next(&mut self) -> Nibbles {
         if IS_NATURAL && self.digits > 0 {
@@ -80,7 +82,8 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         }
     }
 
-    /// Reads a number and the colon or the end after it; or the symbol of a long number's length.
+    /// Reads a number, and the colon or the end of the name if it follows. Of a number of more than
+    /// ten digits, only the symbol for its length is read.
     #[inline]
     fn number(&mut self) -> Nibbles {
         let word = word(self.name, self.at) ^ ZEROS;
@@ -89,7 +92,7 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
             return self.long_number();
         }
         let digits = first(word, length);
-        // Most numbers have no zeros in front.
+        // Most numbers have no leading zeros.
         let (value, count) = if word & 0xff != 0 { short(digits, length) } else { trimmed(digits) };
         let byte = (word >> (8 * length)) as u8 ^ b'0';
         let (colon, end) = (byte == b':', byte == 0);
@@ -99,8 +102,8 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         ((value << (4 * more)) | (14 * u64::from(colon)), count + more)
     }
 
-    /// Reads up to eight digits and colons, whose symbols are 2 to 12 as their bytes are 0 to 10 above `0`,
-    /// and the end after fewer than eight.
+    /// Reads up to eight digits and colons, which are `0` plus 0 to 10 in ASCII and become the
+    /// symbols 2 to 12. Also reads the end of the name if it follows after fewer than eight.
     #[inline]
     fn digits_and_colons(&mut self) -> Nibbles {
         let word = word(self.name, self.at) ^ ZEROS;
@@ -112,7 +115,6 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         (value << (4 * end), length + end)
     }
 
-    /// Reads a number of eight digits or more, including leading zeros.
     #[cold]
     fn long_number(&mut self) -> Nibbles {
         let rest = &self.name[self.at..];
@@ -135,21 +137,20 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
     }
 }
 
-/// Returns the symbol of a number of at most ten digits, which have a nibble each.
+/// Returns the symbol of a number of at most ten digits, given with one nibble for each digit.
 #[inline]
 fn short(nibbles: u64, digits: u32) -> Nibbles {
     (u64::from(digits + 2) << (4 * digits) | nibbles, digits + 1)
 }
 
-/// The same where zeros may be in front.
 fn trimmed(nibbles: u64) -> Nibbles {
     short(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
 }
 
-/// Eight bytes `0`.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Returns eight bytes of `name` from `at` on, the first lowest; zeros after the last.
+/// Returns eight bytes of `name` from byte `at` on as a little-endian word, padded with zeros after
+/// the end.
 #[inline]
 pub fn word(name: &[u8], at: usize) -> u64 {
     match name.get(at..at + 8) {
@@ -164,15 +165,16 @@ fn last_word(name: &[u8], at: usize) -> u64 {
     rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Returns the number of bytes before the first that is above `most`, which is less than 128.
+/// Returns how many bytes of `word`, starting with the lowest, precede the first one above `most`
+/// (below 128).
 #[inline]
 fn up_to(word: u64, most: u64) -> u32 {
-    // A byte above overflows into its highest bit, and from there at most into later bytes.
+    // A byte above `most` overflows into its highest bit. A carry can only reach later bytes.
     let above = (word.wrapping_add((127 - most) * 0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080;
     above.trailing_zeros() / 8
 }
 
-/// Returns the lower nibbles of the first `length` bytes, at least one, packed.
+/// Packs the low nibbles of the first `length` bytes of `word` (1 to 8), the first byte highest.
 #[inline]
 fn first(word: u64, length: u32) -> u64 {
     let bytes = (word << (u64::BITS - 8 * length)).swap_bytes() & 0x0f0f_0f0f_0f0f_0f0f;
@@ -181,31 +183,35 @@ fn first(word: u64, length: u32) -> u64 {
     (fours | fours >> 16) & 0xffff_ffff
 }
 
-/// Most nibbles of an anchor, so that 2n fits a byte.
+/// Maximum number of nibbles of an anchor: twice as many must fit into a byte.
 const LIMIT: usize = 120;
 
-/// The nibble after the anchor; no symbol continues with it.
+/// Fills the space after the anchor. No symbol continues with this nibble, so no name is equal to
+/// it.
 const NOTHING: u8 = 15;
 
-/// The anchor: a name that others are compared with.
+/// A read name that other names are written relative to, to make their keys short.
 pub struct Anchor {
-    /// The name up to the limit, and 16 bytes more.
+    /// The part of the name that is used, followed by 16 zero bytes for reading whole words.
     name: Vec<u8>,
-    /// For each count of leading bytes: the byte and the nibble where the deciding symbol starts. A number
-    /// may go on after its last byte here, so the deciding symbol is the number itself.
+    /// For each number of leading bytes that a name shares with the anchor: the byte and the nibble
+    /// at which the first symbol that can differ starts. If the shared bytes end within or after a
+    /// number, this is the start of the number, because the other name's number may have more
+    /// digits.
     starts: Vec<(u8, u8)>,
-    /// Nibbles, two a byte, padded with [`NOTHING`] so that a window may reach beyond the end.
+    /// The nibbles of the anchor, two in each byte, padded with [`NOTHING`] so that a window can
+    /// reach beyond the end.
     nibbles: Vec<u8>,
     n: u32,
 }
 
 impl Anchor {
-    /// Creates the empty anchor, which shortens no name.
     pub fn none() -> Self {
         Self::new::<false>(b"")
     }
 
-    /// Creates an anchor from as many symbols of `name` as fit.
+    /// Creates an anchor from the first symbols of `name`, as many as fit the limit. A number is
+    /// never cut.
     pub fn new<const NATURAL: bool>(name: &[u8]) -> Self {
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let name = &name[..name.len().min(usize::from(u8::MAX))];
@@ -219,7 +225,7 @@ impl Anchor {
                 let (value, count) = symbols.next();
                 nibbles.extend((0..count).rev().map(|i| (value >> (4 * i)) as u8 & 15));
             }
-            nibbles.pop(); // the end
+            nibbles.pop(); // the end of the name
             if nibbles.len() > LIMIT {
                 nibbles.truncate(n);
                 break;
@@ -235,13 +241,13 @@ impl Anchor {
         Anchor { name, starts, nibbles, n }
     }
 
-    /// Returns `count` nibbles from `at` on.
     fn window(&self, at: u32, count: u32) -> u64 {
         let bytes = self.nibbles[at as usize / 2..].first_chunk().copied().unwrap_or_default();
         u64::from_be_bytes(bytes) << (at % 2 * 4) >> (u64::BITS - 4 * count)
     }
 
-    /// Appends `name`, relative to the anchor. A NUL and more bytes may follow the name.
+    /// Writes `name` to `key`, relative to the anchor. The slice may continue after the NUL that
+    /// ends the name.
     pub fn put<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
         let alike = shared(&self.name, name).min(self.starts.len() - 1);
         let (byte, nibble) = self.starts[alike];
@@ -254,7 +260,8 @@ impl Anchor {
                 at += count;
                 continue;
             }
-            // If the anchor ends before they differ, `at` becomes n, and so does what is written.
+            // If the anchor ends before the first difference, `at` becomes n, and so does
+            // `compares`.
             let left = (u64::BITS - (value ^ ours).leading_zeros()).div_ceil(4);
             at += count - left;
             let compares = u64::from(if value < ours { at } else { 2 * self.n - at });
@@ -267,7 +274,6 @@ impl Anchor {
     }
 }
 
-/// Appends the remaining symbols, including the end.
 fn put_rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut impl Bits) {
     while !symbols.ended() && !key.is_full() {
         let (value, count) = symbols.next();
@@ -275,8 +281,8 @@ fn put_rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut im
     }
 }
 
-/// Returns the number of equal leading bytes. They are compared 16 at a time, as names of a run mostly have
-/// more than 16 in common and less than 32.
+/// Returns how many leading bytes of `a` and `b` are equal. Compares 16 bytes at a time: names of
+/// one run mostly share more than 16 bytes and fewer than 32.
 fn shared(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let mut alike = 0;
@@ -298,7 +304,6 @@ mod tests {
     use super::super::bits::KeyHead;
     use super::*;
 
-    /// The symbols of a name as hexadecimal digits.
     fn symbols<const IS_NATURAL: bool>(name: &[u8]) -> String {
         let (mut symbols, mut text) = (Symbols::<IS_NATURAL>::new(name, 0), String::new());
         while !symbols.ended() {

@@ -1,9 +1,11 @@
-//! By an optional field, as `samtools sort -t`; read in 1.24, `bam_sort.c`.
+//! Keys by the value of an optional field, as `samtools sort -t` orders reads (from `bam_sort.c` of
+//! samtools 1.24).
 //!
-//! Records without the field; then `A` by its byte; then arrays, all equal; then `Z` and `H` by their
-//! text; then numbers by their value, whatever their type. Equal ones by position, or by name.
+//! Records without the field are first. Then follow, by type: `A`, by its character; arrays, all
+//! equal; `Z` and `H`, by their text; and numbers of every type, by their value. Records with equal
+//! values are ordered by position or by name.
 //!
-//! samtools does not order NaN: it is neither equal to nor less than anything, itself included. Here all NaN
+//! samtools does not order NaN, which is neither equal to nor less than any number. Here all NaN
 //! are equal and last.
 
 use readmill_record::tag::{Field, Tag};
@@ -14,7 +16,6 @@ use super::coordinate::Coordinate;
 use super::name::{NameKeys, Style};
 use super::order::Within;
 
-/// Writes a field, then position or name, into keys.
 pub struct ByTag {
     tag: Tag,
     within: TieBreak,
@@ -26,7 +27,6 @@ enum TieBreak {
 }
 
 impl ByTag {
-    /// Creates the encoder for `tag`, and `within` where it is equal.
     pub fn new(tag: Tag, within: Within, header: &Header) -> Self {
         let within = match within {
             Within::Coordinate => TieBreak::Coordinate(Coordinate::new(header)),
@@ -36,7 +36,6 @@ impl ByTag {
         ByTag { tag, within }
     }
 
-    /// Returns the encoder of names, if keys have names.
     pub fn names(&self) -> Option<&NameKeys> {
         match &self.within {
             TieBreak::Name(names) => Some(names),
@@ -44,7 +43,6 @@ impl ByTag {
         }
     }
 
-    /// Appends the key of `record`.
     pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
         put_field(record.field(self.tag), key);
         match &self.within {
@@ -54,6 +52,8 @@ impl ByTag {
     }
 }
 
+/// Writes the type and value of a field. The first three bits order the kinds of fields; they are 0
+/// for a record without it.
 fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
     let Some(field) = field else { return key.put(0, 3) };
     match field.kind {
@@ -70,8 +70,9 @@ fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
     }
 }
 
-/// Appends a number, as bits that compare as the numbers do. The lower 40 bits are left out where they are
-/// all equal. They are 0 for integers up to 8192, and 1 for negative ones.
+/// Writes a number as bits that compare as the numbers do. The lower 40 bits of the floating-point
+/// number are stored only if they differ from each other: they are all 0 for integers up to 8192,
+/// and all 1 for negative ones.
 fn put_number(value: f64, key: &mut impl Bits) {
     let bits = (value + 0.0).to_bits(); // -0 is 0
     let place = match value {
@@ -89,7 +90,6 @@ fn put_number(value: f64, key: &mut impl Bits) {
     }
 }
 
-/// The value of a number of any type.
 fn number(field: Field<'_>) -> Option<f64> {
     match (field.kind, field.value) {
         (b'f', &[a, b, c, d]) => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),

@@ -1,22 +1,22 @@
-//! By both ends of a template, as `samtools sort --template-coordinate`; read in 1.24, `bam_sort.c` and
-//! `bam.c`.
+//! Keys by both ends of a template, as `samtools sort --template-coordinate` orders reads (from
+//! `bam_sort.c` and `bam.c` of samtools 1.24).
 //!
-//! A record knows two ends: its own, if it is mapped, and that of its mate, if that is. An end is reference
-//! sequence, unclipped 5′ position and strand. From 1.24 on hard clips are ignored and only soft clips are
-//! counted; versions up to 1.23 counted both, and order templates with hard clips differently. The lower end
-//! is the first; a record whose own end is not the lower one is the *upper* of its pair. Then records are
-//! ordered by
+//! A record knows two ends: its own, if it is mapped, and the end of its mate, if the mate is
+//! mapped. An end is a reference sequence, an unclipped 5' position and a strand. Only soft clips
+//! are counted; samtools up to 1.23 also counted hard clips, so it orders templates with hard clips
+//! differently. The lower end is called the first. A record whose own end is not the lower one is
+//! the *upper* record of its pair. Records are ordered by
 //!
-//! 1. reference sequence of the first, then of the second end; an end that is not mapped is last,
-//! 2. position of the first, then of the second end,
-//! 3. strand of the first, then of the second end, reverse before forward,
-//! 4. library, that is `LB` of the read group, none first,
+//! 1. the reference sequence of the first end, then of the second end; an unmapped end is last,
+//! 2. the position of the first end, then of the second end,
+//! 3. the strand of the first end, then of the second end; reverse precedes forward,
+//! 4. the library (`LB` of the read group); no library is first,
 //! 5. `CB`, then `MI` without a trailing `/` and one character,
-//! 6. name, byte by byte,
+//! 6. the name, byte by byte,
 //! 7. lower before upper.
 //!
-//! A mapped end whose reference sequence is -1, which is invalid, comes first; in samtools it is before or
-//! after unmapped ones, depending on an overflow.
+//! A mapped end whose reference ID is -1 is invalid. Here it is first; in samtools it precedes or
+//! follows unmapped ends, depending on an overflow.
 
 use std::collections::HashMap;
 
@@ -27,18 +27,21 @@ use super::bits::{Bits, bits_of};
 use super::ends::{End, Positions, text};
 use super::name::{NameKeys, Style};
 
-/// The fields in the key.
+/// The optional fields that the key needs: the mate's CIGAR, read group, cell barcode and molecular
+/// identifier.
 const FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
 
-/// Bits of the distance between ends that are near each other.
+/// Bits for the distance between two ends on the same reference sequence if it is short (below
+/// 1,024 bases).
 const NEAR_BITS: u32 = 10;
 
-/// Writes both ends of a template into keys.
 pub struct Templates {
-    /// The rank of the library of each read group that has one.
+    /// For each read group with a library, the rank of the library's name. Rank 0 is for reads
+    /// without a library.
     libraries: HashMap<Vec<u8>, u64>,
     library_bits: u32,
-    /// The number of the reference sequence of an unmapped end.
+    /// The number that an unmapped end has in place of its reference sequence, greater than all of
+    /// them.
     no_reference: u64,
     reference_bits: u32,
     positions: Positions,
@@ -46,7 +49,6 @@ pub struct Templates {
 }
 
 impl Templates {
-    /// Creates the encoder for a file with `header`.
     pub fn new(header: &Header) -> Self {
         let mut groups: HashMap<Vec<u8>, &[u8]> = HashMap::new();
         for line in header.lines_of(b"RG") {
@@ -69,12 +71,15 @@ impl Templates {
         }
     }
 
-    /// Returns the encoder of names.
     pub fn names(&self) -> &NameKeys {
         &self.names
     }
 
-    /// Appends the key of `record`.
+    /// Writes the key of `record` to `key`.
+    ///
+    /// # Errors
+    ///
+    /// A mapped mate has no `MC` field, or `MC`, `CB` or `MI` is not text.
     pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
         let [mate_cigar, group, cell, molecule] = fields(record);
         let (own, mate) = (End::own(record), End::of_mate(record, mate_cigar)?);
@@ -91,7 +96,8 @@ impl Templates {
         Ok(())
     }
 
-    /// Appends both ends. The second is not before the first, and usually near it.
+    /// Writes both ends. The second end never precedes the first and is usually near it, so its
+    /// position is written as a distance if it is.
     fn put_ends(&self, first: End, second: End, key: &mut impl Bits) {
         let reference = |end: End| end.reference.min(self.no_reference);
         key.put(reference(first), self.reference_bits);
@@ -123,7 +129,6 @@ impl Templates {
     }
 }
 
-/// Returns the first of each of [`FIELDS`].
 fn fields(record: RecordRef<'_>) -> [Option<Field<'_>>; FIELDS.len()] {
     let mut found = [None; FIELDS.len()];
     for field in record.fields() {
@@ -134,7 +139,6 @@ fn fields(record: RecordRef<'_>) -> [Option<Field<'_>>; FIELDS.len()] {
     found
 }
 
-/// Returns a molecular identifier without the `/A` or `/B` of its strand.
 fn without_suffix(molecule: &[u8]) -> &[u8] {
     match molecule {
         [molecule @ .., b'/', _] => molecule,
@@ -142,12 +146,14 @@ fn without_suffix(molecule: &[u8]) -> &[u8] {
     }
 }
 
-/// Orders bytes as signed ones, as samtools compares `MI` where C's `char` is signed; never 0.
+/// Maps a byte so that mapped bytes compare as signed numbers do, since samtools compares `MI` as
+/// C's `char`, which is signed. The result is never 0.
 fn signed(byte: u8) -> u8 {
     if byte < 0x80 { byte | 0x80 } else { byte - 0x80 + 1 }
 }
 
-/// Appends text that is usually missing: one bit says whether it exists.
+/// Writes text that is usually missing: one bit for whether there is any, then its bytes, mapped by
+/// `each`.
 fn put_optional(text: &[u8], key: &mut impl Bits, each: impl Fn(u8) -> u8) {
     key.put(u64::from(!text.is_empty()), 1);
     if !text.is_empty() {
@@ -186,7 +192,7 @@ mod tests {
         }
     }
 
-    /// A mapped read at `pos` whose mate is mapped at `next_pos`.
+    /// Returns a mapped read at `pos` whose mate is mapped at `next_pos`.
     fn pair<'a>(flags: u16, pos: i32, next_pos: i32, fields: &'a [u8]) -> TestRead<'a> {
         let flags = PAIR | flags;
         TestRead {
@@ -209,7 +215,7 @@ mod tests {
             &header(3),
             &[
                 pair(0, 3, 7, MC),
-                pair(MATE_REVERSE, 3, 7, MC), // reaches to 17
+                pair(MATE_REVERSE, 3, 7, MC), // its end is at 17
                 pair(0, 4, 9, MC),
                 other(0, 1, 900),
                 other(0, 2, 2),
