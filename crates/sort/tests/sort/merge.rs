@@ -1,4 +1,5 @@
-//! Records sorted in memory and on disk come out in the same, stable order, cut at the same places.
+//! Records that are sorted in memory and records that are spilled give the same stable order and
+//! the same partitions.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use readmill_sort::{
     SpilledRun,
 };
 
-/// The result: ordinals and records, and the bytes after each partition.
+/// The result of a merge: ordinals and records, and the bytes after each partition.
 type MergeResult = (Vec<(u64, Vec<u8>)>, Vec<usize>);
 
 pub fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
@@ -31,7 +32,7 @@ pub fn sorter() -> RunSort {
     RunSort::new(Keyer::new(Order::Coordinate, &header))
 }
 
-/// Records, the first of which is number `first`, as sorted lists of `list` entries.
+/// Sorts records in memory as lists of `list` entries. The first record has the ordinal `first`.
 pub fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -> (Sealed, Vec<List>) {
     let (arena, mut run) = (Arena::new(1 << 26).unwrap(), Run::new(list));
     for (i, raw) in records.iter().enumerate() {
@@ -112,7 +113,7 @@ fn all(sources: Sources) -> MergeResult {
     (taken, cuts)
 }
 
-/// The order and the cuts by a stable sort.
+/// Computes the expected order and partitions by a stable sort.
 fn expected(records: &[Vec<u8>]) -> MergeResult {
     let mut sorted: Vec<(u64, Vec<u8>)> =
         records.iter().enumerate().map(|(i, raw)| (i as u64, raw.clone())).collect();
@@ -134,7 +135,7 @@ fn expected(records: &[Vec<u8>]) -> MergeResult {
 #[test]
 fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
     let mut random = Rng::new(3);
-    // positions: many ties, one value alone, sorted, backwards, wide
+    // positions: many ties, one value, sorted, reversed, a wide range
     type Positions = fn(u64, &mut Rng) -> u64;
     let inputs: [Positions; 5] =
         [|_, r| r.below64(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below64(1 << 19)];

@@ -1,4 +1,5 @@
-//! Ranges of the order of all records, each merged by itself, are together what one merge gives, cut at the same places.
+//! Ranges of a divided merge, each written on its own, together give the partitions of one
+//! undivided merge.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use readmill_sort::{Cutter, Merge, Partition, RangeStart, Sources, ranges};
 
 use crate::merge::{in_memory, record, sorter, sources, spill_run};
 
-/// A partition: the bytes of all records before it, its records, and their numbers.
+/// A partition: the bytes of all records before it, and its records with their ordinals.
 type Cut = (u64, Vec<(u64, Vec<u8>)>);
 
 fn taken(partition: &Partition) -> Cut {
@@ -23,7 +24,7 @@ fn taken(partition: &Partition) -> Cut {
     (partition.start(), records)
 }
 
-/// All partitions.
+/// Returns the partitions of an undivided merge.
 fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
     let (mut merge, mut cutter, mut cuts) =
         (Merge::new(Arc::clone(sources)), Cutter::default(), Vec::new());
@@ -34,7 +35,7 @@ fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
     cuts.iter().map(taken).collect()
 }
 
-/// The partitions that start behind `start`, up to the first that starts behind `until`.
+/// Returns the partitions that start after `start`, up to the first one that starts after `until`.
 fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&RangeStart>) -> Vec<Cut> {
     let sources = Arc::clone(sources);
     let (mut merge, mut cutter) = match start {
@@ -61,7 +62,7 @@ fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&Rang
     cuts
 }
 
-/// Runs of random records, which lie on disk.
+/// Makes runs of random records on disk.
 fn random_runs(
     random: &mut Rng,
     runs: usize,

@@ -1,10 +1,9 @@
-//! Random reads with hard cases of ordering.
+//! Generates random reads in which hard cases of ordering are frequent.
 
 use readmill_record::bases::{CODES, LETTERS};
 use readmill_record::{RecordRef, edit};
 use readmill_simulate::Rng;
 
-/// A generator of reads.
 pub struct ReadGenerator(Rng);
 
 impl ReadGenerator {
@@ -25,7 +24,6 @@ impl ReadGenerator {
     }
 }
 
-/// The value of an optional field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
     Byte(u8),
@@ -34,7 +32,7 @@ pub enum FieldValue {
     Number(f64),
 }
 
-/// A read in the terms of the rules, and in BAM.
+/// A read as the slow rules see it, and the same read in BAM.
 #[derive(Clone, Debug)]
 pub struct SampleRead {
     pub name: Vec<u8>,
@@ -89,7 +87,7 @@ const PIECES: [&[u8]; 26] = [
     b":1:",
 ];
 
-/// A name, often one of `known` or like one.
+/// Draws a name. It is often one of `known` or similar to one.
 pub fn name(random: &mut ReadGenerator, known: &[Vec<u8>]) -> Vec<u8> {
     let mut name = match random.below(6) {
         0 if !known.is_empty() => return random.of(known),
@@ -145,7 +143,7 @@ fn text(random: &mut ReadGenerator) -> Vec<u8> {
     random.of(&choices).to_vec()
 }
 
-/// A value, its type letter, and its bytes.
+/// Draws the value of a field, with its type letter and its bytes.
 fn value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
     let number = random.of(&[-40000i64, -200, -1, 0, 1, 2, 2, 100, 200, 50000, 3000000000]);
     let real = random.of(&[-1.5, -0.0, 0.0, 0.25, 1.0, 2.0, 1e30, f64::INFINITY, f64::NEG_INFINITY]);
@@ -173,7 +171,7 @@ fn value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
     }
 }
 
-/// Bases in which the same k-mers come again and again, on either strand.
+/// Draws bases in which the same k-mers occur repeatedly, on either strand.
 fn bases(random: &mut ReadGenerator) -> Vec<u8> {
     let units: [&[u8]; 4] = [b"ACACG", b"GATTACA", b"TGCAATCCGGTATTGACCAGTACA", b"NAC"];
     let (unit, skip) = (random.of(&units), random.below(3));
@@ -188,7 +186,7 @@ fn bases(random: &mut ReadGenerator) -> Vec<u8> {
     bases
 }
 
-/// A read with `serial` in a field of its own.
+/// Draws a read that has `serial` in a field of its own, so that the order of ties can be checked.
 fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize) -> SampleRead {
     let flag = |random: &mut ReadGenerator, bit: u16, n: usize| if random.one_in(n) { bit } else { 0 };
     let mut flags = random.of(&[0, 0x41, 0x81, 0x41, 0x81, 0x1, 0xc1, 0x40, 0xc0, 0x80]);
@@ -214,9 +212,9 @@ fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize
         raw: Vec::new(),
     };
     if random.one_in(2) {
-        // Much in common with others, so that the last comparisons decide.
+        // Reads have much in common with others, so that the last comparisons decide.
         (it.ref_id, it.pos, it.next_ref_id, it.next_pos) = (1, 3, 1, 3);
-        // Of one base, the ends of a forward and a reverse read at one position are the same.
+        // With one aligned base, a forward and a reverse read at one position have the same end.
         (it.cigar, it.mate_cigar) = (vec![('M', random.of(&[1, 4]))], vec![('M', random.of(&[1, 4]))]);
         it.flags &= !0xc;
     }
@@ -279,7 +277,7 @@ fn raw(read: &SampleRead, fields: &[u8]) -> Vec<u8> {
     raw
 }
 
-/// An input of up to `most` reads.
+/// Draws an input of up to `most` reads.
 pub fn input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
     let (mut known, mut reads) = (Vec::new(), Vec::new());
     let tagged = random.below(8);
@@ -291,7 +289,7 @@ pub fn input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
     reads
 }
 
-/// The other strand, in which all but ACGT are N.
+/// Returns the reverse complement; bases other than ACGT become N.
 pub fn turned(seq: &[u8]) -> Vec<u8> {
     let pairs = [(b'A', b'T'), (b'C', b'G'), (b'G', b'C'), (b'T', b'A')];
     let other = |base| pairs.iter().find(|pair| pair.0 == base).map_or(b'N', |pair| pair.1);

@@ -1,4 +1,4 @@
-//! The rules of each order, compared slowly and one after the other.
+//! The rules of each order, written as slow comparisons that are applied one after the other.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,11 @@ use readmill_sort::key::Within;
 
 use super::reads::{FieldValue, SampleRead, turned};
 
-/// Libraries of the read groups in the header.
+/// The libraries of the read groups in the header.
 const LIBRARIES: [(&str, &str); 5] = [("1", "zoo"), ("2", "ant"), ("3", ""), ("4", "zoo"), ("5", "an")];
 
-/// Names as numbers and bytes; a number is bytes without leading zeros, fewer of them first.
+/// Splits a name into numbers and bytes. A number is its digits without leading zeros; fewer digits
+/// sort first.
 fn natural(a: &[u8], b: &[u8]) -> Ordering {
     type NamePart = Result<Vec<u8>, u8>;
     fn parts(mut name: &[u8]) -> Vec<NamePart> {
@@ -86,7 +87,7 @@ fn by_tag(a: &SampleRead, b: &SampleRead, within: Within) -> Ordering {
     })
 }
 
-/// Reference sequence, position, whether forward.
+/// Reference sequence, unclipped 5' position, and whether the read is forward.
 type TemplateEnd = (i32, i64, bool);
 
 fn end_of(
@@ -113,7 +114,7 @@ fn end_of(
     if own {
         return (ref_id, pos + span.max(1) + soft(&mut cigar.iter().rev()), false);
     }
-    // For a mate every soft clip behind the first aligned base counts.
+    // For a mate, every soft clip after the first aligned base is counted.
     let aligned = cigar.iter().skip_while(|(op, _)| !reference(*op));
     let clips: i64 = aligned.filter(|(op, _)| *op == 'S').map(|(_, n)| n).sum();
     (ref_id, pos + span + clips, false)
@@ -147,7 +148,7 @@ fn by_template(a: &SampleRead, b: &SampleRead) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Smallest mixed k-mer over both strands and where it starts, as text would be searched.
+/// Finds the smallest k-mer after XOR on both strands, and its start, by a plain search in text.
 fn minimiser(seq: &[u8]) -> (u64, i64, bool) {
     let turned = turned(seq);
     let number = |kmer: &[u8]| {
@@ -155,7 +156,7 @@ fn minimiser(seq: &[u8]) -> (u64, i64, bool) {
         kmer.iter().fold(0, |number, base| number << 2 | digit(base)) ^ 0x78beef7878
     };
     let forward = seq.windows(20).map(number).enumerate().min_by_key(|(_, kmer)| *kmer);
-    // Of equal ones on the other strand the last counts.
+    // If k-mers on the other strand are equal, the last one is chosen.
     let reverse = turned.windows(20).map(number).enumerate().rev().min_by_key(|(_, kmer)| *kmer);
     match (forward, reverse) {
         (Some(forward), Some(reverse)) if reverse.1 < forward.1 => (reverse.1, reverse.0 as i64, true),
