@@ -1,4 +1,4 @@
-//! Decides, in order, which batches are valid.
+//! Checks, in order, which batches were taken at the right place, and reads the others again.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,35 +11,38 @@ use crate::line::{is_same_template, template_name};
 use crate::restart::TextPlace;
 use crate::text::{Position, Text};
 
-/// Checks batches one after the other.
+/// Checks batches one after the other, in the order of their numbers.
 ///
-/// A batch has as many templates as [`crate::Options`] says; fewer if these are long, or at the end.
+/// A batch has as many templates as [`crate::Options`] says. It has fewer if they are long, or at
+/// the end.
 ///
-/// The place from which a batch was taken is right *if* every earlier record has four lines. That is known as long
-/// as every earlier batch was full and had only such records. A batch for which it is not known, or which contains
-/// anything unusual, is read again from the end of the last one, by a parser for every kind of record. If that ends
-/// where the batch should end, the next batch is checked as usual; if not, because of other lines or long records,
-/// that parser reads all later batches.
+/// [`Claims::take`] found the place of a batch by counting lines, which is right *if* every earlier
+/// record has four lines. For each batch the linker decides:
+///
+/// 1. All earlier batches were full and had only records of four lines, and so has this one: it is
+///    accepted.
+/// 2. Otherwise it is read again, from the end of the last batch, by a parser for all kinds of
+///    records.
+/// 3. If that parser ends where the batch should end, the next batch is checked as usual. If not,
+///    because records have other numbers of lines or are very long, all later batches are read by
+///    the parser.
 pub struct BatchLinker {
     claims: Arc<Claims>,
-    /// The next ticket.
     next: u64,
-    /// Templates of all batches before it.
     templates: u64,
-    /// The start of its records in each file.
+    /// For each file, the position at which the next batch starts.
     at: Vec<Position>,
-    /// Number of batches read serially.
     reread: u64,
-    /// Single reads among the pairs of one file so far; `None` before the first one.
+    /// Number of single reads among the pairs of an interleaved file so far. `None` before the
+    /// first one.
     singles: Option<u64>,
-    /// The record behind the last one that was passed on, whose name was to be known.
+    /// The record after the last one that was returned. It was read to compare its name with the
+    /// one before.
     ahead: Option<ReadSpan>,
-    /// Its text.
     ahead_text: Vec<u8>,
 }
 
 impl BatchLinker {
-    /// Starts with ticket 0.
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
         let templates = claims.options.first;
@@ -56,10 +59,12 @@ impl BatchLinker {
         }
     }
 
-    /// Returns the place in each file where the next batch starts; `None` at the end of a file. What is needed to read
-    /// earlier places again is forgotten.
+    /// Returns the place in each file where the next batch starts, for a slice that another process
+    /// reads from there. `None` at the end of a file. Drops the data for reading from earlier
+    /// places again.
     ///
     /// # Errors
+    ///
     /// A file cannot be read.
     pub fn places(&self) -> Result<Option<Vec<TextPlace>>> {
         if self.singles.is_some() {
@@ -75,11 +80,15 @@ impl BatchLinker {
             .collect()
     }
 
-    /// Corrects `reads`, which [`Claims::take`] filled for batch `taken`; templates may have been dropped since. It must be called for every ticket, in
-    /// order. Batches after the last one, for which [`Claims::ended`] is true, are empty. Returns whether the reads
-    /// are those that were taken.
+    /// Accepts or replaces `reads`, which [`Claims::take`] filled for batch `taken`. The caller may
+    /// have dropped templates from it since. Returns whether the reads are the ones that were
+    /// taken; if not, work that was done on them is void.
+    ///
+    /// Must be called for every batch, in order. After the last batch ([`Claims::ended`]), all are
+    /// empty.
     ///
     /// # Errors
+    ///
     /// The first fault in the files. Every batch before it has been linked.
     pub fn link(&mut self, taken: TakenBatch, reads: &mut ReadBatch) -> Result<bool> {
         if taken.ticket != self.next {
@@ -90,7 +99,7 @@ impl BatchLinker {
             reads.reset(self.claims.segments, self.templates);
             return Ok(false);
         }
-        // Batches taken before an unusual one was found are not in the right place.
+        // Batches that were taken before an unusual one was found are at the wrong place.
         let serial = self.claims.serial.load(Ordering::Relaxed);
         match taken.found {
             BatchFinding::Batch(ends) if !serial => {
@@ -110,12 +119,10 @@ impl BatchLinker {
         Ok(true)
     }
 
-    /// Number of batches that were read again, serially.
     pub fn reread(&self) -> u64 {
         self.reread
     }
 
-    /// Reads the batch from the end of the last one.
     fn read(&mut self, reads: &mut ReadBatch) -> Result<()> {
         self.reread += 1;
         let claims = Arc::clone(&self.claims);
@@ -175,8 +182,9 @@ impl BatchLinker {
         Ok(())
     }
 
-    /// Reads the next pair, or the next single read, of a file that has both: mates are neighbours of one name, as
-    /// `bwa mem -p` (0.7.17, `bseq_classify`) has it. Returns false at the end of the file.
+    /// Reads the next pair or the next single read from an interleaved file that has both. Mates
+    /// are neighbours with the same name, as in `bwa mem -p` (0.7.17, `bseq_classify`). Returns
+    /// false at the end of the file.
     fn read_pair_or_single(
         &mut self,
         parser: &mut Parser<'_>,
@@ -219,7 +227,8 @@ impl BatchLinker {
         Ok(true)
     }
 
-    /// The reads of the next template; `None` at the end of all files.
+    /// Reads the reads of the next template, and checks that mates have the same name. `None` at
+    /// the end of all files. The element [1] of single reads has no meaning.
     fn template(&self, parsers: &mut [Parser<'_>], text: &mut Vec<u8>) -> Result<Option<[ReadSpan; 2]>> {
         let files = &self.claims.files[..self.claims.read_files];
         let one = parsers[0].record(text)?;
@@ -249,7 +258,6 @@ impl BatchLinker {
     }
 }
 
-/// Changes the places of the parts of a record.
 fn shift(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
     let qualities =
         if span.qualities == ReadSpan::NONE { ReadSpan::NONE } else { change(span.qualities) };
@@ -257,7 +265,7 @@ fn shift(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
     ReadSpan { name, comment, bases, qualities, ..span }
 }
 
-/// Reads the index read of the template whose first read is `span`.
+/// Reads the index read of the template whose first read is `span`, and checks its name.
 fn read_index(
     index: &mut Parser<'_>,
     reads: &Parser<'_>,
@@ -286,7 +294,6 @@ fn read_index(
     }
 }
 
-/// Checks that a file of index reads ends with the reads.
 fn check_index_end(index: &mut Parser<'_>, reads: &Text, text: &mut Vec<u8>) -> Result<()> {
     let Some(found) = index.record(text)? else { return Ok(()) };
     let what = format!("the index read belongs to no read: {} ends before", reads.name().display());
@@ -294,5 +301,4 @@ fn check_index_end(index: &mut Parser<'_>, reads: &Text, text: &mut Vec<u8>) -> 
     Err(index.blame(Error::input(what), 0).qname(name).hint(SAME_RUN))
 }
 
-/// The way out where index reads do not fit the reads.
 const SAME_RUN: &str = "files of index reads have one record for each template, in the order of the reads: are they of one run, and whole?";

@@ -1,4 +1,4 @@
-//! Batches of reads, taken from the files by many threads at once.
+//! Batches of reads, which many threads take from the files at once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,46 +15,46 @@ use crate::source::{FastqInput, Packing};
 use crate::strict;
 use crate::text::{Position, Text, TextOptions};
 
-/// The files that hold the reads of a template.
+/// The files of a sequencing run, and how the reads of a template are distributed over them.
 pub enum Layout {
-    /// One read each, in one file.
     Single(FastqInput),
-    /// Two reads each, in two files.
+    /// Two files: the first and the last read of each template, in the same order.
     Paired(FastqInput, FastqInput),
-    /// Two reads each, one after the other in one file.
+    /// One file in which the first read of each template is followed by the last one.
     Interleaved(FastqInput),
 }
 
-/// Options of reading batches.
+/// Options for reading batches. The batches depend on the text, `templates` and `batch_bytes` only;
+/// the other options decide how fast they are read and with how much memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Templates of a batch. Batches depend on this, on `batch_bytes` and on the text alone.
     pub templates: usize,
-    /// Bytes of text at which a batch ends, even with fewer templates; it may exceed them by one template. From the
-    /// first such batch on, batches are read serially.
+    /// Bytes of text at which a batch ends even if it has fewer templates; it may exceed them by
+    /// one template. From the first such batch on, all batches are read serially.
     pub batch_bytes: usize,
-    /// Bytes of text that are read at a time.
+    /// Bytes of text in a block, which is read at once. BGZF has blocks of its own size.
     pub block_bytes: usize,
-    /// Most batches that are taken and not yet linked.
+    /// Maximum number of batches that are taken and not yet linked.
     pub in_flight: usize,
-    /// Most bytes that a record may have.
     pub record_bytes: usize,
-    /// Accept BGZF files without the empty block that ends them.
+    /// Accept BGZF files that lack the empty block at the end (SAM specification, section 4.1.2).
     pub allow_missing_eof: bool,
-    /// The largest window of zstd, as a power of two: 27 is the default limit of zstd itself, and 23 is enough for
-    /// files made without --long and --ultra.
+    /// Logarithm to base 2 of the largest window that zstd may use. 27 is zstd's own limit; 23 is
+    /// enough for files that were made without `--long` and `--ultra`.
     pub zstd_window_log: u32,
-    /// Number of checks whether another thread has read the needed text, before this thread reads it itself.
+    /// How many times a thread checks whether another one has read the text that it needs, before
+    /// it reads the text itself.
     pub patience: u32,
-    /// Note places from which gzip can be read again ([`Claims::restart_points`]).
+    /// Note places from which gzip can be read again, for [`Claims::restart_points`].
     pub restartable: bool,
-    /// The number of the first template in the whole input, if the files are read from places inside.
+    /// Number of the first template in the whole input, 0-based. Greater than 0 if the files are
+    /// read from a place inside.
     pub first: u64,
-    /// Take reads of one file that stand beside no read of their name for single ones ([`ReadBatch::singles`]), and do
-    /// not report that they lack a mate.
+    /// In an interleaved file, treat a read as a single one ([`ReadBatch::singles`]) if neither
+    /// neighbour has its name, instead of reporting that its mate is missing.
     pub singles_among_pairs: bool,
-    /// The byte before the read number at the end of a name, where mates are called `X.1` and `X.2`; `None` if
-    /// the first records of the files tell. Names are read without it.
+    /// The byte between the name and the read number if mates are called `X.1` and `X.2`. Both are
+    /// removed from names. `None` means that the first records of the files decide.
     pub numbering: Option<u8>,
 }
 
@@ -77,63 +77,89 @@ impl Default for Options {
     }
 }
 
-/// Bytes of a record for which the blocks of all batches in flight have room: two reads of 2x250 have less. Batches
-/// of longer records that find no room are read serially.
+/// Bytes of text per record that are planned for the blocks of the batches in flight; two reads of
+/// 250 bases have less. If records are longer and a batch finds no free block, it is read serially.
 const RECORD_TEXT: usize = 768;
 
-/// The reads of a sequencing run, which threads take in batches.
+/// The open files of a sequencing run, from which threads take batches.
+///
+/// All threads share one `Claims`. They call [`Claims::take`] with the numbers 0, 1, 2, … in any
+/// order, and one of them at a time passes the results to
+/// [`BatchLinker::link`](crate::BatchLinker::link) in increasing order. The files are opened, and
+/// their first records parsed, before the first batch is taken:
+///
+/// ```
+/// use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options};
+///
+/// let file = |name: &str, text: &'static [u8]| FastqInput::Stream(name.into(), Box::new(text));
+/// let swapped = Layout::Paired(
+///     file("R2.fastq", b"@read/2\nACG\n+\nIII\n"),
+///     file("R1.fastq", b"@read/1\nCCT\n+\nHHH\n"),
+/// );
+/// let claims = Claims::open(swapped, Options::default())?;
+/// assert_eq!(claims.segments(), 2);
+/// assert_eq!(claims.first_name(), Some(&b"read"[..])); // without the number of the read
+/// assert!(matches!(claims.doubt(), Some(Doubt::Certain(_))));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Claims {
     pub(crate) files: Vec<Text>,
     pub(crate) segments: usize,
-    /// How many of the files have the reads themselves; the others have index reads, one for each template.
+    /// Number of files that have the reads themselves. The others have index reads, one for each
+    /// template.
     pub(crate) read_files: usize,
     pub(crate) options: Options,
-    /// Whether batches are no longer where the count of lines puts them, so that they are read serially.
+    /// Set once batches are no longer where the count of lines puts them. From then on they are
+    /// read serially.
     pub(crate) serial: AtomicBool,
     pub(crate) ended: AtomicBool,
 }
 
-/// A taken batch, for [`crate::BatchLinker`] to check.
+/// The result of [`Claims::take`], for [`BatchLinker`](crate::BatchLinker) to check.
 #[derive(Debug)]
 pub struct TakenBatch {
     pub(crate) ticket: u64,
-    /// Templates of it, of which some may be dropped before it is linked.
+    /// Number of templates when the batch was taken; callers may drop some before it is linked.
     pub(crate) templates: u64,
     pub(crate) found: BatchFinding,
 }
 
-/// The content at the place where a batch should be if every earlier record has four lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BatchFinding {
-    /// A full batch of records of four lines, which ends here.
+    /// A full batch of records of four lines each, which ends at these positions, one for each
+    /// file.
     Batch(Vec<Position>),
-    /// The last records, of four lines; there may be none.
+    /// The last records of the files, of four lines each. There may be none.
     Last,
-    /// Anything else, or not examined.
     Unusual,
 }
 
 impl TakenBatch {
-    /// Whether it is a regular batch, as far as is known before earlier ones are checked.
+    /// Returns whether this is a batch of regular records. Until the batches before it are linked,
+    /// it is not certain that it starts at the right place; callers use this to decide whether work
+    /// on its reads can start early.
     pub fn is_whole(&self) -> bool {
         self.found != BatchFinding::Unusual
     }
 }
 
 impl Claims {
-    /// Opens the files.
+    /// Opens the files of `layout` and parses their first records.
     ///
     /// # Errors
-    /// A file cannot be opened.
+    ///
+    /// A file cannot be opened or read, or is not FASTQ.
     pub fn open(layout: Layout, options: Options) -> Result<Self> {
         Claims::open_with_index_reads(layout, Vec::new(), options)
     }
 
-    /// Opens the files, and others that have an index read for each template, in the same order: a UMI, or the barcode
-    /// of a sample. [`ReadBatch::index_reads`] has them.
+    /// Opens the files of `layout`, and files of index reads, which have one record for each
+    /// template in the same order: a UMI or the barcode of a sample. [`ReadBatch::index_reads`]
+    /// returns them.
     ///
     /// # Errors
-    /// A file cannot be opened.
+    ///
+    /// A file cannot be opened or read, or is not FASTQ.
     pub fn open_with_index_reads(
         layout: Layout,
         index: Vec<FastqInput>,
@@ -170,25 +196,29 @@ impl Claims {
         Ok(Claims { files, segments, read_files, options, serial, ended })
     }
 
-    /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, without waiting
-    /// for linking. The reads are valid only after [`crate::BatchLinker::link`] has checked them.
+    /// Takes batch `ticket`, counted from 0, into `reads`. Any thread can take any batch, without
+    /// waiting for others to be linked. The reads are valid only after [`crate::BatchLinker::link`]
+    /// has checked or replaced them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, self.options.first + ticket * self.options.templates as u64);
         let found = self.find(ticket, reads);
         TakenBatch { ticket, templates: reads.templates() as u64, found }
     }
 
-    /// The name of the first template; `None` if there is none, or its record is unusual.
+    /// Returns the name of the first template. `None` if there is none, or if its record does not
+    /// have four lines.
     pub fn first_name(&self) -> Option<&[u8]> {
         self.files.first()?.first().first().map(layout::FirstRead::name)
     }
 
-    /// The byte before the read number at the end of a name, where mates are called `X.1` and `X.2`.
+    /// Returns the byte between name and read number, if mates are called `X.1` and `X.2`: the one
+    /// in the options, or the one that the first records have.
     pub fn numbering(&self) -> Option<u8> {
         self.options.numbering
     }
 
-    /// The doubt that the first records cast on the layout of the files.
+    /// Compares the first records with the layout, and returns what makes it doubtful: mates in
+    /// files of single reads, swapped or unrelated files.
     pub fn doubt(&self) -> Option<Doubt> {
         match &self.files[..self.read_files] {
             [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),
@@ -198,75 +228,76 @@ impl Claims {
         }
     }
 
-    /// The files, and their checksums as they are stored. Plain text has none, since it is not read from front to back.
+    /// Returns the files with checksums of their bytes as stored. Plain text has none, since it is
+    /// not read from front to back.
     pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
         self.files.iter().map(|file| (file.name(), file.sum()))
     }
 
-    /// The files, each with a flag that is set when its BGZF blocks end without the EOF block, though that was not allowed.
+    /// Returns the files, each with a flag that is set when BGZF ends without its empty last block
+    /// and that was not allowed.
     pub fn missing_ends(&self) -> impl Iterator<Item = (&Path, Arc<AtomicBool>)> {
         self.files.iter().map(|file| (file.name(), file.lacks_eof()))
     }
 
-    /// Reads of each template.
     pub fn segments(&self) -> usize {
         self.segments
     }
 
-    /// Whether the last batch has been linked, so that no more tickets are needed.
+    /// Returns whether the last batch has been linked. No further batch must be taken then.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Ends the reads here: no more batches are linked.
+    /// Ends the reads here: batches that are linked later are empty.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Returns the point in each file from which it can be read again from a place on; `None` if one cannot.
+    /// Returns the point of each file from which it can be read again, starting at `places`. `None`
+    /// if one of the files cannot be read from a place inside.
     ///
     /// # Errors
+    ///
     /// A file cannot be read.
     pub fn restart_points(&self, places: &[TextPlace]) -> Result<Option<Vec<RestartPoint>>> {
         self.files.iter().zip(places).map(|(text, &place)| text.restart_point(place)).collect()
     }
 
-    /// About how many bytes of the files, as they are stored, are before these places.
     pub fn stored_bytes(&self, places: &[TextPlace]) -> u64 {
         let each = self.files.iter().zip(places);
         each.map(|(text, &place)| text.restart().stored_bytes(place)).sum()
     }
 
-    /// Bytes of the files that have been read, and in all if known, as stored in the files.
+    /// Returns the bytes of the files read so far and the bytes of all files, both as stored. The
+    /// latter is `None` if one of them is no regular file.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let each = self.files.iter().map(Text::progress);
         each.fold((0, Some(0)), |(read, all), (r, a)| (read + r, all.zip(a).map(|(all, a)| all + a)))
     }
 
-    /// Number of blocks that a thread filled in place of a slower one, which also filled them.
+    /// Returns the number of blocks that were filled twice, because a thread did not wait for the
+    /// one that had claimed them.
     pub fn refilled(&self) -> u64 {
         self.files.iter().map(Text::refilled).sum()
     }
 
-    /// The most bytes of text for `threads` threads at once, besides the batches themselves. For each plain file
-    /// this is (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 + threads) · `block_bytes`, where `records` are
-    /// those of a batch in that file; for BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB
-    /// more.
+    /// Returns the maximum memory in bytes that the text takes at once with `threads` threads,
+    /// besides the batches. For each plain file this is (⌈`in_flight` · records · 768 /
+    /// `block_bytes`⌉ + 4 + threads) · `block_bytes`, with the records of a batch in that file. For
+    /// BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
     pub fn most_bytes(&self, threads: usize) -> usize {
         self.files.iter().map(|text| text.most_bytes(threads)).sum()
     }
 
-    /// Whether single reads may stand among pairs.
     pub fn may_have_singles(&self) -> bool {
         self.options.singles_among_pairs && self.segments == 2 && self.files.len() == 1
     }
 
-    /// Records of each template in a file.
     pub(crate) fn records_in(&self, file: usize) -> usize {
         if file < self.read_files { self.segments / self.read_files } else { 1 }
     }
 
-    /// Lines of a full batch in a file.
     pub(crate) fn lines(&self, file: usize) -> u64 {
         (4 * self.options.templates * self.records_in(file)) as u64
     }
@@ -277,7 +308,7 @@ impl Claims {
         }
         let mut reach = vec![Reach::Full; self.files.len()];
         for turn in 0..self.files.len() {
-            // Threads start with different files, so that they do not all wait for the same one.
+            // Threads start with different files, so that not all of them wait for the same one.
             let file = (turn + ticket as usize) % self.files.len();
             reach[file] = self.files[file].reach((ticket + 1) * self.lines(file));
             if reach[file] == Reach::Full {
@@ -307,8 +338,9 @@ impl Claims {
         }
     }
 
-    /// Appends the lines of batch `ticket`, or those to the end unless it is `full`, of each file, unless they are more
-    /// than a batch may have. Returns the end of each file's lines in `out` and in the file.
+    /// Appends the lines of batch `ticket` of each file to `out`; to the end of the files if it is
+    /// not `full`. Returns the end of each file's lines in `out` and in the file, or `None` if
+    /// there are more bytes than a batch may have.
     fn copy(&self, ticket: u64, full: bool, out: &mut Vec<u8>) -> Option<(Vec<usize>, Vec<Position>)> {
         let (mut parts, mut ends) = (Vec::new(), Vec::new());
         for (file, text) in self.files.iter().enumerate() {
@@ -350,7 +382,7 @@ mod tests {
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
         let (mut order, mut reads, mut vanished) = (BatchLinker::new(&claims), ReadBatch::default(), 0);
         for ticket in 0..100 {
-            // Each of these claims a block and never fills it.
+            // Each iteration claims a block and never fills it.
             for _ in 0..ticket % 4 {
                 vanished += u64::from(matches!(claims.files[0].ring().claim(), Claim::Block(_)));
             }
@@ -386,7 +418,8 @@ mod tests {
         assert_eq!(claims.progress().0, claims.progress().1.unwrap());
     }
 
-    /// A zstd frame of one uncompressed block with this window size, as a power of two.
+    /// Makes a zstd frame of one uncompressed block. The window size is 2 to the power of
+    /// `window_log`.
     fn zstd(text: &[u8], window_log: u8) -> Vec<u8> {
         let block = (text.len() as u32) << 3 | 1; // the last block, not compressed
         let head = [&b"\x28\xb5\x2f\xfd\0"[..], &[(window_log - 10) << 3], &block.to_le_bytes()[..3]];

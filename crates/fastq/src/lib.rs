@@ -1,15 +1,26 @@
-//! Parallel reading of FASTQ: many threads claim batches of reads.
+//! Reads FASTQ with many threads at once.
 //!
-//! A *batch* is a fixed number of templates: batch `t` holds templates `tK` to `(t + 1)K`. Its place in the files
-//! follows from the number of lines before it, and lines can be counted anywhere in any order: the text is cut into
-//! blocks, a thread that needs a block claims, fills and counts it (`ring.rs`, `text.rs`), and sums of counts give
-//! the start and end of each batch. So no thread reads for others, no lock is held while text is read, counted or
-//! parsed, and mates are paired although their files are never scanned from the front.
+//! A *batch* is a fixed number `K` of templates: batch `t` has the templates from `t * K` to `(t +
+//! 1) * K`. Where a batch is in the files follows from the number of lines before it, and lines can
+//! be counted in any part of a file and in any order. So the text is cut into blocks; a thread that
+//! needs a block claims it, fills it and counts its lines (`ring.rs`, `text.rs`), and sums of these
+//! counts give the start and end of each batch.
 //!
-//! That holds as long as every record has four lines, and a batch does not exceed its bytes of text.
-//! [`Claims::take`] checks it for the records of its batch; [`BatchLinker::link`], called in the order of batches,
-//! knows whether it held for all earlier ones, and reads anything unusual again with a parser that goes from record
-//! to record. The batches are the same either way.
+//! ```text
+//! R1.fastq  [ block 0 ][ block 1 ][ block 2 ] ...   filled and counted by the threads that need them
+//! R2.fastq  [ block 0 ][ block 1 ][ block 2 ] ...
+//!            └─ batch 0 ─┘└─ batch 1 ─┘└─ ...       Claims::take: any thread, any order
+//!                                                   BatchLinker::link: one thread, in order
+//! ```
+//!
+//! No thread reads for others, no lock is held while text is read, counted or parsed, and mates are
+//! paired without scanning the files from the front.
+//!
+//! This is right as long as every record has four lines and no batch exceeds its limit in bytes.
+//! [`Claims::take`] checks it for the records of its own batch. [`BatchLinker::link`] is called in
+//! the order of the batches, so it knows whether the same was true for all earlier ones; anything
+//! unusual is read again by a parser that goes from record to record. The batches are the same
+//! either way.
 //!
 //! ```
 //! use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
