@@ -1,12 +1,14 @@
-//! Gzip that can be read from places inside: between two blocks of deflate data, with the text before as their window
-//! (RFC 1951, RFC 1952).
+//! Reads gzip from places inside the file: between two blocks of deflate data, with the text before
+//! them as their window (RFC 1951, RFC 1952).
 //!
-//! While a file is read from its front, [`GzipScan`] notes such places, a mebibyte of text apart. [`GzipTail`] reads on
-//! from one of them, and compares the checksum of the member as if it had read all of it.
+//! [`GzipScan`] reads a file from its front and notes such places, 1 MiB of text apart.
+//! [`GzipTail`] starts to read at one of them, and at the end of the member compares the checksum
+//! of all its text, as if it had read all of it.
 //!
-//! A block can begin at any bit of a byte, and the decoder does not tell which. So a place is noted with the text behind
-//! it, and the bit is the one from which this text comes out. The decoder wants to begin at a byte, so it is given the data
-//! shifted by that many bits.
+//! A deflate block can begin at any bit of a byte, and the decoder does not say at which. So
+//! [`GzipScan`] also notes the text that follows a place. [`GzipPoints::before`] tries all eight
+//! bits and keeps the one from which this text is decoded. The decoder can only start at a byte, so
+//! it is given the data shifted by that many bits.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,50 +21,47 @@ use readmill_format::gzip::GzipMembers;
 use serde::{Deserialize, Serialize};
 use zlib_rs::{Inflate, InflateFlush, Status};
 
-/// Bytes of text that blocks may refer to.
+/// Bytes of text before a deflate block that it may refer to (RFC 1951).
 const WINDOW: usize = 32 << 10;
 
-/// Least bytes of text between two places.
 const SPACING: u64 = 1 << 20;
 
-/// Bytes of text by which a place is recognised.
 const PROOF: usize = 512;
 
-/// Compressed bytes that are read at a time.
 const READ_SIZE: usize = 256 << 10;
 
-/// The logarithm of the largest window of deflate.
 const WINDOW_BITS: u8 = 15;
 
-/// What makes the decoder of zlib read gzip.
+/// Added to the window bits to make zlib read the gzip format.
 const GZIP: u8 = 16;
 
-/// A place in a gzip file from which the text behind it can be read.
+/// A place in a gzip file from which the text after it can be read. It is stored in the job of a
+/// process that reads one slice of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GzipPoint {
-    /// Offset in the file of the first byte that no block before has any bit of.
+    /// Offset in the file of the first byte that belongs entirely to the next block.
     pub offset: u64,
-    /// How many bits of the byte before it, the most significant ones, belong to the next block.
+    /// Number of bits, the most significant ones, in the byte before `offset` that belong to the
+    /// next block.
     bits: u8,
-    /// Bytes of text before it.
     pub text: u64,
-    /// CRC-32 and bytes of the text of its member before it.
+    /// CRC-32 and length of the text before the place in its member.
     member: (u32, u64),
-    /// The last text before it, compressed by zstd.
+    /// The window: the last text before the place, compressed by zstd.
     window: Vec<u8>,
 }
 
-/// A place as it is noted.
+/// A place as [`GzipScan`] notes it: the bit at which the block starts is not known yet.
 struct NotedPoint {
     offset: u64,
     text: u64,
     member: (u32, u64),
     window: Vec<u8>,
-    /// The text behind it.
     proof: Vec<u8>,
 }
 
-/// Places that a reader has noted.
+/// The places that a [`GzipScan`] has noted, in order. Clones share them, so that they can be
+/// searched while the file is read.
 #[derive(Clone, Default)]
 pub struct GzipPoints(Arc<Mutex<VecDeque<NotedPoint>>>);
 
@@ -71,14 +70,13 @@ impl GzipPoints {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The offset in the file of the last place at or before byte `text` of the text.
+    /// Returns the offset in the file of the last place at or before byte `text` of the text.
     pub fn stored_bytes(&self, text: u64) -> u64 {
         let list = self.list();
         let after = list.partition_point(|point| point.text <= text);
         after.checked_sub(1).map_or(0, |last| list[last].offset)
     }
 
-    /// Forgets places that are not needed for text from `text` on.
     pub fn forget_before(&self, text: u64) {
         let mut list = self.list();
         while list.get(1).is_some_and(|next| next.text <= text) {
@@ -86,7 +84,13 @@ impl GzipPoints {
         }
     }
 
-    /// Returns the last place at or before byte `text` of the text of `file`.
+    /// Finds the last place at or before byte `text` of the text, including the bit at which its
+    /// block starts. `None` if no place was noted there, or if the text after it is not decoded
+    /// from any bit.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
     pub fn before(&self, text: u64, file: &Arc<File>) -> io::Result<Option<GzipPoint>> {
         let list = self.list();
         let after = list.partition_point(|point| point.text <= text);
@@ -111,11 +115,11 @@ impl GzipPoints {
     }
 }
 
-/// Reads a gzip file from its front, and notes places from which it can be read again.
+/// Decompresses a gzip file from its front, and notes places from which it can be read again.
 pub struct GzipScan<R> {
     input: R,
     packed: Vec<u8>,
-    /// Bytes of `packed` that were consumed, and the offset of the first of them in the file.
+    /// Number of bytes of `packed` that were consumed, and the offset of `packed` in the file.
     at: usize,
     offset: u64,
     /// The decoder of the current member; `None` between members.
@@ -123,17 +127,15 @@ pub struct GzipScan<R> {
     crc: crc32fast::Hasher,
     member: u64,
     text: u64,
-    /// Whether NUL bytes followed a member: there may be nothing else.
+    /// Set once NUL bytes followed a member. Only more of them may follow.
     in_padding: bool,
-    /// The last text.
     recent: Vec<u8>,
-    /// A place that is noted if text of its member follows.
     candidate: Option<NotedPoint>,
     points: GzipPoints,
 }
 
 impl<R: Read> GzipScan<R> {
-    /// A reader of a file, which notes places in `points`.
+    /// Creates a reader of `input`, which must be at its start. Places are noted in `points`.
     pub fn new(input: R, points: GzipPoints) -> Self {
         GzipScan {
             input,
@@ -151,7 +153,6 @@ impl<R: Read> GzipScan<R> {
         }
     }
 
-    /// Reads more compressed bytes, if all were consumed; false at the end of the file.
     fn fill(&mut self) -> io::Result<bool> {
         if self.at < self.packed.len() {
             return Ok(true);
@@ -164,7 +165,6 @@ impl<R: Read> GzipScan<R> {
         Ok(read? > 0)
     }
 
-    /// Takes note of text that was decoded.
     fn decoded(&mut self, text: &[u8]) {
         if text.is_empty() {
             return;
@@ -185,7 +185,8 @@ impl<R: Read> GzipScan<R> {
         self.recent.extend_from_slice(text);
     }
 
-    /// Notes the place between two blocks, or behind the last one.
+    /// Makes the current position, which is between two blocks or after the last one, the candidate
+    /// for the next place.
     fn note(&mut self) {
         if self.points.list().back().is_none_or(|last| self.text >= last.text + SPACING) {
             self.candidate = Some(NotedPoint {
@@ -231,7 +232,7 @@ impl<R: Read> Read for GzipScan<R> {
             self.decoded(&into[..written]);
             match status {
                 Ok(Status::StreamEnd) => (self.inflate, self.candidate) = (None, None),
-                // With data and room left, it has stopped behind a block.
+                // The decoder has data and room left, so it has stopped after a block.
                 Ok(_) if self.at < self.packed.len() && written < into.len() => self.note(),
                 Ok(_) => {}
                 Err(error) => return Err(damaged(error.as_str())),
@@ -244,7 +245,6 @@ impl<R: Read> Read for GzipScan<R> {
     }
 }
 
-/// Reads once, as far as signals let it.
 fn read_some(input: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(into) {
@@ -258,30 +258,24 @@ fn damaged(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what)
 }
 
-/// Reads the text of a gzip file from a place on.
 pub struct GzipTail {
     file: Arc<File>,
     state: TailState,
 }
 
 enum TailState {
-    /// In the member of the place.
     Member(Box<MemberTail>),
-    /// In the members behind it.
     Rest(Box<GzipMembers<BufReader<FileSlice>>>),
     End,
 }
 
-/// The rest of a member.
 struct MemberTail {
     inflate: Inflate,
     point: GzipPoint,
-    /// Data as they are stored.
     stored: Vec<u8>,
-    /// Shifted data, and how many bytes of them were consumed.
+    /// The same bytes, shifted so that the block starts at a byte.
     shifted: Vec<u8>,
     at: usize,
-    /// Offset in the file of the next byte to be shifted.
     next: u64,
     crc: crc32fast::Hasher,
     text: u64,
@@ -289,7 +283,6 @@ struct MemberTail {
 }
 
 impl GzipTail {
-    /// Opens a file at a place.
     pub fn open(file: &Arc<File>, point: &GzipPoint) -> io::Result<Self> {
         let window = zstd::bulk::decompress(&point.window, WINDOW)?;
         let mut inflate = Inflate::new(false, WINDOW_BITS);
@@ -311,12 +304,12 @@ impl GzipTail {
 }
 
 impl MemberTail {
-    /// Shifts more data, if all were consumed; false at the end of the file.
     fn fill(&mut self, file: &File) -> io::Result<bool> {
         if self.at < self.shifted.len() {
             return Ok(true);
         }
-        // The byte before has the first bits. The last bits of the file are of no data: a checksum is behind them.
+        // The byte before has the first bits of the data. The last bits of the file are never
+        // needed: a checksum follows the data.
         let start = self.next - 1;
         self.stored.resize(1 + READ_SIZE, 0);
         let mut filled = 0;
@@ -334,7 +327,7 @@ impl MemberTail {
         let after = self.stored.get(1..filled).unwrap_or_default();
         match u32::from(self.point.bits) {
             0 => self.shifted.extend_from_slice(after),
-            // The shifts are outside of the loop's body, so that the compiler makes vectors of it.
+            // The shift counts are computed outside the loop, so that the compiler vectorises it.
             bits => {
                 let down = 8 - bits;
                 self.shifted
@@ -345,7 +338,6 @@ impl MemberTail {
         Ok(!self.shifted.is_empty())
     }
 
-    /// Decodes some text; `None` at the end of the member.
     fn read(&mut self, file: &File, into: &mut [u8]) -> io::Result<Option<usize>> {
         while !self.ended {
             if !self.fill(file)? {
@@ -370,8 +362,9 @@ impl MemberTail {
         Ok(None)
     }
 
-    /// Returns where the next member starts: behind the checksum and the size, which are compared. They start at a byte;
-    /// at which of two is not known, since the data were shifted.
+    /// Compares checksum and length of the member, which follow its data, and returns the offset of
+    /// the next member. They start at a byte boundary, but since the data was shifted, this can be
+    /// one of two bytes.
     fn end(&self, file: &File) -> io::Result<u64> {
         let last = self.point.offset + self.inflate.total_in();
         let sums = [self.crc.clone().finalize(), self.text as u32].map(u32::to_le_bytes).concat();

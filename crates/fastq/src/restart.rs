@@ -1,4 +1,8 @@
-//! Places inside FASTQ files from which their text can be read again.
+//! Places inside FASTQ files from which they can be read again.
+//!
+//! A job in stages scans its input once and divides it into slices, which separate processes align.
+//! The scan converts the position of a slice's first template ([`TextPlace`]) to a
+//! [`RestartPoint`], which is stored with the slice.
 
 use std::fs::File;
 use std::io;
@@ -8,23 +12,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::gzip::{GzipPoint, GzipPoints};
 
-/// A place in a file, between two bytes of its text.
+/// A point from which a file can be read without reading what precedes it. Pass it to
+/// [`FastqInput::From`](crate::FastqInput::From).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RestartPoint {
-    /// The start of the file.
     #[default]
     Start,
-    /// In plain text: bytes before it.
+    /// In plain text: the number of bytes before the point.
     Text(u64),
-    /// In BGZF: the offset of a block, and how many bytes of the text from this block on are before the place.
+    /// In BGZF: the offset of a block in the file, and the number of bytes to skip in the text that
+    /// starts there.
     Blocks(u64, u64),
-    /// In gzip: a place between two blocks of deflate data, and how many bytes of the text from there on are before this
-    /// one.
+    /// In gzip: a place between two blocks of deflate data, and the number of bytes to skip in the
+    /// text after it.
     Gzip(Box<GzipPoint>, u64),
 }
 
 impl RestartPoint {
-    /// How many bytes of the file, as it is stored, are before it, about.
     pub fn stored_bytes(&self) -> u64 {
         match self {
             RestartPoint::Start => 0,
@@ -34,29 +38,26 @@ impl RestartPoint {
     }
 }
 
-/// A place in a text that is being read; what a block is follows from the kind of the file.
+/// A position in the text of a file that is being read. What a block is depends on the kind of
+/// file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPlace {
-    /// Offset of a block of text: of the compressed data in BGZF, of the text in other files.
+    /// Offset of a block: of its compressed data in the file for BGZF, of its text for other files.
     pub block: u64,
-    /// Bytes of the block before the place.
     pub within: u64,
 }
 
-/// How the text of a file can be read again.
 pub(crate) enum Restart {
-    /// It cannot, but from its start: a pipe, or zstd.
+    /// Only from its start: a pipe, or zstd.
     Nowhere,
-    /// Plain text.
     Text,
-    /// BGZF.
     Blocks,
-    /// Gzip, whose places were noted.
     Gzip(Arc<File>, GzipPoints),
 }
 
 impl Restart {
-    /// Returns the point from which the text can be read again from a place on; `None` if it cannot.
+    /// Returns the point from which the text can be read again, starting at `place`. `None` if it
+    /// cannot be.
     pub fn point(&self, place: TextPlace) -> io::Result<Option<RestartPoint>> {
         let text = place.block + place.within;
         Ok(match self {
@@ -71,7 +72,6 @@ impl Restart {
         })
     }
 
-    /// About how many bytes of the file, as it is stored, are before a place.
     pub fn stored_bytes(&self, place: TextPlace) -> u64 {
         match self {
             Restart::Nowhere => 0,
@@ -81,7 +81,6 @@ impl Restart {
         }
     }
 
-    /// Forgets what is needed for places before this one only.
     pub fn forget_before(&self, place: TextPlace) {
         if let Restart::Gzip(_, points) = self {
             points.forget_before(place.block + place.within);

@@ -1,4 +1,5 @@
-//! The sources of FASTQ text. The content decides the format, never the name.
+//! Opens inputs of FASTQ text: plain, BGZF, gzip or zstd; files, pipes or streams. The content
+//! decides the format, never the name.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,22 +20,21 @@ use crate::gzip::{GzipPoints, GzipScan, GzipTail};
 use crate::layout::{FirstRead, first_reads};
 use crate::restart::{Restart, RestartPoint};
 
-/// Bytes read to detect the format: enough for one BGZF block.
+/// Bytes that are read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
-/// Compressed bytes read at a time.
 const READ_SIZE: usize = 256 << 10;
 
-/// A stream of bytes.
 pub type Bytes = Box<dyn Read + Send>;
 
-/// An input to read.
+/// An input of FASTQ text, not opened yet. [`Claims::open`](crate::Claims::open) opens it and
+/// detects how it is compressed.
 pub enum FastqInput {
-    /// A file, a named pipe or, as `-`, the standard input.
+    /// A regular file, a named pipe or, as `-`, the standard input.
     Path(PathBuf),
-    /// Any stream, with its name for errors.
     Stream(PathBuf, Bytes),
-    /// A file from a place on.
+    /// A regular file, read from a place inside. A process that aligns one slice of a file starts
+    /// this way.
     From(PathBuf, RestartPoint),
 }
 
@@ -44,55 +44,45 @@ impl From<&Path> for FastqInput {
     }
 }
 
-/// An open input.
 pub(crate) enum TextSource {
-    /// A file of text, readable at any position: which of its bytes are read.
+    /// A file of plain text, which can be read at any position, and the range of its bytes to read.
     Plain(File, Range<u64>),
-    /// Compressed blocks, which any thread may inflate, and how much of their first text is left out.
+    /// BGZF, whose blocks can be inflated by any thread, and the number of bytes to leave out at
+    /// the start of its text.
     Blocks(Box<BlockReader<Bytes>>, usize),
-    /// A stream that can only be read from front to back.
+    /// A stream that can only be read from front to back: gzip, zstd, or text from a pipe.
     Stream(ByteStream),
 }
 
-/// An open input, with its first records.
 pub(crate) struct Opened {
-    /// Its name in errors.
     pub name: PathBuf,
-    /// The source of its text.
     pub source: TextSource,
-    /// How much of it has been read.
     pub meter: Meter,
-    /// Its first records; none if it is read from a place inside.
     pub first: Vec<FirstRead>,
-    /// Where its text can be read again.
     pub restart: Restart,
 }
 
-/// Progress of reading an input.
+/// How much of an input has been read, shared between its reader and the display of progress.
 #[derive(Clone, Default)]
 pub(crate) struct Meter {
     read: Arc<AtomicU64>,
-    /// The checksum of what was read through it.
     pub sum: StreamSum,
-    /// Bytes of the whole input, if it is a file.
+    /// Bytes of the whole input; `None` if it is no regular file.
     pub total: Option<u64>,
-    /// Set if its BGZF blocks end without the EOF block.
+    /// Set if it is BGZF and ends without the empty last block.
     pub lacks_eof: Arc<AtomicBool>,
 }
 
 impl Meter {
-    /// A meter of an input of so many bytes.
     fn of(total: u64) -> Self {
         Meter { total: Some(total), ..Meter::default() }
     }
 
-    /// Bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 }
 
-/// Counts the bytes read through it.
 struct Metered(Bytes, Meter);
 
 impl Read for Metered {
@@ -104,21 +94,18 @@ impl Read for Metered {
     }
 }
 
-/// Options for packed files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
-    /// Whether BGZF may lack the empty block that ends it.
     pub allow_missing_eof: bool,
-    /// The largest window of zstd, as a power of two.
     pub zstd_window_log: u32,
-    /// Whether places are noted from which gzip can be read again.
     pub restartable: bool,
 }
 
 impl Packing {
-    /// A reader of blocks that takes what other programs leave at the end of FASTQ: no EOF block (bcl2fastq), plain gzip
-    /// members (`cat`), or NUL bytes. Places in members that follow blocks are not known, so where reading may go on from a
-    /// place they are refused.
+    /// Configures a reader of BGZF to accept what other programs leave at the end of FASTQ: no
+    /// empty last block (bcl2fastq), plain gzip members (`cat`), or NUL bytes. Places inside plain
+    /// members are not known, so these members are refused if reading again from a place must be
+    /// possible.
     fn blocks<R: Read>(self, reader: BlockReader<R>, meter: &Meter) -> BlockReader<R> {
         let tail = if self.restartable { BlockTail::Nuls } else { BlockTail::Members };
         let reader = reader.with_tail(tail);
@@ -135,7 +122,6 @@ impl Packing {
     }
 }
 
-/// A path or stream before anything is read from it.
 enum Handle {
     Regular(File, u64),
     Pipe(File),
@@ -143,13 +129,16 @@ enum Handle {
     From(File, u64, RestartPoint),
 }
 
-/// Opens all inputs before anything is read.
+/// Opens all inputs, and then reads the start of each. If several are pipes, they are read together
+/// ([`join_pipes`]).
 pub(crate) fn open(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<Opened>> {
     let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
     let handles = join_pipes(handles);
     handles.into_iter().map(|(name, handle)| source(name, handle, packing)).collect()
 }
 
+/// Opens the path of an input and finds out whether it is a regular file. An empty file is treated
+/// as a pipe.
 fn handle(input: FastqInput) -> Result<(PathBuf, Handle)> {
     let path = match input {
         FastqInput::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
@@ -225,7 +214,6 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
     Ok(Opened { name, source, meter, first, restart })
 }
 
-/// Opens a file from a point on.
 fn open_from(
     name: &Path,
     mut file: File,
@@ -253,7 +241,6 @@ fn open_from(
     Ok(Opened { name: name.into(), source, meter, first: Vec::new(), restart: Restart::Nowhere })
 }
 
-/// The packing of the text.
 enum Format {
     Text,
     Bgzf,
@@ -262,12 +249,18 @@ enum Format {
 }
 
 impl Format {
+    /// Detects the format from the first bytes.
+    ///
+    /// # Errors
+    ///
+    /// The data is compressed by a program that is not supported, or has alignments instead of
+    /// FASTQ.
     fn of(peek: &[u8]) -> Result<Self> {
         const DECOMPRESS: &str = "decompress it on the way: bzip2 -dc, xz -dc or the like, into a pipe";
         let format = match peek {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
-                // Damage is found and reported when the data are read.
+                // Damage is reported later, when the data is read.
                 let text = flate2::read::MultiGzDecoder::new(peek);
                 let _ = text.take(PEEK as u64).read_to_end(&mut start);
                 refuse_reads_of_other_kinds(&start)?;
@@ -286,7 +279,7 @@ impl Format {
         Ok(format)
     }
 
-    /// The text that this start of a file has, up to four times as many bytes.
+    /// Decompresses the start of a file, as far as it is complete, to at most 256 KiB of text.
     fn start<'a>(&self, peek: &'a [u8], packing: Packing) -> Cow<'a, [u8]> {
         let unpacked: Box<dyn Read + 'a> = match self {
             Format::Text => return Cow::Borrowed(peek),
@@ -297,7 +290,7 @@ impl Format {
             },
         };
         let mut text = Vec::new();
-        // The start may be cut anywhere; damage is found and reported when all is read.
+        // The start may be cut at any byte. Damage is reported later, when all data is read.
         let _ = unpacked.take(4 * PEEK as u64).read_to_end(&mut text);
         Cow::Owned(text)
     }
@@ -311,19 +304,20 @@ fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
     }
 }
 
-/// Another format of reads that a file starts as.
 fn other_kind(start: &[u8]) -> Option<ReadsFormat> {
     ReadsFormat::of(start).filter(|format| *format != ReadsFormat::Fastq)
 }
 
-/// Whether this is a file, no pipe, and has SAM, BAM or CRAM.
+/// Returns whether the path is a regular file with SAM, BAM or CRAM. The command line treats such
+/// files as unaligned reads.
 pub fn holds_records(path: &Path) -> bool {
     start_of(path).is_some_and(|start| other_kind(&start).is_some())
 }
 
-/// Whether this is a file, no pipe, and begins as FASTQ does, plain or compressed.
+/// Returns whether the path is a regular file that starts as FASTQ does, plain or compressed. If it
+/// has no text or only blank lines, the name decides.
 pub fn holds_fastq(path: &Path) -> bool {
-    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // no other format of reads is compressed so
+    const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // no other format of reads is compressed by zstd
     let begins_so = |start: Vec<u8>| match start.iter().all(u8::is_ascii_whitespace) {
         _ if start.starts_with(ZSTD) => true,
         true => is_named_so(path),
@@ -332,14 +326,15 @@ pub fn holds_fastq(path: &Path) -> bool {
     start_of(path).is_some_and(begins_so)
 }
 
-/// Whether the name of a file says that it is FASTQ.
+/// Returns whether the name ends in `.fastq` or `.fq`, before `.gz` or `.zst`, in any case.
 fn is_named_so(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     [".fastq", ".fq"].iter().any(|end| name.ends_with(end))
 }
 
-/// The first bytes of a file, without its gzip; `None` of a pipe.
+/// Returns the first bytes of a regular file, without its gzip compression. `None` for a pipe,
+/// whose bytes could not be read again, and for a file that cannot be opened.
 fn start_of(path: &Path) -> Option<Vec<u8>> {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
     let file = is_file.then(|| File::open(path))?.ok()?;
@@ -347,7 +342,7 @@ fn start_of(path: &Path) -> Option<Vec<u8>> {
     let _ = file.take(PEEK as u64).read_to_end(&mut peek); // the real reader reports errors
     let mut start = Vec::new();
     if peek.starts_with(&[0x1f, 0x8b]) {
-        // The start may be cut anywhere, and BGZF has a first block without text where it was written so.
+        // The start may be cut at any byte, and the first BGZF block can be empty.
         let text = flate2::read::MultiGzDecoder::new(&peek[..]);
         let _ = text.take(PEEK as u64).read_to_end(&mut start);
         peek = start;
@@ -355,7 +350,7 @@ fn start_of(path: &Path) -> Option<Vec<u8>> {
     Some(peek)
 }
 
-/// Whether the gzip header has BGZF's extra field (SAM specification, section 4.1).
+/// Returns whether the gzip header has the extra field of BGZF (SAM specification, section 4.1).
 fn has_block_size(member: &[u8]) -> bool {
     let Some(&[low, high]) = member.get(10..12) else { return false };
     let length = usize::from(u16::from_le_bytes([low, high]));
@@ -370,11 +365,11 @@ fn has_block_size(member: &[u8]) -> bool {
     false
 }
 
-/// Text that can only be read from front to back.
 pub(crate) struct ByteStream(Bytes);
 
 impl ByteStream {
-    /// Fills `into`; returns the number of bytes, and the fault after them, if any.
+    /// Fills `into` as far as there is text. Returns the number of bytes, and the error after them,
+    /// if there was one.
     pub fn fill(&mut self, into: &mut [u8]) -> (usize, Option<Error>) {
         let mut filled = 0;
         while filled < into.len() {
@@ -389,10 +384,10 @@ impl ByteStream {
     }
 }
 
-/// Part of zstd's message about a window that is larger than allowed.
 const TOO_LARGE_WINDOW: &str = "requires too much memory";
 
-/// Decoders report damage as errors of their own, the system as errors with a number.
+/// Converts an error of reading to one that says what to do. Errors with a number come from the
+/// operating system, all others from a decoder, which has found damage.
 fn fault(error: &io::Error) -> Error {
     const GET_AGAIN: &str = "get the file again";
     if error.raw_os_error().is_some() {
@@ -413,14 +408,13 @@ fn fault(error: &io::Error) -> Error {
     }
 }
 
-/// Bytes read from a pipe at a time.
 const PIPE_READ_SIZE: usize = 64 << 10;
 
-/// The most bytes to buffer. A program that is further ahead with one pipe has to wait; if that happens with both
-/// pipes alternately, it waits forever.
+/// Maximum bytes that are buffered for each pipe. A program that is further ahead with one pipe has
+/// to wait; if it is so far ahead with two pipes alternately, it waits forever.
 const MOST_BUFFERED: usize = 64 << 20;
 
-/// Has pipes that one program may fill alternately read together, if there are several.
+/// Replaces pipes by streams that are read together, if there are several of them ([`twins`]).
 fn join_pipes(handles: Vec<(PathBuf, Handle)>) -> Vec<(PathBuf, Handle)> {
     let is_pipe = |(_, handle): &&(PathBuf, Handle)| matches!(handle, Handle::Pipe(_));
     if handles.iter().filter(is_pipe).count() < 2 {
@@ -447,22 +441,20 @@ fn join_pipes(handles: Vec<(PathBuf, Handle)>) -> Vec<(PathBuf, Handle)> {
 struct Pipe {
     file: File,
     buffered: Vec<u8>,
-    /// Bytes of the buffer that have been consumed.
     at: usize,
-    /// Whether there is nothing more to buffer.
     has_ended: bool,
 }
 
-/// One of several pipes, as a stream.
 pub(crate) struct Twin {
     pipes: Arc<Mutex<Vec<Pipe>>>,
     which: usize,
 }
 
-/// Pipes that one program fills alternately, to be read in any order.
+/// Makes streams of pipes that one program fills alternately. They can be read in any order and at
+/// any pace.
 ///
-/// Such a program waits as soon as any of the pipes is full, and a batch is more than a pipe holds. So while one of the
-/// pipes is empty, data from the others are buffered.
+/// Such a program waits as soon as one of its pipes is full, and a batch of reads is larger than a
+/// pipe. So while a reader waits for one pipe, the data of the others is buffered.
 pub(crate) fn twins(files: Vec<File>) -> impl Iterator<Item = Twin> {
     let count = files.len();
     let pipe = |file| Pipe { file, buffered: Vec::new(), at: 0, has_ended: false };
@@ -496,12 +488,11 @@ impl Read for Twin {
 }
 
 impl Pipe {
-    /// Whether more of it may be buffered.
     fn has_room(&self) -> bool {
         !self.has_ended && self.buffered.len() < MOST_BUFFERED
     }
 
-    /// Buffers the available data, or notes the end.
+    /// Moves the data that is available to the buffer, or notes the end of the pipe.
     fn fill_buffer(&mut self) -> io::Result<()> {
         let filled = self.buffered.len();
         self.buffered.resize(filled + PIPE_READ_SIZE, 0);
@@ -512,7 +503,8 @@ impl Pipe {
     }
 }
 
-/// Waits until the pipe `own`, or another that may be buffered, is readable; returns which ones are.
+/// Waits until pipe `own`, or another pipe that may be buffered, can be read. Returns the indexes
+/// of those that can.
 fn ready(pipes: &[Pipe], own: usize) -> io::Result<Vec<usize>> {
     let looked_at: Vec<usize> =
         (0..pipes.len()).filter(|&which| which == own || pipes[which].has_room()).collect();
