@@ -1,10 +1,14 @@
-//! Parses records of any number of lines from front to back, and describes faults.
+//! Parses records of any number of lines, from front to back, and describes faults.
 //!
-//! The grammar is that of kseq (klib), which bwa and minimap2 use: `@` or `>`, the name and the rest of the line;
-//! bases on any number of lines until one starts with `+`, `@` or `>`; after a `+`, qualities on as many lines as
-//! needed to have one for each base, and at least on one. Blank lines between records are skipped. Unlike kseq,
-//! which drops what it cannot parse, everything else is an error; so are records that start with `@` and have no
-//! qualities.
+//! The grammar is the one of kseq (klib), which bwa and minimap2 use:
+//!
+//! 1. `@` or `>`, the name, and the rest of the line as a comment;
+//! 2. bases on any number of lines, until a line starts with `+`, `@` or `>`;
+//! 3. after a line with `+`, qualities on as many lines as are needed to have one for each base, at
+//!    least one line.
+//!
+//! Blank lines between records are skipped. kseq drops what it cannot parse; here it is an error,
+//! and so is a record that starts with `@` and has no qualities.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,54 +18,54 @@ use readmill_record::{Error, ReadSpan, Result};
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_number};
 use crate::text::{Position, Text, TextBlock};
 
-/// The remedy for a file that ends in the middle.
 const TRUNCATED: &str = "the file is truncated: get it again";
 
-/// The most bytes of text in a batch, because spans have 32 bits.
+/// Maximum bytes of text in a batch: spans have offsets of 32 bits.
 pub(crate) const MOST_TEXT: usize = u32::MAX as usize - 1;
 
-/// Parses the records of one file.
 pub(crate) struct Parser<'a> {
     text: &'a Text,
     block: Option<Arc<TextBlock>>,
     at: Position,
-    /// Number of records read, including those read elsewhere.
+    /// Number of records before the current one, including those that another parser has read.
     records: u64,
-    /// The most bytes of a record.
     most: usize,
-    /// The length of the name of the current record, when it is known.
+    /// Length of the current record's name, once it is known, for error messages.
     name: Option<usize>,
-    /// The byte before the read number that is removed from the end of each name.
     numbering: Option<u8>,
 }
 
 impl<'a> Parser<'a> {
-    /// A parser that starts at a position, with record `records`, 0-based.
+    /// Creates a parser that starts at position `at`, where record `records` (0-based) of the file
+    /// begins. A record may have `most` bytes.
     pub fn new(text: &'a Text, at: Position, records: u64, most: usize) -> Self {
         Parser { text, block: None, at, records, most, name: None, numbering: None }
     }
 
-    /// Leaves the numbers at the ends of names out that follow this character.
+    /// Removes this byte and the read number after it from the ends of names.
     pub fn without_numbers(self, numbering: Option<u8>) -> Self {
         Parser { numbering, ..self }
     }
 
-    /// The name of the file in errors.
     pub fn file(&self) -> &Path {
         self.text.name()
     }
 
-    /// The current position.
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Adds to an error the number of a record that was read: the last one, or the one before.
+    /// Adds file and record to an error: the last record that was read, or the one `before` records
+    /// before it.
     pub fn blame(&self, error: Error, before: u64) -> Error {
         error.file(self.text.name()).record(self.records - 1 - before)
     }
 
-    /// Appends the parts of the next record to `out`; `None` at the end of the file.
+    /// Reads the next record and appends its parts to `out`. `None` at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// A fault in the record, with file, record and name.
     pub fn record(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
         let start = out.len();
         self.name = None;
@@ -74,7 +78,6 @@ impl<'a> Parser<'a> {
         Ok(span)
     }
 
-    /// The error for a record without a mate because the other file has ended.
     pub fn without_mate(&self, span: &ReadSpan, out: &[u8], other: &Text) -> Error {
         let name = &out[span.name as usize..][..span.name_len as usize];
         let what = match std::ptr::eq(self.text, other) {
@@ -130,7 +133,8 @@ impl<'a> Parser<'a> {
         Ok(Some(span))
     }
 
-    /// Skips blank lines and takes the character that starts a record; `None` at the end of the file.
+    /// Skips blank lines and consumes the character that starts a record, which it returns. `None`
+    /// at the end of the file.
     fn marker(&mut self, out: &mut Vec<u8>) -> Result<Option<u8>> {
         loop {
             let start = out.len();
@@ -150,7 +154,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the line of the `+` and appends the qualities of the bases that start at `bases`.
+    /// Reads the line with `+` and appends the qualities of the bases that start at `bases` in
+    /// `out`. Returns the offset of the qualities.
     fn qualities(&mut self, out: &mut Vec<u8>, start: usize, bases: usize) -> Result<u32> {
         let from = out.len();
         self.line(out, start)?;
@@ -182,7 +187,8 @@ impl<'a> Parser<'a> {
         Ok(from as u32)
     }
 
-    /// The next byte; `None` at the end of the file.
+    /// Returns the next byte without consuming it; `None` at the end of the file. Blocks before the
+    /// current one are released.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             let Some(block) = &self.block else {
@@ -205,7 +211,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Appends the rest of the line, without its line end, to the record in `out` that begins at `start`.
+    /// Appends the rest of the line, without its end, to `out`. The record starts at `start` in
+    /// `out`, for the check of its length.
     fn line(&mut self, out: &mut Vec<u8>, start: usize) -> Result<()> {
         let begun = out.len();
         let mut ended = false;
@@ -241,14 +248,12 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The error for a line that should start a record.
 fn no_start(line: &[u8]) -> Error {
     let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
     Error::input(format!("a record starts with {shown:?} where @ is expected"))
         .hint("the record before may have more or fewer lines than four, or this is not FASTQ")
 }
 
-/// The error for two reads that should belong to one template.
 pub(crate) fn different_names(one: &[u8], other: &[u8], other_file: &str) -> Error {
     let shown = |name: &[u8]| String::from_utf8_lossy(template_name(name)).into_owned();
     Error::input(format!("its mate{other_file} is called {}", shown(other))).qname(one).hint(

@@ -1,5 +1,6 @@
-//! Checks the layout of files by their first records: whether mates alternate in one file, and which of two files
-//! has the first reads.
+//! Checks the layout of files by their first records: whether mates alternate in one file, and
+//! which of two files has the first reads. [`Claims::doubt`](crate::Claims::doubt) returns what is
+//! found.
 
 use std::path::Path;
 
@@ -7,11 +8,10 @@ use readmill_record::Error;
 
 use crate::line::{fault_of_name, name_and_comment, numbers_of_mates, template_name, without_return};
 
-/// Number of records of each file to examine.
 const RECORDS: usize = 64;
 
-/// Number of records without read numbers that prove as much as one with a number: this many pairs of equal names
-/// are not chance.
+/// Minimum number of records that must agree if their names have no read numbers; with numbers, one
+/// pair is enough. So many equal names are not chance.
 const MANY: usize = 16;
 
 const TAKE_ANYHOW: &str =
@@ -21,34 +21,33 @@ const INTERLEAVED: &str =
 const NOT_INTERLEAVED: &str = "leave -p out; if its reads are pairs all the same, say --as-given";
 const SIDE_BY_SIDE: &str = "give R1 and R2 of a lane side by side: lane1_R1 lane1_R2 lane2_R1 lane2_R2";
 
-/// One of the first records of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FirstRead {
-    /// The name of the template.
     name: Vec<u8>,
-    /// 1 or 2, if name or comment say which read of its template it is.
+    /// 1 or 2 if the name or the comment says which read of its template this is.
     number: Option<u8>,
     bases: Vec<u8>,
 }
 
 impl FirstRead {
-    /// The name of the template.
     pub(crate) fn name(&self) -> &[u8] {
         &self.name
     }
 }
 
-/// A probable mistake in the layout of the files.
+/// A probable mistake in the layout of the files, found by [`Claims::doubt`](crate::Claims::doubt).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The layout is certainly wrong.
+    /// The layout is certainly wrong: the run must not start. The error has a hint for the command
+    /// line.
     Certain(Error),
-    /// The layout is probably wrong: a warning.
     Likely(String),
 }
 
-/// Returns what stands before the numbers at the ends of names, where those of all mates are equal but for the same two
-/// numbers: `SRR1.7.1` and `SRR1.7.2`. A single pair has the numbers 1 and 2: what else it may be, is not known.
+/// Returns the byte that separates the name from the read number in names such as `SRR1.7.1` and
+/// `SRR1.7.2`. It is returned only if the names of all mates differ in nothing but the same two
+/// numbers. A single pair must have the numbers 1 and 2, since with others it may be two unrelated
+/// reads.
 pub(crate) fn numbering<'a>(
     mut mates: impl Iterator<Item = (&'a FirstRead, &'a FirstRead)>,
 ) -> Option<u8> {
@@ -62,7 +61,8 @@ pub(crate) fn numbering<'a>(
     (are_so && (count > 1 || of_first == *b"12")).then_some(separator)
 }
 
-/// The same of one file of pairs, among which single reads may stand.
+/// Returns the same byte as [`numbering`], for an interleaved file in which single reads may be
+/// among the pairs.
 pub(crate) fn numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
     let numbers = |two: &[FirstRead]| numbers_of_mates(&two[0].name, &two[1].name);
     let (separator, of_mates) = reads.windows(2).find_map(numbers)?;
@@ -71,12 +71,12 @@ pub(crate) fn numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
     (reads.iter().all(is_so) && (pairs > 1 || of_mates == *b"12")).then_some(separator)
 }
 
-/// Returns the pairs of reads of one file.
 pub(crate) fn neighbours(reads: &[FirstRead]) -> impl Iterator<Item = (&FirstRead, &FirstRead)> {
     reads.chunks_exact(2).map(|two| (&two[0], &two[1]))
 }
 
-/// Parses the first records of text that may end anywhere, as long as they have four lines.
+/// Parses the first records of a text that may end within a record. Stops at the first record that
+/// does not have four lines.
 pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
     let mut lines =
         text.split_inclusive(|&byte| byte == b'\n').map_while(|line| line.strip_suffix(b"\n"));
@@ -99,9 +99,9 @@ pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
     reads
 }
 
-/// The number of a read in its template: from `/1` or `/2` after its name, or from a comment such as `1:N:0:ACGT`.
-/// `None` if the two differ.
-/// where the two differ.
+/// Returns the number of a read in its template, from `/1` or `/2` at the end of its name or from a
+/// comment such as `1:N:0:ACGT`. `None` if there is no number, or if name and comment contradict
+/// each other.
 fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
     let digit = |byte: u8| matches!(byte, b'1' | b'2').then(|| byte - b'0');
     let of_name = match name {
@@ -118,7 +118,6 @@ fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
     }
 }
 
-/// Checks one file of single reads.
 pub(crate) fn of_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let (pairs, mates) = (reads.len() / 2, mates(reads));
     if interleaved(reads) {
@@ -142,7 +141,6 @@ say -p if they are pairs"
     })
 }
 
-/// Checks one file of pairs.
 pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let mut pairs = reads.chunks_exact(2).peekable();
     pairs.peek()?;
@@ -161,7 +159,6 @@ pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> 
     }
 }
 
-/// Checks two files: of first reads, and of last ones.
 pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
     let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
@@ -220,18 +217,19 @@ numbered 1; {one} is taken for R1, and {two} for R2",
     })
 }
 
-/// Whether two reads have the same name and different numbers.
+/// Returns whether two reads have the same name, and no numbers or different ones.
 fn same_template(two: &[FirstRead]) -> bool {
     let [one, two] = two else { return false };
     one.name == two.name && (one.number.is_none() || one.number != two.number)
 }
 
-/// Number of pairs of consecutive reads, from the first on, that are mates.
+/// Counts the mates among the pairs of reads 1 and 2, 3 and 4, and so on.
 fn mates(reads: &[FirstRead]) -> usize {
     reads.chunks_exact(2).filter(|two| same_template(two)).count()
 }
 
-/// Whether all reads are followed by their mates: by their numbers, or because there are enough of them.
+/// Returns whether each read is followed by its mate. Without read numbers, [`MANY`] reads are
+/// needed to tell.
 fn interleaved(reads: &[FirstRead]) -> bool {
     let pairs = reads.len() / 2;
     let numbered = reads[..2 * pairs].iter().all(|read| read.number.is_some());
@@ -242,7 +240,6 @@ fn numbers(reads: &[FirstRead]) -> impl Iterator<Item = u8> {
     reads.iter().filter_map(|read| read.number)
 }
 
-/// The number of all reads, if all have the same.
 fn all_numbers(reads: &[FirstRead]) -> Option<u8> {
     let first = reads.first()?.number?;
     reads.iter().all(|read| read.number == Some(first)).then_some(first)
@@ -252,7 +249,7 @@ fn all_numbers(reads: &[FirstRead]) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// Records of these heads, each with bases of its own.
+    /// Parses records with these heads. Each has other bases.
     fn reads(heads: &[&str]) -> Vec<FirstRead> {
         let bases =
             |at: usize| format!("{:0>12}", format!("{at:b}")).replace('0', "A").replace('1', "C");
@@ -260,7 +257,7 @@ mod tests {
         first_reads(heads.iter().enumerate().map(record).collect::<String>().as_bytes())
     }
 
-    /// The message: `!` and the error, `?` and the warning.
+    /// The message, after `!` for an error and `?` for a warning.
     fn said(doubt: Option<Doubt>) -> String {
         match doubt {
             None => String::new(),
@@ -278,7 +275,7 @@ mod tests {
     }
 
     fn pair(one: &[&str], two: &[&str]) -> String {
-        // Mates differ in their bases, as those of the second file start with another record.
+        // The bases of mates differ, because the second file starts with another record.
         let two = [&["first"], two].concat();
         said(of_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
     }

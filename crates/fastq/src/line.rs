@@ -1,9 +1,11 @@
-//! The rules for the lines of a record.
+//! Rules for names and other lines of a record, which both parsers share.
 
-/// Longest name of a template that BAM can store (SAM specification, section 4.2: `l_read_name` is a byte).
+/// Maximum length of a template's name, which BAM stores with its NUL in a byte (SAM specification,
+/// section 4.2: `l_read_name`).
 pub(crate) const MOST_NAME: usize = 254;
 
-/// The name that both reads of a template share: without `/` and a digit at its end, as bwa 0.7.19 (`trim_readno`) has it.
+/// Returns the name that both reads of a template share: the name without `/` and a digit at its
+/// end, as bwa 0.7.19 (`trim_readno`) removes them.
 ///
 /// ```
 /// assert_eq!(readmill_fastq::template_name(b"r7/1"), b"r7");
@@ -16,16 +18,16 @@ pub fn template_name(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether an index read belongs to the template of this name, whose number was left out.
+/// Returns whether an index read belongs to a template. The name of the template has lost the
+/// number after `numbering`; the name of the index read may still have it.
 pub(crate) fn is_same_template(index: &[u8], template: &[u8], numbering: Option<u8>) -> bool {
     let (index, template) = (template_name(index), template_name(template));
     index == template || without_number(index, numbering) == template
 }
 
-/// Characters that may stand before the number of a read at the end of its name, beside the slash.
 const BEFORE_NUMBER: &[u8] = b"._:";
 
-/// The name without its number, where the numbers of reads follow `separator`: `SRR1.7` of `SRR1.7.1`.
+/// Returns the name without the read number that follows `separator`: `SRR1.7` for `SRR1.7.1`.
 pub(crate) fn without_number(name: &[u8], separator: Option<u8>) -> &[u8] {
     match name {
         [rest @ .., before, digit] if Some(*before) == separator && digit.is_ascii_digit() => {
@@ -35,8 +37,9 @@ pub(crate) fn without_number(name: &[u8], separator: Option<u8>) -> &[u8] {
     }
 }
 
-/// Returns the separator and the numbers of mates whose names are equal but for a number at their ends: `SRR1.7.1` and
-/// `SRR1.7.2`, as fasterq-dump and fastq-dump write them.
+/// Returns the separator and the read numbers if two names differ only in a number at their ends,
+/// such as `SRR1.7.1` and `SRR1.7.2`, which fasterq-dump and fastq-dump write. The first number
+/// must be smaller.
 pub(crate) fn numbers_of_mates(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2])> {
     let ([one @ .., number], [other @ .., other_number]) = (first, last) else { return None };
     let [_, .., before] = one else { return None };
@@ -45,19 +48,19 @@ pub(crate) fn numbers_of_mates(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2]
     (is_numbered && BEFORE_NUMBER.contains(before)).then_some((*before, [*number, *other_number]))
 }
 
-/// The line without the carriage return that may end it.
 pub(crate) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Length of the name at the start of a line, and the start of the comment after the blanks that follow it.
+/// Returns the length of the name at the start of a line, and the start of the comment after the
+/// following blanks.
 pub(crate) fn name_and_comment(line: &[u8]) -> (usize, usize) {
     let Some(name) = memchr::memchr2(b' ', b'\t', line) else { return (line.len(), line.len()) };
     let blanks = line[name..].iter().take_while(|&&b| b == b' ' || b == b'\t').count();
     (name, name + blanks)
 }
 
-/// Describes the fault of a name, if it has one.
+/// Returns what is wrong with a name, for an error message; `None` if it can be stored.
 pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         Some("the read has no name")
@@ -70,10 +73,11 @@ pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether all characters are printable and none is a blank: `!` to `~`, the alphabet of bases and qualities.
+/// Returns whether all characters are printable and not blank, `!` to `~`: the alphabet of bases
+/// and qualities.
 pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
-    // The maximum of all, without an early exit: this way sixteen bytes are checked at a time. The last piece
-    // overlaps the one before.
+    // Computes the maximum without an early exit, so that the compiler can check sixteen bytes at a
+    // time. The last piece overlaps the one before.
     let greatest = |piece: &[u8]| piece.iter().fold(0, |most: u8, b| most.max(b.wrapping_sub(b'!')));
     let (pieces, rest) = bytes.as_chunks::<32>();
     let last = bytes.last_chunk::<32>().map_or(rest, |last| last);

@@ -1,4 +1,5 @@
-//! Encodings of qualities in FASTQ: what the letters mean, and which encoding a file probably has.
+//! Encodings of qualities in FASTQ: which score a character means, and which encoding a file
+//! probably has.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -7,18 +8,32 @@ use readmill_record::{Error, ReadBatch, Result};
 
 use crate::{BatchLinker, Claims, Layout, Options};
 
-/// Records that are looked at to find the encoding: as many as Picard FastqToSam 3.4.0 does, of all files together.
+/// Number of records from which the encoding is found, of all files together: the same as in Picard
+/// FastqToSam 3.4.0.
 const RECORDS: usize = 10_000;
 
-/// The meaning of the letters that stand for qualities (Cock and others, Nucleic Acids Research 2010).
+/// The meaning of the characters in quality lines (Cock and others, Nucleic Acids Research 2010).
+///
+/// ```
+/// use readmill_fastq::Encoding;
+///
+/// // Picard's rule: no character up to `:` means that it is one of the old encodings.
+/// let mut seen = [false; 256];
+/// for &character in b"BdhhhT" {
+///     seen[usize::from(character)] = true;
+/// }
+/// assert_eq!(Encoding::of_letters(&seen)?, Encoding::Illumina);
+/// assert_eq!("illumina".parse(), Ok(Encoding::Illumina));
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// Phred + 33: `!` is 0. All sequencers since 2011.
+    /// Phred + 33: `!` is 0. Used by all sequencers since 2011.
     #[default]
     Standard,
-    /// Phred + 64: `@` is 0. Illumina 1.3 to 1.7.
+    /// Phred + 64: `@` is 0. Used by Illumina 1.3 to 1.7.
     Illumina,
-    /// Solexa's own score + 64: `;` is -5. Before Illumina 1.3.
+    /// Solexa score + 64: `;` is -5. Used before Illumina 1.3.
     Solexa,
 }
 
@@ -34,10 +49,8 @@ impl FromStr for Encoding {
 }
 
 impl Encoding {
-    /// All encodings.
     pub const ALL: [Encoding; 3] = [Encoding::Standard, Encoding::Illumina, Encoding::Solexa];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::Standard => "standard",
@@ -46,7 +59,6 @@ impl Encoding {
         }
     }
 
-    /// The lowest letter; the highest is `~` in all of them.
     fn lowest(self) -> u8 {
         match self {
             Encoding::Standard => b'!',
@@ -55,8 +67,9 @@ impl Encoding {
         }
     }
 
-    /// The Phred score of a letter; `None` if it is none of this encoding. Solexa scores below 0 become 0, others
-    /// 10 log10(1 + 10^(s/10)), rounded: as in htsjdk 4.2.0 (SolexaQualityConverter).
+    /// Returns the Phred score of a character; `None` if the encoding does not have it. Solexa
+    /// scores below 0 become 0, others become 10 log10(1 + 10^(s/10)), rounded, as in htsjdk 4.2.0
+    /// (SolexaQualityConverter).
     ///
     /// ```
     /// use readmill_fastq::Encoding;
@@ -66,7 +79,7 @@ impl Encoding {
     /// assert_eq!(Encoding::Illumina.phred(b'?'), None);
     /// ```
     pub fn phred(self, letter: u8) -> Option<u8> {
-        /// Phred scores of Solexa scores 0 to 9; from 10 on both are equal.
+        /// Phred scores of the Solexa scores 0 to 9. From 10 on, both scores are equal.
         const OF_SOLEXA: [u8; 10] = [3, 4, 4, 5, 5, 6, 7, 8, 9, 10];
         if !(self.lowest()..=b'~').contains(&letter) {
             return None;
@@ -85,11 +98,13 @@ impl Encoding {
         })
     }
 
-    /// The encoding that these letters probably have, by the rules of htsjdk 4.2.0 (QualityEncodingDetector): those that
-    /// lack a letter are ruled out; so is the standard one where all letters are above `:` (25).
+    /// Returns the encoding that a file with these characters probably has, by the rules of htsjdk
+    /// 4.2.0 (QualityEncodingDetector). Encodings that lack a character are ruled out. The standard
+    /// encoding is also ruled out if all characters are above `:` (25).
     ///
     /// # Errors
-    /// No encoding has them all, or there are none.
+    ///
+    /// No encoding has all characters, or there are none.
     pub fn of_letters(letters: &[bool; 256]) -> Result<Self> {
         let seen = || (0..=255u8).filter(|&letter| letters[usize::from(letter)]);
         let has_all = |encoding: Encoding| seen().all(|letter| encoding.phred(letter).is_some());
@@ -100,16 +115,17 @@ impl Encoding {
         if seen().any(|letter| letter <= b':') {
             return if has_all(Encoding::Standard) { Ok(Encoding::Standard) } else { Err(unknown()) };
         }
-        // What Illumina's encoding has, Solexa's has, too.
+        // Solexa's encoding has all characters of Illumina's, so Illumina's is tried first.
         let later = [Encoding::Illumina, Encoding::Solexa];
         later.into_iter().find(|&encoding| has_all(encoding)).ok_or_else(unknown)
     }
 
-    /// The encoding that the first records of these files probably have, as [`Encoding::of_letters`] tells it; the standard
-    /// one if there are no records.
+    /// Returns the encoding that the first 10,000 records of these files probably have
+    /// ([`Encoding::of_letters`]). Files without records have the standard encoding.
     ///
     /// # Errors
-    /// The files cannot be read, or no encoding has the letters.
+    ///
+    /// The files cannot be read, or no encoding has all their characters.
     pub fn of_files(layout: Layout, options: Options) -> Result<Self> {
         let claims = Arc::new(Claims::open(layout, options)?);
         let (mut linker, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());

@@ -1,8 +1,9 @@
-//! Records of four lines, which is what nearly all FASTQ is.
+//! Parses records of four lines, which nearly all FASTQ has.
 //!
-//! This parser only accepts or refuses. A refused batch is read again by `general.rs`, which accepts more and explains faults;
-//! `batch_linker.rs` then compares the names of mates. So a rule for what is accepted stands in both ways. Both read accepted
-//! records the same.
+//! This parser only accepts or refuses. A refused batch is read again by `general.rs`, which
+//! accepts more and explains faults, and `batch_linker.rs` then compares the names of mates. So
+//! each rule for what is accepted is in both places, and both parsers must read an accepted record
+//! the same way.
 
 use std::ops::Range;
 
@@ -13,29 +14,26 @@ use crate::line::{
     without_return,
 };
 
-/// Records one after the other.
 struct StrictRecords<'a> {
     text: &'a [u8],
     at: usize,
-    /// Number of characters on the last line of bases; the next line usually has as many.
+    /// Number of characters on the last line of bases. The next line usually has the same number.
     guess: usize,
-    /// The byte before the read number that is removed from the end of each name.
     numbering: Option<u8>,
 }
 
-/// Where the records of each file are in a text.
 pub(crate) struct Parts {
-    /// The file of reads, or of first reads.
     pub first: Range<usize>,
-    /// The file of last reads.
     pub second: Option<Range<usize>>,
-    /// The files of index reads.
     pub index: Vec<Range<usize>>,
 }
 
-/// Adds the reads whose records are in `text` to `reads`: those of two files alternately, if there are two, and
-/// the index reads. Names of reads lose the number that follows `numbering`. Returns whether all parts are
-/// read completely, nothing is unusual, and the reads of a template have the same name.
+/// Adds the reads in `text` to `reads`: those of two files alternately, if there are two, and the
+/// index reads. If `numbering` is given, that byte and the read number after it are removed from
+/// names.
+///
+/// Returns whether all parts were read to their ends, nothing is unusual, and the reads of each
+/// template have the same name. If not, the content of `reads` must not be used.
 pub(crate) fn parse(
     text: &[u8],
     Parts { first, second, index }: &Parts,
@@ -78,6 +76,8 @@ pub(crate) fn parse(
 }
 
 impl StrictRecords<'_> {
+    /// Parses the next record; `None` if it is unusual in any way. The spans point into the text of
+    /// the batch.
     fn record(&mut self) -> Option<ReadSpan> {
         let at = self.at;
         if self.text.get(at) != Some(&b'@') {
@@ -120,17 +120,16 @@ impl StrictRecords<'_> {
         })
     }
 
-    /// The position of the newline of the line that starts at `at`, or the end of the text.
     fn end_of_line(&self, at: usize) -> usize {
         memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |n| at + n)
     }
 
-    /// The same for a line of bases or qualities, for which the length of the last one is tried first. `None` if
-    /// there is no such line, or not all of it is printable.
+    /// Returns the end of a line of bases or qualities, and tries the length of the last line
+    /// first. `None` if there is no such line or it has a character that is not printable.
     fn end_of_guessed(&self, at: usize) -> Option<usize> {
         let is_fine = |end| is_graphic(without_return(&self.text[at..end]));
         let guess = at + self.guess;
-        // A newline is not printable, so this line has no earlier one.
+        // A newline is not printable, so the line does not end earlier.
         if self.text.get(guess) == Some(&b'\n') && is_fine(guess) {
             return Some(guess);
         }
@@ -142,7 +141,6 @@ impl StrictRecords<'_> {
 mod tests {
     use super::*;
 
-    /// Name, comment, bases, qualities.
     type Owned = [Vec<u8>; 4];
 
     fn records(text: &[u8]) -> Option<Vec<Owned>> {
@@ -180,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_guess_that_meets_another_newline_is_none() {
-        // 9 bases, then 3: nine behind the start of the three is the newline behind their qualities.
+        // The second record has 3 bases after one of 9: nine bytes after its bases start is the
+        // newline of its qualities.
         let text = b"@a\nACGTACGTA\n+\nIIIIIIIII\n@b\nACG\n+x\nIII\n@c\nA\n+\nI\n";
         assert_eq!(records(text).map(|all| all.len()), Some(3));
     }

@@ -1,4 +1,4 @@
-//! Read structures: which bases of a read belong to the template, and the purpose of the others.
+//! Read structures: which bases of a read belong to the template, and what the others are for.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,18 +6,19 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Result};
 
-/// The purpose of bases, by the letters of fgbio ("Read Structures" in its wiki; fgumi has `C`, too).
+/// The purpose of a segment of bases, with the letters of fgbio's read structures ("Read
+/// Structures" in its wiki; `C` is from fgumi).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// `T`: of the template, to be aligned.
+    /// `T`: the template, which is aligned.
     Template,
-    /// `M`: a molecular barcode, also called UMI.
+    /// `M`: a molecular barcode (UMI).
     Molecule,
     /// `B`: a barcode of the sample.
     Sample,
     /// `C`: a barcode of the cell.
     Cell,
-    /// `S`: to be skipped.
+    /// `S`: skipped.
     Skipped,
 }
 
@@ -29,23 +30,38 @@ const LETTERS: [(u8, Purpose); 5] = [
     (b'S', Purpose::Skipped),
 ];
 
-/// Consecutive bases with one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ReadSegment {
-    /// Number of bases; `None` for all that remain, which may be none.
+    /// Number of bases. `None` (written `+`) means all that remain, which may be none.
     bases: Option<usize>,
     purpose: Purpose,
 }
 
-/// The purposes of a read's bases, from the first to the last: `8M3S+T` is a UMI of eight bases, three that are
-/// skipped, and the template. Bases after the last segment are skipped.
+/// The purposes of a read's bases, in the notation of fgbio: each segment is a number of bases and
+/// a letter ([`Purpose`]). The last segment may have `+` in place of the number, for all bases that
+/// remain. Bases after the last segment are skipped.
+///
+/// ```
+/// use readmill_fastq::{Purpose, ReadStructure};
+///
+/// // A UMI of eight bases, three bases to skip, then the template.
+/// let structure: ReadStructure = "8M3S+T".parse()?;
+/// let segments: Vec<_> = structure.pieces(100).collect();
+/// assert_eq!(
+///     segments,
+///     [(Purpose::Molecule, 0..8), (Purpose::Skipped, 8..11), (Purpose::Template, 11..100)]
+/// );
+/// assert_eq!(structure.least_bases(), 11);
+/// assert!("8M3S+T5S".parse::<ReadStructure>().is_err()); // only the last segment may have a +
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadStructure(Vec<ReadSegment>);
 
 impl FromStr for ReadStructure {
     type Err = Error;
 
-    /// Parses pairs of a number, or at the end `+`, and a letter. At most one of them is `T`.
+    /// Parses a read structure; letters may be of either case. At most one segment can be `T`.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |what: &str| {
             Err(Error::usage(format!("{text:?} is no structure of a read: {what}")).hint(
@@ -98,22 +114,22 @@ impl fmt::Display for ReadStructure {
 }
 
 impl ReadStructure {
-    /// The fewest bases of a read with this structure.
     pub fn least_bases(&self) -> usize {
         self.0.iter().filter_map(|piece| piece.bases).sum()
     }
 
-    /// The structure of a read all of whose bases have one purpose.
+    /// Returns the structure of a read in which all bases have one purpose, such as an index read.
     pub fn whole(purpose: Purpose) -> Self {
         ReadStructure(vec![ReadSegment { bases: None, purpose }])
     }
 
-    /// Whether some of its bases have this purpose.
     pub fn has(&self, purpose: Purpose) -> bool {
         self.0.iter().any(|piece| piece.purpose == purpose)
     }
 
-    /// The segments of a read of `len` bases, at least [`ReadStructure::least_bases`].
+    /// Returns the segments of a read of `len` bases with their purposes. A caller checks first
+    /// that `len` is at least [`ReadStructure::least_bases`]; in a shorter read, segments are cut
+    /// at its end.
     pub fn pieces(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
         let mut at = 0;
         self.0.iter().map(move |piece| {
