@@ -1,9 +1,10 @@
-//! Measures the cost of reading FASTQ: nanoseconds of CPU for each read, from the file to spans of names, bases and
-//! qualities.
+//! Measures the CPU time of reading FASTQ, in nanoseconds for each read, from the file to the spans
+//! of names, bases and qualities.
 //!
-//! `cargo run --release -p readmill-fastq --example cost -- DIRECTORY [PAIRS]` writes 2x151 reads of PAIRS templates to the
-//! directory and reads them by batches of 32 that are scanned byte by byte (B-parsing of Langmead et al. 2018), and as this
-//! crate does. It takes the best of five, on one thread, from files that the system has in memory.
+//! `cargo run --release -p readmill-fastq --example cost -- DIRECTORY [PAIRS]` writes 2x151 reads
+//! of PAIRS templates to the directory. It reads them in batches of 32 templates that are scanned
+//! byte by byte (B-parsing of Langmead et al. 2018), and with this crate. Each figure is the best
+//! of five runs on one thread, with the files in the page cache.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::fs::File;
@@ -16,7 +17,7 @@ use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
 use readmill_record::{ReadBatch, Result};
 
-/// CPU time of this thread in nanoseconds.
+/// Returns the CPU time of this thread in nanoseconds.
 fn cpu() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split(' ').next().unwrap().parse().unwrap()
@@ -41,7 +42,7 @@ fn write_reads(path: &Path, pairs: usize, mate: u8) {
     }
 }
 
-/// Packs `from` as BGZF or, in one member, as gzip.
+/// Compresses `from` as BGZF or as gzip with one member.
 fn pack(from: &Path, to: &Path, bgzf: bool) {
     let text = std::fs::read(from).unwrap();
     let mut out = Vec::new();
@@ -57,7 +58,7 @@ fn pack(from: &Path, to: &Path, bgzf: bool) {
     std::fs::write(to, out).unwrap();
 }
 
-/// A file read byte by byte.
+/// A file that is read byte by byte.
 struct Bytes {
     file: File,
     buffer: Vec<u8>,
@@ -80,7 +81,8 @@ impl Bytes {
         Some(byte)
     }
 
-    /// Appends the next record: everything up to the fourth newline.
+    /// Appends the next record, which is everything up to the fourth newline. Returns false at the
+    /// end of the file.
     fn record(&mut self, out: &mut Vec<u8>) -> bool {
         let mut newlines = 0;
         while newlines < 4 {
@@ -92,7 +94,8 @@ impl Bytes {
     }
 }
 
-/// The spans of name, bases and qualities of the record that starts at `at`, and the start of the next one.
+/// Returns the starts of name, bases and qualities of the record at `at`, and the start of the next
+/// record.
 fn split(text: &[u8], at: usize) -> ([usize; 3], usize) {
     let (mut starts, mut at) = ([0; 3], at);
     for line in 0..4 {
@@ -108,8 +111,8 @@ fn split(text: &[u8], at: usize) -> ([usize; 3], usize) {
     (starts, at)
 }
 
-/// Batches of 32 templates, scanned byte by byte; returns the time of the scan alone, during which the lock is
-/// held.
+/// Reads batches of 32 templates, scanned byte by byte. Returns the number of reads and the
+/// nanoseconds of the scan alone, during which a parallel program would hold the lock.
 fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
     let mut files = paths.map(Bytes::open);
     let (mut texts, mut reads, mut scanned) = ([Vec::new(), Vec::new()], 0, 0);
@@ -136,7 +139,8 @@ fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
     }
 }
 
-/// Batches of this crate; returns the time of linking alone, which is serial.
+/// Reads batches with this crate. Returns the number of reads and the nanoseconds of linking alone,
+/// which is serial.
 fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result<(u64, u64)> {
     let layout = Layout::Paired(FastqInput::from(paths[0]), FastqInput::from(paths[1]));
     let claims = Arc::new(Claims::open(layout, Options { block_bytes, ..Options::default() })?);
@@ -180,7 +184,7 @@ fn main() -> Result<()> {
         write_reads(file, pairs, number as u8 + 1);
         pack(file, &packed("gz")[number], false);
         pack(file, &packed("bgz")[number], true);
-        // A blank line at the start shifts every record, so that all are read serially.
+        // A blank line at the start shifts all records, so all batches are read serially.
         std::fs::write(&packed("blank")[number], [b"\n", &std::fs::read(file).unwrap()[..]].concat())
             .unwrap();
     }

@@ -1,54 +1,62 @@
-//! Blocks of a text, numbered from 0: claimed by any thread, their lines summed up without a lock, released in order.
+//! The blocks of a text, numbered from 0. Any thread claims them, their lines are summed up without
+//! a lock, and they are released in order.
 //!
-//! A block goes through *claimed*, *counted* (its own lines are known), *summed* (the lines of all blocks up to it
-//! are known) and *released*. Slot `b mod slots` belongs to block `b`; its word holds, in one atomic value, the
-//! round of the ring, the state of the block, and the number of lines.
+//! A block passes through four states: *claimed*, *counted* (its own lines are known), *summed*
+//! (the lines of all blocks up to it are known) and *released*. Block `b` uses slot `b mod slots`.
+//! One atomic word in the slot holds the round of the ring, the state of the block and a number of
+//! lines.
 //!
-//! *Permissions.* Any thread may claim, publish and sum up. One thread at a time releases, and only blocks that are
-//! summed. So the slot of the last summed block stays unchanged until another block is summed, and a thread that
-//! finds another block's word knows that its own block has been released.
+//! ```text
+//!        released        summed          claimed
+//!           │              │                │
+//! blocks  ..│ s   s   s  s │ c   -   c   -  │ free slots ...      c counted, s summed, - being filled
+//! ```
 //!
-//! *Publishing twice is harmless.* The content of a block depends on the input alone. A waiting thread may fill and
-//! publish the block in place of its claimer: the first one is kept, and the other is returned to its thread.
+//! *Who may do what.* Any thread may claim, publish and sum up. Only one thread at a time releases,
+//! and only blocks that are summed. So the slot of the last summed block does not change until
+//! another block is summed, and a thread that finds the word of another block knows that its own
+//! block has been released.
 //!
-//! *Locks.* The lock of a slot is held to move a pointer in or out, never while a block is read, inflated, counted or parsed.
+//! *Publishing twice is harmless.* The content of a block depends on the input alone. A waiting
+//! thread may fill and publish a block in place of its claimer; the first result is kept and the
+//! other one is returned to its thread.
 //!
-//! *Waiting.* [`reach`] provides the text that a thread needs: it sums up present blocks, waits for blocks that other
-//! threads are about to fill, fills them itself if that takes long, and claims free blocks. No thread waits forever. The
-//! next block to sum up is published, claimed, or free. Any thread can sum up a published block. A claimed block is filled
-//! again by a thread that has lost patience, if the kind of file allows that; otherwise it comes from a thread that holds
-//! the file's lock and waits only for the file. A free block is claimed, unless all slots are taken, and then the caller
-//! gets [`Reach::Full`].
+//! *Locks.* The lock of a slot is held to move a pointer in or out, never while a block is read,
+//! inflated, counted or parsed.
+//!
+//! *Waiting.* [`reach`] provides the text that a thread needs. It sums up blocks that are present,
+//! waits for blocks that other threads are about to fill, fills them itself if that takes long, and
+//! claims free blocks. No thread waits forever, because the next block to sum up is in one of three
+//! states:
+//!
+//! 1. It is published. Any thread can sum it up.
+//! 2. It is claimed. A thread that has lost patience fills it again, if the kind of file allows
+//!    that. Otherwise its claimer holds the lock of the file and waits only for the file.
+//! 3. It is free. It is claimed, unless all slots are taken; then the caller gets [`Reach::Full`].
 
 use std::sync::PoisonError;
 
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, spin_loop, yield_now};
 
-/// The number of blocks while it is not known.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Bits of a word that hold the number of lines; two above hold the state, the rest the round of the ring.
+/// Bits of a word for the number of lines. The two bits above them hold the state, the rest holds
+/// the round of the ring.
 const LINES_BITS: u32 = 46;
 
-/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// The caller must fill this block.
     Block(u64),
-    /// All slots are taken: a block must be released first.
+    /// All slots are taken: an earlier block has to be released first.
     Full,
-    /// There are no more blocks.
     End,
 }
 
-/// The state of a slot's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The slot has another block, or none.
     Absent,
-    /// This many lines end in the block.
     Counted(u64),
-    /// This many lines end in the block and in all before it.
+    /// This many lines end in this block and all blocks before it.
     Summed(u64),
 }
 
@@ -58,27 +66,23 @@ struct Slot<T> {
 }
 
 struct Held<T> {
-    /// The next block that may be published here.
+    /// The only block that may be published here next.
     expected: u64,
-    /// The block published last, until it is released.
     block: Option<T>,
 }
 
-/// The blocks of one text in flight.
 pub(crate) struct Ring<T> {
     slots: Box<[Slot<T>]>,
-    /// Blocks claimed so far.
     claimed: AtomicU64,
-    /// Blocks summed up so far: all below this number.
     summed: AtomicU64,
-    /// Blocks released so far: all below this number.
     released: AtomicU64,
-    /// Blocks there are in all.
+    /// Number of all blocks of the text, [`UNKNOWN`] until its end is found.
     end: AtomicU64,
 }
 
 impl<T: Clone> Ring<T> {
-    /// A ring of `slots` slots, at least two, for a text of `blocks` blocks, if that is known.
+    /// Creates a ring of `slots` slots, at least two, for a text of `blocks` blocks if their number
+    /// is known. That of a file of plain text is; compressed text has to be read to its end first.
     pub fn new(slots: usize, blocks: Option<u64>) -> Self {
         let slot = |expected| Slot {
             word: AtomicU64::new(0),
@@ -93,7 +97,6 @@ impl<T: Clone> Ring<T> {
         }
     }
 
-    /// Takes the next block, if there is one and a slot for it.
     pub fn claim(&self) -> Claim {
         let mut next = self.claimed.load(Ordering::Relaxed);
         loop {
@@ -112,23 +115,21 @@ impl<T: Clone> Ring<T> {
         }
     }
 
-    /// Blocks claimed so far.
     pub fn claimed(&self) -> u64 {
         self.claimed.load(Ordering::Acquire)
     }
 
-    /// Sets the number of blocks to `blocks`.
     pub fn end_at(&self, blocks: u64) {
         self.end.fetch_min(blocks, Ordering::AcqRel);
     }
 
-    /// Whether there are at most `blocks` blocks.
+    /// Returns whether the text is known to have at most `blocks` blocks.
     pub fn ends_at(&self, blocks: u64) -> bool {
         self.end.load(Ordering::Acquire) <= blocks
     }
 
-    /// Publishes block `number` and the number of lines that end in it; returns the block if another thread has
-    /// published it before.
+    /// Stores block `number` with the number of lines that end in it. Returns the block if another
+    /// thread has published it before, so that its memory can be used again.
     pub fn publish(&self, number: u64, lines: u64, block: T) -> Option<T> {
         let slot = self.slot(number);
         let mut held = lock(&slot.held);
@@ -141,19 +142,19 @@ impl<T: Clone> Ring<T> {
         None
     }
 
-    /// The number of blocks that are summed up, and how many lines end in them.
+    /// Returns the number of blocks that are summed up, and how many lines end in them.
     pub fn summed(&self) -> (u64, u64) {
         loop {
             let blocks = self.summed.load(Ordering::Acquire);
             let Some(last) = blocks.checked_sub(1) else { return (0, 0) };
             if let Some(lines) = self.lines_through(last) {
                 return (blocks, lines);
-            } // otherwise others are far ahead by now
+            } // otherwise the block was released meanwhile
         }
     }
 
-    /// Number of lines that end in the blocks up to and including `number`; `None` if it is not summed up, or
-    /// released.
+    /// Returns how many lines end in the blocks up to and including `number`. `None` if that block
+    /// is not summed up yet, or already released.
     pub fn lines_through(&self, number: u64) -> Option<u64> {
         match self.state(number) {
             State::Summed(lines) => Some(lines),
@@ -161,8 +162,8 @@ impl<T: Clone> Ring<T> {
         }
     }
 
-    /// Sums up block `number`, before which `before` lines end. Returns false if the block has not been published,
-    /// or has been released.
+    /// Sums up block `number`; `before` lines end before it. Returns false if the block is not
+    /// published, or was released.
     pub fn sum(&self, number: u64, before: u64) -> bool {
         match self.state(number) {
             State::Absent => return false,
@@ -170,7 +171,7 @@ impl<T: Clone> Ring<T> {
             State::Counted(lines) => {
                 let counted = self.word(number, State::Counted(lines));
                 let summed = self.word(number, State::Summed(before + lines));
-                // If another thread did this, it wrote the same number.
+                // If another thread does this at the same time, it writes the same number.
                 let _ = self.slot(number).word.compare_exchange(
                     counted,
                     summed,
@@ -183,20 +184,20 @@ impl<T: Clone> Ring<T> {
         true
     }
 
-    /// Whether block `number` has been published; it may have been released since.
     pub fn is_published(&self, number: u64) -> bool {
         lock(&self.slot(number).held).expected > number
     }
 
-    /// The content of block `number`; `None` if it has not been published, or has been released.
+    /// Returns the content of block `number`. `None` if it has not been published or was released.
     pub fn get(&self, number: u64) -> Option<T> {
         let held = lock(&self.slot(number).held);
         let is_here = held.expected == number + self.slots.len() as u64;
         held.block.as_ref().filter(|_| is_here).cloned()
     }
 
-    /// Releases all blocks below `number`, in order, to `keep`. Block `number` itself must be summed up: the slot
-    /// of the last summed block holds the number of lines. One thread at a time may do this.
+    /// Releases all blocks below `number`, in order, and passes them to `keep`. One thread at a
+    /// time may do this. Block `number` itself must be summed up, because the slot of the last
+    /// summed block holds the number of lines.
     pub fn release_below(&self, number: u64, mut keep: impl FnMut(T)) {
         let first = self.released.load(Ordering::Relaxed);
         debug_assert!(number <= first || number < self.summed.load(Ordering::Relaxed));
@@ -216,12 +217,14 @@ impl<T: Clone> Ring<T> {
             State::Counted(lines) => (1, lines),
             State::Summed(lines) => (2, lines),
         };
-        // Modulo 2^16: a thread would have to sleep through 65,536 rounds to mistake one block for another, while
-        // its own ticket keeps all but the first of them from being claimed.
+        // The round is stored modulo 2^16. To mistake one block for another, a thread would have to
+        // sleep through 65,536 rounds, but its own ticket keeps all but the first of them from
+        // being claimed.
         let round = number / self.slots.len() as u64;
         round << (LINES_BITS + 2) | kind << LINES_BITS | lines
     }
 
+    /// Unpacks the state of block `number`; [`State::Absent`] if its slot has another block.
     fn state(&self, number: u64) -> State {
         let word = self.slot(number).word.load(Ordering::Acquire);
         let lines = word & ((1 << LINES_BITS) - 1);
@@ -236,42 +239,35 @@ fn lock<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The result of asking for text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The text is there.
     Enough,
-    /// The text ends before.
     End,
-    /// The slots are full until earlier text is released.
     Full,
 }
 
-/// A source of blocks.
+/// A text that [`reach`] can fill: `Text`, or a simulated one in the tests.
 pub(crate) trait Supply {
-    /// The content of a block.
     type Content: Clone;
 
-    /// The blocks.
     fn ring(&self) -> &Ring<Self::Content>;
 
-    /// Claims and fills the next block, unless block `wanted` has been claimed meanwhile; false if it has not, and
-    /// there is no slot.
+    /// Claims and fills the next block, unless another thread has claimed block `wanted` meanwhile.
+    /// Returns false if that block is not claimed and there is no slot for it.
     fn claim(&self, wanted: u64) -> bool;
 
-    /// A guess of the number of lines in a block, while none is known.
+    /// Returns an estimate of the number of lines in a block, which is used until one block is
+    /// counted.
     fn guess(&self) -> u64;
 
-    /// Fills block `number`, which another thread claimed, or waits until that is done.
+    /// Fills block `number`, which another thread has claimed, or waits until that thread has done
+    /// so.
     fn help(&self, number: u64);
 }
 
-/// The amount of text that is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
-    /// This many lines must end in it.
     Lines(u64),
-    /// This many blocks.
     Blocks(u64),
 }
 
@@ -283,8 +279,9 @@ impl Goal {
         }
     }
 
-    /// Whether more blocks are needed than `claimed`; the first `blocks` of them have `lines` lines and the others
-    /// about as many each. Without any count a block has `guess` lines.
+    /// Returns whether more than `claimed` blocks are needed. The first `blocks` of them have
+    /// `lines` lines; the others are expected to have as many each. If no block is counted, each is
+    /// expected to have `guess` lines.
     fn needs_more(self, claimed: u64, blocks: u64, lines: u64, guess: u64) -> bool {
         match self {
             Goal::Blocks(wanted) => claimed < wanted,
@@ -296,8 +293,8 @@ impl Goal {
     }
 }
 
-/// Fills blocks until the goal is reached. Checks `patience` times whether another thread has filled the needed
-/// block, before it fills that block itself.
+/// Fills blocks until the goal is reached. A thread checks `patience` times whether another one has
+/// filled the block that it needs, and then fills the block itself.
 pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     loop {
         let (blocks, lines) = supply.ring().summed();
@@ -313,10 +310,10 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     }
 }
 
-/// Sums up block `number`, before which `before` lines end; false if there is no slot for it.
+/// Sums up block `number`; `before` lines end before it. Returns false if there is no slot for it.
 ///
-/// While other threads fill it, this one claims the blocks after it, as far as the goal needs them: many threads
-/// read at once.
+/// While another thread fills the block, this one claims the blocks after it, as far as the goal
+/// needs them. So many threads read at the same time.
 fn bring(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
     let ring = supply.ring();
     let mut left = patience;

@@ -16,45 +16,38 @@ use crate::restart::{Restart, RestartPoint, TextPlace};
 use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
 use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
 
-/// Approximate bytes of a line for reads of 150 bases.
+/// Approximate bytes of a line in FASTQ with reads of 150 bases. Used until a block is counted.
 const USUAL_LINE: u64 = 92;
 
-/// A position between two bytes of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The block before or around this position, 0-based.
+    /// The block that has the position in it or at its end, 0-based.
     pub block: u64,
-    /// Bytes of that block before the position.
     pub offset: usize,
-    /// Lines that end before the position.
     pub lines: u64,
 }
 
-/// Sizes of blocks, and the patience for blocks that other threads fill.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextOptions {
-    /// Bytes of a block, decompressed.
     pub block_bytes: usize,
-    /// Expected bytes of text for the tickets in flight.
+    /// Expected bytes of text of all batches in flight; decides the number of slots.
     pub window_bytes: usize,
-    /// Options for packed files.
     pub packing: Packing,
-    /// Number of checks whether another thread is done before its work is done again.
     pub patience: u32,
 }
 
-/// Blocks that are inflated together, and the fault after them, if any.
+/// BGZF blocks that are inflated together, and the error that follows them, if any.
 type Compressed = (Chunk, Option<Error>);
 
-/// Compressed blocks that their claimer inflates, and other threads may.
+/// A slot for compressed blocks that were read but not inflated yet: the number of the block of
+/// text and its data. If its claimer is slow, another thread inflates them, too.
 type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
 
 enum BlockSource {
-    /// Which bytes of the file are read.
+    /// Plain text: the file, and the range of its bytes to read. Any thread can read any block.
     Plain(File, Range<u64>),
     Blocks {
         reader: Mutex<BlockReader<Bytes>>,
-        /// How much of the text of the first chunk is left out.
         skipped: usize,
         handed: Box<[Handed]>,
         spare: Mutex<Vec<Chunk>>,
@@ -62,7 +55,7 @@ enum BlockSource {
     Stream(Mutex<ByteStream>),
 }
 
-/// The text of one file.
+/// The text of one file of a run: its blocks in memory, and the means to fill more of them.
 pub(crate) struct Text {
     name: PathBuf,
     first: Vec<FirstRead>,
@@ -73,12 +66,11 @@ pub(crate) struct Text {
     meter: Meter,
     restart: Restart,
     rules: TextOptions,
-    /// Number of blocks that more than one thread filled.
     refilled: AtomicU64,
 }
 
 impl Text {
-    /// Opens files.
+    /// Opens the inputs, each as a text. All are opened before anything is read from them.
     pub fn open(inputs: Vec<FastqInput>, rules: TextOptions) -> Result<Vec<Self>> {
         let opened = source::open(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
@@ -111,28 +103,27 @@ impl Text {
         Text { name, first, kind, ring, slots, shelf, meter, restart, rules, refilled }
     }
 
-    /// The name of the file in errors.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Its first records.
     pub fn first(&self) -> &[FirstRead] {
         &self.first
     }
 
-    /// The checksum of the file as it is stored; of plain text, which is not read from front to back, it is that of no
-    /// bytes.
+    /// Returns the checksum of the file as stored. Plain text, which is not read from front to
+    /// back, has the checksum of no bytes.
     pub fn sum(&self) -> &StreamSum {
         &self.meter.sum
     }
 
-    /// A flag that is set when its BGZF blocks end without the EOF block, though that was not allowed.
+    /// Returns a flag that is set when BGZF ends without its empty last block and that was not
+    /// allowed.
     pub fn lacks_eof(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.meter.lacks_eof)
     }
 
-    /// Bytes of the file that have been read, and in all if known, as stored in the file.
+    /// Returns the bytes of the file read so far and all bytes, if known, both as stored.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let read = match &self.kind {
             BlockSource::Plain(_, bytes) => {
@@ -143,12 +134,12 @@ impl Text {
         (read, self.meter.total)
     }
 
-    /// Number of blocks that more than one thread has filled.
     pub fn refilled(&self) -> u64 {
         self.refilled.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that blocks can take at once: a block in each slot, and one for each of `threads`.
+    /// Returns the maximum memory in bytes that blocks take at once: one in each slot, and one for
+    /// each thread.
     pub fn most_bytes(&self, threads: usize) -> usize {
         let compressed = match self.kind {
             BlockSource::Blocks { .. } => 1 << 20,
@@ -157,13 +148,13 @@ impl Text {
         (self.slots + threads) * (self.rules.block_bytes + compressed)
     }
 
-    /// Fills blocks until `lines` lines have ended.
+    /// Fills blocks until `lines` lines of the text are in memory or were released.
     pub fn reach(&self, lines: u64) -> Reach {
         reach(self, self.rules.patience, Goal::Lines(lines))
     }
 
-    /// Block `number`; `None` after the last. Only for the thread that releases, and for blocks it has not
-    /// released.
+    /// Returns block `number`, and fills it first if necessary. `None` after the last block. Only
+    /// the thread that releases blocks may call this, for blocks that it has not released.
     pub fn block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
         match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
@@ -175,7 +166,8 @@ impl Text {
         }
     }
 
-    /// The position after line `number`, from 1; `None` if it is not filled yet, or released.
+    /// Returns the position after line `number`, counted from 1. `None` if the line is not in
+    /// memory: not filled yet, or released.
     pub fn end_of_line(&self, number: u64) -> Option<Position> {
         let Some(line) = number.checked_sub(1) else { return Some(Position::default()) };
         let (blocks, mut through) = self.ring.summed();
@@ -195,8 +187,9 @@ impl Text {
         None
     }
 
-    /// Appends the text between two positions to `out`, or to the end of the text; false if it has been released,
-    /// or cannot be read, or would make `out` longer than `most`.
+    /// Appends the text from `from` to `to` to `out`; without `to`, to the end of the text. Returns
+    /// false if the text has been released, cannot be read, or would make `out` longer than `most`
+    /// bytes.
     pub fn copy(&self, from: Position, to: Option<Position>, out: &mut Vec<u8>, most: usize) -> bool {
         let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
         for number in from.block..last {
@@ -214,8 +207,8 @@ impl Text {
         true
     }
 
-    /// Returns the place in the file of a position that is not released; `None` at the end of the text. Only for the thread
-    /// that releases.
+    /// Converts a position that is not released to a place in the file; `None` at the end of the
+    /// text. Only the thread that releases blocks may call this.
     pub fn place(&self, at: Position) -> Result<Option<TextPlace>> {
         let block = match &self.kind {
             BlockSource::Plain(..) | BlockSource::Stream(_) => at.block * self.rules.block_bytes as u64,
@@ -227,21 +220,23 @@ impl Text {
         Ok(Some(TextPlace { block, within: at.offset as u64 }))
     }
 
-    /// Returns the point from which the text can be read again from a place on; `None` if it cannot.
+    /// Returns the point from which the file can be read again, starting at `place`; `None` if it
+    /// cannot be.
     pub fn restart_point(&self, place: TextPlace) -> Result<Option<RestartPoint>> {
         self.restart.point(place).map_err(|e| Error::io("reading failed", &e).file(&self.name))
     }
 
-    /// How its text can be read again.
     pub fn restart(&self) -> &Restart {
         &self.restart
     }
 
-    /// Releases all blocks before `number`, which must have been filled. One thread at a time may do this.
+    /// Releases all blocks before `number`, which must have been filled, and keeps their buffers
+    /// for new blocks. One thread at a time may do this.
     pub fn release_below(&self, number: u64) {
         self.ring.release_below(number, |block| self.keep(block));
     }
 
+    /// Publishes a block that was filled. A block with an error after its text is the last one.
     fn publish(&self, number: u64, block: TextBlock) {
         if block.fault().is_some() {
             self.ring.end_at(number + 1);
@@ -272,7 +267,8 @@ impl Text {
         TextBlock::new(bytes, n, fault)
     }
 
-    /// Inflates chunk `number`; so many bytes of the text of the first one are left out.
+    /// Inflates the chunk that becomes block `number`. In the first block, `skipped` bytes of text
+    /// are left out.
     fn inflate(&self, (chunk, behind): &Compressed, number: u64, skipped: usize) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
@@ -283,14 +279,13 @@ impl Text {
             let len = bytes.len();
             return TextBlock { stored: chunk.offset, ..TextBlock::new(bytes, len, behind.clone()) };
         };
-        // Blocks before the damaged one are text.
+        // The text of BGZF blocks before the damaged one is used.
         let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
         let sound = chunk.blocks.iter().take_while(|block| u64::from(block.start) < damaged);
         let len = sound.map(|block| block.inflated as usize).sum();
         TextBlock::new(bytes, len, Some(error))
     }
 
-    /// A buffer as long as a block.
     fn room(&self) -> Vec<u8> {
         let mut bytes = self.shelf.take();
         bytes.resize(self.rules.block_bytes, 0);
@@ -372,12 +367,12 @@ impl Supply for Text {
     fn help(&self, number: u64) {
         match &self.kind {
             BlockSource::Plain(file, bytes) => self.publish(number, self.read(file, bytes, number)),
-            BlockSource::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
+            BlockSource::Stream(stream) => drop(lock(stream)), // its claimer publishes it before it leaves the lock
             BlockSource::Blocks { reader, skipped, handed, .. } => {
                 let handed = lock(&handed[number as usize % self.slots]).clone();
                 match handed.filter(|(of, _)| *of == number) {
                     Some((_, chunk)) => self.publish(number, self.inflate(&chunk, number, *skipped)),
-                    None => drop(lock(reader)), // it is handed over before its claimer leaves the lock
+                    None => drop(lock(reader)), // its claimer hands it over before it leaves the lock
                 }
             }
         }
@@ -388,24 +383,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Distance at which the count of lines is stored; finding a line scans at most this many bytes.
+/// Bytes of text after which the count of lines is stored. Finding a line scans at most this many
+/// bytes.
 const STRIDE: usize = 16 << 10;
 
-/// A block of text.
 pub(crate) struct TextBlock {
     bytes: Vec<u8>,
-    /// Number of bytes that are text; the rest is unused.
     len: usize,
-    /// Lines that end before the end of each stride.
+    /// For each stride of [`STRIDE`] bytes, the number of lines that end before its end.
     marks: Vec<u32>,
-    /// The fault after the text; `None` if the text goes on or ends.
     fault: Option<Error>,
-    /// Offset of its compressed data in the file, if it is BGZF.
     stored: u64,
 }
 
 impl TextBlock {
-    /// Counts the lines of the first `len` bytes of `bytes`; `fault` is the fault after them, if any.
+    /// Makes a block of the first `len` bytes of `bytes`, and counts their lines. `fault` is the
+    /// error after them, if any.
     pub fn new(bytes: Vec<u8>, len: usize, fault: Option<Error>) -> Self {
         let mut lines = 0;
         let count = |stride: &[u8]| {
@@ -416,22 +409,21 @@ impl TextBlock {
         TextBlock { bytes, len, marks, fault, stored: 0 }
     }
 
-    /// The text.
     pub fn text(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// The fault after the text; `None` if the text goes on or ends.
+    /// Returns the error that follows the text; `None` if the text continues or ends here.
     pub fn fault(&self) -> Option<&Error> {
         self.fault.as_ref()
     }
 
-    /// Number of lines that end in it.
     pub fn lines(&self) -> u64 {
         self.marks.last().map_or(0, |&lines| lines.into())
     }
 
-    /// The end of line `number`, counted from 1: the position after its newline.
+    /// Returns the offset after the newline of line `number`, counted from 1 in this block; `None`
+    /// if it ends elsewhere.
     pub fn end_of_line(&self, number: u64) -> Option<usize> {
         let stride = self.marks.partition_point(|&lines| u64::from(lines) < number);
         let before = stride.checked_sub(1).map_or(0, |previous| self.marks[previous]);
@@ -440,23 +432,19 @@ impl TextBlock {
         memchr::memchr_iter(b'\n', text).nth(rank).map(|at| stride * STRIDE + at + 1)
     }
 
-    /// The buffer of the text.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// Buffers to be used again.
 #[derive(Default)]
 pub(crate) struct Shelf(Mutex<Vec<Vec<u8>>>);
 
 impl Shelf {
-    /// A buffer with any content.
     pub fn take(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    /// Puts a buffer back.
     pub fn put(&self, buffer: Vec<u8>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
