@@ -31,6 +31,7 @@ pub enum Order {
     /// By the value of an optional field, as `samtools sort -t`.
     Tag {
         tag: Tag,
+        /// The order of reads with equal values, or both without the field.
         within: Within,
     },
     /// By both ends of the template, as `samtools sort --template-coordinate`.
