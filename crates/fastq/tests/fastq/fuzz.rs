@@ -1,6 +1,7 @@
-//! Random files, read by many threads, compared with the simple reader.
+//! Reads random files with many threads, and compares the result with a simple reader.
 //!
-//! `READMILL_FUZZ_RECORDS` says how many records to go through; the usual number takes seconds. A failure names its seed.
+//! `READMILL_FUZZ_RECORDS` sets the number of records to read; the default takes seconds. A failure
+//! names its seed.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -12,13 +13,12 @@ use std::sync::Arc;
 
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
-/// How a file deviates from four lines a record.
+/// How a file deviates from records of four lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Strict,
     /// Several lines, blank lines, records without qualities.
     Loose,
-    /// A random change.
     Broken,
 }
 
@@ -81,13 +81,13 @@ fn break_it(text: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// The texts of one or two files.
+/// Makes the texts of one or two files.
 fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
     let most = random.pick(&[3, 40, 400, 1500]);
     let templates = random.below(most);
     let shape = random.pick(&[Shape::Strict, Shape::Strict, Shape::Strict, Shape::Loose, Shape::Broken]);
     let end: &[u8] = if random.chance(20) { b"\r\n" } else { b"\n" };
-    // Records of thousands of bytes do not find room for all batches in flight.
+    // Records of thousands of bytes find no room for all batches in flight.
     let long = random.chance(10);
     let lens: &[usize] = if long { &[0, 30, 700, 2000] } else { &[0, 1, 5, 30, 30, 30, 90, 150] };
     let templates = if long { templates.min(200) } else { templates };
@@ -173,7 +173,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     assert_eq!(place, truth.fault, "seed {seed}: {:?}", outcome.error);
     let (mut batches, full) = truth.batches(options.templates, options.batch_bytes);
     if truth.fault.is_some() && !full {
-        batches.pop(); // the batch with the fault is missing
+        batches.pop(); // the batch with the fault is not returned
     }
     let linked = batches.iter().sum::<usize>() * segments;
     assert!(outcome.reads == truth.reads[..linked], "seed {seed}: other reads");

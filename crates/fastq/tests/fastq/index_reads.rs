@@ -1,4 +1,4 @@
-//! Index reads: a record for each template in files of their own.
+//! Index reads: files that have one record for each template.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use crate::common;
@@ -12,12 +12,13 @@ use common::{PACKINGS, Packing, Random};
 use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_record::{ReadBatch, Result};
 
-/// The bases of index read `number`.
+/// Returns the bases of index read `number`.
 fn bases(number: usize) -> String {
     format!("{number:08b}").replace('0', "A").replace('1', "C")
 }
 
-/// Files of first reads, of last reads and of index reads; blank lines before every `loose`th record.
+/// Makes the files of first reads, last reads and index reads, with blank lines before every
+/// `loose`th record.
 fn texts(templates: usize, loose: usize) -> [String; 3] {
     let file = |ending: &str, bases: &dyn Fn(usize) -> String| -> String {
         let record = |i: usize| {
@@ -30,7 +31,7 @@ fn texts(templates: usize, loose: usize) -> [String; 3] {
     [file("/1", &read), file("/2", &read), file(" 2:N:0:ACGT", &bases)]
 }
 
-/// The index reads of all templates: name and bases.
+/// Returns name and bases of the index reads of all templates.
 fn read(layout: Layout, index: Vec<FastqInput>, options: Options) -> Result<Vec<(String, String)>> {
     let claims = Arc::new(Claims::open_with_index_reads(layout, index, options)?);
     let (mut linker, mut all) = (BatchLinker::new(&claims), Vec::new());
@@ -117,7 +118,7 @@ fn mates_that_are_numbered_share_their_index_read() {
     }
 }
 
-/// One program that fills three pipes in turn waited for ever.
+/// A program that filled three pipes in turn once waited forever.
 #[test]
 fn three_pipes_that_are_filled_in_turn_are_emptied_in_turn() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The tests that use the crate from outside.
+//! Tests of the crate from outside.
 
 mod common;
 mod fuzz;

@@ -1,7 +1,9 @@
-//! Model checks of `src/ring.rs`: the very same file, compiled against a simulated scheduler (shuttle).
+//! Checks `src/ring.rs` under simulated schedules: the file itself is compiled against the
+//! scheduler of shuttle.
 //!
-//! At every lock and every atomic the scheduler may let another thread go on, without limit: a thread that claims a
-//! block and does not run again until the others are done is among the schedules.
+//! At every lock and every atomic operation, the scheduler can switch to another thread, without
+//! limit. So the schedules include a thread that claims a block and does not run again until all
+//! others are done.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -23,7 +25,8 @@ mod sync {
     pub(crate) use shuttle::thread::yield_now;
 }
 
-/// A text in which only the number of lines in each block matters. The content of a block is its number.
+/// A text of which only the number of lines in each block is known. The content of a block is its
+/// number.
 struct Text {
     ring: Ring<u64>,
     counts: Vec<u64>,
@@ -55,17 +58,18 @@ impl Supply for Text {
 }
 
 impl Text {
-    /// Lines that end before block `number`.
+    /// Returns the number of lines that end before block `number`.
     fn before(&self, number: u64) -> u64 {
         self.counts[..number as usize].iter().sum()
     }
 
-    /// The block in which line `line`, from 1, ends; the first for line 0.
+    /// Returns the block in which line `line`, counted from 1, ends; block 0 for line 0.
     fn of_line(&self, line: u64) -> u64 {
         (0..self.counts.len() as u64).find(|&b| self.before(b + 1) >= line).unwrap()
     }
 
-    /// The work of a thread for a ticket: it needs the lines from `from` to `to`. Returns whether it got them.
+    /// Does the work of a thread for a ticket, which needs the lines from `from` to `to`. Returns
+    /// whether it got them.
     fn take(&self, from: u64, to: u64) -> bool {
         let far = reach(self, 0, Goal::Lines(to));
         let (blocks, lines) = self.ring.summed();
@@ -84,7 +88,8 @@ impl Text {
         true
     }
 
-    /// The work for a ticket whose lines could not be had: block after block is read and released.
+    /// Does the work for a ticket whose lines were not available: reads and releases block after
+    /// block.
     fn read(&self, from: u64, to: u64) {
         let last = if to > self.before(self.counts.len() as u64) {
             self.counts.len() as u64 - 1
@@ -99,7 +104,7 @@ impl Text {
     }
 }
 
-/// Tickets in the order in which they are linked.
+/// The tickets that are done and wait to be linked in order.
 #[derive(Default)]
 struct Board {
     next: u64,

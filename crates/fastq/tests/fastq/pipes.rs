@@ -12,7 +12,7 @@ use std::sync::Arc;
 use common::{Packing, Random, crew, oracle};
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
-/// More than pipes hold, and several batches.
+/// More records than pipes hold, and more than one batch.
 const PAIRS: usize = 5000;
 
 fn text(mate: usize) -> Vec<Vec<u8>> {
@@ -50,7 +50,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
     });
     assert_eq!(outcome.error, None);
     assert!(outcome.reads == truth.reads);
-    // The blocks of BGZF are so small here that there are too few slots for the chunks of a batch.
+    // The BGZF blocks are so small here that there are too few slots for the chunks of a batch.
     assert!(outcome.reread == 0 || packing == Packing::Bgzf);
 }
 

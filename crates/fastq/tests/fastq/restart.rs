@@ -15,7 +15,6 @@ use readmill_record::ReadBatch;
 
 const RECORDS: usize = 12_000;
 
-/// Reads of random bases and qualities.
 fn text(mate: usize, random: &mut Random) -> Vec<u8> {
     let mut out = Vec::new();
     for at in 0..RECORDS {
@@ -45,7 +44,7 @@ fn options() -> Options {
     Options { templates: 1000, restartable: true, ..Options::default() }
 }
 
-/// All reads from these points on; the first template has the number `first`.
+/// Returns all reads from these points on. The first template has the number `first`.
 fn read_from(paths: [&Path; 2], points: &[RestartPoint], first: u64) -> Vec<Owned> {
     let [one, two] = [0, 1].map(|at| FastqInput::From(paths[at].into(), points[at].clone()));
     let options = Options { first, ..options() };

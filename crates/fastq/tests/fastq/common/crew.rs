@@ -1,4 +1,4 @@
-//! Threads that take batches at once and link them in order, as the program's runner does.
+//! Threads that take batches in parallel and link them in order, as the program does.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,15 +9,17 @@ use readmill_record::{Error, ReadBatch};
 use super::Random;
 use super::oracle::Owned;
 
-/// The result: the reads of all linked batches, the sizes of batches, and the error that ended them.
+/// The result: the reads of all linked batches, the sizes of the batches, and the error that ended
+/// them.
 #[derive(Default)]
 pub struct CrewOutcome {
     pub reads: Vec<Owned>,
     pub batches: Vec<usize>,
-    /// Whether a batch had another number than that of the templates before it.
+    /// Whether the number of a batch's first template differed from the number of templates before
+    /// it.
     pub misnumbered: bool,
     pub error: Option<Error>,
-    /// Batches that were read serially.
+    /// Number of batches that were read serially.
     pub reread: u64,
 }
 
@@ -29,7 +31,7 @@ struct Board {
     outcome: CrewOutcome,
 }
 
-/// Takes all batches. Threads pause at random points, by `seed`.
+/// Takes and links all batches. Threads pause at random points, which `seed` decides.
 pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> CrewOutcome {
     let (next, linked, ready, outcome) = Default::default();
     let board = Mutex::new(Board { next, linked, ready, order: BatchLinker::new(claims), outcome });

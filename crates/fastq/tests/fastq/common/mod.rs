@@ -1,4 +1,5 @@
-//! Shared parts of the tests: a serial reader of FASTQ to compare with, files of every kind, and a crew of threads.
+//! Shared parts of the tests: a serial reader of FASTQ for comparison, files of every kind, and a
+//! crew of threads.
 #![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods)]
 
 pub mod crew;
@@ -11,7 +12,6 @@ use readmill_fastq::FastqInput;
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 use readmill_simulate::Rng;
 
-/// Random numbers.
 #[derive(Clone)]
 pub struct Random(Rng);
 
@@ -20,12 +20,12 @@ impl Random {
         Random(Rng::new(seed))
     }
 
-    /// A number below `n`.
+    /// Draws a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         self.0.index(n)
     }
 
-    /// True in `percent` cases of a hundred.
+    /// Returns true with a probability of `percent` percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -47,7 +47,7 @@ pub enum Packing {
 pub const PACKINGS: [Packing; 5] =
     [Packing::Plain, Packing::Pipe, Packing::Gzip, Packing::Bgzf, Packing::Zstd];
 
-/// Delivers a few bytes at a time, as a slow pipe does.
+/// Returns a few bytes for each read, as a slow pipe does.
 pub struct Trickle(pub io::Cursor<Vec<u8>>, pub Random);
 
 impl Read for Trickle {
@@ -61,7 +61,7 @@ impl Read for Trickle {
     }
 }
 
-/// The text in pieces of at most some thousand bytes, each packed by itself.
+/// Compresses the text in pieces of at most some thousand bytes, each on its own.
 fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
     let mut rest = text;
     while !rest.is_empty() {
@@ -92,7 +92,7 @@ pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// The packed text as an input: a file, or a stream.
+/// Returns the compressed text as an input: a file or a stream.
 pub fn input(path: &Path, packed: Vec<u8>, as_stream: bool, random: &mut Random) -> FastqInput {
     if as_stream {
         let seed = random.below(1 << 30) as u64;

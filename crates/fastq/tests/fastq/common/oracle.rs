@@ -1,20 +1,23 @@
-//! A simple reader of FASTQ: the whole text in memory, line by line, record by record.
+//! A simple reader of FASTQ. It holds the whole text in memory and goes line by line and record by
+//! record.
 
 /// A read: name, comment, bases, qualities.
 pub type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// The content of a set of files: the reads of whole templates, and the first fault: file, and record from 1.
+/// The content of a set of files: the reads of whole templates, and the first fault as file and
+/// record (from 1).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     pub reads: Vec<Owned>,
-    /// Bytes of each template: the text of its lines, without the characters that start and end them, and without
-    /// the lines of the `+`.
+    /// Bytes of each template: the text of its lines without `@` or `>` and without line ends, and
+    /// without the lines that start with `+`.
     pub bytes: Vec<usize>,
     pub fault: Option<(usize, u64)>,
 }
 
 impl Truth {
-    /// The sizes of batches of this many templates or this many bytes, and whether the last one is full.
+    /// Returns the sizes of batches with at most `templates` templates that end at `bytes` bytes,
+    /// and whether the last one is full.
     pub fn batches(&self, templates: usize, bytes: usize) -> (Vec<usize>, bool) {
         let (mut batches, mut held, mut full) = (Vec::new(), 0, true);
         for more in &self.bytes {
@@ -35,7 +38,6 @@ struct OracleLines<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
     records: u64,
-    /// Bytes of the last record.
     bytes: usize,
 }
 
@@ -57,7 +59,7 @@ impl<'a> OracleLines<'a> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let mut lines: Vec<&[u8]> =
             text.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-        // After the last newline there is no line; without one there is.
+        // A text that ends in a newline has no further line.
         if text.is_empty() || text.ends_with(b"\n") {
             lines.pop();
         }
@@ -73,7 +75,7 @@ impl<'a> OracleLines<'a> {
         self.lines.get(self.at).copied()
     }
 
-    /// The next record, `None` at the end, or a fault.
+    /// Returns the next record, `None` at the end, or a fault.
     fn record(&mut self) -> Result<Option<Owned>, ()> {
         while self.peek().is_some_and(<[u8]>::is_empty) {
             self.at += 1;
@@ -121,7 +123,7 @@ impl<'a> OracleLines<'a> {
     }
 }
 
-/// Reads files with `segments` reads of each template.
+/// Reads files that have `segments` reads of each template.
 pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
     let mut files: Vec<OracleLines<'_>> = texts.iter().map(|text| OracleLines::new(text)).collect();
     let mut truth = Truth::default();

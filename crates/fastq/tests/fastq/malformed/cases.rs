@@ -1,4 +1,5 @@
-//! Cases of text, and cases of bytes: compressed text that is damaged or cut, and other kinds of files.
+//! Cases of malformed text, and cases of malformed bytes: damaged or truncated compressed text, and
+//! other kinds of files.
 
 use std::io::Write;
 
@@ -7,7 +8,7 @@ use readmill_record::ErrorKind::Input;
 
 use super::ParseOutcome::{self, Fault, Refused, Templates};
 
-/// Longer than a record may be in these tests.
+/// Longer than a record can be in these tests.
 const LONG: &[u8] = &{
     let mut text = [b'A'; 3000];
     text[0] = b'@';
@@ -256,7 +257,7 @@ fn gzip_cases() -> Vec<(&'static str, Vec<u8>, ParseOutcome)> {
     let whole = gzip(RECORDS);
     let half = RECORDS.len() / 2;
     let (first, second) = (gzip(&RECORDS[..half]), gzip(&RECORDS[half..]));
-    let body = 10 + 5; // the header of gzip, that of a stored block
+    let body = 10 + 5; // the headers of gzip and of a stored block
     vec![
         ("gzip", whole.clone(), Templates(3)),
         ("gzip of nothing", gzip(b""), Templates(0)),

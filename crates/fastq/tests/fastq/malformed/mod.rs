@@ -1,7 +1,7 @@
 //! Malformed FASTQ, case by case.
 //!
-//! Each case is read with batches of one, two and many templates, in blocks of seven bytes and more, by one thread and by
-//! several: the outcome is the same each time.
+//! Each case is read in batches of one, two and many templates, in blocks of seven and more bytes,
+//! by one thread and by several. The outcome is the same each time.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -15,17 +15,16 @@ use common::oracle::Owned;
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
 use readmill_record::ErrorKind;
 
-/// The expected result of a case.
 pub enum ParseOutcome {
-    /// This many templates are read without an error.
+    /// This many templates are read, without an error.
     Templates(usize),
-    /// An error of this kind that names the file (0-based), the record (from 1), and has these words.
+    /// An error of this kind that names the file (0-based) and the record (from 1), and has these
+    /// words.
     Fault(ErrorKind, usize, u64, &'static str),
-    /// An error that names the file alone: it could not be read at all.
+    /// An error that names only the file, which could not be read at all.
     Refused(&'static str),
 }
 
-/// The layout of the case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One read each.
