@@ -227,8 +227,8 @@ impl BatchLinker {
         Ok(true)
     }
 
-    /// Reads the reads of the next template, and checks that mates have the same name. `None` at
-    /// the end of all files. The element [1] of single reads has no meaning.
+    /// Reads the records of the next template, and checks that mates have the same name. `None` at
+    /// the end of all files. For single reads, both elements are the same.
     fn template(&self, parsers: &mut [Parser<'_>], text: &mut Vec<u8>) -> Result<Option<[ReadSpan; 2]>> {
         let files = &self.claims.files[..self.claims.read_files];
         let one = parsers[0].record(text)?;

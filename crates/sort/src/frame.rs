@@ -321,7 +321,7 @@ fn leb128(mut n: u64, out: &mut Vec<u8>) {
 }
 
 /// Reads a LEB128 number and advances `bytes` past it. `None` if the bytes end within the number or
-/// it does not fit into 64 bits.
+/// it has more than ten bytes.
 fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     let (mut n, mut shift) = (0u64, 0);
     loop {

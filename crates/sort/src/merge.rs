@@ -140,6 +140,8 @@ impl Merge {
         self.low.as_ref().is_some_and(|low| !low.is_before(border))
     }
 
+    /// Returns the next range, or `None` after the last one. Ranges must be taken by one thread at
+    /// a time; nothing is read from disk here.
     pub fn next_range(&mut self) -> Option<Range> {
         if self.ended || self.until.as_ref().is_some_and(|until| self.has_passed(until)) {
             return None;
