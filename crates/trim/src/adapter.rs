@@ -1,23 +1,31 @@
-//! Adapters by their sequence.
+//! Finds the adapter in a read by its sequence, with the rules of fastp.
+//!
+//! This is how single reads lose their adapter. Pairs need it only if their overlap does not show
+//! where the adapter starts. One mismatch is allowed for every eight bases compared.
 
 use crate::shifts::Shifts;
 
-/// So many bases that match may have one among them that does not.
+/// Number of compared bases for which one mismatch is allowed.
 const FOR_EACH_OTHER: usize = 8;
 
-/// The read must have more bases than this from the start of an adapter on.
+/// Minimum adapter length. At least one more base than this must remain from the start of a match
+/// to the end of the read.
 const LEAST: usize = 4;
 
-/// Where an adapter starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterStart {
-    /// With this base of the read.
+    /// The 0-based index of the adapter's first base in the read.
     Inside(usize),
-    /// Before the read, which lacks so many of its bases, as dimers of adapters do.
+    /// The adapter starts before the read: its first N bases are missing. Adapter dimers often look
+    /// like this.
     Before(usize),
 }
 
-/// Returns where the adapter starts, if it is in the read. Its bases are A, C, G and T, four at least.
+/// Returns where the adapter starts, or `None` if the read does not contain it.
+///
+/// Matches that start before the read are tried first, with up to 4 missing bases (fewer for
+/// adapters shorter than 16 bases). An adapter shorter than four bases is never found. `shifts` is
+/// only scratch memory.
 pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterStart> {
     if adapter.len() < LEAST {
         return None;
@@ -29,7 +37,7 @@ pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterS
         _ => 0,
     };
     for lacking in (1..=farthest).rev().filter(|lacking| read.len() + lacking > LEAST) {
-        // Bases before the read count as equal.
+        // fastp counts the missing bases as equal, so they raise the number of allowed mismatches.
         let length = (read.len() + lacking).min(adapter.len());
         let rest = adapter.get(lacking..length).unwrap_or_default();
         if is_like(read, rest, length) {
@@ -49,7 +57,8 @@ pub fn find(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterS
     found.map(AdapterStart::Inside)
 }
 
-/// Whether a read is like these bases of an adapter, of which so many are compared.
+/// Returns whether the read starts like `adapter`, with one mismatch allowed per eight of `length`
+/// bases.
 fn is_like(read: &[u8], adapter: &[u8], length: usize) -> bool {
     let differing = read.iter().zip(adapter).filter(|(base, other)| base != other).count();
     differing <= length / FOR_EACH_OTHER

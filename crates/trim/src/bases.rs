@@ -1,6 +1,6 @@
-//! Letters of bases.
+//! Complements of base letters.
 
-/// The complement of a letter; N for those that are not A, C, G or T.
+/// Returns the complement as a capital letter, or `N` for anything except A, C, G and T.
 pub const fn complement(base: u8) -> u8 {
     match base {
         b'A' | b'a' => b'T',
@@ -20,7 +20,6 @@ const COMPLEMENTS: [u8; 256] = {
     all
 };
 
-/// Writes the reverse complement.
 pub fn reverse_complement(bases: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend(bases.iter().rev().map(|&base| COMPLEMENTS[usize::from(base)]));

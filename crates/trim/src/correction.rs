@@ -1,28 +1,30 @@
-//! Bases that are corrected where mates overlap.
+//! Corrects mismatches in the overlap of two mates (fastp `--correction`).
+//!
+//! If one mate has a quality of at least 30 and the other a quality of at most 14, the base of the
+//! good mate replaces that of the other. Mismatches with any other qualities are left alone.
 
 use crate::bases::complement;
 use crate::overlap::Overlap;
 
-/// The lowest quality of a base that is trusted, in text.
 const GOOD: u8 = 33 + 30;
 
-/// The highest quality of a base that is corrected, in text.
 const BAD: u8 = 33 + 14;
 
-/// A new base, with the quality of the one that it is taken from.
+/// One base to replace, with the complement of its mate's base and with its mate's quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correction {
-    /// Whether it is of the last read.
     pub is_last: bool,
-    /// Its place in the read.
+    /// The 0-based index in the slice that was passed to [`corrections`], not in the whole read.
     pub at: usize,
-    /// The base.
     pub base: u8,
-    /// Its quality, in text.
     pub quality: u8,
 }
 
-/// Tells the corrections of mates, given by their bases and qualities.
+/// Calls `tell` for each base to correct. Each mate is given as its bases and its qualities
+/// (Phred + 33).
+///
+/// Nothing is changed here: `tell` collects the corrections, and the caller applies them to the
+/// batch.
 pub fn corrections(
     [first, last]: [(&[u8], &[u8]); 2],
     overlap: Overlap,
@@ -54,7 +56,8 @@ mod tests {
 
     #[test]
     fn a_bad_base_becomes_that_of_a_good_mate() {
-        // GATTACA, and its reverse complement, each with an error, and a base of an adapter behind it.
+        // GATTACA and its reverse complement, each with one error and followed by one base of an
+        // adapter.
         let first = (&b"GATGACAC"[..], &b"III#IIII"[..]);
         let last = (&b"TGTAATAG"[..], &b"IIIIII#I"[..]);
         let overlap = Overlap { offset: -1, length: 7, differing: 2 };

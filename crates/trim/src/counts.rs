@@ -1,41 +1,35 @@
-//! Counts of bases and qualities.
+//! Counts of bases and qualities, before and after trimming.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of reads.
+/// Totals over a set of reads, as fastp reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadCounts {
-    /// Reads.
     pub reads: u64,
-    /// Bases.
     pub bases: u64,
-    /// Bases of quality 20 or more.
     pub q20: u64,
-    /// Bases of quality 30 or more.
     pub q30: u64,
-    /// G and C.
     pub gc: u64,
-    /// The length of the longest read.
     pub longest: u64,
 }
 
 impl ReadCounts {
-    /// The counts of one read.
     pub fn of(bases: &[u8], qualities: &[u8]) -> Self {
         ReadCounts {
             reads: 1,
             bases: bases.len() as u64,
             q20: count(qualities, |quality| quality >= 33 + 20),
             q30: count(qualities, |quality| quality >= 33 + 30),
-            // As fastp has it: C, G, and the few other letters that share their last two bits.
+            // fastp tests the last two bits only, so C, G and a few letters besides them (K, O, S,
+            // W, ...) count.
             gc: count(bases, |base| base & 3 == 3),
             longest: bases.len() as u64,
         }
     }
 
-    /// The mean length, rounded down.
+    /// Returns the mean read length, rounded down as in fastp's report; 0 without reads.
     pub fn mean_length(&self) -> u64 {
         self.bases.checked_div(self.reads).unwrap_or(0)
     }
@@ -52,7 +46,10 @@ impl AddAssign for ReadCounts {
     }
 }
 
-/// How many letters are so. Counts of pieces fit into a byte, so that many are counted at once.
+/// Returns how many bytes satisfy `is_so`.
+///
+/// The text is counted in pieces of 255 bytes: a `u8` holds the count of a piece, which lets the
+/// compiler vectorize the loop.
 pub fn count(text: &[u8], is_so: impl Fn(u8) -> bool) -> u64 {
     let piece = |piece: &[u8]| piece.iter().fold(0u8, |sum, &letter| sum + u8::from(is_so(letter)));
     text.chunks(u8::MAX.into()).map(|of| u64::from(piece(of))).sum()

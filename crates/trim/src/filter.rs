@@ -1,26 +1,23 @@
-//! The filters: which reads are dropped, and why.
+//! Decides which trimmed reads are dropped, and for what reason.
 
 use crate::counts::count;
 use crate::options::{QualityFilter, TrimOptions};
 
-/// The result of the filters for a read, the worst last. Of a pair, the worse counts.
+/// The outcome of the filters for one read. Variants are ordered by severity, and a pair gets the
+/// more severe outcome of its two reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It stays.
     Passed,
-    /// It has too many N.
     TooManyN,
-    /// It is too short, or nothing is left of it.
+    /// Shorter than the minimum length, or without any bases after trimming.
     TooShort,
-    /// It is too long.
     TooLong,
-    /// Its qualities are too low.
     LowQuality,
-    /// Neighbours are too often alike.
     LowComplexity,
 }
 
-/// All verdicts.
+/// All verdicts, in the order of their discriminants: [`crate::TrimTally`] indexes its counts by
+/// them.
 pub const VERDICTS: [Verdict; 6] = [
     Verdict::Passed,
     Verdict::TooManyN,
@@ -30,7 +27,10 @@ pub const VERDICTS: [Verdict; 6] = [
     Verdict::LowComplexity,
 ];
 
-/// Judges what is left of a read.
+/// Returns the outcome of all filters for a read that has been trimmed.
+///
+/// The filters run in fastp's order, and the first one that fails determines the verdict.
+/// `qualities` are Phred + 33.
 pub fn judge(bases: &[u8], qualities: &[u8], options: &TrimOptions) -> Verdict {
     let length = bases.len();
     if length == 0 {
@@ -68,7 +68,8 @@ fn has_low_quality(qualities: &[u8], filter: &QualityFilter) -> bool {
     filter.average > 0 && sum().saturating_sub(33 * length) / length < u64::from(filter.average)
 }
 
-/// Whether so many of a hundred neighbours differ.
+/// Returns whether at least `least` percent of the bases differ from the next base. A read of one
+/// base has no neighbours, so it never passes, as in fastp.
 fn is_complex(bases: &[u8], least: u8) -> bool {
     let differing = bases.iter().zip(&bases[1..]).filter(|(one, next)| one != next).count();
     bases.len() > 1 && differing * 100 >= usize::from(least) * (bases.len() - 1)

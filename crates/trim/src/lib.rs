@@ -1,19 +1,29 @@
-//! Trims and filters reads as fastp 0.23.2 does.
+//! Trims and filters unaligned reads as fastp 0.23.2 does, before they are aligned (`--trim`).
 //!
-//! # Order
-//! 1. The first and last bases of each read that are always cut ([`options::Ends`]), then windows of qualities
-//!    ([`windows`]): from the front, then to the right or else from the tail.
-//! 2. Tails of G ([`poly::g_tail`]).
-//! 3. Pairs: their overlap is found ([`overlap`]). It corrects bases ([`correction`]) if that is asked for, and tells where
-//!    adapters start; only where it does not tell, adapters are looked for by their sequence ([`adapter`]).
+//! A [`Trimmer`] takes a batch of reads, cuts them according to [`TrimOptions`], removes the
+//! templates that fail a filter, and counts everything in a [`TrimTally`]. [`report()`] writes
+//! these counts with the JSON keys of fastp.
+//!
+//! # Order of steps
+//! The order is fastp's, and later steps see the result of earlier ones:
+//!
+//! 1. Fixed numbers of bases at both ends ([`options::Ends`]), then sliding quality windows
+//!    ([`windows`]): from the front, then either to the right or from the tail.
+//! 2. Poly-G tails ([`poly::g_tail`]).
+//! 3. For pairs, the overlap of the mates ([`overlap`]). It corrects bases ([`correction`]) if this
+//!    is enabled, and shows where the adapters start. Without a usable overlap, and for single
+//!    reads, adapters are searched by sequence ([`adapter`]).
 //! 4. Tails of any one base ([`poly::x_tail`]).
-//! 5. The longest length ([`options::Ends`]).
-//! 6. The filters: qualities, N, length, complexity ([`filter`]). A pair goes if either of its reads fails.
+//! 5. The maximum length ([`options::Ends`]).
+//! 6. The filters: qualities, N bases, length, complexity ([`filter`]). If one read of a pair
+//!    fails, both are dropped.
 //!
-//! A pair of which step 1 leaves nothing of one read skips steps 2 to 5, and fails.
+//! If step 1 leaves nothing of one read, the pair skips steps 2 to 5 and is dropped.
 //!
-//! All is integer arithmetic but for one number that fastp rounds as a double: how many bases of an overlap may differ.
-//! Counts are sums ([`TrimTally`]), so they are the same however reads are divided among threads.
+//! # Reproducibility
+//! All computations use integers, except the number of mismatches that an overlap may have: fastp
+//! rounds it as a double, so this crate does too. All counts are sums, so they do not depend on
+//! which thread trims which read.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -1,29 +1,42 @@
-//! Options of trimming and of filters. The defaults are those of fastp.
+//! Options of trimming and filtering. The defaults are fastp's, and each option names the flag of
+//! fastp it stands for.
 
-/// All options of trimming.
+/// All options of trimming and filtering.
+///
+/// The command line builds them from the flags of `--trim`; a [`crate::Trimmer`] borrows them for
+/// as long as it works. `Default` gives what fastp does without any flags.
+///
+/// ```
+/// use readmill_trim::TrimOptions;
+/// use readmill_trim::options::{Window, Windows};
+///
+/// // fastp --cut_right --cut_window_size 4 --cut_mean_quality 20 --low_complexity_filter
+/// let windows = Windows { right: Some(Window { size: 4, quality: 20 }), ..Windows::default() };
+/// let options = TrimOptions { windows, complexity: Some(30), ..TrimOptions::default() };
+/// assert!(!options.correction, "fastp corrects bases only with --correction");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrimOptions {
-    /// What is cut off first and last reads, whatever they are.
+    /// Fixed cuts of the first and the last read of a pair. Single reads use the first element.
     pub ends: [Ends; 2],
-    /// Windows of qualities.
     pub windows: Windows,
-    /// Whether tails of G are cut off.
+    /// Whether to cut poly-G tails. [`PolyG::ByName`] needs the name of a lane's first read, so the
+    /// caller decides and passes the answer to [`crate::Trimmer::new`].
     pub poly_g: PolyG,
-    /// The shortest tail of G.
     pub least_poly_g: usize,
-    /// The shortest tail of any one base; `None` if these are left.
+    /// Minimum length of a tail of any one base (`--poly_x_min_len`). `None` keeps such tails.
     pub least_poly_x: Option<usize>,
-    /// The adapters of first and last reads; `None` if adapters are left.
+    /// Adapter sequences of first and last reads. The outer `None` disables adapter trimming. An
+    /// inner `None` means that the sequence is unknown, so only the overlap of a pair can show its
+    /// adapters.
     pub adapters: Option<[Option<Vec<u8>>; 2]>,
-    /// When mates overlap.
     pub overlap: OverlapRules,
-    /// Whether bases are corrected where mates overlap.
+    /// Whether mismatches in an overlap are corrected (`--correction`).
     pub correction: bool,
-    /// The filter of qualities.
     pub quality: Option<QualityFilter>,
-    /// The filter of lengths.
     pub length: Option<LengthFilter>,
-    /// Of a hundred neighbours, how many must differ; `None` if any read may stay.
+    /// Minimum percentage of bases that differ from the next base (fastp's complexity). `None`
+    /// disables the filter.
     pub complexity: Option<u8>,
 }
 
@@ -50,93 +63,87 @@ impl Default for TrimOptions {
     }
 }
 
-/// Bases that are cut off all reads.
+/// Numbers of bases that are cut regardless of their sequence and quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// First bases, which go before anything else.
+    /// Bases cut from the 5' end, before any other step (`--trim_front1`, `--trim_front2`).
     pub front: usize,
-    /// Last bases, which go before anything else.
+    /// Bases cut from the 3' end, before any other step (`--trim_tail1`, `--trim_tail2`).
     pub tail: usize,
-    /// The longest length in the end; 0 for any.
+    /// Maximum length; longer reads are cut from the 3' end, after all other steps (`--max_len1`,
+    /// `--max_len2`). 0 means no maximum.
     pub longest: usize,
 }
 
-/// A window that slides over qualities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Bases in it.
     pub size: usize,
-    /// Their mean quality, at least.
+    /// Minimum mean quality (Phred) of a good window.
     pub quality: u8,
 }
 
-/// The windows that are slid over each read.
+/// The sliding windows that cut each read. All are disabled by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// From the front, as long as qualities are bad.
+    /// Slides from the 5' end and cuts bases until a window is good (`--cut_front`).
     pub front: Option<Window>,
-    /// From the tail, as long as qualities are bad. Not where `right` is.
+    /// Slides from the 3' end and cuts bases until a window is good (`--cut_tail`). Ignored if
+    /// `right` is set.
     pub tail: Option<Window>,
-    /// From the front, up to the first that is bad.
+    /// Slides from the 5' end and cuts everything from the first bad window on (`--cut_right`).
     pub right: Option<Window>,
 }
 
 impl Windows {
-    /// Whether there is none.
     pub fn is_nothing(&self) -> bool {
         *self == Windows::default()
     }
 }
 
-/// Whether tails of G are cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolyG {
-    /// If the name of the first read is that of an instrument with two colours, to which no signal is a G.
+    /// Only if the name of the lane's first read shows a two-colour instrument
+    /// ([`has_two_colours`]). Such instruments report G if there is no signal.
     ByName,
-    /// Yes.
     Cut,
-    /// No.
     Keep,
 }
 
-/// When mates overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapRules {
-    /// Fewest bases of an overlap.
+    /// Minimum length; an overlap must be longer than this (`--overlap_len_require`).
     pub least: usize,
-    /// Most bases that differ.
+    /// Maximum number of mismatches (`--overlap_diff_limit`).
     pub most_different: usize,
-    /// Most bases that differ, of a hundred.
+    /// Maximum percentage of mismatches (`--overlap_diff_percent_limit`). Both maxima apply.
     pub percent: u8,
 }
 
-/// The filter of qualities.
+/// The quality filter. Its check for N bases belongs to it because fastp disables both with the
+/// same flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityFilter {
-    /// Lower qualities are bad.
+    /// Bases with a Phred quality below this are unqualified (`--qualified_quality_phred`).
     pub qualified: u8,
-    /// Most bad qualities, of a hundred.
+    /// Maximum percentage of unqualified bases (`--unqualified_percent_limit`).
     pub unqualified_percent: u8,
-    /// The mean quality, at least; 0 for any.
+    /// Minimum mean quality (`--average_qual`); 0 disables the check.
     pub average: u8,
-    /// Most N.
+    /// Maximum number of N bases (`--n_base_limit`).
     pub most_n: usize,
 }
 
-/// The filter of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LengthFilter {
-    /// Fewest bases.
     pub least: usize,
-    /// Most bases; 0 for any.
+    /// Maximum number of bases; 0 means no maximum.
     pub most: usize,
 }
 
-/// Starts of the names of reads of instruments with two colours: NextSeq 500 and 550, and NovaSeq 6000 as its names were
-/// when fastp 0.23.2 came out.
+/// Prefixes of read names from two-colour instruments, as fastp 0.23.2 has them: NextSeq 500 and
+/// 550, and the NovaSeq 6000 of that time.
 const TWO_COLOURS: [&[u8]; 4] = [b"NS", b"NB", b"NDX", b"A0"];
 
-/// Whether a read of this name is of an instrument with two colours.
 pub fn has_two_colours(name: &[u8]) -> bool {
     TWO_COLOURS.iter().any(|start| name.starts_with(start))
 }

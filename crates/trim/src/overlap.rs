@@ -1,25 +1,32 @@
-//! The overlap of mates.
+//! Finds how the two reads of a pair overlap.
+//!
+//! The last read is reverse-complemented and shifted along the first one. If the template is
+//! shorter than the reads, both reads run into the adapter, and the offset is negative:
+//!
+//! ```text
+//!            offset 3: long template         offset -3: the last 3 bases of each read are adapter
+//! first      ACGTACGTAC                         ACGTACGTAC
+//! last, rc      TACGTACGGT                   TTTACGTACG
+//! ```
 
 use crate::bases::reverse_complement;
 use crate::options::OverlapRules;
 use crate::shifts::Shifts;
 
-/// Differences count up to this base alone. Whoever overlaps so far overlaps.
+/// Mismatches decide only in this many leading bases of an overlap. fastp does not look further.
 const DECISIVE: usize = 50;
 
-/// How mates overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// Where the reverse complement of the last read starts, from the start of the first; less than 0 if the template is
-    /// shorter than the reads.
+    /// The start of the reverse-complemented last read, relative to the start of the first read.
+    /// Negative if the template is shorter than the reads.
     pub offset: isize,
-    /// Bases that overlap.
     pub length: usize,
-    /// How many of them differ.
+    /// Number of mismatches over the whole length, including those after [`DECISIVE`] bases.
     pub differing: usize,
 }
 
-/// A search for overlaps, with its memory.
+/// Finds overlaps. Reuse one for many pairs: it keeps its buffers.
 #[derive(Default)]
 pub struct OverlapSearch {
     shifts: Shifts,
@@ -27,7 +34,9 @@ pub struct OverlapSearch {
 }
 
 impl OverlapSearch {
-    /// Returns the first overlap: with the last read as it starts behind the first one, then before it.
+    /// Returns the first overlap that satisfies the rules, or `None`.
+    ///
+    /// Offsets are tried in fastp's order: 0, 1, 2, ... first, then 0, -1, -2, ...
     pub fn find(&mut self, first: &[u8], last: &[u8], rules: &OverlapRules) -> Option<Overlap> {
         reverse_complement(last, &mut self.last);
         let last = &self.last[..];
@@ -41,8 +50,10 @@ impl OverlapSearch {
         Some(Overlap { offset: -(shift as isize), length, differing })
     }
 
-    /// Finds the first shift of `moved` over `text`, which `shifts` has taken; how long they overlap then, and how many bases
-    /// differ.
+    /// Finds the smallest shift at which `moved` overlaps `text`. Returns the shift, the length of
+    /// the overlap and its number of mismatches.
+    ///
+    /// `self.shifts` must have been set to `text`.
     fn search(&self, text: &[u8], moved: &[u8], rules: &OverlapRules) -> Option<(usize, usize, usize)> {
         let shifts = 0..text.len().saturating_sub(rules.least);
         let length = |shift: usize| moved.len().min(text.len() - shift);
@@ -58,7 +69,8 @@ impl OverlapSearch {
     }
 }
 
-/// How many bases of so long an overlap may differ. fastp multiplies by a fraction, and so must we.
+/// Returns the maximum number of mismatches for an overlap of this length. fastp multiplies by a
+/// fraction, and other arithmetic would round differently.
 fn most(rules: &OverlapRules, length: usize) -> usize {
     let share = length as f64 * (f64::from(rules.percent) / 100.0);
     rules.most_different.min(share as usize)

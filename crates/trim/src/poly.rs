@@ -1,15 +1,16 @@
-//! Tails of one base.
+//! Finds tails of one repeated base, with the rules of fastp.
+//!
+//! A tail may contain other bases: one in eight, and at most five.
 
-/// So many bases of a tail may have one other base among them.
 const FOR_EACH_OTHER: usize = 8;
 
-/// Most other bases in a tail.
 const MOST_OTHERS: usize = 5;
 
-/// The bases in the order in which they are counted.
+/// The bases in the order in which their tails are counted and reported.
 pub const BASES: [u8; 4] = *b"ATCG";
 
-/// Returns the length of a read without its tail of G, which has `least` bases at least.
+/// Returns the length of the read without its poly-G tail, or the full length if the tail is
+/// shorter than `least`.
 pub fn g_tail(bases: &[u8], least: usize) -> usize {
     let length = bases.len();
     let (mut others, mut first, mut looked_at) = (0, length.saturating_sub(1), 0);
@@ -28,16 +29,16 @@ pub fn g_tail(bases: &[u8], least: usize) -> usize {
     if looked_at >= least { first } else { length }
 }
 
-/// A tail of one base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// The number of the base in [`BASES`].
+    /// Index into [`BASES`].
     pub base: usize,
-    /// Bases of the tail.
     pub length: usize,
 }
 
-/// Returns the tail of one base, which has `least` bases at least. It may be empty, as fastp counts such, too.
+/// Returns the longest tail of any one base, or `None` if it is shorter than `least`.
+///
+/// N counts as every base. The tail may have length 0, because fastp counts such tails too.
 pub fn x_tail(bases: &[u8], least: usize) -> Option<Tail> {
     let length = bases.len();
     let (mut counts, mut looked_at) = ([0; 4], 0);
@@ -58,7 +59,7 @@ pub fn x_tail(bases: &[u8], least: usize) -> Option<Tail> {
     }
     let most = counts.iter().copied().max().unwrap_or(0);
     let base = counts.iter().position(|&count| count == most).unwrap_or(0);
-    // The tail ends with the last base of its kind among those that were looked at.
+    // The tail starts at the first base of its kind among the bases that were examined.
     let from = length.saturating_sub(looked_at + 1);
     let first = bases[from..].iter().position(|&it| it == BASES[base]);
     Some(Tail { base, length: first.map_or(0, |first| length - from - first) })

@@ -1,4 +1,4 @@
-//! The counts as JSON, in the fields of fastp.
+//! Writes the counts of trimming as JSON, with the keys of fastp's report.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,10 @@ use crate::options::TrimOptions;
 use crate::poly::BASES;
 use crate::tally::{LONGEST_INSERT, TrimTally};
 
-/// Returns the report of fastp, as far as it counts what trimming does.
+/// Returns the part of fastp's JSON report that trimming determines.
+///
+/// Sections are left out under the same conditions as in fastp: those of pairs if all reads are
+/// single, and those of steps that are disabled. Per-cycle curves and duplication are not included.
 pub fn report(options: &TrimOptions, tally: &TrimTally) -> Value {
     let pairs = tally.has_pairs();
     let cycles = |of: usize| tally.before[of].longest;
@@ -68,7 +71,7 @@ fn summary(reads: &[ReadCounts; 2], pairs: bool) -> Value {
     fields
 }
 
-/// A share, in the six digits that fastp writes.
+/// Returns a fraction, rounded to the six significant digits that fastp prints.
 fn rate(part: u64, of: u64) -> f64 {
     let exact = if of == 0 { 0.0 } else { part as f64 / of as f64 };
     format!("{exact:.5e}").parse().unwrap_or(exact)

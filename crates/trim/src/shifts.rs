@@ -1,23 +1,31 @@
-//! Finds the shifts at which two texts may be alike, 64 of them at once.
+//! Rejects shifts at which two sequences differ too much, 64 shifts at a time.
 //!
-//! For each letter, a bit says of each base of one text that it differs. Shifted by the number of a base of the other
-//! text, the bits of its letter say of 64 shifts at once whether the two bases there differ. These are added up in
-//! counters whose bits lie in words of their own, until all shifts have too many differences: after some 20 bases, where
-//! the texts are not alike. What is left is compared base by base, by whoever asks.
+//! Overlaps and adapters are both found by sliding one sequence along another one
+//! ([`crate::overlap`], [`crate::adapter`]). Most shifts are hopeless, so this filter removes them
+//! before the caller compares base by base:
+//!
+//! 1. [`Shifts::set`] makes, for each letter, a bit mask of the text: bit `i` is set if base `i`
+//!    differs from the letter.
+//! 2. Base `j` of the other sequence selects the mask of its letter. Shifted right by `j`, bit `s`
+//!    of that mask tells whether this base mismatches at shift `s`.
+//! 3. These bits are added to 64 small counters, stored bit-sliced: one word for each of their
+//!    three bits.
+//! 4. A counter that overflows rejects its shift. For unrelated sequences, all 64 overflow after
+//!    about 20 bases.
 
 use std::ops::Range;
 
-/// Bases of the other text that are looked at: those that decide whether mates overlap, and few enough that two words hold
-/// all bits of 64 shifts.
+/// Number of bases of the other sequence that are compared. An overlap is decided by as many, and
+/// two words hold the mask bits for 64 shifts as long as this is below 64.
 const LOOKED_AT: usize = 50;
 
-/// The most differences that are counted.
+/// Maximum number of differences that three counter bits can tell apart.
 const MOST: usize = 7;
 
-/// A, C, G, T and N, and all else, which differs from anything.
+/// The classes of letters: A, C, G, T, N, and one for all other bytes, which differ from
+/// everything.
 const LETTERS: usize = 6;
 
-/// The number of each letter.
 const NUMBERS: [u8; 256] = {
     let mut all = [LETTERS as u8 - 1; 256];
     all[b'A' as usize] = 0;
@@ -28,15 +36,15 @@ const NUMBERS: [u8; 256] = {
     all
 };
 
-/// Where each letter differs from a text.
+/// Mismatch masks of a text. The buffer is reused for each text.
 #[derive(Default)]
 pub struct Shifts {
-    /// For each 64 bases of the text: bits of those that differ from each letter. One more block, of no base, ends it.
+    /// One element for each 64 bases of the text, with a mask for each letter class. An additional
+    /// empty block follows, so that two neighbouring blocks can always be read.
     differing: Vec<[u64; LETTERS]>,
 }
 
 impl Shifts {
-    /// Takes a text.
     pub fn set(&mut self, text: &[u8]) {
         self.differing.clear();
         for block in text.chunks(64) {
@@ -51,8 +59,10 @@ impl Shifts {
         self.differing.push([0; LETTERS]);
     }
 
-    /// Returns the first of these shifts that `is_it`. It is asked only of those at which `other` does not differ in more
-    /// than `most` of its first bases; behind its end, the text does not differ.
+    /// Returns the first shift in `shifts` for which `is_it` returns true.
+    ///
+    /// `is_it` is called only for shifts at which the first bases of `other` have at most `most`
+    /// differences. Bases that extend beyond the end of the text do not count as differences.
     pub fn find(
         &self,
         other: &[u8],
@@ -75,7 +85,9 @@ impl Shifts {
         None
     }
 
-    /// The shifts in this block that do not have too many differences.
+    /// Returns a mask of the shifts in this block that have at most `most` differences. All bits
+    /// are set if `most` exceeds the counters or the block is beyond the text: then nothing is
+    /// rejected.
     fn alive(&self, other: &[u8], block: usize, most: usize) -> u64 {
         let (Some(low), Some(high)) = (self.differing.get(block), self.differing.get(block + 1)) else {
             return u64::MAX;
@@ -83,7 +95,7 @@ impl Shifts {
         if most > MOST {
             return u64::MAX;
         }
-        // Counters start so high that one difference too many makes them overflow.
+        // The counters start at a value from which `most + 1` differences make them overflow.
         let start = MOST - most;
         let mut counter = [0, 1, 2].map(|bit| if start >> bit & 1 == 1 { u64::MAX } else { 0 });
         let mut dead = 0;
@@ -104,7 +116,6 @@ impl Shifts {
     }
 }
 
-/// A word of so many ones.
 fn ones(bits: usize) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }

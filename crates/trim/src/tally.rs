@@ -9,25 +9,28 @@ use crate::filter::{VERDICTS, Verdict};
 use crate::overlap::Overlap;
 use crate::poly::Tail;
 
-/// Insert sizes from this on are not told apart.
+/// Insert sizes from this one on share one count with unknown sizes, as in fastp.
 pub(crate) const LONGEST_INSERT: usize = 512;
 
-/// Counts of trimming. They are sums, whatever the order of reads.
+/// Everything that is counted while reads are trimmed.
+///
+/// Each thread counts a batch in a tally of its own, and the pipeline adds them with `+=`. All
+/// counts are sums, so the order of additions does not matter. `shard` jobs store tallies as JSON,
+/// so the field names are a format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimTally {
-    /// First and last reads as they came. Single reads are first ones.
+    /// Counts of first and last reads before trimming. Single reads count as first reads.
     pub before: [ReadCounts; 2],
-    /// Those that stay, as they are left.
     pub after: [ReadCounts; 2],
-    /// Reads by what the filters say of them, in the order of [`VERDICTS`].
+    /// Number of reads for each verdict, in the order of [`VERDICTS`].
     verdicts: [u64; VERDICTS.len()],
-    /// Reads with an adapter, and the bases that were cut off.
+    /// Number of reads that lost an adapter, and number of bases that were cut with it.
     pub(crate) adapters: [u64; 2],
-    /// Reads with a corrected base, and such bases.
     pub(crate) corrected: [u64; 2],
-    /// Reads with a tail of one base, by base, and bases of these tails.
+    /// Reads with a tail of one base, by base, and the bases of these tails.
     pub(crate) tails: [[u64; 4]; 2],
-    /// Pairs by the length of their template; the last number is that of pairs of which it is not known.
+    /// Number of pairs by insert size. The last element counts pairs whose size is unknown or at
+    /// least [`LONGEST_INSERT`].
     pub(crate) inserts: Vec<u64>,
 }
 
@@ -46,17 +49,14 @@ impl Default for TrimTally {
 }
 
 impl TrimTally {
-    /// Reads of which the filters say so.
     pub fn reads(&self, verdict: Verdict) -> u64 {
         self.verdicts[verdict as usize]
     }
 
-    /// Reads that were dropped.
     pub fn dropped(&self) -> u64 {
         self.verdicts.iter().sum::<u64>() - self.reads(Verdict::Passed)
     }
 
-    /// Whether there were pairs.
     pub fn has_pairs(&self) -> bool {
         self.before[1].reads > 0
     }
@@ -65,7 +65,7 @@ impl TrimTally {
         self.verdicts[verdict as usize] += reads as u64;
     }
 
-    /// Adds an adapter of so many bases, if it has any, to those of one read.
+    /// Counts a read that lost `bases` bases of adapter. Zero bases do not count as a trimmed read.
     pub(crate) fn adapter(&mut self, bases: usize) {
         if bases > 0 {
             self.adapters[0] += 1;
@@ -78,7 +78,10 @@ impl TrimTally {
         self.tails[1][tail.base] += tail.length as u64;
     }
 
-    /// Adds a pair of reads of these lengths, of whose fronts so many bases were cut off.
+    /// Counts the insert size of a pair.
+    ///
+    /// `lengths` is the sum of both read lengths before adapters are cut, and `fronts` the number
+    /// of bases that were cut from both 5' ends: they belong to the insert, too.
     pub(crate) fn insert(&mut self, overlap: Option<Overlap>, lengths: usize, fronts: usize) {
         let size = overlap.map(|Overlap { offset, length, .. }| {
             fronts + if offset > 0 { lengths - length } else { length }

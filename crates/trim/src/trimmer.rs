@@ -1,4 +1,4 @@
-//! Trims batches of reads, and drops those that fail the filters.
+//! Trims batches of reads, and removes those that fail the filters.
 
 use std::ops::Range;
 
@@ -15,20 +15,39 @@ use crate::shifts::Shifts;
 use crate::tally::TrimTally;
 use crate::windows;
 
-/// Trims reads of one lane.
+/// Trims the reads of one lane.
+///
+/// Each worker thread makes one for the batch that it holds. The trimmer owns only scratch buffers:
+/// the result depends on nothing except the reads and the options.
+///
+/// ```
+/// use readmill_record::{Read, ReadBatch};
+/// use readmill_trim::{TrimOptions, TrimTally, Trimmer};
+///
+/// let adapters = Some([Some(b"AGATCGGAAGAGC".to_vec()), None]);
+/// let options = TrimOptions { adapters, ..TrimOptions::default() };
+///
+/// let mut batch = ReadBatch::new(1, 0);
+/// let bases = b"GATTACACCTGAAGCTTGGCATAGATCGGAAG";
+/// batch.push(Read { name: b"r1", comment: b"", bases, qualities: Some(&[b'I'; 32]) });
+///
+/// let mut tally = TrimTally::default();
+/// Trimmer::new(&options, false).trim(&mut batch, &mut tally, |error, _, _| error)?;
+/// assert_eq!(batch.read(0).bases, b"GATTACACCTGAAGCTTGGCAT");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub struct Trimmer<'a> {
     options: &'a TrimOptions,
-    /// Whether tails of G are cut off.
     cuts_poly_g: bool,
     overlaps: OverlapSearch,
     shifts: Shifts,
 }
 
-/// The part of a read that is left, of which `front` bases are cut off.
+/// The part of a read that is kept so far. `front` is the number of bases that the first cut
+/// removed from the 5' end.
 struct Left {
     range: Range<usize>,
     front: usize,
-    /// Whether a base of it was corrected.
     is_corrected: bool,
 }
 
@@ -48,15 +67,20 @@ impl Left {
 }
 
 impl<'a> Trimmer<'a> {
-    /// A trimmer that cuts tails of G off, or does not, as it is known of the lane.
+    /// Creates a trimmer. `cuts_poly_g` is what [`TrimOptions::poly_g`] means for this lane, which
+    /// only the caller knows.
     pub fn new(options: &'a TrimOptions, cuts_poly_g: bool) -> Self {
         Trimmer { options, cuts_poly_g, overlaps: OverlapSearch::default(), shifts: Shifts::default() }
     }
 
-    /// Trims all reads of a batch, and takes out the templates that fail.
+    /// Trims all reads of a batch, and removes the templates that fail a filter.
+    ///
+    /// Reads that pass are shortened in place. `tally` gets the counts of all reads, including the
+    /// removed ones.
     ///
     /// # Errors
-    /// A read has no qualities; `blame` says which.
+    /// Fails for the first read without qualities. `blame` gets the error, the batch and the index
+    /// of the read, and adds the name and the file.
     pub fn trim(
         &mut self,
         reads: &mut ReadBatch,
@@ -193,7 +217,7 @@ impl<'a> Trimmer<'a> {
                 left.shorten(start);
             }
             Some(AdapterStart::Before(lacking)) => {
-                // The bases of the adapter count, but for as many as the read lacks.
+                // fastp counts the bases of the adapter, less those that the read does not have.
                 tally.adapter(adapter.len() - lacking);
                 left.shorten(0);
             }
@@ -201,7 +225,7 @@ impl<'a> Trimmer<'a> {
         }
     }
 
-    /// Cuts off a tail of one base, and what is too long.
+    /// Cuts a tail of one base, then cuts the read to its maximum length.
     fn cut_end(
         &self,
         reads: &ReadBatch,
@@ -229,7 +253,7 @@ impl<'a> Trimmer<'a> {
     }
 }
 
-/// Corrects bases of a pair.
+/// Applies the corrections of one pair to the batch, and counts them.
 fn correct(
     reads: &mut ReadBatch,
     at: usize,
@@ -250,7 +274,8 @@ fn correct(
     tally.corrected[1] += all.len() as u64;
 }
 
-/// Leaves of a read, which had these counts, what is left of it.
+/// Trims a read of the batch to the part that is kept, and adds it to the counts after trimming.
+/// `before` are its counts before trimming; they are used again if nothing was cut or corrected.
 fn keep(
     reads: &mut ReadBatch,
     at: usize,

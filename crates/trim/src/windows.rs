@@ -1,13 +1,18 @@
-//! The first cut: ends that always go, and windows of bad qualities.
+//! The first cut: fixed numbers of bases at both ends, then sliding quality windows.
+//!
+//! Several results look odd (a good window that is cut to its last base, for example). They are
+//! what fastp 0.23.2 does, and the tests below contain fastp's own example.
 
 use std::ops::Range;
 
 use crate::options::{Ends, Window, Windows};
 
-/// The number that text adds to qualities.
 const OFFSET: u32 = 33;
 
-/// Returns what is left of a read; `None` if too little is for a window, or nothing behind one.
+/// Returns the range of bases to keep.
+///
+/// `None` means that the read is dropped: it is shorter than its fixed cuts, has no room for a
+/// window, or nothing is left. `qualities` are Phred + 33.
 pub fn kept(bases: &[u8], qualities: &[u8], ends: Ends, windows: &Windows) -> Option<Range<usize>> {
     let length = bases.len();
     let end = length.checked_sub(ends.tail)?;
@@ -27,25 +32,23 @@ pub fn kept(bases: &[u8], qualities: &[u8], ends: Ends, windows: &Windows) -> Op
     (cut.stop > cut.start && cut.start + 1 < length).then_some(cut.start..cut.stop)
 }
 
-/// A read as windows slide over it.
+/// A read while windows slide over it. `start` and `stop` delimit the bases that are kept.
 struct WindowCut<'a> {
     bases: &'a [u8],
     qualities: &'a [u8],
-    /// The first base that is kept.
     start: usize,
-    /// The first behind them that is not.
     stop: usize,
-    /// The first of the end that always goes.
+    /// Where the fixed cut of the 3' end begins. Windows do not extend beyond it.
     end: usize,
 }
 
 impl WindowCut<'_> {
-    /// Whether a window fits with a base to spare, without which the read is of no use.
+    /// Returns `None` if the read has no room for the window and one more base. fastp drops such
+    /// reads.
     fn has_room(&self, window: Window) -> Option<()> {
         (self.start + window.size < self.end).then_some(())
     }
 
-    /// The sum of qualities in text.
     fn sum(&self, range: Range<usize>) -> u32 {
         self.qualities[range].iter().map(|&quality| u32::from(quality)).sum()
     }
@@ -62,7 +65,8 @@ impl WindowCut<'_> {
             }
             sum = sum + u32::from(self.qualities[at + size - 1]) - u32::from(self.qualities[at - 1]);
         }
-        // The last base of the window is kept, and no more of it, even where nothing but the front was to go.
+        // fastp keeps only the last base of the good window. It does so, too, if the first window
+        // was good and the fixed cut had removed bases before it.
         if at > 0 {
             at += size - 1;
         }
@@ -83,7 +87,8 @@ impl WindowCut<'_> {
             }
             sum = sum + u32::from(self.qualities[at + size - 1]) - u32::from(self.qualities[at - 1]);
         }
-        // Good bases at its start stay, and those behind it as long as they are good: even those that were to go.
+        // The good bases at the start of the bad window stay. As in fastp, the scan may continue
+        // into the fixed cut of the 3' end and keep bases of it.
         let last = self.bases.len() - 1;
         let good = OFFSET + u32::from(window.quality);
         let stay = self.qualities[at..last].iter().take_while(|&&quality| u32::from(quality) >= good);
@@ -94,7 +99,7 @@ impl WindowCut<'_> {
     fn tail(&mut self, window: Window) -> Option<()> {
         self.has_room(window)?;
         let (size, least) = (window.size, needed(window));
-        // The first base behind the window.
+        // The index after the window's last base.
         let mut behind = self.end;
         let mut sum = self.sum(behind - size..behind);
         while sum < least {
@@ -104,7 +109,8 @@ impl WindowCut<'_> {
             }
             sum = sum + u32::from(self.qualities[behind - size]) - u32::from(self.qualities[behind]);
         }
-        // The first base of the window is kept, and no more of it, even where nothing but the tail was to go.
+        // fastp keeps only the first base of the good window. It does so, too, if the first window
+        // was good and the fixed cut had removed bases after it.
         if behind < self.bases.len() {
             behind = behind + 1 - size;
         }
@@ -114,7 +120,7 @@ impl WindowCut<'_> {
     }
 }
 
-/// The sum of qualities in text that a window needs.
+/// Returns the minimum sum of a good window, over qualities with their offset of 33.
 fn needed(window: Window) -> u32 {
     window.size as u32 * (OFFSET + u32::from(window.quality))
 }
