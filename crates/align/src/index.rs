@@ -1,7 +1,13 @@
-//! The common part of all aligners' indexes: their files, and how they are made.
+//! Builds and finds index files: the part that is common to all aligners.
 //!
-//! An index is made from the sequences of a FASTA file ([`fasta_lines`]) and the sorted suffixes of their bases
-//! ([`Suffixes`]). Its files have their names only when all are whole ([`Partial`]); [`IndexFiles`] finds them again.
+//! An index is built in three steps:
+//!
+//! 1. [`fasta_lines`] reads the sequences of the reference.
+//! 2. [`sort_suffixes`] sorts the suffixes of both strands. This takes most of the time and memory.
+//! 3. The aligner's module writes the files in its own format. A [`Partial`] has a temporary name
+//!    until all files of the index are complete.
+//!
+//! [`IndexFiles`] finds the files again when reads are aligned.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,27 +21,29 @@ use readmill_record::{Error, Result, input_file};
 
 use crate::Contig;
 
-/// A stage of making an index, for progress reports.
+/// A stage of building an index. The command line reports it as progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The reference is read.
     Read,
-    /// Suffixes are sorted, which takes longest; no word of how far it is can be had.
+    /// Suffixes are sorted. This takes longest, and libsais does not report its progress.
     Sort,
-    /// The transform is written.
+    /// The Burrows-Wheeler transform is written.
     Write,
-    /// All files are complete and on disk, and get their names.
+    /// All files are complete and synced to disk, and are now renamed to their final names.
     Name,
 }
 
-/// Bytes of memory that an index of so many bases takes to make: a base and its complement one byte each, an entry of
-/// the suffix array of 4 bytes, or 8 from 2^30 bases on, for either; the packed bases; and room for libsais.
+/// Returns the bytes of memory that building an index of `bases` bases needs.
+///
+/// This is one byte for each base of both strands, plus the suffix array of both strands (4 bytes
+/// per entry, or 8 from 2^30 bases on), plus the packed bases and 16 MiB for libsais.
 pub fn index_memory(bases: u64) -> u64 {
     let entry = if has_long_entries(bases) { 8 } else { 4 };
     2 * bases * (1 + entry) + bases / 4 + (16 << 20)
 }
 
-/// Refuses a reference without bases, and one that takes more than `memory` bytes.
+/// Returns an error if the reference has no bases, or if building its index needs more than
+/// `memory` bytes.
 pub(crate) fn check_memory(reference: &Path, bases: u64, memory: Option<u64>) -> Result<()> {
     if bases == 0 {
         return Err(Error::input("it has no bases").file(reference));
@@ -49,18 +57,18 @@ pub(crate) fn check_memory(reference: &Path, bases: u64, memory: Option<u64>) ->
     Ok(())
 }
 
-/// Where the suffixes start, in their order, the empty one aside.
+/// A suffix array, without its entry for the empty suffix.
 pub(crate) enum Suffixes {
     Short(Vec<i32>),
     Long(Vec<i64>),
 }
 
-/// Whether entries of the suffix array of both strands of so many bases need 8 bytes.
+/// Returns whether the suffix array of both strands exceeds 32-bit indexes.
 pub(crate) fn has_long_entries(bases: u64) -> bool {
     2 * bases >= i32::MAX as u64
 }
 
-/// Sorts the suffixes of a text of the letters 0 to 3.
+/// Sorts the suffixes of a text whose letters are 0 to 3, on the calling thread.
 pub(crate) fn sort_suffixes(text: &[u8]) -> Result<Suffixes> {
     let refused = |error: libsais::LibsaisError| Error::bug(format!("libsais: {error}"));
     let construction = SuffixArrayConstruction::for_text(text);
@@ -74,7 +82,8 @@ pub(crate) fn sort_suffixes(text: &[u8]) -> Result<Suffixes> {
 }
 
 impl Suffixes {
-    /// Where the suffix of a row starts; row 0 is of the empty one.
+    /// Returns the start of the suffix in a row. Row 0 is the empty suffix, as in the transforms of
+    /// both aligners.
     pub(crate) fn start(&self, row: usize) -> usize {
         match self {
             Suffixes::Short(starts) if row == 0 => starts.len(),
@@ -85,7 +94,8 @@ impl Suffixes {
     }
 }
 
-/// The name of what a file holds instead of a reference, if it starts like reads; a file that cannot be read has none.
+/// Returns the name of a format that holds reads ("FASTQ", for example) if the file starts like
+/// one. A file that cannot be read gives `None`.
 pub(crate) fn holds_reads(file: &Path) -> Option<&'static str> {
     let mut start = Vec::new();
     let _ = File::open(file).ok()?.take(1 << 16).read_to_end(&mut start);
@@ -97,22 +107,25 @@ pub(crate) fn holds_reads(file: &Path) -> Option<&'static str> {
     kind_of_reads(&start)
 }
 
-/// The name of what holds reads and starts so.
 fn kind_of_reads(start: &[u8]) -> Option<&'static str> {
     ReadsFormat::of(start).map(ReadsFormat::name)
 }
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// The kind of a line in a FASTA file.
 pub(crate) enum FastaLine<'a> {
-    /// A sequence begins: its name, and the text after the blank that follows it, if any.
+    /// A sequence begins. `comment` is the text after the first blank of the line.
     Head { name: &'a [u8], comment: Option<&'a [u8]> },
-    /// More of its letters.
+    /// A line of bases of the current sequence.
     Letters(&'a [u8]),
 }
 
-/// Gives each line of a file that may be gzipped to `take`, a head before any letters.
+/// Calls `take` for each line of a FASTA file, which may be gzipped. Guarantees that a head
+/// precedes the first letters.
+///
+/// # Errors
+/// Fails if the file holds reads or is not FASTA (the message names the line), or with any error of
+/// `take`.
 pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Result<()>) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
     let open =
@@ -150,7 +163,7 @@ pub(crate) fn fasta_lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Re
     }
 }
 
-/// The error of making an index of reads.
+/// Returns the error for a user who tries to index reads instead of a reference.
 fn not_a_reference(kind: &str, file: &Path) -> Error {
     let what = format!(
         "this is {kind}; `readmill index` makes the index that `align` needs, of a reference in FASTA"
@@ -172,53 +185,56 @@ fn head_of(head: &[u8]) -> FastaLine<'_> {
     }
 }
 
-/// The names of an aligner's index files, and how to read them.
+/// The file names of an aligner's index, and the function that describes such an index.
 pub struct IndexFiles {
-    /// The aligner, for messages.
+    /// The aligner's name in messages.
     pub(crate) aligner: &'static str,
-    /// The endings of the needed files.
     pub(crate) suffixes: &'static [&'static str],
-    /// The command that makes them.
+    /// The hint that is shown if the index is missing: the command that builds it.
     pub(crate) hint: &'static str,
-    /// Reads what describes an index of that prefix, and holds its files against it.
+    /// Reads the description of the index with this prefix, and compares the sizes of its files
+    /// with it.
     pub(crate) check: fn(&Path) -> Result<Described>,
 }
 
-/// The content of the index files.
+/// What the index files say about the index, without loading it.
 pub(crate) struct Described {
     pub(crate) contigs: Vec<Contig>,
-    /// Warnings about the files.
     pub(crate) warnings: Vec<String>,
-    /// Bytes it takes in memory.
+    /// Memory that the index will take once it is loaded.
     pub(crate) bytes: u64,
 }
 
 impl Described {
-    /// Bases of all its sequences.
     pub(crate) fn bases(&self) -> u64 {
         self.contigs.iter().map(|contig| contig.length).sum()
     }
 
-    /// Whether these names and lengths in bases are those of its sequences.
+    /// Returns whether a loaded index has exactly these sequences: the same names and lengths, in
+    /// this order.
     pub(crate) fn has<'a>(&'a self, loaded: impl Iterator<Item = (&'a [u8], u64)>) -> bool {
         loaded.eq(self.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length)))
     }
 }
 
 impl IndexFiles {
-    /// The files of an index of that prefix.
     pub fn files(&self, prefix: &Path) -> Vec<PathBuf> {
         self.suffixes.iter().map(|suffix| named(prefix, suffix)).collect()
     }
 
-    /// The files that an index of that prefix lacks.
+    /// Returns the paths that an index with this prefix would need but that are not files.
     pub fn missing(&self, prefix: &Path) -> Vec<PathBuf> {
         self.files(prefix).into_iter().filter(|file| !file.is_file()).collect()
     }
 
-    /// The prefix under which a reference has a whole index, or an error that says how to make one. It is the
-    /// reference's own name, as the aligners call it, or, as others do, that name without `.gz`, or without `.fasta`,
-    /// `.fa` or `.fna` too.
+    /// Returns the prefix of a complete index of this reference.
+    ///
+    /// The prefix is the name of the reference itself, as bwa and minibwa use it, or that name
+    /// without `.gz`, and without `.fasta`, `.fa` or `.fna`, as other programs do.
+    ///
+    /// # Errors
+    /// Fails if there is no complete index. The message says which files are missing and how to
+    /// build them.
     pub fn find(&self, reference: &Path) -> Result<PathBuf> {
         let (mut prefix, mut nearest) = (reference.to_path_buf(), None);
         loop {
@@ -237,7 +253,8 @@ impl IndexFiles {
         }
     }
 
-    /// Returns the error for a reference whose index is missing or lacks some of the files named `prefix`.
+    /// Returns the error for a reference without a complete index. `prefix` is the name with which
+    /// some files exist.
     fn not_found(&self, reference: &Path, prefix: &Path) -> Error {
         const FIRST: &str = "the reference comes first: readmill align REF READS...";
         let missing = self.missing(prefix);
@@ -269,20 +286,23 @@ impl IndexFiles {
         error.file(reference)
     }
 
-    /// Bytes that an index of that prefix takes in memory, as its files say.
+    /// Returns the bytes of memory that the index will take, computed from its files without
+    /// loading it.
     pub fn bytes(&self, prefix: &Path) -> Result<u64> {
         (self.check)(prefix).map(|described| described.bytes)
     }
 }
 
-/// Appends `suffix` to the path `prefix`.
 pub(crate) fn named(prefix: &Path, suffix: &str) -> PathBuf {
     let mut name = prefix.as_os_str().to_owned();
     name.push(OsStr::new(suffix));
     PathBuf::from(name)
 }
 
-/// A temporary file next to its final path; it is removed on drop unless it is kept.
+/// An index file that is being written under a temporary name next to its final path.
+///
+/// [`Partial::keep_all`] renames it; dropping it before that removes it. So a complete name always
+/// means a complete file.
 pub(crate) struct Partial {
     place: PathBuf,
     partial: PathBuf,
@@ -290,7 +310,8 @@ pub(crate) struct Partial {
     kept: bool,
 }
 
-/// The temporary names of the files that will become `prefix` with these suffixes.
+/// Returns the temporary paths of the files that will get these suffixes, for cleaning up if the
+/// process is killed.
 pub(crate) fn partial_names(prefix: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     suffixes.iter().map(|suffix| in_work(&named(prefix, suffix))).collect()
 }
@@ -308,12 +329,13 @@ impl Partial {
             let error = Error::io("creating it", &error).file(&partial);
             if taken { error.hint("remove it, if no other run is making this index") } else { error }
         };
-        // A link is not followed, and a file that another run writes is left alone.
+        // `create_new` does not follow a link, and does not overwrite a file that another run is
+        // writing.
         let file = File::create_new(&partial).map_err(failed)?;
         Ok(Partial { place, partial, out: BufWriter::with_capacity(1 << 20, file), kept: false })
     }
 
-    /// A file of these bytes.
+    /// Creates a temporary file and writes all of `bytes` to it.
     #[cfg(feature = "bwa")]
     pub(crate) fn whole(prefix: &Path, suffix: &str, bytes: &[u8]) -> Result<Self> {
         let mut file = Self::new(prefix, suffix)?;
@@ -325,7 +347,8 @@ impl Partial {
         self.out.write_all(bytes).map_err(|error| Error::io("writing it", &error).file(&self.partial))
     }
 
-    /// Makes sure that all files are on the disk, then gives them their names. `report` is called between.
+    /// Syncs all files to disk, then renames them to their final names. `report` is called in
+    /// between.
     pub(crate) fn keep_all(files: Vec<Self>, report: &mut dyn FnMut(Stage)) -> Result<()> {
         let mut files = files;
         files.iter_mut().try_for_each(Self::sync)?;

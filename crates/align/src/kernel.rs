@@ -1,4 +1,5 @@
-//! The interface of aligners to the rest of the program, and where a cohort of templates ends.
+//! The interface of aligners to the rest of the program, and the rule that cuts a stream of reads
+//! into cohorts.
 
 use std::any::Any;
 use std::ops::Range;
@@ -6,85 +7,124 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadBatch, Result};
 
-/// Where records go, one a call: which read of the batch it is of, 0-based, and its bytes, `block_size` included.
+/// The receiver of records, called once for each. Its arguments are the 0-based index of the read
+/// in its batch, and the bytes of the record, including `block_size`.
 pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
-/// A reference sequence that an index holds.
+/// A reference sequence of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contig {
-    /// SN of its `@SQ` line.
     pub name: String,
-    /// LN, in bases.
     pub length: u64,
-    /// Whether it is an alternate locus, which does not compete with the primary assembly (`AH:*` in its `@SQ` line).
+    /// Whether it is an alternate locus (`AH:*` in its `@SQ` line). Such loci do not compete with
+    /// the primary assembly.
     pub alternate: bool,
 }
 
-/// An aligner with its index in memory, shared by all threads. Without the index it aligns nothing.
+/// An aligner with its index in memory, shared by all threads.
+///
+/// The alignment passes call its methods in this order: the `*_bytes` methods to charge memory
+/// before it is allocated, [`Kernel::aligner`] once per thread, and [`Kernel::infer`] when all
+/// batches of a cohort have been seeded. A kernel that was created without an index still knows its
+/// contigs and cohorts, but any attempt to align is an error.
+///
+/// ```
+/// use std::sync::Arc;
+/// use readmill_align::{Kernel, NoAligner};
+/// use readmill_record::{Read, ReadBatch, RecordRef};
+///
+/// let mut batch = ReadBatch::new(1, 0);
+/// batch.push(Read { name: b"r1", comment: b"", bases: b"ACGT", qualities: Some(b"IIII") });
+///
+/// let kernel = Arc::new(NoAligner::default());
+/// let mut aligner = Arc::clone(&kernel).aligner()?;
+/// let seeded = aligner.seed(&batch)?;
+/// let model = kernel.infer(&[&seeded])?;
+///
+/// let mut flags = Vec::new();
+/// aligner.emit(&batch, seeded, &model, None, &mut |_, record| {
+///     flags.push(RecordRef::new(record).flags().0);
+///     Ok(())
+/// })?;
+/// assert_eq!(flags, [4], "one record, and it is unmapped");
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 pub trait Kernel: Send + Sync {
-    /// The name of the program in `@PG`.
+    /// Returns the name of the program (PN) for `@PG`.
     fn name(&self) -> &str;
 
-    /// The aligner's own command for aligning, for `@PG`.
+    /// Returns the aligner's own subcommand, such as `mem` of `bwa mem`, for the command line in
+    /// `@PG`.
     fn command(&self) -> &str;
 
-    /// The version, for `@PG`.
     fn version(&self) -> String;
 
-    /// The reference sequences, in the order of the records' indexes.
+    /// Returns the reference sequences. The reference index of a record counts from the first one.
     fn contigs(&self) -> &[Contig];
 
-    /// Warnings about the files of the index.
+    /// Returns warnings about the index files. The command line prints them when the kernel is
+    /// loaded.
     fn warnings(&self) -> &[String] {
         &[]
     }
 
-    /// How many bases make a cohort of this many segments a template; `None` where templates do not depend on each
-    /// other.
+    /// Returns the number of bases that fill a cohort of templates with `segments` reads each.
+    /// `None` if templates do not depend on each other, because insert sizes are given or reads are
+    /// not paired.
     fn cohort_bases(&self, segments: usize) -> Option<u64>;
 
-    /// How many bases of reads are numbered together, if single reads stand among pairs: as cohorts are cut, whether or
-    /// not insert sizes are inferred.
+    /// Returns the number of bases of reads that are numbered together, for input in which single
+    /// reads stand between pairs. bwa numbers such reads cohort by cohort, even if it does not
+    /// infer insert sizes.
     fn numbered_bases(&self) -> Option<u64> {
         self.cohort_bases(2)
     }
 
-    /// How many reads it likes to be given at once; others are slower, not different.
+    /// Returns the preferred number of reads in a batch. Other sizes give the same records, but
+    /// more slowly.
     fn batch_reads(&self) -> usize;
 
-    /// Bytes that the index takes, threads aside.
+    /// Returns the bytes that the loaded index takes, without the buffers of threads.
     fn index_bytes(&self) -> u64;
 
-    /// Bytes that a thread's aligner takes, and keeps, while reads are no longer than `bases`.
+    /// Returns the bytes that one thread's aligner allocates and keeps, as long as no read is
+    /// longer than `bases`.
     fn scratch_bytes(&self, bases: usize) -> u64;
 
-    /// Bytes that it takes besides while it looks at a read of so many bases, or writes its records. Reads that are longer
-    /// than any that is aligned take none.
+    /// Returns the bytes that a thread needs in addition while it works on a read of `bases` bases.
+    /// Reads that are too long to be aligned need none.
     fn long_read_bytes(&self, bases: usize) -> u64;
 
-    /// A bound of what [`Seeded::bytes`] says for these reads, as a rule: it was measured, not proven.
+    /// Returns an estimate of [`Seeded::bytes`] for these reads, to charge memory before they are
+    /// seeded. It was measured on real reads and is not a proven upper bound.
     fn seeded_bytes(&self, reads: &ReadBatch) -> u64;
 
-    /// An aligner for one thread.
     fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>>;
 
-    /// Insert sizes of a cohort, from all its batches in the order of the input.
+    /// Estimates the insert sizes of a cohort from all its batches, which must be given in input
+    /// order.
     fn infer(&self, cohort: &[&Seeded]) -> Result<Model>;
 }
 
-/// The error of aligning without an index.
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub(crate) fn no_index() -> Error {
     Error::bug("reads are to be aligned, and the index was not loaded")
 }
 
-/// The aligner of one thread.
+/// The aligner of one thread. It owns the thread's buffers, and borrows nothing from the batches it
+/// has seen.
+///
+/// A batch that one thread has seeded may be emitted by another one: everything that is known about
+/// it is in its [`Seeded`] value.
 pub trait Aligner: Send {
-    /// Finds candidate positions of each read.
+    /// Finds the candidate positions of each read, without choosing between them.
     fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded>;
 
-    /// Writes the records of `reads` in their order, the first segment of a template before the last, those of a read in
-    /// the order that the aligner has them in. `group` is the ID of the `@RG` line they belong to.
+    /// Chooses between the candidates and passes each record to `sink`.
+    ///
+    /// Reads keep their order, so the first segment of a template precedes the last one. Several
+    /// records of one read keep the aligner's order. `group` is the ID of the `@RG` line that all
+    /// records get.
     fn emit(
         &mut self,
         reads: &ReadBatch,
@@ -95,44 +135,43 @@ pub trait Aligner: Send {
     ) -> Result<()>;
 }
 
-/// Candidates of the reads of one batch, between the two parts of aligning.
+/// The candidates of the reads of one batch, between [`Aligner::seed`] and [`Aligner::emit`].
+///
+/// Only the kernel that made it knows its contents. The rest of the program sees its size, to
+/// charge its memory.
 pub struct Seeded {
     bytes: u64,
     inner: Box<dyn Any + Send + Sync>,
 }
 
 impl Seeded {
-    /// Wraps what a kernel found.
     pub fn new(inner: impl Any + Send + Sync, bytes: u64) -> Self {
         Seeded { bytes, inner: Box::new(inner) }
     }
 
-    /// Bytes it holds on the heap.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The kernel's own data.
+    /// Returns the kernel's own data, or an error if another kernel made them.
     pub fn get<T: Any>(&self) -> Result<&T> {
         self.inner.downcast_ref().ok_or_else(mixed)
     }
 
-    /// Takes out what the kernel put in.
+    /// Takes the kernel's own data out, or returns an error if another kernel made them.
     pub fn take<T: Any>(self) -> Result<T> {
         self.inner.downcast().map(|inner| *inner).map_err(|_| mixed())
     }
 }
 
-/// The insert-size model of a cohort, from all its templates.
+/// The insert sizes of one cohort, in whatever form the kernel estimates them.
 pub struct Model(Box<dyn Any + Send + Sync>);
 
 impl Model {
-    /// Wraps what a kernel learned.
     pub fn new(inner: impl Any + Send + Sync) -> Self {
         Model(Box::new(inner))
     }
 
-    /// The kernel's own data.
     pub fn get<T: Any>(&self) -> Result<&T> {
         self.0.downcast_ref().ok_or_else(mixed)
     }
@@ -142,8 +181,20 @@ fn mixed() -> Error {
     Error::bug("one kernel was given what another made")
 }
 
-/// Cuts a stream of batches into cohorts, as `bwa mem -K` does: a cohort ends with the first template after which it
-/// holds an even number of reads and at least so many bases (bwa 0.7.17, `bseq_read`).
+/// Cuts a stream of reads into cohorts, exactly where `bwa mem -K` does.
+///
+/// A cohort ends with the first template after which it holds an even number of reads and at least
+/// `limit` bases (bwa 0.7.17, `bseq_read`). The same reads then give the same records, regardless
+/// of batches and threads.
+///
+/// ```
+/// use readmill_align::Cohorts;
+///
+/// let mut cohorts = Cohorts::new(250);
+/// assert!(!cohorts.take_read(150));
+/// assert!(cohorts.take_read(150), "300 bases, and two reads");
+/// assert!(!cohorts.take_read(400), "a single read does not end a cohort");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cohorts {
     limit: u64,
@@ -152,14 +203,15 @@ pub struct Cohorts {
 }
 
 impl Cohorts {
-    /// Cohorts of `limit` bases.
     pub fn new(limit: u64) -> Self {
         Cohorts { limit, bases: 0, reads: 0 }
     }
 
-    /// The templates of the next batch that belong to the present cohort, from number `from` of the batch on, and
-    /// whether they end it. Call it again with the end of the range until the batch is used up; a range may be all
-    /// that is left of a batch, and [`ReadBatch::slice`] makes a batch of one that is not.
+    /// Returns the templates from number `from` of the batch on that belong to the current cohort,
+    /// and whether they end it.
+    ///
+    /// Call it again with the end of the returned range until the batch is used up.
+    /// [`ReadBatch::slice`] makes a batch of such a range.
     pub fn take(&mut self, reads: &ReadBatch, from: usize) -> (Range<usize>, bool) {
         let segments = reads.segments().max(1);
         for template in from..reads.templates() {
@@ -174,8 +226,9 @@ impl Cohorts {
         (from..reads.templates(), false)
     }
 
-    /// Takes one read of the next template, or its last one, where single reads stand among pairs. Returns whether the
-    /// cohort ends behind it, which may be between mates (bwa 0.7.17, `bseq_read`, which does not look at mates).
+    /// Adds one read of the next template, for input in which single reads stand between pairs.
+    /// Returns whether the cohort ends after this read. That can be between two mates, since bwa
+    /// does not look at names here (0.7.17, `bseq_read`).
     pub fn take_read(&mut self, bases: u64) -> bool {
         self.bases += bases;
         self.reads += 1;
@@ -186,30 +239,28 @@ impl Cohorts {
         ends
     }
 
-    /// Ends the present cohort here, as the end of the input does.
+    /// Starts a new cohort. The caller also uses this at the end of the input.
     pub fn end(&mut self) {
         (self.bases, self.reads) = (0, 0);
     }
 }
 
-/// Writes the options that are given over the defaults of C code.
+/// Helpers that overwrite the defaults of C code with the options that the user gave.
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub(crate) mod given {
-    /// Writes a value, if it is given.
     pub(crate) fn set<T>(to: &mut T, value: Option<T>) {
         if let Some(value) = value {
             *to = value;
         }
     }
 
-    /// Writes two values, if they are given.
     pub(crate) fn set_both<T>(to: (&mut T, &mut T), values: Option<(T, T)>) {
         if let Some((first, second)) = values {
             (*to.0, *to.1) = (first, second);
         }
     }
 
-    /// Returns all flags that are asked for.
+    /// Returns the union of all flags whose option is set.
     pub(crate) fn flags<const N: usize>(flags: [(bool, u32); N]) -> u32 {
         flags.into_iter().filter(|(asked, _)| *asked).fold(0, |all, (_, flag)| all | flag)
     }

@@ -1,15 +1,23 @@
-//! Alignment of reads to a reference.
+//! Aligns reads to a reference, with the code of existing aligners behind one trait.
 //!
-//! A [`Kernel`] is an aligner with its index loaded; threads share it. Each thread has an [`Aligner`] of its own, which
-//! turns [`ReadBatch`](readmill_record::ReadBatch) into raw BAM records in two parts, because aligners of pairs want to know how
-//! long templates usually are before they choose between places:
+//! A [`Kernel`] is an aligner with its index in memory; all threads share it. Each thread has an
+//! [`Aligner`] of its own, which turns a [`ReadBatch`](readmill_record::ReadBatch) into raw BAM
+//! records. This takes two steps, because an aligner of pairs must know the usual insert size
+//! before it chooses between candidate positions:
 //!
-//! 1. [`Aligner::seed`] finds the candidates of each read, batch by batch, in any order, on any thread.
-//! 2. [`Kernel::infer`] estimates the insert sizes from all batches of a *cohort*, once.
-//! 3. [`Aligner::emit`] chooses, rescues mates, and writes the records of a batch, again on any thread.
+//! ```text
+//!            any thread                once per cohort             any thread
+//! batches ─► Aligner::seed ─► Seeded ─► Kernel::infer ─► Model ─► Aligner::emit ─► BAM records
+//!            candidate positions        insert sizes               choice, mate rescue
+//! ```
 //!
-//! The output depends only on the reads, the cohorts and the options: not on batches, threads or timing. [`Cohorts`]
-//! decides where a cohort ends. This crate starts no threads and uses no other crate of the workspace than `record`.
+//! 1. [`Aligner::seed`] finds the candidates of each read, batch by batch, in any order.
+//! 2. [`Kernel::infer`] estimates the insert sizes from all batches of a *cohort*. [`Cohorts`]
+//!    decides where a cohort ends.
+//! 3. [`Aligner::emit`] chooses, rescues mates, and writes the records of a batch.
+//!
+//! The output depends only on the reads, the cohorts and the options: not on batches, threads or
+//! timing. This crate starts no threads, and uses no other crate of the workspace than `record`.
 //!
 //! # Kernels and their licences
 //!
@@ -20,29 +28,37 @@
 //! | `minibwa` | minibwa 0.6-r416 (crate minibwa-sys, from minimap2 and bwa) | MIT | C compiler, zlib, libclang |
 //! | `minibwa` | suffix arrays for the index, by libsais, as above; minibwa-sys brings its C code, too | Apache-2.0 | C compiler |
 //!
-//! Without features this crate has the traits and [`NoAligner`] alone, which writes records of reads that stay unaligned.
+//! Without these features, the crate has only the traits and [`NoAligner`], which writes reads as
+//! unmapped records.
 //!
-//! # What is changed for the whole process
+//! # Effects on the whole process
 //!
-//! The C++ code of bwa-mem3 reports on C's `stderr` what it loads and infers, at any verbosity. With glibc on Linux, the
-//! first `BwaKernel::load` of a process points the C library's variable `stderr` at another stream, for good: it
-//! drops the known chatter of bwa-mem3 and writes the rest to descriptor 2. So all C code of the process that writes to
-//! `stderr` goes through it, unbuffered; a line of other code that looks like that chatter is dropped, and a stream that
-//! the program has put there itself is no longer written to. Rust's `eprintln` and descriptor 2 are not touched. Load
-//! the first kernel before other threads write to C's `stderr`: changing the variable is not synchronised with them.
-//! The verbosity of bwa-mem3 and of minibwa, which are global numbers too, is set to errors alone.
+//! The C++ code of bwa-mem3 reports what it loads and infers on C's `stderr`, at any verbosity.
+//! With glibc on Linux, the first `BwaKernel::load` of a process therefore replaces the C library's
+//! variable `stderr` permanently by an unbuffered stream. This stream drops the known progress
+//! messages of bwa-mem3 and writes everything else to descriptor 2.
+//!
+//! - All C code of the process that writes to `stderr` is affected. A line of other code that looks
+//!   like such a progress message is dropped, and a stream that the program itself has assigned to
+//!   `stderr` is no longer used.
+//! - Rust's `eprintln!` and descriptor 2 are not affected.
+//! - Load the first kernel before other threads write to C's `stderr`: changing the variable is not
+//!   synchronised.
+//! - The verbosity of bwa-mem3 and of minibwa, which are global variables too, is set to errors
+//!   only.
 //!
 //! # What is trusted
 //!
-//! An index is checked in memory before C code uses it: damage is an error.
-//! An index that was forged so that all counts add up may still give wrong records, or keep a thread busy without end.
-//! Nothing may change the files while they are loaded.
+//! An index is checked in memory before C code uses it, so damage is reported as an error. An index
+//! that was forged so that all its counts add up may still give wrong records or make a thread run
+//! forever. Nothing may change the files while they are loaded.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-// It brings a libsais of its own. The linker takes each symbol from the archive that it sees first, and rustc names
-// archives in the reverse order in which crates are loaded: so this one is loaded before libsais, whose archive then
-// comes first and leaves no symbol to the other.
+// minibwa-sys contains its own copy of libsais. The linker takes each symbol from the first archive
+// that defines it, and rustc passes archives in the reverse order in which crates are loaded. So
+// this crate is loaded before libsais: libsais' archive is then linked first and provides all its
+// symbols.
 #[cfg(feature = "minibwa")]
 extern crate minibwa_sys as _;
 

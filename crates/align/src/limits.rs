@@ -1,14 +1,16 @@
-//! Limits of aligning: of reads, and of the processor, which must have certain instructions.
+//! Limits of alignment: which reads can be aligned, and which instructions the processor must have.
 
 use readmill_record::{Error, ReadBatch, Result};
 
-/// Longest read name that BAM stores, in bytes.
+/// Maximum length of a read name in BAM, in bytes: `l_read_name` is one byte and counts a NUL.
 const LONGEST_NAME: usize = 254;
 
-/// Longest read that is aligned, in bases: no alignment with a positive score has more operators in its CIGAR than a record can hold.
+/// Maximum length of a read that is aligned. Up to this length, an alignment with a positive score
+/// has no more CIGAR operators than a BAM record can hold.
 pub(crate) const LONGEST_READ: u32 = 200_000;
 
-/// Refuses reads over which C code would end the process, or that no record can hold.
+/// Returns an error for the first read that would make the C code end the process, or that no BAM
+/// record can hold.
 pub(crate) fn check(reads: &ReadBatch) -> Result<()> {
     for (at, read) in reads.iter().enumerate() {
         let what = if read.name.len() > LONGEST_NAME {
@@ -27,13 +29,15 @@ pub(crate) fn check(reads: &ReadBatch) -> Result<()> {
     Ok(())
 }
 
-/// Whether bwa-mem3's C++ outside its kernels is compiled for SSE4.2, like minibwa, instead of AVX2.
+/// Whether the C++ code of bwa-mem3 outside its kernels is compiled for SSE4.2 (like minibwa)
+/// instead of AVX2.
 const OLD_PROCESSORS: bool = cfg!(all(feature = "old-processors", target_os = "linux"));
 
-/// Refuses a processor that bwa mem, or else minibwa, does not run on.
+/// Returns an error if bwa mem (or, if `is_bwa` is false, minibwa) does not run on this processor.
 ///
-/// bwa-mem3 is compiled for AVX2 (x86 processors since 2013), with the feature `old-processors` for SSE4.2 (since
-/// 2008), as minibwa is; both choose faster code where there is more. On processors of other kinds they run as they are.
+/// bwa-mem3 is compiled for AVX2 (x86 processors since 2013), or for SSE4.2 (since 2008) with the
+/// feature `old-processors`. minibwa is compiled for SSE4.2. Both use better instructions if the
+/// processor has them, and other processor families have no such requirement.
 pub fn check_processor(is_bwa: bool) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     {

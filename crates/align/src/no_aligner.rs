@@ -1,4 +1,4 @@
-//! Records of reads that stay unaligned.
+//! Turns reads into unmapped records, for commands that import reads without aligning them.
 
 use std::sync::Arc;
 
@@ -7,14 +7,18 @@ use readmill_record::{Error, Flags, Read, ReadBatch, Result, edit, tag};
 
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 
-/// A kernel that aligns nothing: it writes one record for each read, with its bases and qualities as they are. The flags
-/// are those of Picard FastqToSam 3.4.0 and of samtools import 1.24: 77 and 141 for pairs, 4 for single reads.
+/// A kernel that aligns nothing: it writes one unmapped record for each read, with its bases and
+/// qualities.
+///
+/// `readmill import` uses it. The flags are those of Picard FastqToSam 3.4.0 and samtools import
+/// 1.24: 77 and 141 for pairs, 4 for single reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAligner {
-    /// Names and comments of single reads say which end of its template each is, by the rules of samtools import 1.24: 1
-    /// and 2 behind a slash are the first and the last end, other digits both. The slash and the digit are taken off.
+    /// Derive the segment (first, last) of single reads from their names and comments, by the rules
+    /// of samtools import 1.24: `/1` is the first segment, `/2` the last, and any other digit sets
+    /// both flags. The slash and the digit are removed from the name.
     pub ends_by_name: bool,
-    /// Comments are those of Casava: `Y` in `1:Y:0:ACGT` sets 0x200.
+    /// Parse comments as Casava writes them: `Y` in `1:Y:0:ACGT` sets the flag QC_FAIL (0x200).
     pub casava: bool,
 }
 
@@ -68,7 +72,6 @@ impl Kernel for NoAligner {
     }
 }
 
-/// Writes the records of one thread.
 struct Writer {
     rules: NoAligner,
     record: Vec<u8>,
@@ -95,7 +98,7 @@ impl Aligner for Writer {
                 _ if self.rules.ends_by_name => {
                     let (name, end) = name_and_end(read.name);
                     read.name = name;
-                    // (Both say an end: then samtools sets both flags, unless they agree.)
+                    // If name and comment disagree, samtools sets both flags.
                     match (end, casava.map(|it| it.end)) {
                         (Some(one), Some(other)) if one != other => Some(b'0'),
                         (end, of_comment) => end.or(of_comment),
@@ -122,7 +125,7 @@ impl Aligner for Writer {
     }
 }
 
-/// A name without the slash and the digit at its end, and the digit.
+/// Splits a trailing slash and digit off a read name.
 fn name_and_end(name: &[u8]) -> (&[u8], Option<u8>) {
     match name {
         [rest @ .., b'/', digit @ b'0'..=b'9'] if !rest.is_empty() => (rest, Some(*digit)),
@@ -130,19 +133,19 @@ fn name_and_end(name: &[u8]) -> (&[u8], Option<u8>) {
     }
 }
 
-/// A comment of Casava, such as `1:N:0:ACGT`.
+/// The comment that Illumina's Casava writes after a read name, such as `1:N:0:ACGT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Casava<'a> {
-    /// The digit of the end, `1` or `2`.
     pub end: u8,
-    /// Whether the read did not pass the filter of the sequencer.
+    /// Whether the read failed the filter of the sequencer.
     pub is_filtered: bool,
-    /// The barcode; empty, if there is only the number of a sample.
+    /// The barcode. Empty if the last part is a sample number.
     pub barcode: &'a [u8],
 }
 
 impl<'a> Casava<'a> {
-    /// Reads a comment, by the rules of samtools import 1.24; `None` if it is another one.
+    /// Parses a comment by the rules of samtools import 1.24. Returns `None` if it has another
+    /// form.
     pub fn parse(comment: &'a [u8]) -> Option<Self> {
         let [end @ b'0'..=b'9', b':', filtered, b':', rest @ ..] = comment else { return None };
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,45 +1,51 @@
-//! The text of an index, read back from its transform: whether transform, samples and bases are of one reference.
+//! Verifies a loaded index by reading its text back from the Burrows-Wheeler transform.
 //!
-//! Reading back is a jump to another row for each base, which is slow in a large index. So it is done for the last bases,
-//! and here and there before them; a small reference is read whole.
+//! This shows whether the transform, the sampled suffix array and the packed bases belong to the
+//! same reference. Each base needs a jump to another row, which is slow in a large index. So only
+//! the last bases are read back, and some samples before them; a small reference is read
+//! completely.
 
-/// An index of both strands of a reference, the second of which is the reverse complement of the first. Rows are
-/// numbered from that of the empty suffix on. All rows and places that it gives must lie inside it.
+/// A loaded index of both strands of a reference: the bases, followed by their reverse complement.
+///
+/// Row 0 is the empty suffix. The implementation must have checked that all rows and positions that
+/// it returns are inside the index, because [`check`] follows them.
 pub(crate) trait Transform {
-    /// Bases of both strands.
     fn length(&self) -> u64;
 
-    /// The base before the suffix of a row, and the row of the suffix that begins with it; `None` if the suffix is the
-    /// whole text.
+    /// Returns the base before the suffix of this row, and the row of the suffix that starts with
+    /// this base. `None` for the row whose suffix is the whole text.
     fn before(&self, row: u64) -> Option<(u8, u64)>;
 
-    /// Of so many rows one says where its suffix starts.
+    /// Returns how many rows share one sample of the suffix array: rows that are multiples of this
+    /// have one.
     fn period(&self) -> u64;
 
-    /// Where the suffix of a row starts that is a multiple of the period.
+    /// Returns the start of the suffix in a row that is a multiple of the period.
     fn start(&self, row: u64) -> u64;
 
-    /// A base of the first strand.
     fn base(&self, at: u64) -> u8;
 }
 
-/// The part of an index that does not fit the others.
+/// The part of an index that contradicts the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The transform, or its counts.
     Transform,
-    /// Where suffixes start.
+    /// The sampled suffix array.
     Starts,
-    /// The bases.
     Bases,
 }
 
-/// Bases at the end of a text that are read back. No read is that long (`limits.rs`): so where the other suffixes are
-/// said to start, right or wrong, a read that starts there ends inside the text.
+/// Number of bases that are read back from the end of the text.
+///
+/// This exceeds the maximum read length (`limits.rs`). So even if a sample elsewhere is wrong, a
+/// read that starts at it cannot extend beyond the end of the text.
 pub(crate) const READ_BACK: u64 = 300_000;
 
-/// Reads `most` bases at the end of the text back, where `among_last` suffixes are said to start, the empty one
-/// included; then a quarter as many here and there.
+/// Reads the last `most` bases of the text back, then a quarter as many at samples spread over the
+/// rest.
+///
+/// `among_last` is the number of sampled suffixes, including the empty one, that claim to start in
+/// the last `most` bases. It must equal the number that is found.
 pub(crate) fn check(index: &impl Transform, most: u64, among_last: u64) -> Result<(), Fault> {
     let (length, period) = (index.length(), index.period());
     let (mut row, mut at, mut found) = (0, length, 1);
@@ -67,7 +73,8 @@ pub(crate) fn check(index: &impl Transform, most: u64, among_last: u64) -> Resul
     Ok(())
 }
 
-/// Reads the base before `at`, where the suffix of `row` starts; returns the row of the longer suffix, and its start.
+/// Steps back by one base. `row` is the row of the suffix that starts at `at`; returns the row and
+/// the start of the suffix that is one base longer.
 fn back(index: &impl Transform, row: u64, at: u64) -> Result<(u64, u64), Fault> {
     let (base, row) = index.before(row).ok_or(Fault::Starts)?;
     let (at, half) = (at - 1, index.length() / 2);
