@@ -27,7 +27,6 @@ pub enum Stage {
     Read,
     /// Suffixes are sorted. This takes longest, and libsais does not report its progress.
     Sort,
-    /// The Burrows-Wheeler transform is written.
     Write,
     /// All files are complete and synced to disk, and are now renamed to their final names.
     Name,
@@ -116,7 +115,6 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 pub(crate) enum FastaLine<'a> {
     /// A sequence begins. `comment` is the text after the first blank of the line.
     Head { name: &'a [u8], comment: Option<&'a [u8]> },
-    /// A line of bases of the current sequence.
     Letters(&'a [u8]),
 }
 
@@ -187,10 +185,8 @@ fn head_of(head: &[u8]) -> FastaLine<'_> {
 
 /// The file names of an aligner's index, and the function that describes such an index.
 pub struct IndexFiles {
-    /// The aligner's name in messages.
     pub(crate) aligner: &'static str,
     pub(crate) suffixes: &'static [&'static str],
-    /// The hint that is shown if the index is missing: the command that builds it.
     pub(crate) hint: &'static str,
     /// Reads the description of the index with this prefix, and compares the sizes of its files
     /// with it.
@@ -201,7 +197,6 @@ pub struct IndexFiles {
 pub(crate) struct Described {
     pub(crate) contigs: Vec<Contig>,
     pub(crate) warnings: Vec<String>,
-    /// Memory that the index will take once it is loaded.
     pub(crate) bytes: u64,
 }
 

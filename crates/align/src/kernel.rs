@@ -11,7 +11,6 @@ use readmill_record::{Error, ReadBatch, Result};
 /// in its batch, and the bytes of the record, including `block_size`.
 pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
-/// A reference sequence of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contig {
     pub name: String,
@@ -260,7 +259,6 @@ pub(crate) mod given {
         }
     }
 
-    /// Returns the union of all flags whose option is set.
     pub(crate) fn flags<const N: usize>(flags: [(bool, u32); N]) -> u32 {
         flags.into_iter().filter(|(asked, _)| *asked).fold(0, |all, (_, flag)| all | flag)
     }

@@ -137,7 +137,6 @@ fn name_and_end(name: &[u8]) -> (&[u8], Option<u8>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Casava<'a> {
     pub end: u8,
-    /// Whether the read failed the filter of the sequencer.
     pub is_filtered: bool,
     /// The barcode. Empty if the last part is a sample number.
     pub barcode: &'a [u8],

@@ -30,7 +30,6 @@ pub(crate) trait Transform {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Transform,
-    /// The sampled suffix array.
     Starts,
     Bases,
 }

@@ -1,4 +1,7 @@
-//! Completes an index of bwa 0.7: its `.amb`, `.ann` and `.pac` are those of bwa-mem2, which has another transform.
+//! Adds the one file that an index of bwa 0.7 lacks (`--complete-index`).
+//!
+//! bwa 0.7 and bwa-mem2 have the same `.amb`, `.ann` and `.pac` files, but store the transform in
+//! different files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +11,17 @@ use super::files::{FILES, SUFFIXES, sequences};
 use super::index::{both_strands, write_transform};
 use crate::index::{Partial, Stage, check_memory, named, sort_suffixes};
 
-/// The file that [`complete_index`] makes; `None` unless an index of this prefix lacks this file alone, as those of bwa
-/// 0.7 do.
+/// Returns the path of the missing transform, which [`complete_index`] can build. `None` unless it
+/// is the only file that is missing, as in an index of bwa 0.7.
 pub fn lacking_file(prefix: &Path) -> Option<PathBuf> {
     let [.., transform] = SUFFIXES;
     let file = named(prefix, transform);
     (FILES.missing(prefix) == [file.as_path()]).then_some(file)
 }
 
-/// Makes the file that an index of bwa 0.7 lacks of its packed bases, on the calling thread. The other files stay as they
-/// are. `memory` is the most bytes that may be used.
+/// Builds the missing transform from the packed bases, on the calling thread.
+///
+/// The other files are not changed. `memory` is the maximum number of bytes to use.
 pub fn complete_index(prefix: &Path, memory: Option<u64>, report: &mut dyn FnMut(Stage)) -> Result<()> {
     report(Stage::Read);
     let (_, bases) = sequences(prefix)?;

@@ -1,7 +1,9 @@
-//! bwa-mem3's C functions, owned and checked. Its index in memory is in `memory.rs`.
+//! Safe wrappers for the C functions of bwa-mem3. They own what the C code allocates; the index is
+//! in `memory.rs`.
 //!
-//! bwa-mem3-sys is used rather than bwa-mem3-rs, its safe layer, which has no way to set `-a -S -P -5 -q -r -d` or to
-//! leave out the tags MQ and HN, wants a cohort in one slice, and keeps the read group in a global variable.
+//! The crate bwa-mem3-rs, the safe layer of bwa-mem3-sys, is not used: it cannot set `-a -S -P -5
+//! -q -r -d` or omit the tags MQ and HN, it needs a cohort in one slice, and it keeps the read
+//! group in a global variable.
 #![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::c_void;
@@ -16,7 +18,6 @@ use super::memory::failed;
 use super::options::InsertSize;
 use super::options::Settings;
 
-/// A thread's buffers.
 pub(super) struct Scratch(*mut sys::BwaScratch);
 
 // SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
@@ -37,7 +38,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Candidate alignments of the reads of a batch, and copies of the reads.
+/// The candidate alignments of a batch. The C code copies the reads into it, so the batch is not
+/// needed any more.
 pub(super) struct Regions(*mut sys::BwaRegs);
 
 // SAFETY: owns all its memory.
@@ -52,11 +54,12 @@ impl Drop for Regions {
     }
 }
 
-/// Sizes of inserts in the four orientations of a pair: FF, FR, RF, RR.
+/// Insert sizes for the four orientations of a pair, in the order FF, FR, RF, RR.
 pub(super) struct Inserts([sys::mem_pestat_t; 4]);
 
 impl Inserts {
-    /// Those that the user gave: of pairs that face each other, and of no others.
+    /// Returns the user's insert size (`-I`). It applies to FR only; other orientations are never
+    /// properly paired.
     pub(super) fn given(insert: &InsertSize) -> Self {
         let failed = sys::mem_pestat_t { failed: 1, ..Default::default() };
         let (low, high) = (insert.shortest, insert.longest);
@@ -65,7 +68,7 @@ impl Inserts {
     }
 }
 
-/// A read's name as bwa writes it: without `/1` and the like at its end (bwa 0.7.17, `trim_readno`).
+/// Removes a suffix such as `/1` from a read name, as bwa does (0.7.17, `trim_readno`).
 pub(super) fn trimmed(name: &[u8]) -> &[u8] {
     match name {
         [rest @ .., b'/', digit] if digit.is_ascii_digit() && !rest.is_empty() => rest,
@@ -104,7 +107,8 @@ fn single(read: &Read<'_>) -> sys::BwaSingleRead {
     }
 }
 
-/// Finds and extends seeds of reads that were checked: names of at most 254 bytes, as many qualities as bases.
+/// Finds and extends the seeds of a batch. The caller has checked the reads
+/// ([`limits::check`](crate::limits::check)).
 pub(super) fn seed(
     index: &Index,
     settings: &Settings,
@@ -131,14 +135,15 @@ pub(super) fn seed(
 }
 
 impl Regions {
-    /// Bytes on the heap as the shim counts them: what it was asked for, allocator's share aside.
+    /// Returns the bytes on the heap, as the C code counts them: without the overhead of the
+    /// allocator.
     pub(super) fn bytes(&self) -> u64 {
         // SAFETY: live; the call only reads.
         unsafe { sys::bwa_shim_regs_heap_bytes(self.0) as u64 }
     }
 }
 
-/// Learns the insert sizes of a cohort, whose batches come in order.
+/// Estimates the insert sizes of a cohort, whose batches must be in input order.
 pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> Result<Inserts> {
     let cohort: Vec<*const sys::BwaRegs> = cohort.iter().map(|regions| regions.0.cast_const()).collect();
     let mut inserts = Inserts([sys::mem_pestat_t::default(); 4]);
@@ -150,7 +155,8 @@ pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> 
     if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
 }
 
-/// The receiver of a record: the number of its template in the batch, and its bytes without `block_size`.
+/// The receiver of records. Its arguments are the index of the template in its batch, and the
+/// record without `block_size`.
 type Take<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
 struct Taking<'a, 'b> {
@@ -158,7 +164,10 @@ struct Taking<'a, 'b> {
     outcome: std::thread::Result<Result<()>>,
 }
 
-/// Chooses, and gives each record to `take`; `first` is the number of the first template in the input.
+/// Chooses between candidates, and passes each record to `take`.
+///
+/// `first` is the number of the batch's first template in the input. bwa breaks ties between equal
+/// alignments by it.
 pub(super) fn emit(
     index: &Index,
     settings: &Settings,
@@ -194,7 +203,8 @@ pub(super) fn emit(
     }
 }
 
-/// Hands a record on. Nothing unwinds through C: a panic waits in `outcome`, as an error does.
+/// Passes one record from the C code to `take`. Neither a panic nor an error can unwind through C,
+/// so both are stored in `outcome` and handled after the call.
 // SAFETY: for the shim alone to call, with the context that `emit` gave it and a record of that many bytes.
 unsafe extern "C" fn receive(
     context: *mut c_void,
@@ -212,7 +222,6 @@ unsafe extern "C" fn receive(
     }
 }
 
-/// Reads that a kernel call is fullest with.
 pub(super) fn batch_reads() -> usize {
     // SAFETY: no preconditions.
     unsafe { sys::bwa_shim_kernel_batch_size() }

@@ -1,4 +1,4 @@
-//! The files of an index, and what they say of it.
+//! Reads and checks the index files of bwa-mem2, without loading the index.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,10 +13,9 @@ use crate::index::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
 use crate::text::Fault;
 
-/// The endings of the needed files in bwa-mem2. (Its `.0123`, the bases one a byte, is not needed.)
+/// File name suffixes of the required files. bwa-mem2's `.0123` (one base per byte) is not needed.
 pub(super) const SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
 
-/// The files of an index of bwa-mem2.
 pub const FILES: IndexFiles = IndexFiles {
     aligner: "bwa mem",
     suffixes: &SUFFIXES,
@@ -24,8 +23,8 @@ pub const FILES: IndexFiles = IndexFiles {
     check,
 };
 
-/// Reads what describes an index, and holds the sizes of its files against it: the C code that loads it ends the
-/// process over a damaged one.
+/// Reads the description of an index, and checks the sizes of its files against it. This must come
+/// before the C code loads the index, because that code ends the process if a file is damaged.
 pub(super) fn check(prefix: &Path) -> Result<Described> {
     if let Some(first) = FILES.missing(prefix).first() {
         return Err(Error::usage("this file of the index for bwa mem is missing")
@@ -38,7 +37,8 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
     Ok(Described { contigs, warnings, bytes })
 }
 
-/// Reads the sequences of an index and their number of bases, and holds the other files that bwa 0.7 has, too, against them.
+/// Reads `.ann`, and checks `.amb` and `.pac` against it: the files that bwa 0.7 and bwa-mem2 have
+/// in common. Returns the sequences and their total number of bases.
 pub(super) fn sequences(prefix: &Path) -> Result<(Vec<Contig>, u64)> {
     let (contigs, bases) = annotations(&named(prefix, ".ann"))?;
     ambiguous(&named(prefix, ".amb"), bases, contigs.len())?;
@@ -49,7 +49,8 @@ pub(super) fn sequences(prefix: &Path) -> Result<(Vec<Contig>, u64)> {
     Ok((contigs, bases))
 }
 
-/// The error of an index whose parts, once in memory, are not of one reference.
+/// Returns the error for an index whose parts do not belong to the same reference. It names the
+/// file that is at fault.
 pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
     let (suffix, what) = match fault {
         Fault::Transform => (".bwt.2bit.64", "its counts are not those of its bases"),
@@ -59,7 +60,8 @@ pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
     damaged(&named(prefix, suffix), what)
 }
 
-/// The error of an index that is not what its files said before it was loaded.
+/// Returns the error for an index that no longer matches the description that was read before
+/// loading it.
 pub(super) fn changed(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
@@ -81,10 +83,11 @@ fn text(file: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| damaged(file, "it is not text"))
 }
 
-/// Longest comment of a sequence that the C++ code reads, with the space before it.
+/// Maximum length of a sequence comment that the C++ code can read, including the space before it.
 const LONGEST_COMMENT: usize = 8191;
 
-/// The `.ann` file: bases, sequences and seed, then two lines a sequence: `0 name comment`, `offset length holes`.
+/// Parses the `.ann` file. Its first line has the numbers of bases and sequences and a seed; two
+/// lines follow for each sequence: `0 name comment` and `offset length holes`.
 fn annotations(file: &Path) -> Result<(Vec<Contig>, u64)> {
     let text = text(file)?;
     let mut lines = text.lines();
@@ -118,7 +121,6 @@ fn annotations(file: &Path) -> Result<(Vec<Contig>, u64)> {
     Ok((contigs, bases))
 }
 
-/// Parses the numbers of a line with nothing else, as the C++ code does.
 fn numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
     let words: Vec<&str> = line?.split_ascii_whitespace().collect();
     let words: [&str; N] = words.try_into().ok()?;
@@ -129,7 +131,8 @@ fn numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
     Some(numbers)
 }
 
-/// The name of a line that begins with a number of 32 bits, and what follows.
+/// Splits a line `number name comment`. Returns the name, and the rest of the line with its leading
+/// blank.
 fn named_line(line: Option<&str>) -> Option<(&str, &str)> {
     let (number, rest) = line?.split_once(' ')?;
     number.parse::<u32>().ok()?;
@@ -137,7 +140,8 @@ fn named_line(line: Option<&str>) -> Option<(&str, &str)> {
     Some(rest.split_at(end))
 }
 
-/// The `.amb` file: bases, sequences and stretches, then `offset length letter` of each.
+/// Checks the `.amb` file. Its first line has the numbers of bases, sequences and holes; a line
+/// `offset length letter` follows for each hole.
 fn ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     let text = text(file)?;
     let mut lines = text.lines();
@@ -156,19 +160,20 @@ fn ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     Ok(())
 }
 
-/// Longest name in a `.alt` file that the C++ code looks up.
 const LONGEST_ALTERNATE: usize = 1023;
 
-/// Marks the contigs that the `.alt` file names, if there is one. Returns warnings about the file.
+/// Marks the contigs that are listed in the `.alt` file, if it exists. Returns warnings about the
+/// file.
 ///
-/// bwa (0.7.17, `bns_restore`) takes what stands before the first tab or line end of each line that does not begin with
-/// `@`, and looks only at lines that end: a last name without a tab and without a newline is left out.
+/// This follows bwa (0.7.17, `bns_restore`). In each line that does not start with `@`, the name
+/// ends at the first tab or line end. Only terminated lines count: a last name without a tab and
+/// without a newline is ignored.
 fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
     if !file.is_file() {
         return Ok(Vec::new());
     }
     let text = std::fs::read(file).map_err(|error| Error::io("reading it", &error).file(file))?;
-    // (Of two sequences of one name the C++ code marks the last.)
+    // If two sequences have the same name, the C++ code marks the last one.
     let numbers: HashMap<&[u8], usize> =
         contigs.iter().enumerate().map(|(number, contig)| (contig.name.as_bytes(), number)).collect();
     let (mut marked, mut unread) = (vec![false; contigs.len()], None);
@@ -195,8 +200,10 @@ fn read_alternates(file: &Path, contigs: &mut [Contig]) -> Result<Vec<String>> {
     Ok(unread.into_iter().collect())
 }
 
-/// The `.bwt.2bit.64` file: rows, counts, occurrences, samples of the suffix array, the row of the end; bwa-mem3 then
-/// says of how many rows one is a sample. Returns the bytes that are kept in memory.
+/// Checks the `.bwt.2bit.64` file, and returns how many of its bytes are kept in memory.
+///
+/// The file has, in this order: rows, counts, occurrences, samples of the suffix array, the row of
+/// the whole text. bwa-mem3 adds the sampling rate of the suffix array.
 fn transform(file: &Path, bases: u64) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
     let mut open = input_file::open(file).map_err(failed)?;
@@ -207,7 +214,7 @@ fn transform(file: &Path, bases: u64) -> Result<u64> {
     let occurrences = ((rows >> 6) + 1) * 64;
     let size = length(file)?;
     let samples = |shift: u32| ((rows >> shift) + 1) * 5;
-    // bwa-mem2 samples every eighth row, and does not say so.
+    // bwa-mem2 samples every eighth row, and does not write the rate.
     let untold = size == 48 + occurrences + samples(3) + 8;
     let told = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
     let shift = if untold { Some(3) } else { (0..=6).find(told) };
@@ -220,7 +227,8 @@ fn transform(file: &Path, bases: u64) -> Result<u64> {
     if ends { Ok(occurrences + samples(shift)) } else { Err(damaged(file, "its end makes no sense")) }
 }
 
-/// The next numbers of a file, of eight bytes each, the lowest first.
+/// Reads the next `N` numbers, each of eight little-endian bytes. Returns `None` at the end of the
+/// file.
 fn words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
     let mut words = [0; N];
     for word in &mut words {
@@ -231,21 +239,25 @@ fn words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
     Some(words)
 }
 
-/// Bytes of a thread's buffers. Measured: 16 MB for reads of 50 bases, 22 for 151, 29 for 250, 54 for 600.
+/// Returns the bytes of one thread's buffers, with some reserve. Measured: 16 MB for reads of 50
+/// bases, 22 MB for 151, 29 MB for 250, 54 MB for 600.
 pub fn scratch_bytes(bases: usize) -> u64 {
     (24 << 20) + ((bases as u64) << 16)
 }
 
-/// Bytes that a thread takes for a while for a read of so many bases, nearly all of them to find the CIGAR of its alignment:
-/// 801 a base, where gaps are wide. Measured, with the scratch, where 153,600 bases are given to a thread at once: 27 MB for
-/// reads of 20,000 bases, 44 for 50,000, 88 for 100,000, 84 for 150,000, 108 for 199,000.
+/// Returns the additional bytes that a thread needs while it aligns one long read.
+///
+/// Nearly all of it is for the CIGAR: 801 bytes per base for wide gaps. Measured together with the
+/// scratch buffers, with 153,600 bases per batch: 27 MB for reads of 20,000 bases, 44 MB for
+/// 50,000, 88 MB for 100,000, 84 MB for 150,000 and 108 MB for 199,000.
 pub(super) fn long_read_bytes(bases: usize) -> u64 {
     const IN_SCRATCH: usize = 20_000;
     if bases > LONGEST_READ as usize { 0 } else { (bases.saturating_sub(IN_SCRATCH) as u64) << 10 }
 }
 
-/// Bytes that the candidates of reads come to. Measured, in a genome a third of which is repeats: 1,539 for a read of 50
-/// bases, 2,186 for 151, 3,767 for 250, 7,875 for 600.
+/// Returns the estimated bytes of the candidates of these reads. Measured in a genome with one
+/// third of repeats: 1,539 bytes for a read of 50 bases, 2,186 for 151, 3,767 for 250, 7,875 for
+/// 600.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
 }
@@ -254,7 +266,7 @@ pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
 mod tests {
     use super::*;
 
-    /// The sequences that a `.alt` file marks, and the warnings.
+    /// Returns the names that a `.alt` file marks, and the number of warnings.
     fn alternates(text: &[u8]) -> (String, usize) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ref.fa.alt");

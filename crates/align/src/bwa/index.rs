@@ -1,11 +1,15 @@
-//! Makes the index that bwa-mem2 makes, byte for byte.
+//! Builds the index of bwa-mem2, byte for byte.
 //!
-//! - `.pac`: the bases, four a byte, the first in the highest bits; what is not A, C, G or T is drawn at random, as
-//!   bwa draws it (`drand48` from seed 11). A byte 0 if the last one is full; how many bases the last one has.
-//! - `.ann`: names, comments, places and lengths of the sequences. `.amb`: what was drawn.
-//! - `.bwt.2bit.64`: the Burrows–Wheeler transform of the bases and their reverse complement, as occurrences every 64
-//!   rows, and every eighth entry of the suffix array (bwa-mem2 2.2.1, `FMI_search::build_fm_index`).
-//! - `.0123`: bases and reverse complement, one a byte; only if asked for, as bwa-mem2 wants it and this crate does not.
+//! - `.pac`: four bases per byte, the first one in the highest bits. Letters other than A, C, G and
+//!   T are replaced by random bases, drawn as in bwa (`lrand48` from seed 11). A zero byte follows
+//!   if the last byte is full; then the number of bases in the last byte.
+//! - `.ann`: names, comments, offsets and lengths of the sequences. `.amb`: the runs of letters
+//!   that were replaced.
+//! - `.bwt.2bit.64`: the Burrows-Wheeler transform of both strands, as occurrences for every 64
+//!   rows, and every eighth entry of the suffix array (bwa-mem2 2.2.1,
+//!   `FMI_search::build_fm_index`).
+//! - `.0123`: both strands, one base per byte. Only on request: bwa-mem2 needs it, and this crate
+//!   does not.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,22 +19,24 @@ use readmill_record::{Error, Result};
 use super::files::SUFFIXES;
 use crate::index::{self, FastaLine, Partial, Stage, Suffixes};
 
-/// How an index is made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IndexOptions {
-    /// Most bytes that may be used; an index that needs more is refused before it is begun.
+    /// Maximum memory in bytes. An index that needs more is refused before anything is written.
     pub memory: Option<u64>,
-    /// Writes `.0123` too, which bwa-mem2 needs; it takes two bytes a base of disk.
+    /// Also write `.0123`, which bwa-mem2 needs. It takes two bytes of disk space per base.
     pub unpacked: bool,
 }
 
-/// The files that [`build_index`] writes before it renames them, for cleaning up if the process is ended.
+/// Returns the temporary files of [`build_index`], which the command line removes if the process is
+/// killed.
 pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
     index::partial_names(prefix, &[&SUFFIXES[..], &[".0123"]].concat())
 }
 
-/// Makes the index of `reference`, a FASTA file that may be gzipped, under the name `prefix`, on the calling thread.
-/// The files get their names when all of them are whole.
+/// Builds the index of `reference`, a FASTA file that may be gzipped, on the calling thread.
+///
+/// The files are called `prefix` plus a suffix. They get these names only when all of them are
+/// complete. `report` is called at the start of each stage.
 pub fn build_index(
     reference: &Path,
     prefix: &Path,
@@ -54,7 +60,7 @@ pub fn build_index(
     Partial::keep_all(files, report)
 }
 
-/// Returns packed bases as 0 to 3, one a byte, and behind them their reverse complement.
+/// Unpacks bases to 0 to 3, one per byte, and appends their reverse complement.
 pub(super) fn both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(2 * bases);
     text.extend((0..bases).map(|at| packed[at / 4] >> (6 - 2 * (at % 4)) & 3));
@@ -64,10 +70,9 @@ pub(super) fn both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
     text
 }
 
-/// A reference as bwa packs it.
+/// A reference in the packed form of `.pac`, with the contents of `.ann` and `.amb`.
 #[derive(Default)]
 struct Packed {
-    /// Four bases a byte, the first in the highest bits.
     bytes: Vec<u8>,
     bases: u64,
     sequences: Vec<PackedSequence>,
@@ -83,14 +88,15 @@ struct PackedSequence {
     holes: u32,
 }
 
-/// A run of one letter that is not a base.
+/// A run of the same letter that is not A, C, G or T.
 struct Hole {
     offset: u64,
     length: u64,
     letter: u8,
 }
 
-/// `lrand48` after `srand48(11)`: the linear congruential generator of POSIX.
+/// The generator of random bases: `lrand48` after `srand48(11)`, the linear congruential generator
+/// of POSIX.
 struct Draw(u64);
 
 impl Default for Draw {
@@ -106,11 +112,10 @@ impl Draw {
     }
 }
 
-/// The text in `.ann` for a sequence without a comment.
+/// The comment that bwa writes to `.ann` for a sequence without one.
 const NO_COMMENT: &str = "(null)";
 
 impl Packed {
-    /// Reads and packs a FASTA file.
     fn read(file: &Path) -> Result<Self> {
         let (mut packed, mut names, mut last) = (Packed::default(), HashSet::new(), 0);
         index::fasta_lines(file, |line| match line {
@@ -146,7 +151,8 @@ impl Packed {
         Ok(())
     }
 
-    /// Adds letters to the last sequence; `last` is the letter before them, 0 where there is none.
+    /// Adds letters to the last sequence. `last` is the previous letter of this sequence, or 0 at
+    /// its start: it decides whether a hole continues.
     fn push(&mut self, letters: &[u8], last: &mut u8) -> Result<()> {
         let Some(sequence) = self.sequences.last_mut() else { return Ok(()) };
         for &letter in letters {
@@ -187,7 +193,6 @@ impl Packed {
         self.bases
     }
 
-    /// Writes `.pac`, `.ann` and `.amb`.
     fn write(&self, prefix: &Path) -> Result<Vec<Partial>> {
         let mut pac = Partial::whole(prefix, ".pac", &self.bytes)?;
         let filled = (self.bases % 4) as u8;
@@ -216,12 +221,9 @@ impl Packed {
     }
 }
 
-/// Rows between two counts.
 const BLOCK: usize = 64;
-/// Of so many rows one says where its suffix starts.
 const SAMPLED: usize = 8;
 
-/// Writes `.bwt.2bit.64` of a text and its suffixes.
 pub(super) fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
     let rows = text.len() + 1;
     let mut file = Partial::new(prefix, ".bwt.2bit.64")?;
@@ -242,12 +244,15 @@ pub(super) fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -
     Ok(file)
 }
 
-/// Writes, for each 64 rows, how often each base stood before, and a mask of the rows of each, the first row in the
-/// highest bit. Returns the row whose suffix is the whole text, which no base stands before.
+/// Writes one block for each 64 rows: how often each base precedes the rows of earlier blocks, and
+/// a mask of the rows that each base precedes, with the first row in the highest bit.
+///
+/// Returns the row of the whole text, which no base precedes.
 fn occurrences(file: &mut Partial, text: &[u8], suffixes: &Suffixes) -> Result<usize> {
     let rows = text.len() + 1;
     let (mut before, mut end) = ([0u64; 4], 0);
-    // bwa-mem2 has a block too many where the rows fill the last one, which an odd number never does.
+    // If the rows fill the last block, bwa-mem2 writes another one. That cannot happen: the number
+    // of rows is odd.
     for first in (0..rows).step_by(BLOCK) {
         let mut masks = [0u64; 4];
         for row in first..rows.min(first + BLOCK) {

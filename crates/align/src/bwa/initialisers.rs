@@ -1,11 +1,13 @@
-//! Keeps bwa-mem3's static initialisers from running where they cannot.
+//! Skips bwa-mem3's static initialisers on processors that cannot run them.
 //!
-//! They run before `main`, in whatever command, and the C++ compiler has made them of AVX instructions, as all of
-//! bwa-mem3. So on a processor without AVX2 they are skipped: nothing of bwa-mem3 is ever called there, because
-//! `check_processor` refuses to align. With the feature `old-processors` they are of no such instructions, and run.
+//! The initialisers run before `main`, whatever the command is. Like all of bwa-mem3 they are
+//! compiled to AVX instructions, so they would crash on a processor without AVX2. Skipping them is
+//! safe, because `check_processor` refuses to align there and nothing else calls bwa-mem3. With the
+//! feature `old-processors` they contain no such instructions, and run.
 //!
-//! Initialisers are a table of functions, those with a number in order, then those without. Only C++ code in this
-//! program has some without: [`FIRST`] is the last that has a number, and finds itself in the table.
+//! The initialisers form a table of functions: first those with a priority, in order, then those
+//! without. In this program, only C++ code has initialisers without a priority. [`FIRST`] has the
+//! last possible priority, so it replaces every entry after its own.
 #![allow(unsafe_code, reason = "changes the table of C++ initialisers")]
 
 use super::pages::make_writable;

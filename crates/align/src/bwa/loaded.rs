@@ -1,18 +1,21 @@
-//! Checks an index in memory before the C++ code uses it.
+//! Checks a loaded index of bwa-mem3 before the C++ code uses it.
 //!
-//! The C++ code looks up rows and places without asking whether they exist. What it relies on is checked here, in the
-//! memory that it reads:
+//! The C++ code looks up rows and positions without checking that they exist. The following checks,
+//! in the memory that it reads, guarantee that they do:
 //!
-//! - Each row has one base before it, the row of the end has none, and counts are sums of them. So the rows of a
-//!   longer match are rows, and there are as many of them as is said.
-//! - Either strand has as many A as the other has T, so that the same holds for matches of the reverse complement.
-//! - Places where suffixes start are places of the text; so many bases before its end that no read reaches behind it,
-//!   or right.
+//! - Each row has exactly one base before it, except the row of the whole text, and the counts are
+//!   the sums of these bases. So extending a match leads to an existing range of rows, whose size
+//!   is right.
+//! - Each strand has as many A as the other has T, and so on. So the same holds for
+//!   reverse-complement matches.
+//! - Samples of the suffix array are positions of the text. Those near its end are correct; the
+//!   others are so far from the end that no read extends beyond it.
 
 use crate::text::{self, Fault, Transform};
 
-/// How often each base stands before the rows of earlier blocks, and which of 64 rows it stands before, the first in
-/// the highest bit (`CP_OCC` of bwa-mem3).
+/// A block of 64 rows (`CP_OCC` of bwa-mem3): how often each base precedes the rows of earlier
+/// blocks, and for each base a mask of the rows that it precedes, with the first row in the highest
+/// bit.
 #[repr(C)]
 #[derive(Clone)]
 pub(super) struct CheckpointBlock {
@@ -20,29 +23,26 @@ pub(super) struct CheckpointBlock {
     pub(super) masks: [u64; 4],
 }
 
-/// Rows of a block.
 const ROWS: u64 = 64;
 
-/// An index in memory. Rows are those of the bases of both strands, and of the empty suffix.
+/// The parts of an index, in the memory of the C++ code. Its rows are the suffixes of both strands
+/// and the empty suffix.
 pub(super) struct Loaded<'a> {
-    /// Bases of one strand.
     pub(super) bases: u64,
-    /// The first row of the suffixes of each base, and of none.
+    /// The first row of the suffixes that start with each base, and the number of rows.
     pub(super) firsts: [u64; 5],
-    /// The row whose suffix is the whole text.
     pub(super) whole: u64,
-    /// All rows.
     pub(super) blocks: &'a [CheckpointBlock],
-    /// The power of 2 of which the rows are multiples that say where their suffixes start.
+    /// Binary logarithm of the sampling rate of the suffix array.
     pub(super) shift: u32,
-    /// Where they start: the bits from 32 on, and those below.
+    /// The samples, divided as in bwa-mem3: the bits from 32 on, and the lower 32 bits.
     pub(super) starts: (&'a [i8], &'a [u32]),
-    /// Bases of the first strand, four a byte, the first in the highest bits.
+    /// Bases of the first strand, four per byte, the first one in the highest bits.
     pub(super) packed: &'a [u8],
 }
 
 impl Loaded<'_> {
-    /// Holds the parts against each other, and reads [`text::READ_BACK`] bases back.
+    /// Checks the parts against each other, and reads [`text::READ_BACK`] bases back.
     pub(super) fn check(&self) -> Result<(), Fault> {
         self.check_and_read(text::READ_BACK)
     }
@@ -82,14 +82,15 @@ impl Loaded<'_> {
         if left == 0 && firsts.eq(counts) { Ok(()) } else { Err(Fault::Transform) }
     }
 
-    /// Returns how many suffixes start at the last bases.
+    /// Checks that all samples are inside the text. Returns how many of them are within the last
+    /// `last` bases.
     fn check_starts(&self, last: u64) -> Result<u64, Fault> {
         let (high, low) = self.starts;
         let rows = (self.length() >> self.shift) as usize + 1;
         let end = self.length();
         let (mut outside, mut among_last) = (0, 0);
         for (&high, &low) in high.iter().zip(low) {
-            // A negative one is beyond all places.
+            // A negative number becomes larger than any position.
             let start = (i64::from(high) << 32) as u64 | u64::from(low);
             outside += u64::from(start > end);
             among_last += u64::from(start >= end.saturating_sub(last));
@@ -130,7 +131,6 @@ impl Transform for Loaded<'_> {
 mod tests {
     use super::*;
 
-    /// The parts of an index.
     #[derive(Clone)]
     struct TransformParts {
         bases: u64,
@@ -142,7 +142,6 @@ mod tests {
         packed: Vec<u8>,
     }
 
-    /// Of how many rows, as a power of 2, one is sampled.
     const SHIFT: u32 = 2;
 
     impl TransformParts {
@@ -184,7 +183,6 @@ mod tests {
             }
         }
 
-        /// The result for this many bases read back.
         fn check(&self, most: u64) -> Result<(), Fault> {
             let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
             let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
@@ -192,7 +190,6 @@ mod tests {
             Loaded { bases, firsts, whole, blocks, shift, starts, packed }.check_and_read(most)
         }
 
-        /// The verdict on a copy that `change` has changed.
         fn changed(&self, most: u64, change: impl FnOnce(&mut Self)) -> Result<(), Fault> {
             let mut copy = self.clone();
             change(&mut copy);
@@ -273,7 +270,8 @@ mod tests {
         }
     }
 
-    /// Two bases of the transform change places: counts still add up.
+    /// Swapping two bases of the transform keeps the counts right, so only reading back can find
+    /// it.
     #[test]
     fn rows_that_changed_places_are_found_by_reading_back() {
         let parts = parts();

@@ -1,8 +1,9 @@
-//! The index of bwa-mem3 in memory: loaded from its files, and seen as its C++ code sees it.
+//! Loads the index of bwa-mem3 into memory, and gives a view of the C++ data for checking.
 //!
-//! The C++ code is kept from an index in shared memory. `bwa-mem3 shm` puts an index there under the name of its files, without their directory, and bwa-mem3 takes the one
-//! of the name it is given, whoever has put it there. Whoever has can change it while it is in use. So where there is
-//! one of the name, the C++ code is given the files under another.
+//! An index in shared memory is never used. `bwa-mem3 shm` stores one there under its file name
+//! without the directory, and bwa-mem3 then takes any index with a matching name, whoever stored
+//! it. Its owner could change it while it is in use. So if such a name exists, the C++ code gets
+//! the files under another name ([`Aside`]).
 #![allow(unsafe_code, reason = "gives C++ memory, and calls it")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -18,7 +19,7 @@ use super::files::SUFFIXES;
 use super::loaded::{CheckpointBlock, Loaded};
 use crate::index::named;
 
-/// An index in memory. Nothing changes it once it is loaded: it is of this process alone.
+/// A loaded index. It is private memory of this process, and nothing changes it after loading.
 pub(super) struct Index(*mut sys::BwaIndex);
 
 // SAFETY: the shim says that an index is read-only after loading, and all functions that take one take `&Index`.
@@ -27,9 +28,11 @@ unsafe impl Send for Index {}
 unsafe impl Sync for Index {}
 
 impl Index {
-    /// Reads the index, whose files must have been checked before: the C++ code ends the process over damaged ones.
+    /// Loads the index.
     ///
-    /// It must be checked ([`Index::loaded`]) before anything is aligned.
+    /// The caller must have checked the files, because the C++ code ends the process if one is
+    /// damaged. Nothing may be aligned before the loaded index has been checked, too
+    /// ([`Index::loaded`]).
     pub(super) fn load(prefix: &Path) -> Result<Self> {
         super::quiet::chatter();
         // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.
@@ -41,12 +44,11 @@ impl Index {
         if index.is_null() { Err(failed("loading the index").file(prefix)) } else { Ok(Index(index)) }
     }
 
-    /// The index, which lives as long as this.
+    /// Returns the pointer for C++ calls. It is valid as long as `self`.
     pub(super) fn raw(&self) -> *mut sys::BwaIndex {
         self.0
     }
 
-    /// Name and length of each reference sequence.
     pub(super) fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
         // SAFETY: the index is live.
         let count = unsafe { sys::bwa_shim_idx_n_contigs(self.0) };
@@ -59,7 +61,8 @@ impl Index {
         })
     }
 
-    /// Whether each reference sequence is an alternate locus, as the C++ code read it from the `.alt` file.
+    /// Returns for each reference sequence whether it is an alternate locus, as the C++ code read
+    /// it from the `.alt` file.
     pub(super) fn alternates(&self) -> impl Iterator<Item = bool> {
         // SAFETY: a live index; its parts have these layouts, as for `loaded`, and the C++ code has allocated so many
         // sequences as it counts.
@@ -71,7 +74,8 @@ impl Index {
         sequences.iter().map(|sequence| sequence.is_alternate != 0)
     }
 
-    /// The index as the C++ code has it in memory, or `None` if it is not of a reference of so many bases.
+    /// Returns a view of the index in the memory of the C++ code, or `None` if it is not one of a
+    /// reference with `bases` bases.
     pub(super) fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and a test reads them).
         let (search, sequences, packed) = unsafe {
@@ -119,7 +123,6 @@ impl Drop for Index {
     }
 }
 
-/// Whether an index of that name is in shared memory.
 pub(super) fn is_shared(prefix: &CStr) -> bool {
     // SAFETY: a C string, which the call only reads.
     unsafe { sys::bwa_shim_shm_test(prefix.as_ptr()) == 1 }
@@ -132,19 +135,20 @@ fn text(prefix: &Path) -> Result<CString> {
     CString::new(text).map_err(|_| Error::usage("the path of the index has a NUL").file(prefix))
 }
 
-/// `BwaIndex` of bwa-mem3-sys 0.4.4.
+/// The layout of `BwaIndex` in bwa-mem3-sys 0.4.4.
 #[repr(C)]
 struct Handle {
     with_sequences: *const WithSequences,
 }
 
-/// `BwaShimIndex`, the fields that are used here.
+/// The first field of `BwaShimIndex`, the only one that is used here.
 #[repr(C)]
 struct WithSequences {
     search: *const Search,
 }
 
-/// `FMI_search` of bwa-mem3 0.9.0, behind its base class `indexEle`.
+/// `FMI_search` of bwa-mem3 0.9.0, without the fields of its base class `indexEle`, which come
+/// first.
 #[repr(C)]
 struct Search {
     files: *const IndexText,
@@ -160,14 +164,14 @@ struct Search {
     shared: *const u8,
 }
 
-/// `bwaidx_fm_t`, the fields that are used here.
+/// The fields of `bwaidx_fm_t` that are used here.
 #[repr(C)]
 struct IndexText {
     sequences: *const Sequences,
     packed: *const u8,
 }
 
-/// `bntseq_t`, the fields that are used here.
+/// The fields of `bntseq_t` that are used here.
 #[repr(C)]
 struct Sequences {
     bases: u64,
@@ -176,7 +180,7 @@ struct Sequences {
     sequences: *const BnsSequence,
 }
 
-/// `bntann1_t`.
+/// The layout of `bntann1_t`, which describes one reference sequence.
 #[repr(C)]
 struct BnsSequence {
     offset: u64,
@@ -188,7 +192,7 @@ struct BnsSequence {
     comment: *const c_char,
 }
 
-/// The error of a call that did not do what it says.
+/// Returns the error of a failed call, with the message that the C++ code left for this thread.
 pub(super) fn failed(doing: &str) -> Error {
     // SAFETY: null, or this thread's message, which lives until its next call of the shim.
     let said = unsafe {
@@ -198,7 +202,8 @@ pub(super) fn failed(doing: &str) -> Error {
     Error::bug(format!("bwa-mem3: {doing}: {}", said.as_deref().unwrap_or("it did not say why")))
 }
 
-/// The files of an index under a name that nothing else has, for as long as this lives.
+/// A second name for index files: symbolic links in a temporary directory, which is removed on
+/// drop.
 pub(super) struct Aside {
     prefix: PathBuf,
     _place: TempDir,

@@ -1,8 +1,9 @@
-//! bwa mem, by the kernels of bwa-mem3.
+//! bwa mem, with the kernels of bwa-mem3.
 //!
-//! Records are those of `bwa mem` 0.7.17 with the same options and the same `-K`: all columns, all optional fields,
-//! in its order. The index is that of bwa-mem2 (`.amb .ann .pac .bwt.2bit.64`), found beside the reference under the
-//! names bwa-mem2 gives it, or made by [`build_index`].
+//! The records equal those of `bwa mem` 0.7.17 with the same options and the same `-K`: all columns
+//! and all optional fields, in the same order. The index is the one of bwa-mem2 (`.amb .ann .pac
+//! .bwt.2bit.64`). It is found next to the reference under the names that bwa-mem2 uses, or built
+//! by [`build_index`].
 
 mod complete;
 mod ffi;
@@ -39,9 +40,8 @@ use ffi::{Inserts, Regions, Scratch};
 use memory::Index;
 use options::Settings;
 
-/// bwa mem with its index in memory, or without it.
+/// bwa mem, with its index in memory or (see [`BwaKernel::without_index`]) without it.
 pub struct BwaKernel {
-    /// The index; `None` where nothing is aligned.
     index: Option<Index>,
     settings: Settings,
     options: BwaOptions,
@@ -50,11 +50,14 @@ pub struct BwaKernel {
     index_bytes: u64,
 }
 
-/// Version of bwa-mem3 in the crate bwa-mem3-sys that this crate is pinned to.
 const BWA_MEM3: &str = bwa_mem3_sys::build_info::VERSION;
 
 impl BwaKernel {
-    /// Reads the index called `prefix`, which [`FILES`] finds, and holds it against itself, so that damage is an error.
+    /// Loads the index with this prefix, which [`FILES`] finds, and checks its parts against each
+    /// other.
+    ///
+    /// # Errors
+    /// Fails if a file is missing or damaged, or has changed since its description was read.
     pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
@@ -79,7 +82,8 @@ impl BwaKernel {
         })
     }
 
-    /// Reads only the description of the index called `prefix`, for whoever does not align: contigs and cohorts are known.
+    /// Reads only the description of the index: enough for contigs and cohorts, and for the stages
+    /// that do not align.
     pub fn without_index(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;

@@ -1,4 +1,4 @@
-//! The options of bwa mem; the same as its C code has them, and which optional fields it writes.
+//! The options of bwa mem, and how they are passed to its C code.
 #![allow(unsafe_code, reason = "fills structs of C++")]
 
 use std::ffi::{c_char, c_int};
@@ -10,87 +10,95 @@ use readmill_record::Result;
 use super::memory::failed;
 use crate::kernel::given::{self, set, set_both};
 
-/// The options of `bwa mem` by the letters they have there; `None` and `false` are its defaults.
+/// The options of `bwa mem`. `None` and `false` mean bwa's default, which is given in parentheses.
 ///
-/// `-R` is an argument of [`Aligner::emit`](crate::Aligner::emit), so that reads of several groups can be aligned in
-/// one run; `-C` is for who gets the records, and is told whose they are. Not to be had: `-V` (the header of the reference in a tag), `-j` (no alternate loci: hide the `.alt` file
-/// instead), `-x` (presets for long reads), and `-p`, which is for who reads the input.
+/// Each field names the letter of the option. These options are missing here:
+///
+/// - `-R` is an argument of [`Aligner::emit`](crate::Aligner::emit), so that one run can align
+///   several read groups.
+/// - `-C` and `-p` concern reading FASTQ and writing comments, which the caller does.
+/// - `-V` (the reference header in a tag) and `-x` (presets for long reads) are not supported. To
+///   ignore alternate loci (`-j`), move the `.alt` file away.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BwaOptions {
-    /// `-k`: shortest seed, in bases (19).
+    /// `-k`: minimum seed length in bases (19).
     pub min_seed_length: Option<i32>,
     /// `-w`: band width of alignments (100).
     pub band_width: Option<i32>,
-    /// `-d`: how far a score may drop along a diagonal before extension stops (100).
+    /// `-d`: how far the score may drop along a diagonal before extension stops (100).
     pub z_dropoff: Option<i32>,
-    /// `-r`: a seed longer than this times `-k` is searched for shorter ones inside (1.5).
+    /// `-r`: look for shorter seeds inside a seed that is longer than this times `-k` (1.5).
     pub reseed_factor: Option<f32>,
-    /// `-y`: occurrences below which the third round seeds (20).
+    /// `-y`: the third round of seeding looks for seeds with fewer occurrences than this (20).
     pub third_round_occurrences: Option<u64>,
-    /// `-c`: seeds that occur more often are skipped (500).
+    /// `-c`: skip seeds with more occurrences than this (500).
     pub max_occurrences: Option<i32>,
-    /// `-D`: chains shorter than this part of the longest that overlaps them are dropped (0.5).
+    /// `-D`: drop a chain if it is shorter than this fraction of the longest chain that overlaps it
+    /// (0.5).
     pub chain_drop_ratio: Option<f32>,
-    /// `-W`: chains with fewer seeded bases are dropped (0).
+    /// `-W`: drop a chain with fewer seeded bases than this (0).
     pub min_chain_bases: Option<i32>,
-    /// `-m`: rounds of mate rescue for each read (50).
+    /// `-m`: maximum number of mate rescue rounds per read (50).
     pub max_mate_rescues: Option<i32>,
-    /// `-S`: no mate rescue.
+    /// `-S`: skip mate rescue.
     pub skip_mate_rescue: bool,
-    /// `-P`: no pairing.
+    /// `-P`: skip pairing.
     pub skip_pairing: bool,
-    /// `-A`: score of a match (1); what is not given of `-T -d -B -O -E -L -U` is multiplied by it.
+    /// `-A`: score of a match (1). Those of `-T -d -B -O -E -L -U` that are not given are
+    /// multiplied by it.
     pub match_score: Option<i32>,
     /// `-B`: penalty of a mismatch (4).
     pub mismatch_penalty: Option<i32>,
     /// `-O`: penalties for opening a deletion and an insertion (6, 6).
     pub gap_open: Option<(i32, i32)>,
-    /// `-E`: penalties for each base of a deletion and an insertion (1, 1).
+    /// `-E`: penalties per base of a deletion and an insertion (1, 1).
     pub gap_extend: Option<(i32, i32)>,
-    /// `-L`: penalties for clipping the 5′ and the 3′ end (5, 5).
+    /// `-L`: penalties for clipping the 5' and the 3' end (5, 5).
     pub clip: Option<(i32, i32)>,
-    /// `-U`: penalty for a pair that is not properly paired (17).
+    /// `-U`: penalty for an unpaired read pair (17).
     pub unpaired: Option<i32>,
-    /// `-T`: lowest score that is written (30).
+    /// `-T`: minimum score of a written alignment (30).
     pub min_score: Option<i32>,
-    /// `-h`: that many other hits at most are listed in XA, and so many where some are on alternate loci (5, 200).
+    /// `-h`: list hits in XA if there are at most this many; the second maximum applies if a hit is
+    /// on an alternate locus (5, 200).
     pub max_xa_hits: Option<(i32, i32)>,
-    /// `-I`: mean, standard deviation, largest and smallest insert, instead of inferring them (FR alone).
+    /// `-I`: the insert size, which is then not estimated. It applies to FR pairs only.
     pub insert: Option<InsertSize>,
-    /// `-K`: bases of a cohort (here 100,000,000, as pipelines have it that want the same for any number of threads).
+    /// `-K`: bases per cohort. The default is 100,000,000 here, as in pipelines that need the same
+    /// output for any number of threads.
     pub cohort_bases: Option<u64>,
-    /// `-a`: writes all alignments, of reads that are not properly paired.
+    /// `-a`: write all alignments of single reads and of improper pairs.
     pub all: bool,
-    /// `-Y`: clips supplementary alignments softly.
+    /// `-Y`: soft clipping for supplementary alignments.
     pub soft_clip: bool,
-    /// `-M`: marks shorter parts of a split read as secondary, not supplementary.
+    /// `-M`: mark shorter parts of a split read as secondary, not as supplementary.
     pub mark_split_secondary: bool,
-    /// `-5`: of a split read, the part with the smallest coordinate is the primary; implies `-q`.
+    /// `-5`: for split reads, the part with the smallest coordinate becomes primary. Implies `-q`.
     pub primary_five_prime: bool,
-    /// `-q`: leaves mapping qualities of supplementary alignments as they are.
+    /// `-q`: do not change the mapping quality of supplementary alignments.
     pub keep_supplementary_mapq: bool,
-    /// Writes MQ, the mapping quality of the mate, as bwa does from version 0.7.18 on.
+    /// Write MQ, the mapping quality of the mate, as bwa does since version 0.7.18.
     pub mate_mapq: bool,
 }
 
-/// How long inserts are, in bases.
+/// The distribution of insert sizes in bases, as in `-I`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InsertSize {
-    /// Their mean.
     pub mean: f64,
-    /// Their standard deviation; bwa mem takes a tenth of the mean where it is not given.
+    /// Standard deviation. bwa mem uses a tenth of the mean if it is not given.
     pub deviation: f64,
-    /// The longest of a proper pair; bwa mem takes the mean and 4 deviations where it is not given.
+    /// Maximum of a proper pair. bwa mem uses the mean plus 4 deviations if it is not given.
     pub longest: i32,
-    /// The shortest of a proper pair; bwa mem takes the mean less 4 deviations, 1 at least, where it is not given.
+    /// Minimum of a proper pair. bwa mem uses the mean minus 4 deviations, and at least 1, if it is
+    /// not given.
     pub shortest: i32,
 }
 
 impl BwaOptions {
-    /// `-K` where it is not given, in bases.
+    /// The default of `-K`, in bases.
     pub const COHORT_BASES: u64 = 100_000_000;
 
-    /// Writes what is given over bwa-mem3's defaults, which are those of bwa mem.
+    /// Overwrites bwa-mem3's defaults (which are bwa's) with the options that are given.
     pub(super) fn apply(&self, to: &mut sys::mem_opt_t) {
         self.scale(to);
         self.scores(to);
@@ -106,7 +114,8 @@ impl BwaOptions {
         to.flag |= self.flags() as i32;
     }
 
-    /// The match score, and all that bwa mem multiplies by it (0.7.17, `update_a`).
+    /// Sets the match score, and multiplies everything by it that bwa mem does (0.7.17,
+    /// `update_a`). The explicit penalties are set later, and are not multiplied.
     fn scale(&self, to: &mut sys::mem_opt_t) {
         let Some(score) = self.match_score else { return };
         to.a = score;
@@ -149,7 +158,7 @@ impl BwaOptions {
     }
 }
 
-/// The format of bwa-mem3's output (`compat_target_t` of 0.9.0).
+/// The output format of bwa-mem3 (`compat_target_t` of 0.9.0).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Compat {
@@ -165,8 +174,9 @@ struct Compat {
     sa_sentinel_drop_offset: c_int,
 }
 
-/// bwa mem's options as the C code has them, and the table that they point at. Both are reached by pointers alone, as
-/// the C code reaches them, so that it does not matter where this is moved.
+/// The options in the memory of the C code, and the table of output formats that they point at.
+///
+/// Rust reaches both only through pointers, as the C code does, so a `Settings` can be moved.
 pub(super) struct Settings {
     raw: NonNull<sys::mem_opt_t>,
     compat: NonNull<Compat>,
@@ -178,7 +188,8 @@ unsafe impl Send for Settings {}
 unsafe impl Sync for Settings {}
 
 impl Settings {
-    /// The defaults, changed by `change`; records have the tags of bwa 0.7.17: no HN, and MQ only if asked for.
+    /// Creates bwa's default options and passes them to `change`. The output has the tags of bwa
+    /// 0.7.17: no HN, and MQ only if `mate_mapq` is set.
     pub(super) fn new(mate_mapq: bool, change: impl FnOnce(&mut sys::mem_opt_t)) -> Result<Self> {
         // SAFETY: no preconditions.
         let raw = unsafe { sys::bwa_shim_opts_new() };
@@ -198,12 +209,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The options, which live as long as this.
     pub(super) fn raw(&self) -> *const sys::mem_opt_t {
         self.raw.as_ptr()
     }
 
-    /// The penalties for opening an insertion, and for each of its bases.
+    /// Returns the penalties for opening an insertion and for each of its bases.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     pub(super) fn insertion(&self) -> (c_int, c_int) {
         // SAFETY: live options, which nobody writes any more.

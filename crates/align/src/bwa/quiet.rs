@@ -1,22 +1,24 @@
-//! Keeps bwa-mem3's chatter off the terminal, and its last words on it.
+//! Suppresses bwa-mem3's progress messages, but not its last error message.
 //!
-//! Its C code says on `stderr` what it loads and infers, whatever verbosity it was given, and says there why it ends
-//! the process. C's `stderr` is a variable: it is pointed at a stream that passes on all but the known chatter. What
-//! Rust writes does not go that way. The crate's own documentation tells its users, because it is for the whole process.
+//! At any verbosity, its C code reports on `stderr` what it loads and infers; there it also says
+//! why it ends the process. C's `stderr` is a variable, so it can be replaced by a stream that
+//! drops known progress messages and passes everything else on. Output of Rust does not use it. The
+//! crate's documentation warns users, because this affects the whole process.
 #![allow(unsafe_code, reason = "exchanges C's stderr")]
 
-/// Has the C code write where chatter is dropped, from the first call on.
+/// Redirects C's `stderr` for the rest of the process. Only the first call has an effect.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) fn chatter() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(gnu::redirect);
 }
 
-/// Elsewhere the C code says what it says.
+/// Does nothing: without glibc, the stream cannot be replaced, so all messages appear.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) fn chatter() {}
 
-/// Whether a piece of text is of no use to the user: `* Done reading Index!!`, `[0000][PE] …`, `4,\t6000001`.
+/// Returns whether a text is one of the known progress messages: `* Done reading Index!!`,
+/// `[0000][PE] ...`, `4,\t6000001`.
 #[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), allow(dead_code))]
 fn is_chatter(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
@@ -36,7 +38,7 @@ mod gnu {
     // SAFETY: called by stdio alone, with bytes that it lends for the call.
     type Writes = unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize;
 
-    /// glibc's `cookie_io_functions_t`; what is null is not called.
+    /// `cookie_io_functions_t` of glibc. Null functions are not called.
     #[repr(C)]
     struct Functions {
         read: *const c_void,

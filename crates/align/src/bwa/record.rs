@@ -1,11 +1,13 @@
-//! The last touches of a record: its size, its read group, what a secondary alignment must not say, and whose it is.
+//! Completes the records of bwa-mem3: size, read group, and corrections that make them equal to
+//! those of bwa mem.
 
 use readmill_record::{Flags, RecordRef, edit, tag};
 
-/// Bytes of the fixed part of a record without `block_size` (SAM specification, section 4.2).
+/// Length of the fixed part of a record without `block_size` (SAM specification, section 4.2).
 const FIXED: usize = 32;
 
-/// Makes the whole record of what bwa-mem3 gives, which lacks `block_size` and the read group.
+/// Writes a complete record to `out`. `body` is what bwa-mem3 gives: it lacks `block_size` and the
+/// read group.
 pub(super) fn finish(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
@@ -23,8 +25,11 @@ pub(super) fn finish(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
     secondary(out);
 }
 
-/// Of a pair that is not proper, bwa-mem3-sys 0.4.4 makes secondary alignments (`-a`) supplementary too, and gives them
-/// XS; bwa mem does neither (0.7.17, `mem_reg2sam`). Parts of a split read, which `-M` makes secondary, have bases.
+/// Corrects secondary alignments of improper pairs (`-a`).
+///
+/// bwa-mem3-sys 0.4.4 also marks them as supplementary and gives them XS; bwa mem does neither
+/// (0.7.17, `mem_reg2sam`). They have no bases, unlike the parts of a split read that `-M` makes
+/// secondary.
 fn secondary(record: &mut Vec<u8>) {
     let view = RecordRef::new(record);
     let flags = view.flags();
@@ -34,12 +39,12 @@ fn secondary(record: &mut Vec<u8>) {
     }
 }
 
-/// Whether the record is of the last segment of a pair.
+/// Returns whether the record, given without `block_size`, belongs to the last segment of a pair.
 pub(super) fn is_last(body: &[u8]) -> bool {
     body[14] & 0x80 != 0
 }
 
-/// Where optional fields start in a record without `block_size`.
+/// Returns the offset of the optional fields in a record without `block_size`.
 fn fields(body: &[u8]) -> usize {
     let word =
         |at: usize| u32::from_le_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]) as usize;
@@ -47,7 +52,8 @@ fn fields(body: &[u8]) -> usize {
     FIXED + name + 4 * operators + bases.div_ceil(2) + bases
 }
 
-/// The fields after NM, MD, MC, MQ, AS and XS, where bwa mem puts RG (0.7.17, `mem_aln2sam`).
+/// Returns the optional fields after NM, MD, MC, MQ, AS and XS. bwa mem inserts RG there (0.7.17,
+/// `mem_aln2sam`).
 fn after_scores(all: &[u8]) -> &[u8] {
     let mut fields = tag::Fields::new(all);
     let mut rest = all;

@@ -1,12 +1,14 @@
 //! Mate rescue on processors without AVX2.
 //!
-//! bwa-mem3 scores many rescues at once, by a class for each set of instructions. The classes for sets below AVX2 are
-//! there for the linker alone: their two functions end the process. [`install`] writes others over them in the
-//! tables of virtual functions, which score one rescue after another by `ksw_align2`, bwa's own, of which bwa-mem3 has
-//! a copy for each set. The numbers are the same; a test holds them against the class for AVX2.
+//! bwa-mem3 scores many mate rescues at once, with one class per instruction set. The classes for
+//! sets below AVX2 exist only for the linker: their two functions end the process. [`install`]
+//! replaces these functions in the tables of virtual functions. The replacements score one rescue
+//! after another with `ksw_align2`, bwa's own function, of which bwa-mem3 has a copy for each
+//! instruction set. The scores are the same; a test compares them with those of the AVX2 class.
 //!
-//! The tables are written to because the linker cannot be told: bwa-mem3-sys has all of its archives linked whole, so
-//! that a second definition is an error, and a library has no say in the options of the last link.
+//! Patching tables is necessary because the linker cannot choose another definition. bwa-mem3-sys
+//! links all of its archives completely, so a second definition is an error, and a library cannot
+//! set options of the final link.
 #![allow(unsafe_code, reason = "calls C++, and is called by it")]
 
 use std::ffi::{c_int, c_void};
@@ -18,36 +20,33 @@ use readmill_record::{Error, Result};
 use super::options::Settings;
 use super::pages::make_writable;
 
-/// Bits of `ksw_align2` in [`Pair::ask`] (`ksw.h`): scores in bytes; find the start, too.
+/// Bits of `ksw_align2` in [`Pair::ask`] (`ksw.h`): use byte-sized scores, and find the start of
+/// the alignment too.
 const BYTES: c_int = 0x10000;
 const START: c_int = 0x80000;
 
-/// The number of AVX2 among sets of instructions (`simd_dispatch.h`); better ones have higher numbers.
+/// The rank of AVX2 among the instruction sets (`simd_dispatch.h`). Better sets have higher ranks.
 const TIER_AVX2: c_int = 4;
 
-/// Letters: A, C, G, T, N.
 const LETTERS: usize = 5;
 
-/// A mate, and the piece of the reference where it may be (`SeqPair` of `bandedSWA.h`).
+/// A mate and the piece of the reference where it may align (`SeqPair` of `bandedSWA.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Pair {
-    /// Where its letters begin among those of all pairs.
+    /// Offset of its letters in the buffer for all pieces; `mate` is the same for mates.
     piece: i32,
     mate: i32,
     id: i32,
     piece_len: i32,
     mate_len: i32,
-    /// The options of `ksw_align2` (its `xtra`).
     ask: i32,
     sequence: i32,
-    /// The number of its [`Hit`].
     hit: i32,
     unused: [i32; 9],
     unused_bytes: [u8; 2],
 }
 
-/// The result of `ksw_align2` (`kswr_t` of `ksw.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Hit {
@@ -60,7 +59,8 @@ struct Hit {
     mate_start: c_int,
 }
 
-/// An object of these classes (`kswv` of `kswv.h`), as far as it is read.
+/// An object of these classes (`kswv` of `kswv.h`). Only the fields that are read here are
+/// declared.
 #[repr(C)]
 struct Kernel {
     functions: *const Functions,
@@ -69,7 +69,6 @@ struct Kernel {
     open_insertion: c_int,
     extend_deletion: c_int,
     extend_insertion: c_int,
-    /// For bisulfite alone.
     freed: [i8; 5],
     is_freed: [bool; 2],
     same: i8,
@@ -91,7 +90,7 @@ type Scores = unsafe extern "C" fn(
     phase: c_int,
 );
 
-/// Virtual functions in the order in which `Ikswv` of `kswv.h` declares them.
+/// The virtual functions, in the order in which `Ikswv` of `kswv.h` declares them.
 #[repr(C)]
 struct Functions {
     destructors: [unsafe extern "C" fn(*const Kernel); 2],
@@ -100,7 +99,8 @@ struct Functions {
     needs_scalar: *const c_void,
 }
 
-/// A table as C++ has it on this system (the Itanium ABI): objects point at its functions.
+/// A C++ virtual table in the Itanium ABI, which this system uses. Objects point at its
+/// `functions`.
 #[repr(C)]
 struct Table {
     offset_to_top: isize,
@@ -140,13 +140,16 @@ unsafe extern "C" {
     static mut AVX: Table;
 }
 
-/// Makes mate rescue work where bwa-mem3 uses a class below AVX2: for want of AVX2, or because `BWAMEM3_FORCE_TIER` in
-/// the environment says so, as tests do. Its functions are called with no pairs, too, where mates are not rescued.
+/// Makes mate rescue work if bwa-mem3 selects a class below AVX2.
+///
+/// That happens without AVX2, or if `BWAMEM3_FORCE_TIER` in the environment selects such a class,
+/// as tests do. It is necessary even without mate rescue, because bwa-mem3 then calls the same
+/// functions with no pairs.
 ///
 /// # Errors
-///
-/// Mates are to be rescued with penalties for which `ksw_align2` finds other scores than the classes for AVX2 and above:
-/// it stops too early where opening an insertion costs nothing, also because a byte does not hold what it costs.
+/// Fails if mates are to be rescued with penalties for which `ksw_align2` finds other scores than
+/// the classes from AVX2 on: it stops too early if opening an insertion costs nothing, or if the
+/// cost does not fit in a byte.
 pub(super) fn install(settings: &Settings, rescues: bool) -> Result<()> {
     static INSTALLED: OnceLock<io::Result<()>> = OnceLock::new();
     // SAFETY: no preconditions, but that the first is called before the second.
@@ -182,8 +185,11 @@ fn write() -> io::Result<()> {
     Ok(())
 }
 
-/// Scores pairs one by one. Phase 0 finds scores and ends. Phase 1 gets the pairs whose starts are wanted, with letters
-/// turned around as far as those ends: where the score is found again is how far the start is from the end.
+/// Scores pairs one by one.
+///
+/// Phase 0 finds scores and ends. Phase 1 gets the pairs whose starts are wanted, with their
+/// letters reversed up to those ends. If it finds the same score again, the distance it covers is
+/// the distance from the end to the start.
 // SAFETY: as `Scores`.
 unsafe extern "C" fn score<const WIDTH: c_int>(
     kernel: *const Kernel,
@@ -228,7 +234,7 @@ unsafe extern "C" fn score<const WIDTH: c_int>(
 }
 
 impl Kernel {
-    /// The score of each pair of letters, as bwa has it (`bwa_fill_scmat`).
+    /// Returns the score of each pair of letters, as bwa computes it (`bwa_fill_scmat`).
     fn scores(&self) -> [i8; LETTERS * LETTERS] {
         std::array::from_fn(|at| match (at / LETTERS, at % LETTERS) {
             (4, _) | (_, 4) => self.unknown,

@@ -1,4 +1,4 @@
-//! An index that somebody has put into shared memory under the same name.
+//! Tests that an index in shared memory with the same name is not used.
 #![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::CString;
@@ -12,7 +12,7 @@ use super::index::{IndexOptions, build_index};
 use super::memory::{Index, is_shared};
 use crate::index::named;
 
-/// An index of one sequence, and its packed bases.
+/// Builds an index of one sequence. Returns its prefix and its packed bases.
 fn index(place: &Path, name: &str, bases: &str) -> (PathBuf, Vec<u8>) {
     let prefix = place.join(name);
     std::fs::write(&prefix, format!(">one\n{bases}\n")).unwrap();

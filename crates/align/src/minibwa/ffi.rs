@@ -1,7 +1,8 @@
-//! minibwa's C functions, checked, and its options as C code has them.
+//! Safe wrappers for the C functions of minibwa, and its options in the form of the C code.
 //!
-//! minibwa-sys is used rather than minibwa, its safe layer, which gives hits alone: pairs are paired here by the same C
-//! code as in minibwa itself, which minibwa-sys compiles, but does not declare.
+//! The crate minibwa, the safe layer of minibwa-sys, is not used because it only gives hits. Pairs
+//! are made here by the same C function as in minibwa itself, which minibwa-sys compiles but does
+//! not declare.
 #![allow(unsafe_code, reason = "calls C")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -15,7 +16,7 @@ use super::memory::{MinibwaIndex, Sequences, hush};
 use super::options::{Differences, InsertSize, MinibwaOptions, Preset};
 use crate::kernel::given::{self, set, set_both};
 
-/// How long inserts are in one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
+/// Insert sizes for one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Orientation {
@@ -50,8 +51,10 @@ unsafe extern "C" {
     );
 }
 
-/// The buffer that the C code needs for each thread: a place for its pool of memory, of which it has none here, because minibwa-sys
-/// compiles some of its files for pools, and some without.
+/// The buffer that the C code needs for each thread.
+///
+/// It normally contains a memory pool. Here it has none, because minibwa-sys compiles some files
+/// with pools and some without.
 pub(super) struct ThreadBuffer(ptr::NonNull<sys::mb_tbuf_t>);
 
 // SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
@@ -72,10 +75,10 @@ impl Drop for ThreadBuffer {
     }
 }
 
-/// The options of a preset, `adap`, `sr` or `lr`.
+/// Returns the options of a preset: `adap`, `sr` or `lr`.
 fn options(preset: &CStr) -> sys::mb_opt_t {
     let mut options = std::mem::MaybeUninit::<sys::mb_opt_t>::zeroed();
-    // SAFETY: plain numbers, of which zeros are values; both calls write them all, if the preset exists or not.
+    // SAFETY: plain numbers, for which zero is valid; both calls write them all, whether or not the preset exists.
     unsafe {
         sys::mb_opt_init(options.as_mut_ptr());
         sys::mb_opt_preset(options.as_mut_ptr(), preset.as_ptr());
@@ -83,14 +86,13 @@ fn options(preset: &CStr) -> sys::mb_opt_t {
     }
 }
 
-/// Letters and names of reads.
 #[derive(Default)]
 pub(super) struct Letters<'a> {
     pub(super) bases: Vec<&'a [u8]>,
     pub(super) names: Vec<&'a CStr>,
 }
 
-/// Finds hits of each read. Lengths must fit in 31 bits.
+/// Finds the hits of each read, without pairing. The reads must be shorter than 2^31 bases.
 pub(super) fn map(
     index: &MinibwaIndex,
     options: &sys::mb_opt_t,
@@ -123,14 +125,15 @@ pub(super) fn map(
     }
 }
 
-/// Sizes of inserts in the four orientations of a pair: FF, FR, RF, RR.
+/// Insert sizes for the four orientations of a pair, in the order FF, FR, RF, RR.
 pub(super) struct Inserts([Orientation; 4]);
 
-/// The fewest pairs from which insert sizes are estimated (minibwa 0.6, `worker_pipeline`).
+/// Minimum number of pairs for estimating insert sizes (minibwa 0.6, `worker_pipeline`).
 const FEWEST_PAIRS: usize = 20;
 
 impl Inserts {
-    /// Those that the user gave, or minibwa's default: of pairs that face each other, and of no others.
+    /// Returns the given insert size. It applies to FR only; other orientations are never properly
+    /// paired.
     pub(super) fn given(insert: &InsertSize) -> Self {
         let none = Orientation { shortest: 0, longest: 0, failed: 1, mean: 0.0, deviation: 0.0 };
         let faced = Orientation {
@@ -143,7 +146,8 @@ impl Inserts {
         Inserts([none, faced, none, none])
     }
 
-    /// Those of a cohort of pairs, whose batches come in order; what is usual, if they are too few.
+    /// Estimates the insert sizes of a cohort, whose batches must be in input order. Returns
+    /// minibwa's default if the cohort has fewer than [`FEWEST_PAIRS`] pairs.
     pub(super) fn inferred(options: &sys::mb_opt_t, cohort: &[&Hits]) -> Result<Self> {
         let usual = InsertSize {
             mean: options.pe_avg,
@@ -177,7 +181,7 @@ impl Inserts {
     }
 }
 
-/// Chooses between the hits of the two reads from number `first` of the batch on, and looks for mates.
+/// Chooses between the hits of reads `first` and `first + 1` of the batch, and rescues mates.
 pub(super) fn pair(
     index: &MinibwaIndex,
     options: &sys::mb_opt_t,
@@ -199,7 +203,6 @@ pub(super) fn pair(
     }
 }
 
-/// The version of minibwa.
 pub(super) fn version() -> &'static str {
     std::str::from_utf8(sys::MB_VERSION).unwrap_or_default().trim_end_matches('\0')
 }
@@ -215,7 +218,8 @@ impl Preset {
 }
 
 impl MinibwaOptions {
-    /// The options as the C code has them.
+    /// Returns the options in the form of the C code: the preset, overwritten with the options that
+    /// are given.
     pub(super) fn settings(&self) -> sys::mb_opt_t {
         let mut to = options(self.preset.name());
         set(&mut to.max_sr_len, self.longest_short_read);

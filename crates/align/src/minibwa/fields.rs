@@ -1,11 +1,12 @@
-//! Optional fields, in minibwa's order: RG NM AS ms md MC MQ, MD or cs or ds, SA, n2, XA.
+//! Writes optional fields in minibwa's order: RG NM AS ms md MC MQ, then MD or cs or ds, then SA,
+//! n2, XA.
 
 use std::io::Write;
 
 use super::hits::Hit;
 use super::hits::{Segment, clips};
 
-/// Appends the fields of a hit, or of a read that has none.
+/// Appends the optional fields of a hit, or those of an unmapped read.
 pub(super) fn push(segment: &Segment<'_>, hit: Option<&Hit>, out: &mut Vec<u8>) {
     if let Some(group) = segment.group {
         text(*b"RG", out, |out| out.extend_from_slice(group));
@@ -32,7 +33,8 @@ pub(super) fn push(segment: &Segment<'_>, hit: Option<&Hit>, out: &mut Vec<u8>) 
     }
 }
 
-/// Other parts of a split read: SA, whose CIGARs have at most one operator of a kind.
+/// Appends SA, which lists the other parts of a split read. As in minibwa, its CIGARs are
+/// simplified: at most one operator of each kind.
 fn parts(segment: &Segment<'_>, own: &Hit, out: &mut Vec<u8>) {
     let is_part = |hit: &&Hit| !std::ptr::eq(*hit, own) && hit.is_primary() && hit.scores().is_some();
     if !segment.hits.iter().any(|hit| is_part(&hit)) {
@@ -57,7 +59,8 @@ fn parts(segment: &Segment<'_>, own: &Hit, out: &mut Vec<u8>) {
     });
 }
 
-/// Secondary hits that come close: n2, their number; XA, if they are not too many.
+/// Appends n2, the number of secondary hits with a similar score, and lists them in XA unless there
+/// are too many.
 fn others(segment: &Segment<'_>, own: &Hit, best: i32, out: &mut Vec<u8>) {
     let least = f64::from(segment.settings.out_s) * f64::from(best);
     let at = segment.hits.iter().position(|hit| std::ptr::eq(hit, own));
@@ -88,7 +91,7 @@ fn name<'a>(segment: &Segment<'a>, hit: &Hit) -> &'a str {
     segment.contigs.get(at).map_or("*", |contig| contig.name.as_str())
 }
 
-/// The CIGAR of a hit of a read of `length` bases, as text, with soft clips.
+/// Appends the CIGAR of a hit as text, with soft clips. `length` is the length of the read.
 fn cigar(hit: &Hit, length: usize, out: &mut Vec<u8>) {
     let [before, behind] = clips(hit, length).map(|clip| (clip > 0).then_some(clip << 4 | 4));
     for operator in before.into_iter().chain(hit.cigar().iter().copied()).chain(behind) {
@@ -98,10 +101,9 @@ fn cigar(hit: &Hit, length: usize, out: &mut Vec<u8>) {
 }
 
 fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
-    let _ = out.write_fmt(text); // a vector takes all
+    let _ = out.write_fmt(text); // writing to a vector never fails
 }
 
-/// Appends a field of text, which `write` appends.
 fn text(tag: [u8; 2], out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&tag);
     out.push(b'Z');
@@ -109,7 +111,8 @@ fn text(tag: [u8; 2], out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(0);
 }
 
-/// Appends a number in the smallest type that holds it, without a sign where it can be, as htslib does.
+/// Appends an integer field in the smallest type that holds the value, unsigned if possible, as
+/// htslib does.
 fn integer(tag: [u8; 2], value: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(&tag);
     match value {

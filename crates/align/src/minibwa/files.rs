@@ -1,4 +1,4 @@
-//! The files of an index, and what they say of it.
+//! Reads and checks the index files of minibwa, without loading the index.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -12,10 +12,8 @@ use crate::index::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
 use crate::text::Fault;
 
-/// The endings of minibwa's files: sequences, and their transform.
 pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
 
-/// The files of an index of minibwa.
 pub const FILES: IndexFiles = IndexFiles {
     aligner: "minibwa",
     suffixes: &SUFFIXES,
@@ -23,7 +21,8 @@ pub const FILES: IndexFiles = IndexFiles {
     check,
 };
 
-/// Reads what describes an index, and holds the sizes of its files against it: the C code that loads it believes them.
+/// Reads the description of an index, and checks the sizes of its files against it. The C code that
+/// loads the index does not check them.
 pub(super) fn check(prefix: &Path) -> Result<Described> {
     let (contigs, bases, sequences) = sequences(&named(prefix, ".l2b"))?;
     let transform = transform(&named(prefix, ".mbw"), bases)?;
@@ -31,10 +30,12 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
     Ok(Described { contigs, warnings, bytes: sequences + transform + PREFIXES })
 }
 
-/// Rows of all words of ten bases, which are found when an index is loaded.
+/// Memory for the rows of all words of ten bases, a table that is computed when the index is
+/// loaded.
 const PREFIXES: u64 = 32 << 20;
 
-/// The error of an index whose parts, once in memory, are not of one reference.
+/// Returns the error for an index whose parts do not belong to the same reference. It names the
+/// file that is at fault.
 pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
     let (suffix, what) = match fault {
         Fault::Transform => (".mbw", "its counts are not those of its bases"),
@@ -44,7 +45,8 @@ pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
     damaged(&named(prefix, suffix), what)
 }
 
-/// The error of an index that is not what its files said before it was loaded.
+/// Returns the error for an index that no longer matches the description that was read before
+/// loading it.
 pub(super) fn changed(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
@@ -57,7 +59,7 @@ fn damaged(file: &Path, what: &str) -> Error {
         .hint("make it again with `readmill index --kernel minibwa REF`")
 }
 
-/// A file being read from its beginning, whose numbers have eight bytes, the lowest first.
+/// Reads a file of eight-byte little-endian numbers from its beginning.
 struct Numbers<'a> {
     file: &'a Path,
     input: BufReader<File>,
@@ -65,7 +67,7 @@ struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// Opens a file that begins with `magic`; returns the number that stands in the next four bytes, too.
+    /// Opens a file that begins with `magic`. Returns also the number in the next four bytes.
     fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
         let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
         let open = input_file::open(file).map_err(failed)?;
@@ -102,7 +104,7 @@ impl<'a> Numbers<'a> {
         Ok(())
     }
 
-    /// Reads `length` bytes that are `count` texts, each of which ends with a NUL.
+    /// Reads `count` texts that take `length` bytes in total. Each of them ends with a NUL.
     fn texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
         let mut bytes = Vec::new();
         let cut = |_| damaged(self.file, "it is cut");
@@ -114,9 +116,12 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The `.l2b` file: numbers of sequences, bases, holes, masks, bytes of names, bytes of comments, words of 32 bases; the
-/// length of each sequence; beginnings and ends of holes and masks; bases; names; comments (minibwa 0.6, `l2b_save`).
-/// Returns the sequences, their bases, and the bytes that are kept in memory.
+/// Checks the `.l2b` file (minibwa 0.6, `l2b_save`). Returns the sequences, their total number of
+/// bases, and the bytes that are kept in memory.
+///
+/// The file has, in this order: the numbers of sequences, bases, holes, masks, bytes of names,
+/// bytes of comments and words of 32 bases; the length of each sequence; the starts and ends of
+/// holes and masks; bases; names; comments.
 fn sequences(file: &Path) -> Result<(Vec<Contig>, u64, u64)> {
     let (mut numbers, _) = Numbers::open(file, *b"L2B\x01")?;
     let [count, bases, holes, masks, names, comments, words] = numbers.many()?;
@@ -148,9 +153,11 @@ fn sequences(file: &Path) -> Result<(Vec<Contig>, u64, u64)> {
     Ok((texts.into_iter().zip(lengths).map(contig).collect(), bases, numbers.length))
 }
 
-/// The `.mbw` file: how often rows are sampled, the row of the end, counts; the transform in blocks of 128 rows and one
-/// more with the last counts; samples of the suffix array (minibwa 0.6, `mb_bwt_save`). Returns the bytes that are kept
-/// in memory.
+/// Checks the `.mbw` file (minibwa 0.6, `mb_bwt_save`). Returns the bytes that are kept in memory.
+///
+/// The file has, in this order: the sampling rate of the suffix array, the row of the whole text,
+/// counts; the transform in blocks of 128 rows, followed by the final counts; the samples of the
+/// suffix array.
 fn transform(file: &Path, bases: u64) -> Result<u64> {
     let (mut numbers, shift) = Numbers::open(file, *b"MBW\x02")?;
     let [end, counts @ ..]: [u64; 5] = numbers.many()?;
@@ -169,15 +176,17 @@ fn transform(file: &Path, bases: u64) -> Result<u64> {
     Ok(numbers.length)
 }
 
-/// Bytes that a thread comes to take while it looks at a read. Measured: less than 2 MB for reads of 151 bases, about 45
-/// where the longest has 27,000.
+/// Returns the bytes that one thread needs while it aligns a read. Measured: less than 2 MB for
+/// reads of 151 bases, about 45 MB if the longest read has 27,000.
 pub fn scratch_bytes(bases: usize) -> u64 {
     (4 << 20) + ((bases as u64) << 12)
 }
 
-/// Bytes that a thread takes for a while for a read of so many bases: to find the CIGAR across a gap. Measured: 2 to 9 MB for
-/// reads of 150,000 bases, 57 where 5,000 bases stand in place of 5,000 others, 169 where 9,900 do, which is the most, and
-/// too rare to be counted on.
+/// Returns the additional bytes that a thread needs while it aligns one long read, mostly for the
+/// CIGAR across a gap.
+///
+/// Measured for reads of 150,000 bases: 2 to 9 MB; 57 MB if 5,000 bases are replaced by 5,000
+/// others; 169 MB if 9,900 are. The last is the maximum, and too rare to be reserved for.
 pub(super) fn long_read_bytes(bases: usize) -> u64 {
     const IN_SCRATCH: usize = 2_000;
     const MOST: u64 = 64 << 20;
@@ -185,8 +194,8 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
     if bases > LONGEST_READ as usize { 0 } else { bytes.min(MOST) }
 }
 
-/// Bytes that hits of reads come to. Measured: 2,032 for a read of 151 bases in a genome half of which is repeats, 840
-/// for reads of 1 to 250.
+/// Returns the estimated bytes of the hits of these reads. Measured: 2,032 bytes for a read of 151
+/// bases in a genome with one half of repeats, 840 for reads of 1 to 250.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
 }

@@ -1,4 +1,4 @@
-//! The hits that minibwa finds for reads, owned: with their CIGARs, freed as its C code made them. A read with its hits.
+//! The hits of reads, in memory that minibwa's C code has allocated and that is freed here.
 #![allow(unsafe_code, reason = "reads what C allocated")]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -8,7 +8,7 @@ use readmill_record::Read;
 
 use crate::Contig;
 
-/// Hits of the reads of a batch, in the order of the reads.
+/// The hits of all reads of a batch, in read order. It owns them, and frees them with their CIGARs.
 pub(super) struct Hits {
     counts: Vec<i32>,
     hits: Vec<*mut sys::mb_hit_t>,
@@ -20,7 +20,7 @@ unsafe impl Send for Hits {}
 unsafe impl Sync for Hits {}
 
 impl Hits {
-    /// Takes what the C code made.
+    /// Takes ownership of hits from the C code.
     ///
     /// # Safety
     ///
@@ -30,17 +30,16 @@ impl Hits {
         Hits { counts, hits }
     }
 
-    /// Number of hits of each read, and where they are.
     pub(super) fn raw(&self) -> (&[i32], &[*mut sys::mb_hit_t]) {
         (&self.counts, &self.hits)
     }
 
-    /// The same of the two reads from number `first` on, to be changed within what [`Hits::new`] asks for.
+    /// Returns the counts and pointers of reads `first` and `first + 1`. A caller that changes them
+    /// must keep the guarantees of [`Hits::new`].
     pub(super) fn pair(&mut self, first: usize) -> (&mut [i32], &mut [*mut sys::mb_hit_t]) {
         (&mut self.counts[first..first + 2], &mut self.hits[first..first + 2])
     }
 
-    /// Hits of a read.
     pub(super) fn of(&self, read: usize) -> &[Hit] {
         let count = usize::try_from(self.counts[read]).unwrap_or(0);
         if count == 0 || self.hits[read].is_null() {
@@ -50,7 +49,7 @@ impl Hits {
         unsafe { std::slice::from_raw_parts(self.hits[read].cast::<Hit>(), count) }
     }
 
-    /// Bytes on the heap, the allocator's share of 16 for each piece included.
+    /// Returns the bytes on the heap, including 16 bytes of allocator overhead per allocation.
     pub(super) fn bytes(&self) -> u64 {
         let lists = self.counts.len() * (size_of::<i32>() + size_of::<*mut sys::mb_hit_t>() + 16);
         let hits = (0..self.counts.len()).flat_map(|read| self.of(read));
@@ -71,62 +70,55 @@ impl Drop for Hits {
     }
 }
 
-/// A candidate position of a read.
+/// A candidate position of a read. Positions are 0-based and half-open.
 #[repr(transparent)]
 pub(super) struct Hit(sys::mb_hit_t);
 
 impl Hit {
-    /// Index of the reference sequence.
     pub(super) fn sequence(&self) -> i32 {
         self.0.tid as i32
     }
 
-    /// Where it begins on the reference sequence, 0-based.
     pub(super) fn start(&self) -> i32 {
         self.0.ts as i32
     }
 
-    /// Where it ends on the reference sequence, 0-based, the base behind the last.
     pub(super) fn end(&self) -> i32 {
         self.0.te as i32
     }
 
-    /// The bases of the read that are aligned, as they stand in the read: 0-based, half-open.
+    /// Returns the aligned range of the read, in the orientation in which the read was given.
     pub(super) fn of_read(&self) -> (usize, usize) {
         (self.0.qs.max(0) as usize, self.0.qe.max(0) as usize)
     }
 
-    /// Whether the read is reversed and complemented.
     pub(super) fn is_reverse(&self) -> bool {
         self.0.rev() != 0
     }
 
-    /// Whether it is no secondary alignment.
     pub(super) fn is_primary(&self) -> bool {
         self.0.parent == self.0.id
     }
 
-    /// Whether it becomes the primary SAM line of its read; minibwa's other primary hits become supplementary lines.
+    /// Returns whether this hit becomes the primary SAM line of its read. minibwa's other primary
+    /// hits become supplementary lines.
     pub(super) fn is_representative(&self) -> bool {
         self.0.sam_pri() != 0
     }
 
-    /// Number, in the hits of the read, of the primary one that covers the same bases.
+    /// Returns the index of the primary hit that covers the same bases, among the hits of the read.
     pub(super) fn parent(&self) -> usize {
         usize::try_from(self.0.parent).unwrap_or(usize::MAX)
     }
 
-    /// Whether both reads of the pair are where they should be.
     pub(super) fn is_properly_paired(&self) -> bool {
         self.0.proper_pair() != 0
     }
 
-    /// Mapping quality.
     pub(super) fn mapq(&self) -> u8 {
         self.0.mapq.clamp(0, 255) as u8
     }
 
-    /// The score of the chain of seeds.
     pub(super) fn chain_score(&self) -> i32 {
         self.0.score
     }
@@ -140,33 +132,35 @@ impl Hit {
         self.alignment().map_or(0, |it| 16 + 4 * u64::from(it.cap))
     }
 
-    /// Bases that differ, are inserted, deleted or ambiguous: NM.
+    /// Returns NM: the number of bases that are mismatched, inserted, deleted or ambiguous.
     pub(super) fn differences(&self) -> i32 {
         let ambiguous = self.alignment().map_or(0, |it| it.n_ambi() as i32);
         self.0.blen - self.0.mlen + ambiguous
     }
 
-    /// Scores of the alignment: AS; ms, that of its best segment; the one that hits are compared by; and that one of
-    /// the next best hit. `None` if it was not aligned.
+    /// Returns four scores: that of the alignment (AS), that of its best segment (ms), the one by
+    /// which hits are compared, and the latter of the next best hit. `None` if the hit was not
+    /// aligned.
     pub(super) fn scores(&self) -> Option<[i32; 4]> {
         self.alignment().map(|it| [it.dp_score, it.dp_max0, it.dp_max, it.dp_max2])
     }
 
-    /// Where its operators are, and how many; what is behind them belongs to the same allocation.
+    /// Returns a pointer to the CIGAR operators, and their number. The pointer may be used for the
+    /// whole allocation: a text can follow the operators ([`Hit::text`]).
     fn operators(&self) -> Option<(*const u32, usize)> {
         let count = usize::try_from(self.alignment()?.n_cigar).ok()?;
         // SAFETY: the alignment is live; no reference comes between, so that the pointer reaches all of its allocation.
         Some((unsafe { &raw const (*self.0.p).cigar }.cast::<u32>(), count))
     }
 
-    /// Operators as BAM stores them, without clips.
+    /// Returns the CIGAR operators as BAM stores them, without clips.
     pub(super) fn cigar(&self) -> &[u32] {
         let Some((first, count)) = self.operators() else { return &[] };
         // SAFETY: so many operators stand behind the alignment, in one piece with it.
         unsafe { std::slice::from_raw_parts(first, count) }
     }
 
-    /// `MD:Z:…`, or `cs:Z:…` or `ds:Z:…`, if it was asked for.
+    /// Returns `MD:Z:...`, `cs:Z:...` or `ds:Z:...`, if one of them was requested.
     pub(super) fn text(&self) -> Option<&[u8]> {
         self.alignment().filter(|it| it.cs() != 0)?;
         let (first, count) = self.operators()?;
@@ -175,7 +169,7 @@ impl Hit {
     }
 }
 
-/// A read, its hits, and all that its records say.
+/// A read with its hits, and everything else that its records need.
 pub(super) struct Segment<'a> {
     pub(super) contigs: &'a [Contig],
     pub(super) settings: &'a sys::mb_opt_t,
@@ -184,18 +178,19 @@ pub(super) struct Segment<'a> {
     pub(super) read: Read<'a>,
     pub(super) is_last: bool,
     pub(super) hits: &'a [Hit],
-    /// Of a pair: the hits of the other read, and its bases.
+    /// For a pair: the hits and the length of the other read.
     pub(super) mate: Option<(&'a [Hit], usize)>,
 }
 
 impl Segment<'_> {
-    /// The hit that stands for the mate.
+    /// Returns the hit that gives the mate's position: its primary SAM line.
     pub(super) fn of_mate(&self) -> Option<&Hit> {
         self.mate.and_then(|(hits, _)| hits.iter().find(|hit| hit.is_representative()))
     }
 }
 
-/// Bases clipped before and behind a hit of a read of `length` bases, as the record has them.
+/// Returns the numbers of clipped bases before and after a hit, in the order of the record.
+/// `length` is the length of the read.
 pub(super) fn clips(hit: &Hit, length: usize) -> [u32; 2] {
     let (start, end) = hit.of_read();
     let (before, behind) = (start as u32, length.saturating_sub(end) as u32);

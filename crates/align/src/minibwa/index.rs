@@ -1,12 +1,14 @@
-//! Makes the index that `minibwa index` makes, byte for byte.
+//! Builds the index of minibwa, byte for byte as `minibwa index` does.
 //!
-//! minibwa's own C code for it is left out: it says nothing of a reference that is cut, or of a disk that is full, and
-//! brings a libsais that clashes with the one that is linked for bwa mem's index.
+//! minibwa's own C code for this is not used. It does not report a truncated reference or a full
+//! disk, and it contains a copy of libsais that conflicts with the one that is linked for the index
+//! of bwa mem.
 //!
-//! - `.l2b`: names, comments and lengths of the sequences; where letters are no bases, and where they are lower case;
-//!   the bases, 32 in a word, where what is no base is drawn at random, as minibwa draws it.
-//! - `.mbw`: the Burrows–Wheeler transform of the bases and their reverse complement in blocks of 128 with counts, and
-//!   every sixteenth entry of the suffix array.
+//! - `.l2b`: names, comments and lengths of the sequences; the ranges of letters that are not
+//!   bases, and of lower case letters; the bases, 32 per word. Letters that are not bases are
+//!   replaced by random ones, drawn as in minibwa.
+//! - `.mbw`: the Burrows-Wheeler transform of both strands in blocks of 128 with counts, and every
+//!   sixteenth entry of the suffix array.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,13 +18,16 @@ use readmill_record::{Error, Result};
 use super::files::SUFFIXES;
 use crate::index::{self, FastaLine, Partial, Stage, Suffixes};
 
-/// The files that [`build_index`] writes before it renames them, for cleaning up if the process is ended.
+/// Returns the temporary files of [`build_index`], which the command line removes if the process is
+/// killed.
 pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
     index::partial_names(prefix, &SUFFIXES)
 }
 
-/// Makes the index of `reference`, a FASTA file that may be gzipped, under the name `prefix`, on the calling thread. More
-/// memory than `memory` bytes is refused before it is begun. The files get their names when both are whole.
+/// Builds the index of `reference`, a FASTA file that may be gzipped, on the calling thread.
+///
+/// An index that needs more than `memory` bytes is refused before anything is written. The files
+/// are called `prefix` plus a suffix, and get these names only when both are complete.
 pub fn build_index(
     reference: &Path,
     prefix: &Path,
@@ -43,34 +48,31 @@ pub fn build_index(
     Partial::keep_all(files, report)
 }
 
-/// A reference as minibwa packs it.
 #[derive(Default)]
 struct Sequences {
-    /// Names, each with a NUL behind it.
+    /// Names, each followed by a NUL.
     names: Vec<u8>,
-    /// Comments, each with a NUL behind it.
     comments: Vec<u8>,
     lengths: Vec<u64>,
-    /// Where letters are no bases.
+    /// Ranges of letters that are not A, C, G or T.
     holes: Stretches,
-    /// Where letters are no capitals.
     masks: Stretches,
-    /// Bases, 32 a word, the first in the lowest bits.
+    /// Bases, 32 per word, the first one in the lowest bits.
     words: Vec<u64>,
     bases: u64,
     draw: Draw,
 }
 
-/// Stretches of bases of the whole reference, 0-based, half-open.
+/// Ranges of bases in the whole reference, 0-based and half-open.
 #[derive(Default)]
 struct Stretches {
     done: Vec<[u64; 2]>,
-    /// Length of the one that the last base belongs to.
+    /// Length of the range that is still open at the last base.
     open: u64,
 }
 
 impl Stretches {
-    /// Adds the base number `at`.
+    /// Adds base number `at`, which is inside a range if `is_in` is true.
     fn push(&mut self, at: u64, is_in: bool) {
         if is_in {
             self.open += 1;
@@ -81,7 +83,8 @@ impl Stretches {
     }
 }
 
-/// SplitMix64 from seed 11 (Steele, Lea and Flood 2014; minibwa 0.6, `kom_splitmix64`).
+/// The generator of random bases: SplitMix64 from seed 11 (Steele, Lea and Flood 2014; minibwa 0.6,
+/// `kom_splitmix64`).
 struct Draw(u64);
 
 impl Default for Draw {
@@ -100,7 +103,6 @@ impl Draw {
 }
 
 impl Sequences {
-    /// Reads and packs a FASTA file.
     fn read(file: &Path) -> Result<Self> {
         let (mut sequences, mut names) = (Sequences::default(), HashSet::new());
         index::fasta_lines(file, |line| match line {
@@ -133,7 +135,7 @@ impl Sequences {
             texts.push(0);
         }
         self.lengths.push(0);
-        // minibwa forgets what reaches the end of a sequence (0.6, `l2b_add_seq`).
+        // minibwa loses a range that extends to the end of a sequence (0.6, `l2b_add_seq`).
         (self.holes.open, self.masks.open) = (0, 0);
         Ok(())
     }
@@ -175,7 +177,7 @@ impl Sequences {
         self.bases
     }
 
-    /// The bases as 0 to 3, one a byte, and behind them their reverse complement.
+    /// Returns both strands as 0 to 3, one base per byte: the bases, then their reverse complement.
     fn both_strands(&self) -> Vec<u8> {
         let bases = self.bases as usize;
         let mut text = Vec::with_capacity(2 * bases);
@@ -186,7 +188,6 @@ impl Sequences {
         text
     }
 
-    /// Writes `.l2b`.
     fn write(&self, prefix: &Path) -> Result<Partial> {
         let mut file = Partial::new(prefix, ".l2b")?;
         file.write(b"L2B\x01\0\0\0\0")?;
@@ -204,19 +205,16 @@ impl Sequences {
     }
 }
 
-/// Rows of a block.
 const BLOCK: usize = 128;
-/// Rows of its first half, whose counts stand above the others.
+/// Rows in the first half of a block, whose counts are stored in the high bits of the block's
+/// counts.
 const HALF: usize = BLOCK / 2;
-/// Where in a word they stand.
 const HALF_SHIFT: u32 = 56;
-/// Of 2 to this power of rows one says where its suffix starts.
 const SAMPLED: u32 = 4;
 
-/// Writes `.mbw` of a text and its suffixes.
 fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {
     let mut file = Partial::new(prefix, ".mbw")?;
-    // The row whose suffix is the whole text, which no base stands before.
+    // The row of the whole text, which no base precedes.
     let end = (0..=text.len()).find(|&row| suffixes.start(row) == 0).unwrap_or(0);
     file.write(b"MBW\x02")?;
     file.write(&SAMPLED.to_le_bytes())?;
@@ -228,7 +226,7 @@ fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Pa
     blocks(&mut file, text, suffixes, end)?;
     let samples = (text.len() >> SAMPLED) as u64 + 1;
     file.write(&samples.to_le_bytes())?;
-    // The row of the empty suffix has no place.
+    // Row 0, the empty suffix, has no position.
     file.write(&u64::MAX.to_le_bytes())?;
     for row in (0..=text.len()).step_by(1 << SAMPLED).skip(1) {
         file.write(&(suffixes.start(row) as u64).to_le_bytes())?;
@@ -236,8 +234,11 @@ fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Pa
     Ok(file)
 }
 
-/// Writes, for each 128 rows, that of the end left out: how often each base stood before, and how often it does in the
-/// first half if there is a second; the bases, 32 in a word, the first in the lowest bits. Behind them, the last counts.
+/// Writes one block for each 128 rows, not counting the row of the whole text, and finally the
+/// total counts.
+///
+/// A block has the counts of each base before it (with the counts of its first half in the high
+/// bits, if it has a second half), and the bases, 32 per word, the first one in the lowest bits.
 fn blocks(file: &mut Partial, text: &[u8], suffixes: &Suffixes, end: usize) -> Result<()> {
     let mut before = [0u64; 4];
     for first in (0..text.len()).step_by(BLOCK) {

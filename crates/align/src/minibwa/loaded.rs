@@ -1,37 +1,37 @@
-//! Checks an index in memory before the C code uses it.
+//! Checks a loaded index of minibwa before the C code uses it.
 //!
-//! The C code looks up rows without asking whether they exist. What it relies on is checked here, in the memory that it
-//! reads: counts are sums of the bases before rows, and either strand has as many A as the other has T, so that the rows
-//! of a longer match are rows. Where suffixes start is checked too; the C code itself leaves out what is outside.
+//! The C code looks up rows without checking that they exist. Two checks, in the memory that it
+//! reads, guarantee that they do: the counts are the sums of the bases before each block, and each
+//! strand has as many A as the other has T, and so on. Then extending a match always leads to an
+//! existing range of rows. The samples of the suffix array are checked, too; the C code itself
+//! ignores those outside the text.
 
 use crate::text::{self, Fault, Transform};
 
-/// Rows of a block, that of the end left out.
+/// Rows per block, not counting the row of the whole text.
 const ROWS: u64 = 128;
-/// Words of a block: four counts, and the bases before its rows, 32 a word, the first in the lowest bits.
+/// Words per block: four counts, then the bases before its rows, 32 per word, the first one in the
+/// lowest bits.
 const WORDS: usize = 8;
-/// Where in a count that of the first half of the block stands.
+/// Position in a count of the count for the first half of the block.
 const HALF_SHIFT: u32 = 56;
 
-/// An index in memory. Rows are those of the bases of both strands, and of the empty suffix.
+/// The parts of an index, in the memory of the C code. Its rows are the suffixes of both strands
+/// and the empty suffix.
 pub(super) struct Loaded<'a> {
-    /// Bases of one strand.
     pub(super) bases: u64,
-    /// How many bases are smaller than each, and how many there are.
+    /// For each base, the number of smaller bases; then the number of all bases.
     pub(super) smaller: [u64; 5],
-    /// The row whose suffix is the whole text.
     pub(super) whole: u64,
-    /// Blocks of [`WORDS`] words, and the last counts behind them.
+    /// Blocks of [`WORDS`] words, then the final counts.
     pub(super) blocks: &'a [u64],
-    /// The power of 2 of which the rows are multiples that say where their suffixes start.
     pub(super) shift: u32,
-    /// Where they start; the empty one has no place.
+    /// The samples. The first one belongs to the empty suffix, and has no position.
     pub(super) starts: &'a [u64],
-    /// Bases of the first strand, 32 a word, the first in the lowest bits.
     pub(super) words: &'a [u64],
 }
 
-/// How often each base is among the first `count` of a word.
+/// Returns how often each base is among the first `count` bases of a word.
 fn counts(word: u64, count: u64) -> [u64; 4] {
     let within = if count < 32 { (1 << (2 * count)) - 1 } else { u64::MAX } & 0x5555_5555_5555_5555;
     let (low, high) = (word & within, word >> 1 & within);
@@ -43,7 +43,7 @@ fn add(to: &mut [u64; 4], more: [u64; 4]) {
 }
 
 impl Loaded<'_> {
-    /// Holds the parts against each other, and reads [`text::READ_BACK`] bases back.
+    /// Checks the parts against each other, and reads [`text::READ_BACK`] bases back.
     pub(super) fn check(&self) -> Result<(), Fault> {
         self.check_blocks()?;
         text::check(self, text::READ_BACK, self.check_starts()?)
@@ -77,7 +77,7 @@ impl Loaded<'_> {
         if whole && symmetric && sums.eq([c, g, t, all]) { Ok(()) } else { Err(Fault::Transform) }
     }
 
-    /// Returns how many suffixes start at the last bases.
+    /// Checks that all samples are inside the text. Returns how many of them are near its end.
     fn check_starts(&self) -> Result<u64, Fault> {
         let end = self.length();
         let Some((&u64::MAX, starts)) = self.starts.split_first() else { return Err(Fault::Starts) };

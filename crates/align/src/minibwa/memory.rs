@@ -1,4 +1,4 @@
-//! The index of minibwa in memory: loaded from its files, and seen as its C code sees it.
+//! Loads the index of minibwa into memory, and gives a view of the C data for checking.
 #![allow(unsafe_code, reason = "gives C memory")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -20,14 +20,13 @@ unsafe extern "C" {
     static mut kom_verbose: c_int;
 }
 
-/// Nothing below the level of errors is to be said on stderr.
+/// Sets the verbosity of minibwa to errors only, once for the process.
 pub(super) fn hush() {
     static ONCE: Once = Once::new();
-    // SAFETY: a global number that nothing else writes, and that C code reads after this alone.
+    // SAFETY: a global number that nothing else writes, and that C code reads only after this.
     ONCE.call_once(|| unsafe { kom_verbose = 1 });
 }
 
-/// An index in memory. Nothing changes it once it is loaded.
 pub(super) struct MinibwaIndex(ptr::NonNull<IndexParts>);
 
 // SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
@@ -35,22 +34,24 @@ unsafe impl Send for MinibwaIndex {}
 // SAFETY: as above.
 unsafe impl Sync for MinibwaIndex {}
 
-/// The length of the words whose rows minibwa looks up once, in bases (0.6, `mb_idx_load`).
+/// Length in bases of the words whose rows minibwa looks up in advance (0.6, `mb_idx_load`).
 const WORD: i32 = 10;
 
 impl MinibwaIndex {
-    /// Reads the index, whose files must be as `described` says: the C code does not look at their lengths. This is what
-    /// `mb_idx_load` does, but that the transform is checked before rows are looked up in it.
+    /// Loads and checks the index.
+    ///
+    /// The files must match `described`, because the C code does not check their sizes. This does
+    /// the same as `mb_idx_load`, but checks the transform before looking up rows in it.
     pub(super) fn load(prefix: &Path, described: &Described) -> Result<Self> {
         hush();
         let [sequences, transform] = [".l2b", ".mbw"].map(|suffix| text(&named(prefix, suffix)));
         let (sequences, transform) = (sequences?, transform?);
-        // SAFETY: zeros are a value of it; it is freed by the C code, as what that makes itself.
+        // SAFETY: zero is valid for all its fields; the C code frees it like an index that it made itself.
         let index = unsafe { libc::calloc(1, size_of::<IndexParts>()) }.cast::<IndexParts>();
         let index =
             MinibwaIndex(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
-        // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees either part
-        // that is there.
+        // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees the parts
+        // that exist.
         unsafe {
             let parts = index.0.as_ptr();
             (*parts).sequences = l2b_load(sequences.as_ptr());
@@ -68,12 +69,11 @@ impl MinibwaIndex {
         Ok(index)
     }
 
-    /// The index, which lives as long as this.
+    /// Returns the pointer for C calls. It is valid as long as `self`.
     pub(super) fn raw(&self) -> *const sys::mb_idx_t {
         self.0.as_ptr().cast()
     }
 
-    /// Name and length of each reference sequence.
     fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
         (0..).map_while(|at| {
             // SAFETY: the index is live; the name is null behind the last sequence, or lives as long as the index.
@@ -85,13 +85,13 @@ impl MinibwaIndex {
         })
     }
 
-    /// Its sequences, which live as long as this.
     pub(super) fn sequences(&self) -> *const Sequences {
         // SAFETY: a live index.
         unsafe { (*self.0.as_ptr()).sequences }
     }
 
-    /// The index as the C code has it in memory, or `None` if it is not of a reference of so many bases.
+    /// Returns a view of the index in the memory of the C code, or `None` if it is not one of a
+    /// reference with `bases` bases.
     fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and tests read them).
         let (sequences, transform) = unsafe {
@@ -126,8 +126,8 @@ impl MinibwaIndex {
 
 impl Drop for MinibwaIndex {
     fn drop(&mut self) {
-        // SAFETY: made by the C code, or as it makes them, and freed once. It does without a transform, but not without
-        // sequences.
+        // SAFETY: made by the C code, or in the same way, and freed once. The C code accepts an index without a transform, but
+        // not without sequences.
         unsafe {
             if (*self.0.as_ptr()).sequences.is_null() {
                 libc::free(self.0.as_ptr().cast());
@@ -142,7 +142,7 @@ fn text(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::usage("the path has a NUL").file(path))
 }
 
-/// `mb_idx_s` of minibwa 0.6.
+/// The layout of `mb_idx_s` in minibwa 0.6.
 #[repr(C)]
 struct IndexParts {
     is_meth: i32,
@@ -150,7 +150,7 @@ struct IndexParts {
     transform: *mut Transformed,
 }
 
-/// `l2b_t`, the fields that are used here.
+/// The fields of `l2b_t` (the sequences) that are used here.
 #[repr(C)]
 pub(super) struct Sequences {
     bases: u64,
@@ -165,7 +165,7 @@ pub(super) struct Sequences {
     words_at: *const u64,
 }
 
-/// `mb_bwt_t`, the fields that are used here.
+/// The fields of `mb_bwt_t` (the transform) that are used here.
 #[repr(C)]
 struct Transformed {
     whole: u64,

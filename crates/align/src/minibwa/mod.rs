@@ -1,8 +1,8 @@
-//! minibwa, by its own C code.
+//! minibwa, with its own C code.
 //!
-//! Records are those of `minibwa map` 0.6 with the same options and the same `-K`: all columns, all optional fields, in
-//! its order. minibwa has its own index (`.l2b` and `.mbw` files). The files are beside the reference; [`build_index`]
-//! can make them.
+//! The records equal those of `minibwa map` 0.6 with the same options and the same `-K`: all
+//! columns and all optional fields, in the same order. minibwa has its own index format (`.l2b` and
+//! `.mbw` next to the reference), which [`build_index`] can write.
 
 mod ffi;
 mod fields;
@@ -34,9 +34,8 @@ use hits::Hits;
 use hits::Segment;
 use memory::MinibwaIndex;
 
-/// minibwa with its index in memory, or without it.
+/// minibwa, with its index in memory or (see [`MinibwaKernel::without_index`]) without it.
 pub struct MinibwaKernel {
-    /// The index; `None` where nothing is aligned.
     index: Option<MinibwaIndex>,
     options: MinibwaOptions,
     settings: sys::mb_opt_t,
@@ -44,12 +43,16 @@ pub struct MinibwaKernel {
     index_bytes: u64,
 }
 
-/// Reads whose seeds are looked for at once, so that one waits for memory while others go on: in minibwa, too, they are
-/// those of 24 pairs (0.6, `sb_seq`).
+/// Number of reads that are seeded together, so that others continue while one waits for memory.
+/// minibwa also uses 24 pairs (0.6, `sb_seq`).
 const BATCH: i32 = 48;
 
 impl MinibwaKernel {
-    /// Reads the index called `prefix`, which [`FILES`] finds, and holds it against itself, so that damage is an error.
+    /// Loads the index with this prefix, which [`FILES`] finds, and checks its parts against each
+    /// other.
+    ///
+    /// # Errors
+    /// Fails if a file is missing or damaged, or has changed since its description was read.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let index = Some(MinibwaIndex::load(prefix, &described)?);
@@ -58,7 +61,8 @@ impl MinibwaKernel {
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
     }
 
-    /// Reads only the description of the index called `prefix`, for whoever does not align: contigs and cohorts are known.
+    /// Reads only the description of the index: enough for contigs and cohorts, and for the stages
+    /// that do not align.
     pub fn without_index(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let (described, settings) = (files::check(prefix)?, options.settings());
         Ok(MinibwaKernel { index: None, options, settings, contigs: described.contigs, index_bytes: 0 })
@@ -112,7 +116,8 @@ impl Kernel for MinibwaKernel {
     }
 
     fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
-        // Reads are paired when their cohort is known, not at once.
+        // `seed` aligns single reads: pairs are made by `emit`, once the insert sizes of their
+        // cohort are known.
         let mut alone = self.settings;
         alone.flag &= !u64::from(sys::MB_F_PE);
         alone.sb_seq = BATCH;
@@ -135,7 +140,7 @@ impl Kernel for MinibwaKernel {
 
 struct MinibwaAligner {
     kernel: Arc<MinibwaKernel>,
-    /// The settings, but for reads each by itself.
+    /// The settings without pairing, for `seed`.
     alone: sys::mb_opt_t,
     scratch: ThreadBuffer,
     record: Vec<u8>,
@@ -192,8 +197,8 @@ impl Aligner for MinibwaAligner {
     }
 }
 
-/// Names of reads as minibwa writes them: those of a pair lose what numbers the segments, `/` and one letter, if they
-/// differ in it (0.6, `worker_pipeline`).
+/// Returns the read names as minibwa writes them. If the names of a pair end with `/` and differ in
+/// the letter after it, both lose this suffix (0.6, `worker_pipeline`).
 fn names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
     let paired = reads.segments() == 2;
     (0..reads.len()).map(move |at| {
@@ -206,7 +211,8 @@ fn names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether a name and that of the mate end with numbers; the slash is looked for in the name of the first segment.
+/// Returns whether the names of two mates end with different segment numbers. As in minibwa, the
+/// slash is only looked for in the name of the first segment.
 fn is_numbered(own: &[u8], mate: &[u8], own_is_first: bool) -> bool {
     let first = if own_is_first { own } else { mate };
     own.len() >= 3
@@ -215,7 +221,7 @@ fn is_numbered(own: &[u8], mate: &[u8], own_is_first: bool) -> bool {
         && first[first.len() - 2] == b'/'
 }
 
-/// Bases as minibwa reads them: U is T (0.6, `kseq2bseq`).
+/// Returns the bases as minibwa reads them: U becomes T (0.6, `kseq2bseq`).
 fn letters(bases: &[u8]) -> Cow<'_, [u8]> {
     if !bases.iter().any(|&base| matches!(base, b'U' | b'u')) {
         return Cow::Borrowed(bases);

@@ -1,4 +1,4 @@
-//! Hits as BAM records, in the shape that minibwa writes them as SAM (0.6, `mb_fmt_sam`).
+//! Writes hits as BAM records, equal to the SAM lines of minibwa (0.6, `mb_fmt_sam`).
 
 use minibwa_sys as sys;
 use readmill_record::{Error, Flags, Result, bases, edit};
@@ -7,23 +7,23 @@ use super::fields;
 use super::hits::Hit;
 use super::hits::{Segment, clips};
 
-/// Most operators that a record can have.
 const MOST_OPERATORS: usize = u16::MAX as usize;
 
-/// The letters and their codes in BAM, as htslib has them, but for U, which minibwa reads as T.
+/// The BAM code of each letter, as in htslib, except that U gets the code of T.
 static CODES: [u8; 256] = {
     let mut table = bases::CODES;
     (table[b'U' as usize], table[b'u' as usize]) = (8, 8);
     table
 };
 
-/// The code of the complement: the same bits from the other end.
+/// Returns the code of the complement: BAM codes are bit sets, and reversing their four bits swaps
+/// A with T and C with G.
 fn complement(code: u8) -> u8 {
     code.reverse_bits() >> 4
 }
 
 impl Segment<'_> {
-    /// Gives each record of the read to `take`, made in `out`.
+    /// Passes each record of the read to `take`, built in the buffer `out`.
     pub(super) fn write(
         &self,
         out: &mut Vec<u8>,
@@ -48,7 +48,8 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// Whether the score of a secondary hit is close enough to that of its primary one to be written.
+    /// Returns whether a secondary hit has a score close enough to that of its primary hit to be
+    /// written.
     fn is_good(&self, hit: &Hit) -> bool {
         let Some(parent) = self.hits.get(hit.parent()) else { return true };
         let (own, of_parent) = match (hit.scores(), parent.scores()) {
@@ -58,7 +59,8 @@ impl Segment<'_> {
         f64::from(own) >= f64::from(self.settings.out_s) * f64::from(of_parent)
     }
 
-    /// Whether the alignments that are not the primary one have their clipped ends in SEQ.
+    /// Returns whether secondary and supplementary alignments keep their clipped bases in SEQ
+    /// (`-Y`).
     fn keeps_ends(&self) -> bool {
         self.settings.flag & u64::from(sys::MB_F_SUPP_SOFT) != 0
     }
@@ -83,11 +85,11 @@ impl Segment<'_> {
         flags
     }
 
-    /// Makes the record of a hit, or of the read if it has none.
+    /// Builds the record of a hit, or an unmapped record.
     fn record(&self, hit: Option<&Hit>, out: &mut Vec<u8>) -> Result<()> {
         let (flags, mate) = (self.flags(hit), self.of_mate());
         let place = |hit: &Hit| [hit.sequence(), hit.start()];
-        // A read without a position gets that of its mate.
+        // An unmapped read gets the position of its mate.
         let own = hit.or(mate).map_or([-1; 2], place);
         let next = if self.mate.is_some() { mate.or(hit).map_or([-1; 2], place) } else { [-1; 2] };
         let is_hard = flags & Flags::SUPPLEMENTARY != 0 && !self.keeps_ends();
@@ -123,8 +125,8 @@ impl Segment<'_> {
     }
 }
 
-/// From the first base of the one read to the first base of the other, both counted; 0 unless both are on the same
-/// reference sequence.
+/// Returns TLEN: the signed distance between the 5' ends, both bases included. 0 unless both reads
+/// are on the same reference sequence.
 fn template_length(hit: Option<&Hit>, mate: Option<&Hit>) -> i32 {
     let (Some(hit), Some(mate)) = (hit, mate) else { return 0 };
     if hit.sequence() != mate.sequence() {
@@ -135,7 +137,7 @@ fn template_length(hit: Option<&Hit>, mate: Option<&Hit>) -> i32 {
     length + length.signum()
 }
 
-/// Appends the CIGAR; returns its operators.
+/// Appends the CIGAR with clips. Returns the number of its operators.
 fn push_cigar(hit: &Hit, length: usize, is_hard: bool, out: &mut Vec<u8>) -> usize {
     let code = if is_hard { 5 } else { 4 };
     let [before, behind] = clips(hit, length).map(|clip| (clip > 0).then_some(clip << 4 | code));

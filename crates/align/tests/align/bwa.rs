@@ -1,4 +1,4 @@
-//! Records of bwa mem, whatever the batches and threads.
+//! Checks that records equal those of bwa mem, for any batches and threads.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -11,8 +11,8 @@ fn small_cohorts() -> BwaOptions {
     BwaOptions { cohort_bases: Some(200_000), ..BwaOptions::default() }
 }
 
-/// The digests are of records that were equal, line by line, to those of bwa 0.7.17-r1188 (`bwa mem -K 200000`, and
-/// these options) on the same reads, once both were SAM text.
+/// The digests are of records that equalled, line by line as SAM text, those of bwa 0.7.17-r1188 (`bwa mem -K
+/// 200000` with these options) on the same reads.
 #[test]
 fn records_are_those_of_bwa_mem() {
     let pairs = reads(2, READS);

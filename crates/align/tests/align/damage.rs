@@ -1,4 +1,4 @@
-//! Indexes with bytes changed at random: an error, or records as before, and never the end of the process.
+//! Aligns with randomly damaged indexes: this gives an error or the same records, and never ends the process.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::Range;
@@ -13,14 +13,14 @@ use crate::common::{Draw, reads, records, reference};
 
 type Load<'a> = dyn Fn(&Path) -> Result<Arc<dyn Kernel>, Error> + 'a;
 
-/// A copy of the index of [`reference`], one file of which is damaged again and again.
+/// A copy of the index of [`reference`]. The test damages one file of it, again and again.
 struct Copy<'a> {
     place: TempDir,
     suffixes: &'a [&'a str],
     load: &'a Load<'a>,
 }
 
-/// Damages of each part, each from a seed of its own.
+/// Number of damages to each part of a file. Each has its own seed.
 const SEEDS: u64 = 40;
 
 impl Copy<'_> {
@@ -38,9 +38,9 @@ impl Copy<'_> {
         }
     }
 
-    /// Changes up to 200 bytes of a part of a file, [`SEEDS`] times over. Returns how many changes were errors.
+    /// Changes up to 200 bytes of a part of a file, [`SEEDS`] times. Returns how many of the changes were reported as errors.
     ///
-    /// Where the part is `text`, what is not an error may be another name or place.
+    /// If the part is `text`, a change that is not an error may give other names or positions.
     fn damage(&self, suffix: &str, part: Range<usize>, text: bool) -> u64 {
         let reads = reads(2, 40);
         self.restore();

@@ -1,4 +1,4 @@
-//! The index of bwa-mem2, made here.
+//! Checks that the built index equals that of bwa-mem2.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -101,7 +101,7 @@ fn an_index_is_found_under_the_names_that_are_in_use() {
     }
 }
 
-/// Loads a copy of the index one file of which `change` has damaged.
+/// Loads a copy of the index, after `change` has damaged one of its files.
 fn loaded(suffix: &str, change: impl Fn(&mut Vec<u8>)) -> Result<BwaKernel, Error> {
     let place = tempfile::tempdir().unwrap();
     let prefix = place.path().join("ref.fa");
@@ -133,7 +133,7 @@ fn a_damaged_index_is_an_error_and_does_not_end_the_process() {
         ] {
             match result {
                 Err(error) => assert_eq!(error.kind, ErrorKind::Input, "{suffix} {how}: {error}"),
-                // A changed base is a base.
+                // A changed base is still a base, so it cannot be found.
                 Ok(_) => assert_eq!((suffix, how), (".pac", "of another")),
             }
         }

@@ -1,4 +1,4 @@
-//! All tests of the crate that use it from outside.
+//! Integration tests of the crate, in one binary to save linking time.
 
 #[cfg(feature = "bwa")]
 mod bwa;

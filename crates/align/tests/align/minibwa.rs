@@ -1,4 +1,4 @@
-//! Records of minibwa, whatever the batches and threads; its index, and what damages it.
+//! Checks the records of minibwa for any batches and threads, its index, and that damage to the index is found.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -17,8 +17,8 @@ fn small_cohorts() -> MinibwaOptions {
     MinibwaOptions { cohort_bases: Some(200_000), ..MinibwaOptions::default() }
 }
 
-/// The digests are of records that were equal, line by line, to those of minibwa 0.6-r416 (`minibwa map -K 200000`, and
-/// these options) on the same reads, once both were SAM text.
+/// The digests are of records that equalled, line by line as SAM text, those of minibwa 0.6-r416 (`minibwa map -K
+/// 200000` with these options) on the same reads.
 #[test]
 fn records_are_those_of_minibwa() {
     let (pairs, plain) = (reads(2, READS), small_cohorts());
@@ -89,7 +89,7 @@ fn empty_reads_and_empty_batches_are_fine() {
     scene::empty_reads_and_empty_batches_are_fine(&kernel(MinibwaOptions::default()));
 }
 
-/// Reads of one letter, of letters that are none, of every length, with and without a mate that is empty.
+/// Reads of one letter, of letters that are not bases, and of all lengths, with and without an empty mate.
 #[test]
 fn odd_reads_are_aligned_or_not_and_nothing_ends() {
     let genome = common::genome()[0].1.to_ascii_uppercase();
@@ -176,7 +176,7 @@ fn the_smallest_references_can_be_read() {
     }
 }
 
-/// Loads a copy of the index one file of which `change` has damaged.
+/// Loads a copy of the index, after `change` has damaged one of its files.
 fn loaded(suffix: &str, change: impl Fn(&mut Vec<u8>)) -> Result<MinibwaKernel, Error> {
     let place = tempfile::tempdir().unwrap();
     let prefix = place.path().join("ref.fa");

@@ -1,13 +1,14 @@
-//! Scores of mate rescue beside those of the kernel for AVX2.
+//! Compares the scores of mate rescue with those of the AVX2 class.
 
 use super::*;
 
-/// Bits of [`Pair::ask`] that bwa-mem3 sets, too: stop at a score; find the second best from a score on.
+/// More bits of [`Pair::ask`] that bwa-mem3 sets: stop at a score, and report a second-best hit from a
+/// score on.
 const STOP: c_int = 0x20000;
 const SECOND: c_int = 0x40000;
 
-/// Penalties of a deletion and of an insertion, for opening and for each letter; scores of two letters that are the same,
-/// and of two that are not.
+/// Penalties for opening a deletion and for each of its letters, the same for an insertion, and the scores of a match
+/// and of a mismatch.
 type Scoring = (c_int, c_int, c_int, c_int, i8, i8);
 
 const PIECE: usize = 700;
@@ -53,7 +54,7 @@ impl Random {
         letters
     }
 
-    /// Letters from anywhere in the piece, changed, lost and added here and there; or others.
+    /// Returns a part of the piece with random substitutions, deletions and insertions, or random letters.
     fn mate(&mut self, piece: &[u8], most: usize) -> Vec<u8> {
         let count = 1 + self.below(most);
         if self.below(8) == 0 {
@@ -74,7 +75,7 @@ impl Random {
     }
 }
 
-/// Rescues as bwa-mem3 lays them out.
+/// Mate rescues, in the memory layout of bwa-mem3.
 #[derive(Clone, Default)]
 struct Rescues {
     pieces: Vec<u8>,
@@ -130,7 +131,7 @@ impl Rescues {
         self.pairs.truncate(count);
     }
 
-    /// Both phases, with between them what bwa-mem3 does there.
+    /// Runs both phases, with the steps that bwa-mem3 does between them.
     fn scored(mut self, kernel: *const Kernel, bytes: bool, least: c_int) -> Vec<Hit> {
         let none = Hit {
             score: 0,

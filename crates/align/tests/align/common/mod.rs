@@ -1,4 +1,4 @@
-//! A small genome and reads of it, the same wherever they are made.
+//! A small genome and reads of it, which are the same on every machine.
 #![allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ impl Draw {
         (0..count).map(|_| b"ACGT"[self.below(4) as usize]).collect()
     }
 
-    /// A copy that differs in about one base of `one_in`.
+    /// Returns a copy in which about one of `one_in` bases differs.
     pub fn changed(&mut self, of: &[u8], one_in: u64) -> Vec<u8> {
         let mut copy = Vec::with_capacity(of.len());
         for &base in of {
@@ -55,7 +55,7 @@ pub fn reverse_complement(of: &[u8]) -> Vec<u8> {
     of.iter().rev().map(other).collect()
 }
 
-/// Three sequences, half of them repeats more or less alike, with holes, odd letters and soft masks.
+/// Returns three sequences. Half of them are similar repeats; they have holes, rare letters and soft masks.
 pub fn genome() -> Vec<(&'static str, Vec<u8>)> {
     let mut draw = Draw(20_261_122);
     let families: Vec<Vec<u8>> = (0..5).map(|at| draw.bases(300 + 400 * at)).collect();
@@ -82,7 +82,7 @@ pub fn genome() -> Vec<(&'static str, Vec<u8>)> {
     sequences
 }
 
-/// The genome as FASTA, whose lines end with `end`.
+/// Returns the genome as FASTA with this line end.
 pub fn fasta(end: &str) -> String {
     let mut text = String::new();
     for (head, bases) in genome() {
@@ -97,7 +97,7 @@ pub fn fasta(end: &str) -> String {
 /// The name, the bases and the qualities of a read.
 pub type Parts = (String, Vec<u8>, Vec<u8>);
 
-/// Templates of two reads each, of lengths from 20 to 150: names, bases, qualities.
+/// Returns templates of two reads each, with lengths from 20 to 150.
 pub fn templates(count: usize) -> Vec<[Parts; 2]> {
     let (mut draw, genome) = (Draw(7), genome());
     let mut templates = Vec::new();
@@ -133,7 +133,7 @@ pub fn templates(count: usize) -> Vec<[Parts; 2]> {
     templates
 }
 
-/// All reads as one batch of `segments` a template.
+/// Returns all reads as one batch, with `segments` reads per template.
 pub fn reads(segments: usize, count: usize) -> ReadBatch {
     let mut reads = ReadBatch::new(segments, 0);
     for template in templates(count) {
@@ -145,8 +145,8 @@ pub fn reads(segments: usize, count: usize) -> ReadBatch {
     reads
 }
 
-/// The reference, made once, with its indexes. `READMILL_TEST_KEEP` names a directory to make them in, and FASTQ of the
-/// reads beside them, for other aligners to read.
+/// Returns the reference with its indexes, built once. If `READMILL_TEST_KEEP` names a directory, they are kept there
+/// with the reads as FASTQ, to run other aligners on them.
 pub fn reference() -> &'static Path {
     static MADE: OnceLock<(Option<TempDir>, PathBuf)> = OnceLock::new();
     let (_, path) = MADE.get_or_init(|| {
@@ -175,7 +175,7 @@ pub fn reference() -> &'static Path {
     path
 }
 
-/// Templates of the tests.
+/// The templates that all tests use.
 pub const READS: usize = 3000;
 
 #[cfg(feature = "bwa")]
@@ -188,7 +188,7 @@ pub fn minibwa(options: MinibwaOptions) -> Arc<dyn Kernel> {
     Arc::new(MinibwaKernel::load(&minibwa::FILES.find(reference()).unwrap(), options).unwrap())
 }
 
-/// Records of one batch.
+/// Returns the records of one batch.
 pub fn records(
     kernel: &Arc<dyn Kernel>,
     reads: &ReadBatch,
@@ -206,7 +206,7 @@ pub fn records(
     records
 }
 
-/// All records of a stream aligned in batches, one after the other.
+/// Returns the records of a stream that is aligned batch by batch on one thread.
 pub fn align(kernel: &Arc<dyn Kernel>, reads: &ReadBatch, batch: usize, threads: usize) -> Vec<u8> {
     let (mut out, mut pending) = (Vec::new(), Vec::new());
     let mut cohorts = kernel.cohort_bases(reads.segments()).map(Cohorts::new);
@@ -229,7 +229,7 @@ pub fn align(kernel: &Arc<dyn Kernel>, reads: &ReadBatch, batch: usize, threads:
     out
 }
 
-/// Seeds batches on several threads and writes them on others.
+/// Seeds batches on several threads, and emits them on other threads.
 fn cohort(kernel: &Arc<dyn Kernel>, batches: &[ReadBatch], threads: usize, out: &mut Vec<u8>) {
     let each = batches.len().div_ceil(threads).max(1);
     let seed = |batches: &[ReadBatch]| {

@@ -1,4 +1,4 @@
-//! Properties of every kernel, on the reads of `common`.
+//! Properties that every kernel must have, tested on the reads of `common`.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn an_insert_size_that_is_given_makes_cohorts_needless(given: &Arc<dyn Kerne
     assert!(align(given, &pairs, 400, 1) == align(given, &pairs, 31, 2));
 }
 
-/// Candidates take at least `each` bytes a read.
+/// Checks that candidates take at least `each` bytes per read.
 pub fn candidates_stay_below_what_is_foretold(kernel: &Arc<dyn Kernel>, each: u64) {
     let pairs = reads(2, 1024);
     let seeded = kernel.clone().aligner().unwrap().seed(&pairs).unwrap();
