@@ -1,40 +1,44 @@
-//! The counted part of a read and its alignment: the CIGAR in canonical form, without adaptor and soft clips
-//! (GATK 4.6.2, `BaseRecalibrationEngine` and `ReadClipper`).
+//! Determines which part of a read is counted, and how it is aligned (GATK 4.6.2,
+//! `BaseRecalibrationEngine` and `ReadClipper`).
 //!
-//! Every rule here decides which base is compared to which reference base, so all oddities are GATK's:
-//! deletions at the ends of a CIGAR are dropped without moving the read, deletions move before insertions.
+//! The counted part has no adaptor and no soft clips, and its CIGAR is in canonical form. Every
+//! rule here decides which base is compared with which reference base, so all oddities of GATK are
+//! kept. For example, deletions at the ends of a CIGAR are removed without moving the read, and a
+//! deletion next to an insertion is moved before it.
 //!
-//! Only reads that GATK considers well formed are counted ([`WellFormed`]; 4.6.2, `WellformedReadFilter`); its ApplyBQSR
-//! drops others.
+//! GATK only counts well-formed reads (4.6.2, `WellformedReadFilter`), and its ApplyBQSR drops all
+//! others. [`WellFormed`] is this filter.
 
 use readmill_record::cigar::{HARD_CLIP, SKIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Header, RecordRef};
 
-/// `I`, insertion to the reference.
+/// CIGAR operator `I`, insertion to the reference.
 pub const INSERTION: u32 = 1;
-/// `D`, deletion from the reference.
+/// CIGAR operator `D`, deletion from the reference.
 pub const DELETION: u32 = 2;
 
-/// A CIGAR operator and its length.
+/// A CIGAR operator (its code in BAM) and its length.
 pub type Op = (u32, u32);
 
-/// The bases of a read and their alignment to the reference.
+/// The counted part of a read and its alignment. Reuse one for many reads: it keeps its buffers.
 #[derive(Debug, Default)]
 pub struct Alignment {
-    /// Leftmost position, 0-based.
+    /// Leftmost reference position, 0-based.
     pub pos: i64,
-    /// Operators, in canonical order; those of the bases from [`Alignment::from`] to [`Alignment::to`] and hard clips.
+    /// The operators in canonical form, with hard clips in place of everything that was cut.
     pub ops: Vec<Op>,
-    /// First remaining base of SEQ, 0-based.
+    /// First counted base of SEQ, 0-based.
     pub from: usize,
-    /// One past the last remaining base of SEQ.
+    /// One past the last counted base of SEQ.
     pub to: usize,
     spare: Vec<Op>,
 }
 
 impl Alignment {
-    /// Takes the record's alignment and clips what is not counted. Returns `false` if no base remains, or if
-    /// the CIGAR's order is invalid.
+    /// Replaces `self` by the record's alignment, without the parts that are not counted.
+    ///
+    /// Returns `false` if no base remains or the order of CIGAR operators is invalid. GATK does not
+    /// count such reads.
     pub fn take(&mut self, record: RecordRef<'_>) -> bool {
         self.ops.clear();
         let mut builder = CigarBuilder::new(&mut self.ops);
@@ -43,23 +47,24 @@ impl Alignment {
         built && self.clip_adaptor(record) && self.clip_soft()
     }
 
-    /// Returns the number of remaining bases.
     pub fn len(&self) -> usize {
         self.to - self.from
     }
 
-    /// Whether no base remains.
     pub fn is_empty(&self) -> bool {
         self.from == self.to
     }
 
-    /// One past the last reference base, 0-based.
+    /// Returns the reference position after the last aligned base, 0-based.
     pub fn end(&self) -> i64 {
         self.pos + reference_length(&self.ops)
     }
 
-    /// Returns the index of a reference position among the remaining bases, soft clips counted as aligned: in
-    /// a deletion, that of the first base after it. `None` outside of the read.
+    /// Returns the index, among the remaining bases, of the base at a reference position, and its
+    /// CIGAR operator.
+    ///
+    /// Soft clips count as aligned. In a deletion, this is the first base after it. `None` if the
+    /// read does not extend to the position.
     pub fn index_of(&self, position: i64) -> Option<(usize, u32)> {
         let clip = self.ops.iter().take_while(|op| op.0 == SOFT_CLIP || op.0 == HARD_CLIP);
         let clipped: i64 = clip.filter(|op| op.0 == SOFT_CLIP).map(|op| i64::from(op.1)).sum();
@@ -79,7 +84,7 @@ impl Alignment {
         None
     }
 
-    /// Clips the bases beyond the fragment's other end.
+    /// Clips the adaptor: bases beyond the other end of the fragment.
     fn clip_adaptor(&mut self, record: RecordRef<'_>) -> bool {
         let Some(boundary) = adaptor_boundary(record, self.end()) else { return true };
         if boundary < self.pos || boundary >= self.end() {
@@ -87,14 +92,15 @@ impl Alignment {
         }
         let Some((index, op)) = self.index_of(boundary) else { return true };
         if record.flags().is_reverse() {
-            // In a deletion the index is that of the base after it, which stays.
+            // In a deletion, `index` already is the base after it, which stays.
             self.clip(0, index + usize::from(consumes_query(op)))
         } else {
             self.clip(index, self.len())
         }
     }
 
-    /// Removes soft clips, the right one first because the left one moves the others.
+    /// Removes soft clips. The right one goes first, since removing the left one changes the
+    /// indexes.
     fn clip_soft(&mut self) -> bool {
         let (mut index, mut left, mut right, mut inside) = (0, 0, None, false);
         for &(op, len) in &self.ops {
@@ -109,8 +115,8 @@ impl Alignment {
         right.is_none_or(|right| self.clip(right, self.len())) && self.clip(0, left)
     }
 
-    /// Removes the bases from `start` to `stop`, which lie at one of the ends. Returns `false` if no base
-    /// remains.
+    /// Removes the bases from `start` to `stop`, which must include the first or the last base.
+    /// Returns `false` if no base remains.
     fn clip(&mut self, start: usize, stop: usize) -> bool {
         if start >= stop {
             return true;
@@ -153,13 +159,12 @@ impl Alignment {
     }
 }
 
-/// Returns the number of reference bases of all operators.
 fn reference_length(ops: &[Op]) -> i64 {
     ops.iter().filter(|op| consumes_reference(op.0)).map(|op| i64::from(op.1)).sum()
 }
 
-/// Returns the shift of the position when the first `clipped` bases are removed, deletions after them
-/// included.
+/// Returns how far the position moves if the first `clipped` bases are removed. Deletions directly
+/// after them are removed too.
 fn shift(ops: &[Op], clipped: usize) -> i64 {
     let (mut at, mut shift) = (0usize, 0i64);
     for &(op, len) in ops.iter().filter(|op| op.0 != HARD_CLIP) {
@@ -178,8 +183,11 @@ fn shift(ops: &[Op], clipped: usize) -> i64 {
     shift
 }
 
-/// Returns the first reference position, 0-based, of the adaptor, which is sequenced if the fragment is
-/// shorter than the read; `end` is one past the read's last. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
+/// Returns the first reference position of the adaptor, 0-based, or `None` if the read contains no
+/// adaptor.
+///
+/// A read runs into the adaptor if the fragment is shorter than the read. `end` is the position
+/// after its last aligned base. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
 fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     let flags = record.flags();
     let placed = |ref_id: i32, pos: i32| ref_id >= 0 && pos >= 0;
@@ -198,7 +206,7 @@ fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     }
 }
 
-/// The section of a CIGAR: hard clip, soft clip, inside, soft clip, hard clip.
+/// The sections of a CIGAR, in the only order that is valid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     LeftHard,
@@ -208,8 +216,10 @@ enum Section {
     RightHard,
 }
 
-/// Builds a CIGAR in canonical form: equal neighbours are merged, no length is zero, deletions are before
-/// insertions and not at the ends. (GATK 4.6.2, `CigarBuilder`.)
+/// Builds a CIGAR in canonical form (GATK 4.6.2, `CigarBuilder`).
+///
+/// Adjacent equal operators are merged, zero lengths are left out, deletions precede insertions,
+/// and there is no deletion at the ends.
 struct CigarBuilder<'a> {
     ops: &'a mut Vec<Op>,
     last: Option<u32>,
@@ -225,12 +235,12 @@ impl<'a> CigarBuilder<'a> {
         CigarBuilder { ops, last: None, section: Section::LeftHard }
     }
 
-    /// Returns the operator of the `n`th last element.
+    /// Returns the operator of the `n`th element from the end, counted from 1.
     fn back(&self, n: usize) -> Option<u32> {
         self.ops.len().checked_sub(n).map(|at| self.ops[at].0)
     }
 
-    /// Adds an operator; `false` if it is invalid there.
+    /// Appends an operator. Returns `false` if it is invalid at this place.
     fn push(&mut self, (op, len): Op) -> bool {
         if len == 0 || op == DELETION && self.is_at_start() {
             return true;
@@ -246,7 +256,7 @@ impl<'a> CigarBuilder<'a> {
             self.last = Some(op);
         } else if is_clip(op) && self.ends_with_deletion_and_insertion() {
             self.ops[n - 2] = self.ops[n - 1];
-            self.ops[n - 1] = (op, len); // the insertion stays the last that counts
+            self.ops[n - 1] = (op, len); // `last` stays the insertion
         } else if op == DELETION && self.last == Some(INSERTION) {
             if self.back(2) == Some(DELETION) {
                 self.ops[n - 2].1 += len;
@@ -260,7 +270,8 @@ impl<'a> CigarBuilder<'a> {
         true
     }
 
-    /// Whether there are only clips, or clips and an insertion, so far: a deletion has no meaning there.
+    /// Returns whether there are only clips so far, or clips and an insertion. A deletion there is
+    /// dropped.
     fn is_at_start(&self) -> bool {
         match self.last {
             None => true,
@@ -286,7 +297,7 @@ impl<'a> CigarBuilder<'a> {
         valid
     }
 
-    /// Ends the CIGAR; `false` if it aligns no base.
+    /// Ends the CIGAR. Returns `false` if it aligns no base.
     fn finish(self) -> bool {
         if self.last == Some(DELETION) {
             self.ops.pop();
@@ -298,20 +309,20 @@ impl<'a> CigarBuilder<'a> {
     }
 }
 
-/// Checks reads by the contigs of a header.
+/// GATK's filter for well-formed reads. It needs the lengths of the header's contigs.
 #[derive(Clone, Debug)]
 pub struct WellFormed {
     header: Header,
 }
 
 impl WellFormed {
-    /// Creates the check for reads under this header.
     pub fn new(header: &Header) -> Self {
         WellFormed { header: header.clone() }
     }
 
-    /// Whether SEQ, CIGAR and POS agree, and the CIGAR has no skips. To be well formed, a read needs a read
-    /// group and qualities, too.
+    /// Returns whether SEQ, CIGAR and POS agree, and the CIGAR has no skips.
+    ///
+    /// A well-formed read also needs a read group and qualities, which the caller checks.
     pub fn is_sound(&self, record: RecordRef<'_>) -> bool {
         let bases = record.l_seq();
         let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;
@@ -333,7 +344,6 @@ mod tests {
 
     use super::*;
 
-    /// A mapped read with this CIGAR at the 0-based position 100.
     fn read(cigar: &str, flags: u16, next_pos: i32, tlen: i32) -> Vec<u8> {
         let (mut ops, mut n) = (Vec::new(), 0u32);
         for c in cigar.bytes() {
@@ -358,7 +368,7 @@ mod tests {
         raw
     }
 
-    /// POS, CIGAR and the remaining bases.
+    /// Returns POS, CIGAR and the range of the counted bases.
     fn taken(raw: &[u8]) -> Option<(i64, String, (usize, usize))> {
         let mut alignment = Alignment::default();
         let record = RecordRef::new(raw);
@@ -422,7 +432,7 @@ mod tests {
         let found: Vec<Option<(usize, u32)>> =
             [99, 100, 109, 110, 112, 113, 122, 123].map(|at| alignment.index_of(at)).into();
         let (m, d) = (0, DELETION);
-        // The deletion stands before the insertion in canonical order.
+        // In canonical order, the deletion precedes the insertion.
         let expected = [
             None,
             Some((0, m)),

@@ -1,4 +1,4 @@
-//! Recalibrates base qualities as GATK 4.6.2 ApplyBQSR does.
+//! Replaces base qualities by recalibrated ones, as ApplyBQSR of GATK 4.6.2 does.
 
 use std::sync::Arc;
 
@@ -10,33 +10,35 @@ use super::covariates::{self, Cycles, MAX_QUALITY, ReadGroups};
 use super::recalibration::{GroupRecalibration, Recalibration};
 use readmill_record::{Changes, Step};
 
-/// Options of writing recalibrated reads.
+/// Options for writing recalibrated reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
-    /// Recalibrate the qualities in OQ, where a read has it.
+    /// Recalibrate the qualities in OQ, if a read has this field.
     pub use_original: bool,
-    /// Keep the old qualities in OQ, unless there are some already.
+    /// Save the old qualities in OQ, unless the read already has this field.
     pub emit_original: bool,
-    /// Keep the qualities of reads whose read group the table lacks, except for the rounding of all
-    /// qualities.
+    /// Accept reads whose read group is missing in the table. Their qualities are quantized like
+    /// all others, but not recalibrated. Without this option they are an error.
     pub allow_missing_group: bool,
-    /// Drop the reads that GATK drops.
+    /// Remove reads that are not well formed, as GATK does.
     pub drop_malformed: bool,
 }
 
 impl Writing {
-    /// Returns the fields that it changes, and whether it removes reads.
+    /// Returns which parts of records the step changes, and whether it removes reads.
     pub fn changes(&self) -> Changes {
         let tags = Changes::tags(&[tag::OQ, tag::BI, tag::BD]);
         Changes { reads: self.drop_malformed, qualities: true, ..tags }
     }
 }
 
-/// Recalibrates reads.
+/// The pipeline step that recalibrates reads.
+///
+/// Clones share the map and the options; each thread has its own buffers and counts.
 #[derive(Clone)]
 pub struct ApplyRecalibration {
     shared: Arc<ApplyState>,
-    /// The identifier of the last read group, and the treatment of its qualities.
+    /// Cache for consecutive reads of one read group: its ID and what is done with its qualities.
     group: Option<(Vec<u8>, GroupAction)>,
     read: ReadBuffers,
     counts: RecalCounts,
@@ -45,18 +47,18 @@ pub struct ApplyRecalibration {
 struct ApplyState {
     recalibration: Recalibration,
     groups: ReadGroups,
-    /// The recalibration of each read group, by its number; `None` if the table lacks it.
+    /// The recalibration of each read group, indexed by its number. `None` if the table has none.
     by_number: Vec<Option<GroupRecalibration>>,
     well_formed: WellFormed,
     writing: Writing,
 }
 
-/// The treatment of the qualities of a read group.
+/// What is done with the qualities of a read group.
 #[derive(Clone, Copy)]
 enum GroupAction {
-    /// They are recalibrated as the read group of this number.
+    /// Recalibrate them with the table of the read group that has this number.
     Recalibrated(usize),
-    /// They are only rounded, if at all.
+    /// Only quantize them, because the table has no such read group.
     Rounded,
 }
 
@@ -68,7 +70,7 @@ struct RecalCounts {
     dropped: u64,
 }
 
-/// Buffers for the covariates of a read's bases.
+/// Buffers for the covariates and qualities of one read.
 #[derive(Clone, Default)]
 struct ReadBuffers {
     codes: Vec<u8>,
@@ -78,7 +80,6 @@ struct ReadBuffers {
 }
 
 impl ApplyRecalibration {
-    /// Applies a recalibration to reads of these read groups.
     pub fn new(
         recalibration: Recalibration,
         groups: ReadGroups,
@@ -96,7 +97,8 @@ impl ApplyRecalibration {
         }
     }
 
-    /// Returns the treatment of the qualities of a read group.
+    /// Returns what to do with the reads of a read group, from the cache if it is the group of the
+    /// previous read.
     fn group_action(&mut self, id: &[u8]) -> Result<GroupAction> {
         if let Some((_, group_action)) = self.group.as_ref().filter(|(last, _)| last == id) {
             return Ok(*group_action);
@@ -106,7 +108,7 @@ impl ApplyRecalibration {
         Ok(group_action)
     }
 
-    /// Appends the record in its new form, unless it is dropped.
+    /// Appends the record with its new qualities to `out`, unless it is dropped.
     fn rewrite(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let writing = &shared.writing;
@@ -171,7 +173,6 @@ impl ApplyState {
 }
 
 impl ReadBuffers {
-    /// Computes the new qualities from the old ones.
     fn recalibrate(
         &mut self,
         record: RecordRef<'_>,
@@ -201,7 +202,8 @@ impl ReadBuffers {
     }
 }
 
-/// The optional fields that recalibration uses.
+/// The optional fields that matter for recalibration: RG, and whether OQ and gap qualities (BI, BD)
+/// exist.
 struct RecalFields<'a> {
     group: Option<&'a [u8]>,
     original: bool,

@@ -1,22 +1,26 @@
-//! Counts of bases and of errors among them: those of one thread, and the tables that they are added up to.
+//! Counts bases and errors: in flat arrays for each thread, then in tables for all of them.
 //!
-//! A thread has two small numbers for each base, in flat arrays. A cell holds observations in its lower half and errors in
-//! its upper one, so counting a base is one
-//! addition in each of two arrays. Before a half could overflow, all counts are moved into [`Totals`], whose
-//! numbers are wide. All sums are of integers, so they do not depend on the order in which threads are added
-//! up.
+//! Counting a base must be fast. A thread keeps two cells for each base, one of its context and one
+//! of its cycle. The lower half of a cell counts observations, the upper half errors, so counting a
+//! base is one addition to each of two cells. Before a half can overflow, all cells are added to
+//! [`Totals`], whose numbers are wide.
+//!
+//! All counts are sums of integers, so they do not depend on the order in which threads are added.
 
 use serde::{Deserialize, Serialize};
 
 use super::covariates::{QUALITIES, empty_context};
 
-/// Bases after which counters must be moved into [`Totals`].
+/// Number of bases after which [`Counters`] must be emptied: a 32-bit half must not overflow.
 const MOST_COUNTED: u64 = u32::MAX as u64 / 2;
 
-/// No row yet.
+/// Marks a quality that has no row yet.
 const NO_ROW: u32 = u32::MAX;
 
-/// The counts of a thread.
+/// The counts of one thread.
+///
+/// When [`Counters::are_full`], the thread adds them to the shared [`Totals`], which also resets
+/// them.
 pub struct Counters {
     groups: Vec<Option<Box<[Cells; 3]>>>,
     context_sizes: [u8; 3],
@@ -24,12 +28,16 @@ pub struct Counters {
     bytes: usize,
 }
 
-/// The counts of one read group and event: a row for each quality that was seen. A row has one cell for each
-/// context, one for the empty context, one for bases without context, then one for each cycle; the first of
-/// these, which no cycle uses, is for bases without cycle.
+/// The counts of one read group and event, with a row for each quality that was seen.
+///
+/// ```text
+/// row:  contexts │ empty context │ no context │ no cycle, unused │ cycles 1, -1, 2, -2, ...
+/// ```
+///
+/// Bases without a cycle are counted as cycle 0, which no base has.
 #[derive(Clone)]
 pub struct Cells {
-    /// The start of the row of each quality.
+    /// Index of the first cell of each quality's row, or [`NO_ROW`].
     starts: [u32; 256],
     contexts: usize,
     cycles: usize,
@@ -37,19 +45,22 @@ pub struct Cells {
 }
 
 impl Counters {
-    /// Creates empty counters for `groups` read groups and the context size of each event.
+    /// Creates empty counters. `context_sizes` are the context sizes of mismatches, insertions and
+    /// deletions.
     pub fn new(groups: usize, context_sizes: [u8; 3]) -> Self {
         Counters { groups: vec![None; groups], context_sizes, counted: 0, bytes: 0 }
     }
 
-    /// Returns the cells of a read group, with room for a read of `bases` bases.
+    /// Returns the cells of a read group, and adds a read of `bases` bases to the number of counted
+    /// bases.
     fn cells(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
         self.counted += bases as u64;
         let sizes = self.context_sizes;
         self.groups[group].get_or_insert_with(|| Box::new(sizes.map(Cells::new)))
     }
 
-    /// Counts a read in the cells of its read group.
+    /// Calls `count` with the cells of a read group, to count a read of `bases` bases, and updates
+    /// the memory used.
     pub fn count<T>(
         &mut self,
         group: usize,
@@ -64,12 +75,12 @@ impl Counters {
         done
     }
 
-    /// Bytes that they take.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether they must be moved into totals before the next reads are counted.
+    /// Returns whether they must be added to [`Totals`] before the next reads are counted, because
+    /// a cell could overflow or they use more than `most_bytes`.
     pub fn are_full(&self, most_bytes: usize) -> bool {
         self.counted > MOST_COUNTED || self.bytes > most_bytes
     }
@@ -88,7 +99,7 @@ impl Cells {
         self.contexts + self.cycles
     }
 
-    /// Makes room for cycles below `cycles`.
+    /// Widens all rows so that cycle numbers below `cycles` have a cell.
     pub fn reserve(&mut self, cycles: usize) {
         if cycles <= self.cycles {
             return;
@@ -104,7 +115,6 @@ impl Cells {
         }
     }
 
-    /// Makes rows of the qualities of a read.
     fn make_rows(&mut self, qualities: &[u8]) {
         for &quality in qualities {
             if self.starts[usize::from(quality)] == NO_ROW {
@@ -115,8 +125,9 @@ impl Cells {
         }
     }
 
-    /// Counts the bases of a read, by their qualities, which are at most 93, contexts, findings,
-    /// and cycles, which are below the reserved limit.
+    /// Counts the bases of a read. All slices have one element for each base.
+    ///
+    /// Qualities are at most 93. Cycles are below the limit that was passed to [`Cells::reserve`].
     pub fn count(
         &mut self,
         qualities: &[u8],
@@ -140,31 +151,33 @@ impl Cells {
     }
 }
 
-/// Returns the number of context cells: contexts of `size` bases, the empty one, and no context.
+/// Returns the number of context cells in a row: contexts of `size` bases, the empty context, and
+/// no context.
 fn contexts(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
-/// Returns the most bytes that the counts of a read group take if its reads have at most `cycles` cycles.
+/// Returns the maximum bytes for the counts of one read group whose reads have at most `cycles`
+/// cycles.
 pub fn most_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
     let widths = context_sizes.iter().map(|&size| contexts(size) + 2 * (cycles as usize + 1));
     widths.sum::<usize>() * QUALITIES * size_of::<u64>()
 }
 
-/// The finding at a base: 0 if it is as expected; 1 if it is an error; or [`SKIPPED`].
+/// What was found at a base: 0 for a match, 1 for an error, or [`SKIPPED`].
 pub type Finding = u8;
 
-/// A base that is not counted.
+/// The base is not counted, for example because it is at a known site.
 pub const SKIPPED: Finding = 2;
 
-/// The counts of all threads.
+/// The counts of all threads. Jobs in stages store them as files and add them with
+/// [`Totals::append`].
 #[derive(Default, Serialize, Deserialize)]
 pub struct Totals {
     groups: Vec<Option<GroupTable>>,
 }
 
 impl Totals {
-    /// Adds the counts of a thread and resets them.
     pub fn add(&mut self, counters: &mut Counters) {
         self.groups.resize_with(self.groups.len().max(counters.groups.len()), || None);
         for (total, group) in self.groups.iter_mut().zip(&mut counters.groups) {
@@ -177,7 +190,7 @@ impl Totals {
         (counters.counted, counters.bytes) = (0, 0);
     }
 
-    /// Adds the counts of other reads of the same groups.
+    /// Adds the counts of another job. Its read groups must have the same numbers.
     pub fn append(&mut self, more: Totals) {
         self.groups.resize_with(self.groups.len().max(more.groups.len()), || None);
         for (total, group) in self.groups.iter_mut().zip(more.groups) {
@@ -189,7 +202,6 @@ impl Totals {
         }
     }
 
-    /// Bytes that they take.
     pub fn heap_bytes(&self) -> usize {
         let tables = self.groups.iter().flatten().flat_map(|group| &group.events);
         let rows = tables.flat_map(|table| table.seen());
@@ -197,7 +209,8 @@ impl Totals {
         cells.sum::<usize>() * size_of::<Datum>()
     }
 
-    /// Returns the tables of all read groups that have observations; `names` are their names.
+    /// Converts the counts to tables, without read groups that have no observations. `names` are
+    /// the names of all read groups, by number.
     pub fn tables(self, names: &[Vec<u8>]) -> Tables {
         let named = self.groups.into_iter().zip(names);
         let named = named.filter_map(|(group, name)| Some(GroupTable { name: name.clone(), ..group? }));
@@ -217,7 +230,7 @@ fn pour(cells: &Cells, table: &mut EventTable) {
         }
         let row = &cells.cells[start as usize..][..cells.width()];
         let (contexts, cycles) = row.split_at(cells.contexts);
-        let contexts = &contexts[..cells.contexts - 1]; // except for bases without context
+        let contexts = &contexts[..cells.contexts - 1]; // without the cell for bases that have no context
         let total = total.get_or_insert_default();
         total.contexts.resize(contexts.len(), Datum::default());
         total.cycles.resize(total.cycles.len().max(cycles.len()), Datum::default());
@@ -227,82 +240,75 @@ fn pour(cells: &Cells, table: &mut EventTable) {
     }
 }
 
-/// Observations and errors.
+/// A number of bases and the number of errors among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datum {
-    /// Bases seen.
     pub observations: u64,
-    /// Errors among them. Integers in our counts; a report made with base alignment qualities has fractions.
+    /// Integral in our counts. GATK reports made with base alignment qualities have fractions.
     pub errors: f64,
 }
 
 impl Datum {
-    /// Adds other counts.
     pub fn add(&mut self, other: Datum) {
         self.observations = self.observations.saturating_add(other.observations);
         self.errors += other.errors;
     }
 }
 
-/// An error at a base, in GATK's order.
+/// The kind of error, in the order of GATK's enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// The base differs from the reference.
     Mismatch,
-    /// Bases follow that the reference does not have.
+    /// An insertion to the reference follows the base.
     Insertion,
-    /// Bases are missing after it.
+    /// A deletion from the reference follows the base.
     Deletion,
 }
 
 impl Event {
-    /// All events, in order.
     pub const ALL: [Event; 3] = [Event::Mismatch, Event::Insertion, Event::Deletion];
 
-    /// Returns the event's index in [`GroupTable::events`].
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// The letter in a report's column EventType.
+    /// Returns the letter for the column EventType of a report.
     pub fn letter(self) -> &'static str {
         ["M", "I", "D"][self.index()]
     }
 }
 
-/// The bases of one reported quality.
+/// The counts of one reported quality.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QualityTable {
-    /// All of them.
     pub total: Datum,
-    /// By the context's code ([`context_code`]); empty, or one for each of the 4^size contexts, then
-    /// optionally one for the empty context.
+    /// Indexed by context code ([`context_code`]). Empty, or one element for each of the 4^size
+    /// contexts, optionally followed by one for the empty context.
     pub contexts: Vec<Datum>,
-    /// By the cycle's index ([`cycle_index`]); as long as needed.
+    /// Indexed by [`cycle_index`], and as long as needed.
     pub cycles: Vec<Datum>,
 }
 
-/// One kind of event in one read group.
+/// The counts of one kind of error in one read group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventTable {
-    /// By reported quality, 0 to 93; empty, or shorter than that, if higher ones were not seen.
+    /// Indexed by reported quality, 0 to 93. May be shorter if higher qualities were not seen.
     pub qualities: Vec<Option<Box<QualityTable>>>,
 }
 
 impl EventTable {
-    /// The qualities that were seen, lowest first.
+    /// Returns the qualities that were seen, in ascending order.
     pub fn seen(&self) -> impl Iterator<Item = (u8, &QualityTable)> {
         let numbered = self.qualities.iter().zip(0u8..);
         numbered.filter_map(|(table, quality)| Some((quality, table.as_deref()?)))
     }
 }
 
-/// The counts of one read group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupTable {
-    /// The group's PU, or its ID if it has none (spec D3.12).
+    /// The read group's PU, or its ID if it has no PU (as GATK 4.6.2 names read groups).
     pub name: Vec<u8>,
-    /// By event ([`Event::index`]).
+    /// Indexed by [`Event::index`].
     pub events: [EventTable; 3],
 }
 
@@ -332,32 +338,43 @@ impl QualityTable {
     }
 }
 
-/// All counts. Groups are in any order; each name occurs once.
+/// The input of a [`Report`](crate::Report): all counts. Read groups are in any order, and their
+/// names are unique.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
-    /// The read groups.
     pub groups: Vec<GroupTable>,
 }
 
-/// Returns the index of a cycle in [`QualityTable::cycles`]: 2 for cycle 1, 3 for -1, 4 for 2, and so on.
+/// Returns the index of a cycle in [`QualityTable::cycles`]: 2 for cycle 1, 3 for -1, 4 for 2, and
+/// so on. Second reads of pairs have negative cycles.
 pub fn cycle_index(cycle: i32) -> usize {
     2 * cycle.unsigned_abs() as usize + usize::from(cycle < 0)
 }
 
-/// The cycle at an index.
+/// Returns the cycle with this index, the inverse of [`cycle_index`].
 pub fn cycle_at(index: usize) -> i64 {
     let cycle = (index / 2) as i64;
     if index % 2 == 1 { -cycle } else { cycle }
 }
 
-/// Returns a context's bases as a number of base 4 (A 0, C 1, G 2, T 3), the base sequenced first being the
-/// most significant digit. `None` if another letter is among them.
+/// Returns the bases of a context as a base-4 number (A 0, C 1, G 2, T 3), or `None` if another
+/// letter is among them.
+///
+/// The base that was sequenced first is the most significant digit. [`context_bases`] is the
+/// inverse:
+///
+/// ```
+/// use readmill_bqsr::counters::{context_bases, context_code};
+///
+/// assert_eq!(context_code(b"TTG"), Some(62));
+/// assert_eq!(context_bases(62, 3), b"TTG");
+/// assert_eq!(context_code(b"TNG"), None);
+/// ```
 pub fn context_code(bases: &[u8]) -> Option<usize> {
     let digit = |base: &u8| b"ACGT".iter().position(|it| it.eq_ignore_ascii_case(base));
     bases.iter().try_fold(0, |code, base| Some(4 * code + digit(base)?))
 }
 
-/// Returns the bases of a context of `size` bases.
 pub fn context_bases(code: usize, size: usize) -> Vec<u8> {
     (0..size).rev().map(|place| b"ACGT"[code >> (2 * place) & 3]).collect()
 }

@@ -1,8 +1,8 @@
-//! Counts bases and the errors among them, as GATK 4.6.2 BaseRecalibrator does.
+//! Counts bases and errors as BaseRecalibrator of GATK 4.6.2 does.
 //!
-//! A [`RecalReference`] is shared by all threads; each has a [`CovariateWorker`] of its own, which caches the slice of the
-//! reference and of the known sites around the current read. The result does not depend on the order of
-//! reads, but sorted reads are faster, because most find their slice in the cache.
+//! All threads share a [`RecalReference`]. Each has its own [`CovariateWorker`], which caches the
+//! reference bases and the known sites around the current read. The result does not depend on the
+//! order of reads, but sorted reads are faster, since they mostly find their region in the cache.
 
 use std::sync::Arc;
 
@@ -18,35 +18,32 @@ use super::covariates::{self, Cycles, NO_BASE, ReadGroups};
 use super::report::Arguments;
 use super::suspects::SiteEvents;
 
-/// The inputs of counting, which all threads share.
+/// Everything that is read while counting. All threads share it.
 #[derive(Clone)]
 pub struct RecalReference {
-    /// The read groups.
     pub groups: ReadGroups,
-    /// The check for well-formed reads.
     pub well_formed: WellFormed,
-    /// The reference.
     pub reference: Reference,
-    /// The contigs of the reads.
+    /// How the contigs of the reads correspond to those of the reference.
     pub contigs: Matched,
-    /// Known variant sites, at which a mismatch is not a sequencing error.
+    /// Known variants: a mismatch there is not a sequencing error, so it is not counted.
     pub sites: Sites,
-    /// The intervals in which reads are counted; `None` for everywhere.
+    /// Count only reads that overlap these intervals. `None` counts all reads.
     pub intervals: Option<Intervals>,
 }
 
-/// Options of counting. Defaults are GATK's.
+/// Options of counting. The defaults are GATK's.
 #[derive(Clone, Debug)]
 pub struct CountOptions {
-    /// The arguments that a report lists.
+    /// The options that the report lists, such as context sizes.
     pub arguments: Arguments,
-    /// Bases of less quality are not counted (Phred).
+    /// Do not count bases with a lower quality (Phred).
     pub preserve_less_than: u8,
-    /// Count by OQ where a read has it.
+    /// Use the qualities in OQ, if a read has this field.
     pub use_original: bool,
-    /// Quality of the bases of reads that have none (Phred); `None` leaves such reads out.
+    /// Quality (Phred) for all bases of reads without qualities. `None` skips such reads.
     pub default_quality: Option<u8>,
-    /// Count insertions and deletions, too.
+    /// Also count insertions and deletions (GATK `--compute-indel-bqsr-tables`).
     pub indels: bool,
 }
 
@@ -58,39 +55,42 @@ impl Default for CountOptions {
     }
 }
 
-/// One thread's counters, buffers and cursors.
+/// Counts the reads of one thread, with its own counters, buffers and cursors.
+///
+/// The same worker serves two passes: [`CovariateWorker::suspect`] finds positions that probably
+/// are variants, if there are no known sites, and [`CovariateWorker::observe`] counts.
 pub struct CovariateWorker {
     reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,
     window: Window,
     cursor: Cursor,
-    /// The counters.
     pub counters: Counters,
-    /// The last read group and its number.
+    /// ID and number of the last read's group, since consecutive reads often share it.
     group: (Vec<u8>, usize),
     read: CountedRead,
 }
 
-/// Bytes of a worker in addition to its counters.
+/// Memory of a worker in bytes, without its counters.
 pub const WORKER_BYTES: usize =
     readmill_format::reference::WINDOW_BYTES + readmill_format::sites::CURSOR_BYTES + (64 << 10);
 
-/// The counted part of a read.
+/// The counted part of the current read. Vectors have an element for each counted base unless
+/// stated otherwise.
 #[derive(Default)]
 struct CountedRead {
     alignment: Alignment,
-    /// Codes of all bases of SEQ.
+    /// Codes of all bases of SEQ, also of those that are not counted.
     codes: Vec<u8>,
     qualities: Vec<u8>,
     contexts: Vec<u16>,
-    /// For each remaining base, whether it differs from the reference, or is skipped.
+    /// Whether each base is a mismatch, or is skipped.
     findings: Vec<Finding>,
-    /// For each remaining base, whether an insertion or a deletion is counted at it, or it is skipped.
+    /// Whether an insertion and a deletion are counted at each base, or it is skipped.
     gaps: [Vec<Finding>; 2],
 }
 
 impl RecalReference {
-    /// Creates a thread's worker, with these options.
+    /// Creates the worker of one thread.
     pub fn worker(self: &Arc<Self>, counting: &Arc<CountOptions>) -> CovariateWorker {
         let arguments = &counting.arguments;
         let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
@@ -105,8 +105,10 @@ impl RecalReference {
         }
     }
 
-    /// Whether a read is counted: mapped with a known mapping quality, primary or supplementary, not a
-    /// duplicate, not failed, and well formed (GATK 4.6.2, the read filters of BaseRecalibrator).
+    /// Returns whether a read is counted (GATK 4.6.2, the read filters of BaseRecalibrator).
+    ///
+    /// It must be mapped with a known, nonzero mapping quality, primary or supplementary, not a
+    /// duplicate, not failed, well formed, and inside the intervals.
     fn is_counted(&self, record: RecordRef<'_>, duplicate: bool, counting: &CountOptions) -> bool {
         let flags = record.flags();
         let left_out = flags.is_unmapped() || flags.is_secondary() || flags.is_qc_fail() || duplicate;
@@ -125,7 +127,8 @@ impl RecalReference {
 }
 
 impl CovariateWorker {
-    /// Counts the bases of a read, unless it is filtered out.
+    /// Counts the bases of a read, unless it is filtered out. `duplicate` tells whether it is
+    /// marked as a duplicate.
     pub fn observe(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
         let Some(group) = self.prepare(record, duplicate)? else { return Ok(()) };
         let CovariateWorker { counting, counters, read, .. } = self;
@@ -141,7 +144,7 @@ impl CovariateWorker {
         })
     }
 
-    /// Adds to `seen` where a read lies and where it differs from the reference, unless it is filtered out.
+    /// Adds the position of a read and its mismatches to `seen`, unless it is filtered out.
     pub fn suspect(
         &mut self,
         record: RecordRef<'_>,
@@ -157,7 +160,8 @@ impl CovariateWorker {
         Ok(())
     }
 
-    /// Compares a read with the reference, unless it is filtered out; returns the number of its read group.
+    /// Compares a read with the reference. Returns the number of its read group, or `None` if it is
+    /// filtered out.
     fn prepare(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
         let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
         reference.groups.require_any()?;
@@ -181,7 +185,7 @@ impl CovariateWorker {
         Ok(Some(group))
     }
 
-    /// The number of a read group.
+    /// Returns the number of a read group, or an error if the header does not have it.
     fn group(&mut self, id: &[u8]) -> Result<usize> {
         if self.group.0 != id || self.group.1 == usize::MAX {
             let number = self.reference.groups.number(id).ok_or_else(|| {
@@ -195,14 +199,14 @@ impl CovariateWorker {
     }
 }
 
-/// Returns the error for a read with more bases than the most cycles.
+/// Returns the error for a read that is longer than the maximum number of cycles.
 pub fn too_long(bases: usize, most: usize) -> Error {
     Error::input(format!("the read has {bases} cycles, and {most} are the most that are counted"))
         .hint("raise --maximum-cycle-value where the table is made")
 }
 
 impl CountedRead {
-    /// Takes a record; `false` if no base of it is counted.
+    /// Loads a record. Returns `false` if none of its bases is counted.
     fn take(&mut self, record: RecordRef<'_>, counting: &CountOptions) -> Result<bool> {
         if !self.alignment.take(record) {
             return Ok(false);
@@ -221,7 +225,7 @@ impl CountedRead {
         self.alignment.from..self.alignment.to
     }
 
-    /// Marks the bases that differ from the reference. Bases beyond the end of the contig are skipped.
+    /// Marks the mismatches. Bases that are aligned beyond the end of the contig are skipped.
     fn compare(&mut self, contig: u32, length: u32, window: &mut Window) -> Result<()> {
         let CountedRead { alignment, codes, findings, .. } = self;
         let codes = &codes[alignment.from..alignment.to];
@@ -248,8 +252,8 @@ impl CountedRead {
         Ok(())
     }
 
-    /// Marks the bases that are skipped: those of low quality, those that are none of A, C, G, T, and those
-    /// at known sites.
+    /// Marks the bases that are not counted: those with low quality, those other than A, C, G and
+    /// T, and those at known sites.
     fn skip(&mut self, contig: u32, preserve: u8, cursor: &mut Cursor) -> Result<()> {
         let kept = self.kept();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
@@ -264,7 +268,6 @@ impl CountedRead {
         cursor.overlapping(contig, pos, end, |start, end| mask(alignment, findings, start, end - 1))
     }
 
-    /// Counts mismatches.
     fn count(&mut self, cells: &mut Cells, reverse: bool, cycles: Cycles, arguments: &Arguments) {
         let kept = self.kept();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
@@ -274,7 +277,7 @@ impl CountedRead {
         cells.count(qualities, &self.contexts, &self.findings, cycles.each());
     }
 
-    /// Counts insertions and deletions at each base that one follows in the direction of sequencing.
+    /// Counts insertions and deletions, each at the base that is sequenced directly before it.
     fn count_gaps(
         &mut self,
         cells: &mut [Cells],
@@ -301,7 +304,8 @@ impl CountedRead {
         Ok(())
     }
 
-    /// Marks insertions and deletions at the base that is sequenced before them, unless that is skipped.
+    /// Marks the base that is sequenced directly before each insertion and deletion, unless it is
+    /// skipped.
     fn find_gaps(&mut self, reverse: bool) {
         for gaps in &mut self.gaps {
             gaps.clear();
@@ -327,7 +331,7 @@ impl CountedRead {
         }
     }
 
-    /// Adds where the read lies, and where counted bases differ from the reference.
+    /// Adds the aligned parts of the read and its mismatches to `seen`.
     fn suspect(&self, contig: u32, seen: &mut SiteEvents) {
         let (mut at, mut position) = (0, self.alignment.pos);
         for &(op, len) in &self.alignment.ops {
@@ -347,11 +351,13 @@ impl CountedRead {
     }
 }
 
-/// Bases at either end of a read at which no cycle is counted for insertions and deletions.
+/// Number of bases at either end of a read for which no cycle is counted with insertions and
+/// deletions.
 const CUSHION: usize = 4;
 
-/// Skips the bases from one reference position to another, 0-based, both included. In a deletion the first is
-/// the base before it, the last the base after it.
+/// Skips the bases from reference position `first` to `last`, 0-based and inclusive.
+///
+/// If `first` is in a deletion, the base before it is skipped too; if `last` is, the base after it.
 fn mask(alignment: &Alignment, findings: &mut [Finding], first: u32, last: u32) {
     let from = match alignment.index_of(first.into()) {
         None => 0,

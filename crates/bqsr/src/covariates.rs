@@ -1,5 +1,8 @@
-//! The covariates of a base's error rate: its read group, its quality, the context, which is the base and those sequenced
-//! before it, and its cycle (GATK 4.6.2, `ReadGroupCovariate`, `QualityScoreCovariate`, `ContextCovariate` and `CycleCovariate`).
+//! The covariates on which the error rate of a base depends: its read group, its quality, its
+//! context and its cycle.
+//!
+//! The context is the base together with those sequenced before it. (GATK 4.6.2,
+//! `ReadGroupCovariate`, `QualityScoreCovariate`, `ContextCovariate` and `CycleCovariate`.)
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,35 +10,40 @@ use std::sync::Arc;
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Charge, Error, Header, Ledger, Prepaid, RecordRef, Result};
 
-/// The number of qualities: 0 to 93, the printable characters of SAM.
+/// Number of qualities: 0 to 93, the printable characters of SAM.
 pub const QUALITIES: usize = 94;
 
-/// Largest base quality (Phred).
+/// Maximum base quality (Phred).
 pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;
 
-/// The code of a base that is none of A, C, G, T.
+/// Code of a base other than A, C, G and T.
 pub const NO_BASE: u8 = 4;
 
-/// The context of a base without one: the first of a read, or with anything but A, C, G, T in it.
+/// Marks a base without context: it is too close to the start of the read, or its context has a
+/// base other than A, C, G and T.
 pub const NO_CONTEXT: u16 = u16::MAX;
 
-/// Returns the empty context, which all bases of a read have if all are of low quality. Its number follows
-/// the contexts of `size` bases. GATK counts it like any other.
+/// Returns the number of the empty context, which follows the contexts of `size` bases.
+///
+/// If all bases of a read have low quality, all of them get this context, and GATK counts it like
+/// any other.
 pub const fn empty_context(size: u8) -> u16 {
     1 << (2 * size)
 }
 
-/// The longest context that is counted and applied: a longer one would not fit its number.
+/// Maximum size of a context for counting and applying. The number of a longer one would not fit in
+/// 16 bits.
 pub const LONGEST_CONTEXT: u8 = 7;
 
-/// Codes of the sixteen bases of BAM (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3.
+/// Codes of BAM's sixteen base letters (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3, others
+/// [`NO_BASE`].
 const CODES: [u8; 16] = {
     let mut codes = [NO_BASE; 16];
     (codes[1], codes[2], codes[4], codes[8]) = (0, 1, 2, 3);
     codes
 };
 
-/// For each byte of SEQ the codes of its two bases.
+/// Codes of the two bases in each byte of SEQ.
 static PAIRS: [[u8; 2]; 256] = {
     let mut pairs = [[NO_BASE; 2]; 256];
     let mut byte = 0;
@@ -46,17 +54,19 @@ static PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// Replaces `codes` by the codes of the record's bases.
+/// Replaces the contents of `codes` by the codes of the record's bases.
 pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
     codes.clear();
     codes.extend(record.seq().iter().flat_map(|&byte| PAIRS[usize::from(byte)]));
     codes.truncate(record.l_seq());
 }
 
-/// Writes the context of each base: the `size` bases that end with it, in the direction of sequencing, as a
-/// number to the base 4 whose first digit is the base sequenced first. Bases of both tails whose quality is
-/// `low` or less (Phred) count as unknown; if all are, see [`empty_context`]. Contexts are in the order of
-/// SEQ.
+/// Writes the context of each base to `out`, in the order of SEQ.
+///
+/// A context is the `size` bases that end with the base, in the direction of sequencing, as a
+/// base-4 number whose most significant digit was sequenced first. Bases in both tails of the read
+/// with a quality of at most `low` (Phred) have no context. If that applies to all bases, see
+/// [`empty_context`].
 pub fn contexts(codes: &[u8], qualities: &[u8], reverse: bool, size: u8, low: i8, out: &mut Vec<u16>) {
     out.clear();
     out.resize(codes.len(), NO_CONTEXT);
@@ -85,14 +95,15 @@ pub fn contexts(codes: &[u8], qualities: &[u8], reverse: bool, size: u8, low: i8
     }
 }
 
-/// A complement's code is its distance from that of T.
+/// Returns the code of the complement. Codes of complementary bases add up to 3.
 fn complement(code: u8) -> u8 {
     if code == NO_BASE { NO_BASE } else { 3 - code }
 }
 
-/// Writes contexts of two bases, the usual size, in a loop without state, which compilers vectorise.
+/// Writes contexts of two bases, the default size. Unlike the general loop it has no state, so
+/// compilers vectorize it.
 fn pairs(codes: &[u8], reverse: bool, out: &mut [u16]) {
-    // Of a reverse read both bases are complemented at once: 15 less the two digits.
+    // On the reverse strand, both bases are complemented at once: 15 minus the two digits.
     let turned = if reverse { 15 } else { 0 };
     let context = |before: u8, own: u8| {
         let known = (before | own) < NO_BASE;
@@ -109,8 +120,10 @@ fn pairs(codes: &[u8], reverse: bool, out: &mut [u16]) {
     }
 }
 
-/// Cycles of a read's bases as numbers: twice the cycle, which counts from 1, and one more for second segments of
-/// a pair, whose cycles are negative in reports.
+/// The cycle numbers of a read's bases.
+///
+/// A number is twice the cycle, which counts from 1, plus 1 for second reads of pairs, whose cycles
+/// are negative in reports. Compare [`cycle_index`](crate::counters::cycle_index).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
     first: i64,
@@ -118,7 +131,8 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Returns the cycles of `len` bases of the record.
+    /// Returns the cycles of a read of `len` counted bases. On the reverse strand they count
+    /// backwards.
     pub fn of(record: RecordRef<'_>, len: usize) -> Self {
         let flags = record.flags();
         let second = i64::from(flags.is_paired() && flags.is_last());
@@ -129,19 +143,21 @@ impl Cycles {
         }
     }
 
-    /// Returns the cycle of the base `i`, 0-based, in SEQ.
+    /// Returns the cycle number of the base with the 0-based index `i`.
     pub fn at(self, i: usize) -> usize {
         (self.first + self.step * i as i64) as usize
     }
 
-    /// Returns the cycles of all bases, in the order of SEQ, without end.
+    /// Returns the cycle numbers in the order of SEQ. The iterator does not end.
     pub fn each(self) -> impl Iterator<Item = usize> {
         (0..).map(move |i| self.at(i))
     }
 }
 
-/// The read groups of a header, by the name under which reports list them: the platform unit, else the
-/// identifier (GATK 4.6.2, `ReadGroupCovariate`). Clones share them.
+/// The read groups of a header, numbered by name. Clones share the data.
+///
+/// As in reports, the name is the platform unit (PU), or the ID if there is none (GATK 4.6.2,
+/// `ReadGroupCovariate`). So several read groups can have the same number.
 #[derive(Clone, Debug)]
 pub struct ReadGroups(Arc<ReadGroupIndex>);
 
@@ -152,13 +168,13 @@ struct ReadGroupIndex {
     _charge: Charge,
 }
 
-/// Bytes of a read group, without its name and identifier: one entry in the list of names and one in each of two
-/// hash tables. Each of these three may be half empty, and exists twice while it grows.
+/// Estimated bytes per read group, without the texts: an entry in the list of names and one in each
+/// of two hash tables. Each of the three may be half empty, and exists twice while it grows.
 const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
 
 impl ReadGroups {
-    /// Numbers the read groups of a header, as it is after all steps that change it; the memory is charged to
-    /// `ledger`.
+    /// Numbers the read groups of a header. This must be the final header, after all steps that
+    /// change it. The memory is charged to `ledger`.
     pub fn new(header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_id, mut names) = (HashMap::new(), Vec::new());
         let mut prepaid = Prepaid::new(ledger.empty("read groups"));
@@ -176,10 +192,9 @@ impl ReadGroups {
         Ok(ReadGroups(Arc::new(ReadGroupIndex { by_id, names, _charge: prepaid.into_charge() })))
     }
 
-    /// Refuses a header without read groups, which is no error only if there are no reads.
+    /// Fails if the header has no read groups. Called for each read, since such a header is valid
+    /// as long as there are no reads.
     ///
-    /// # Errors
-    /// There is no read group.
     pub fn require_any(&self) -> Result<()> {
         if !self.0.names.is_empty() {
             return Ok(());
@@ -189,24 +204,29 @@ impl ReadGroups {
             .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"))
     }
 
-    /// The number of the read group with this identifier, unless the header lacks it.
+    /// Returns the number of the read group with this ID, or `None` if the header does not have it.
     pub fn number(&self, id: &[u8]) -> Option<usize> {
         self.0.by_id.get(id).map(|&number| number as usize)
     }
 
-    /// The names, by number.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.0.names
     }
 }
 
-/// Whether a read has qualities (SAM specification, section 4.2: 0xFF means none).
+/// Returns whether a read has qualities. In BAM, 0xFF in the first one means that it has none (SAM
+/// specification, section 4.2).
 pub fn has_qualities(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
-/// Writes the qualities of a read (Phred): those of OQ if `original` and it has them, else its own, else
-/// `default`.
+/// Writes the qualities of a read to `out` (Phred, without offset).
+///
+/// They are those of OQ if `original` is set and the field exists, otherwise the read's own. Reads
+/// without any get `default`, if given.
+///
+/// # Errors
+/// Fails if OQ has the wrong length, or a quality exceeds [`MAX_QUALITY`].
 pub fn base_qualities(
     record: RecordRef<'_>,
     original: bool,
@@ -231,7 +251,6 @@ pub fn base_qualities(
     check_qualities(out)
 }
 
-/// Checks that no quality exceeds [`MAX_QUALITY`].
 fn check_qualities(qualities: &[u8]) -> Result<()> {
     let largest = qualities.iter().copied().max().unwrap_or(0);
     if largest > MAX_QUALITY {
@@ -243,11 +262,12 @@ fn check_qualities(qualities: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The quality of insertions and deletions without a field (Phred). GATK 4.6.2 has an option for it, which it
-/// only lists in the report.
+/// Quality of insertions and deletions if a read has no BI or BD field (Phred). GATK 4.6.2 has an
+/// option for it, but only writes its value to the report.
 const GAP_QUALITY: u8 = 45;
 
-/// Returns the qualities of insertions or deletions, from BI or BD, else 45 for all.
+/// Returns the insertion qualities (tag BI) or deletion qualities (tag BD) of a read; 45 for all
+/// bases without the field.
 pub fn gap_qualities(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
         return Ok(vec![GAP_QUALITY; record.l_seq()]);

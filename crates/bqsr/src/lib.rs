@@ -1,16 +1,28 @@
-//! Base quality score recalibration, equal to that of GATK 4.6.2.0.
+//! Base quality score recalibration with the results of GATK 4.6.2.0 (BaseRecalibrator and
+//! ApplyBQSR), bit for bit.
 //!
-//! | step | file |
+//! Recalibration takes two passes over the reads. The first counts mismatches with the reference,
+//! the second replaces the base qualities:
+//!
+//! ```text
+//! reads + reference + known sites                                     reads
+//!      │                                                                │
+//!      ▼                                                                ▼
+//! CovariateWorker ─► Counters ─► Totals ─► Report ─► Recalibration ─► ApplyRecalibration
+//!   one per thread    its counts   all       file       map             new qualities
+//! ```
+//!
+//! | task | module |
 //! |---|---|
-//! | well-formed reads; the counted part of a read and its alignment | [`alignment`] |
-//! | the counted bases, and the errors among them | [`covariate_worker`] |
-//! | sites that replace known sites where there are none | [`suspects`] |
-//! | the covariates of a base: read group, quality, context and cycle | [`covariates`] |
-//! | counts of one thread, and of all | [`counters`] |
-//! | the report: written, read, added up, plotted | [`report`], [`gather()`], [`plot_data`] |
-//! | empirical qualities, in the arithmetic of GATK and of Java, to the last bit | `recal_datum`, `java`; [`readmill_record::exact`] |
-//! | the map from old to new qualities | [`recalibration`], then `results`, `quantize` |
-//! | new qualities on records | [`apply`] |
+//! | choose the counted part of a well-formed read, and its alignment | [`alignment`] |
+//! | find the counted bases and the errors among them | [`covariate_worker`] |
+//! | find probable variants, if there are no known sites | [`suspects`] |
+//! | compute the covariates of a base: read group, quality, context, cycle | [`covariates`] |
+//! | count per thread, and add up | [`counters`] |
+//! | write, read, add and plot reports | [`report`], [`gather()`], [`plot_data`] |
+//! | compute empirical qualities, with the rounding of GATK and Java | `recal_datum`, `java`, [`readmill_record::exact`] |
+//! | map old qualities to new ones | [`recalibration`], `results`, `quantize` |
+//! | change the qualities of records | [`apply`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
