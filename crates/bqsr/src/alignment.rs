@@ -12,9 +12,7 @@
 use readmill_record::cigar::{HARD_CLIP, SKIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Header, RecordRef};
 
-/// CIGAR operator `I`, insertion to the reference.
 pub const INSERTION: u32 = 1;
-/// CIGAR operator `D`, deletion from the reference.
 pub const DELETION: u32 = 2;
 
 /// A CIGAR operator (its code in BAM) and its length.
@@ -23,13 +21,10 @@ pub type Op = (u32, u32);
 /// The counted part of a read and its alignment. Reuse one for many reads: it keeps its buffers.
 #[derive(Debug, Default)]
 pub struct Alignment {
-    /// Leftmost reference position, 0-based.
     pub pos: i64,
     /// The operators in canonical form, with hard clips in place of everything that was cut.
     pub ops: Vec<Op>,
-    /// First counted base of SEQ, 0-based.
     pub from: usize,
-    /// One past the last counted base of SEQ.
     pub to: usize,
     spare: Vec<Op>,
 }
@@ -84,7 +79,6 @@ impl Alignment {
         None
     }
 
-    /// Clips the adaptor: bases beyond the other end of the fragment.
     fn clip_adaptor(&mut self, record: RecordRef<'_>) -> bool {
         let Some(boundary) = adaptor_boundary(record, self.end()) else { return true };
         if boundary < self.pos || boundary >= self.end() {
@@ -206,7 +200,6 @@ fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     }
 }
 
-/// The sections of a CIGAR, in the only order that is valid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     LeftHard,

@@ -10,7 +10,6 @@ use super::covariates::{self, Cycles, MAX_QUALITY, ReadGroups};
 use super::recalibration::{GroupRecalibration, Recalibration};
 use readmill_record::{Changes, Step};
 
-/// Options for writing recalibrated reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
     /// Recalibrate the qualities in OQ, if a read has this field.
@@ -53,12 +52,9 @@ struct ApplyState {
     writing: Writing,
 }
 
-/// What is done with the qualities of a read group.
 #[derive(Clone, Copy)]
 enum GroupAction {
-    /// Recalibrate them with the table of the read group that has this number.
     Recalibrated(usize),
-    /// Only quantize them, because the table has no such read group.
     Rounded,
 }
 
@@ -70,7 +66,6 @@ struct RecalCounts {
     dropped: u64,
 }
 
-/// Buffers for the covariates and qualities of one read.
 #[derive(Clone, Default)]
 struct ReadBuffers {
     codes: Vec<u8>,

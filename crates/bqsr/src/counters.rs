@@ -14,7 +14,6 @@ use super::covariates::{QUALITIES, empty_context};
 /// Number of bases after which [`Counters`] must be emptied: a 32-bit half must not overflow.
 const MOST_COUNTED: u64 = u32::MAX as u64 / 2;
 
-/// Marks a quality that has no row yet.
 const NO_ROW: u32 = u32::MAX;
 
 /// The counts of one thread.
@@ -240,7 +239,6 @@ fn pour(cells: &Cells, table: &mut EventTable) {
     }
 }
 
-/// A number of bases and the number of errors among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datum {
     pub observations: u64,
@@ -255,7 +253,6 @@ impl Datum {
     }
 }
 
-/// The kind of error, in the order of GATK's enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     Mismatch,
@@ -272,13 +269,11 @@ impl Event {
         self as usize
     }
 
-    /// Returns the letter for the column EventType of a report.
     pub fn letter(self) -> &'static str {
         ["M", "I", "D"][self.index()]
     }
 }
 
-/// The counts of one reported quality.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QualityTable {
     pub total: Datum,
@@ -289,7 +284,6 @@ pub struct QualityTable {
     pub cycles: Vec<Datum>,
 }
 
-/// The counts of one kind of error in one read group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventTable {
     /// Indexed by reported quality, 0 to 93. May be shorter if higher qualities were not seen.
@@ -297,7 +291,6 @@ pub struct EventTable {
 }
 
 impl EventTable {
-    /// Returns the qualities that were seen, in ascending order.
     pub fn seen(&self) -> impl Iterator<Item = (u8, &QualityTable)> {
         let numbered = self.qualities.iter().zip(0u8..);
         numbered.filter_map(|(table, quality)| Some((quality, table.as_deref()?)))
@@ -351,7 +344,6 @@ pub fn cycle_index(cycle: i32) -> usize {
     2 * cycle.unsigned_abs() as usize + usize::from(cycle < 0)
 }
 
-/// Returns the cycle with this index, the inverse of [`cycle_index`].
 pub fn cycle_at(index: usize) -> i64 {
     let cycle = (index / 2) as i64;
     if index % 2 == 1 { -cycle } else { cycle }

@@ -18,7 +18,6 @@ use super::covariates::{self, Cycles, NO_BASE, ReadGroups};
 use super::report::Arguments;
 use super::suspects::SiteEvents;
 
-/// Everything that is read while counting. All threads share it.
 #[derive(Clone)]
 pub struct RecalReference {
     pub groups: ReadGroups,
@@ -32,10 +31,8 @@ pub struct RecalReference {
     pub intervals: Option<Intervals>,
 }
 
-/// Options of counting. The defaults are GATK's.
 #[derive(Clone, Debug)]
 pub struct CountOptions {
-    /// The options that the report lists, such as context sizes.
     pub arguments: Arguments,
     /// Do not count bases with a lower quality (Phred).
     pub preserve_less_than: u8,
@@ -90,7 +87,6 @@ struct CountedRead {
 }
 
 impl RecalReference {
-    /// Creates the worker of one thread.
     pub fn worker(self: &Arc<Self>, counting: &Arc<CountOptions>) -> CovariateWorker {
         let arguments = &counting.arguments;
         let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
@@ -185,7 +181,6 @@ impl CovariateWorker {
         Ok(Some(group))
     }
 
-    /// Returns the number of a read group, or an error if the header does not have it.
     fn group(&mut self, id: &[u8]) -> Result<usize> {
         if self.group.0 != id || self.group.1 == usize::MAX {
             let number = self.reference.groups.number(id).ok_or_else(|| {
@@ -199,7 +194,6 @@ impl CovariateWorker {
     }
 }
 
-/// Returns the error for a read that is longer than the maximum number of cycles.
 pub fn too_long(bases: usize, most: usize) -> Error {
     Error::input(format!("the read has {bases} cycles, and {most} are the most that are counted"))
         .hint("raise --maximum-cycle-value where the table is made")

@@ -13,7 +13,6 @@ use readmill_record::{Charge, Error, Header, Ledger, Prepaid, RecordRef, Result}
 /// Number of qualities: 0 to 93, the printable characters of SAM.
 pub const QUALITIES: usize = 94;
 
-/// Maximum base quality (Phred).
 pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;
 
 /// Code of a base other than A, C, G and T.
@@ -43,7 +42,6 @@ const CODES: [u8; 16] = {
     codes
 };
 
-/// Codes of the two bases in each byte of SEQ.
 static PAIRS: [[u8; 2]; 256] = {
     let mut pairs = [[NO_BASE; 2]; 256];
     let mut byte = 0;
@@ -143,7 +141,6 @@ impl Cycles {
         }
     }
 
-    /// Returns the cycle number of the base with the 0-based index `i`.
     pub fn at(self, i: usize) -> usize {
         (self.first + self.step * i as i64) as usize
     }

@@ -1,4 +1,4 @@
-//! Adds up the reports of the parts of one data set.
+//! Adds the reports of several parts of a data set, as GatherBQSRReports of GATK does.
 
 use std::cmp::Ordering;
 
@@ -8,14 +8,16 @@ use super::java;
 use super::recal_datum::RecalDatum;
 use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization, Report};
 
-/// Adds reports up, in the order given, as GATK's GatherBQSRReports does: the arguments are the first one's,
-/// the quantization is recomputed, and the read groups' rows are added, not recomputed from the qualities.
+/// Adds reports in the given order.
+///
+/// As in GATK, the arguments are those of the first report, the quantization is recomputed, and the
+/// rows of read groups are added instead of being recomputed from the qualities.
 ///
 /// Memory holds the sum and one report at a time.
 ///
 /// # Errors
-///
-/// As in GATK, if the longest context or the highest cycle differs.
+/// Fails, as GATK does, if the longest context or the maximum cycle differs, and if no report has
+/// any rows.
 pub fn gather(reports: impl IntoIterator<Item = Result<Report>>) -> Result<Report> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;
@@ -81,7 +83,7 @@ fn add(into: &mut RecalDatum, other: RecalDatum) {
     into.combine(&other);
 }
 
-/// Merges two sorted lists, and adds equal entries.
+/// Merges two sorted lists. `add` combines elements that are equal in `order`.
 fn merged<T>(
     one: Vec<T>,
     two: Vec<T>,

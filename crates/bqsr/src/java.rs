@@ -1,14 +1,16 @@
-//! Formats and parses text as Java does.
+//! Formats, parses and compares text as Java does, for files that are identical to GATK's.
 
 use std::cmp::Ordering;
 
-/// Formats a number with `decimals` decimals, as `%.4f` does: rounded half up, on the shortest decimal text
-/// that identifies the number (spec D5.27).
+/// Formats a number with a fixed number of decimals, as Java's `%.4f` does.
+///
+/// Java rounds half up, and starts from the shortest decimal text that identifies the number. So
+/// 1.005 becomes 1.01, although its binary value is lower.
 pub fn fixed(number: f64, decimals: usize) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 {
         return format!("{number:.decimals$}");
     }
-    // Digits, and the place of the point after the first of them.
+    // `exponent` is the place of the point after the first digit.
     let shortest = format!("{number:e}");
     let Some((mantissa, exponent)) = shortest.split_once('e') else {
         return shortest;
@@ -16,13 +18,13 @@ pub fn fixed(number: f64, decimals: usize) -> String {
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
     let exponent = exponent.parse::<i64>().unwrap_or(0);
     let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
-    // The digit of the last decimal is this one, counted from 0.
+    // The 0-based index of the digit for the last decimal.
     let last = exponent + decimals as i64;
     let digit =
         |at: i64| usize::try_from(at).ok().and_then(|at| digits.get(at)).copied().unwrap_or(b'0');
     let first = last.min(0).min(exponent);
     let mut kept: Vec<u8> = (first.min(0)..=last).map(digit).collect();
-    // A leading 0 takes the carry.
+    // A leading 0 can take the carry.
     kept.insert(0, b'0');
     if digit(last + 1) >= b'5' {
         carry(&mut kept);
@@ -41,7 +43,7 @@ pub fn fixed(number: f64, decimals: usize) -> String {
     format!("{sign}{whole}.{rest}")
 }
 
-/// Adds one to a number in digits.
+/// Increments a number given as decimal digits. An overflow of the first digit is lost.
 fn carry(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         if *digit != b'9' {
@@ -52,15 +54,17 @@ fn carry(digits: &mut [u8]) {
     }
 }
 
-/// Whether text is a number in Java source, or NaN: then a column of a report with it can be aligned to the
-/// right (spec D5.23).
+/// Returns whether a report can align a column with this value to the right: GATK does so for
+/// numbers of Java source, and for `null`, `NA`, `NaN` and infinities.
 pub fn aligns_right(text: &[u8]) -> bool {
     let words: [&[u8]; 5] = [b"null", b"NA", b"NaN", b"Infinity", b"-Infinity"];
     words.contains(&text) || is_number(trim(text))
 }
 
-/// Whether text is an integer, also in hexadecimal or octal, or a number with a point or an exponent, and an
-/// optional letter of a type at its end (`10L`, `1e5f`).
+/// Returns whether text is a number as `NumberUtils.isCreatable` of commons-lang3 accepts it.
+///
+/// That is an integer (also hexadecimal or octal) or a decimal number, with an optional type suffix
+/// (`10L`, `1e5f`).
 fn is_number(text: &[u8]) -> bool {
     let unsigned = match text {
         [b'-' | b'+', rest @ ..] => rest,
@@ -80,8 +84,8 @@ fn is_number(text: &[u8]) -> bool {
     is_decimal(unsigned)
 }
 
-/// Whether text is digits with at most one point, and optionally an exponent and the letter of a type. A long
-/// (`L`) has neither point nor exponent.
+/// Returns whether text is a decimal number, optionally with an exponent and a type suffix. With
+/// the suffix `L`, it has neither point nor exponent.
 fn is_decimal(text: &[u8]) -> bool {
     let (whole, rest) = digits(text);
     if !whole.is_empty() && matches!(rest, [b'l' | b'L']) {
@@ -104,12 +108,11 @@ fn is_decimal(text: &[u8]) -> bool {
     matches!(rest, [] | [b'd' | b'D' | b'f' | b'F'])
 }
 
-/// Splits text after the digits that it starts with.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
-/// Returns text without spaces and control characters at its ends.
+/// Removes spaces and control characters from both ends, as `String.trim` does.
 pub fn trim(text: &[u8]) -> &[u8] {
     let Some(first) = text.iter().position(|&byte| byte > b' ') else {
         return &[];
@@ -118,7 +121,7 @@ pub fn trim(text: &[u8]) -> &[u8] {
     &text[first..=last]
 }
 
-/// Returns the length that Java counts: units of UTF-16, or bytes where text is not UTF-8.
+/// Returns the length as Java counts it: in UTF-16 units, or in bytes if the text is not UTF-8.
 pub fn length(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(text) if !text.is_ascii() => text.encode_utf16().count(),
@@ -126,7 +129,7 @@ pub fn length(text: &[u8]) -> usize {
     }
 }
 
-/// Compares as Java's strings do: by units of UTF-16.
+/// Compares texts as `String.compareTo` does: by UTF-16 units.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     match (std::str::from_utf8(a), std::str::from_utf8(b)) {
         (Ok(a), Ok(b)) if !a.is_ascii() || !b.is_ascii() => a.encode_utf16().cmp(b.encode_utf16()),

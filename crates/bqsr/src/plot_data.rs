@@ -1,4 +1,4 @@
-//! The table behind the plots of recalibration, as GATK's AnalyzeCovariates writes it with `-csv`.
+//! Writes the table for plots of recalibration, as AnalyzeCovariates of GATK does with `-csv`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,13 +10,18 @@ use super::java::fixed;
 use super::recal_datum::RecalDatum;
 use super::report::{Covariate, GroupRows, Report, covariate_name, covariate_text};
 
-/// The first line. AverageReportedQuality and Accuracy (empirical less reported) are Phred.
+/// The header line. Accuracy is the empirical minus the reported quality; both and
+/// AverageReportedQuality are Phred.
 const HEAD: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observations,Errors,EmpiricalQuality,\
                     AverageReportedQuality,Accuracy,Recalibration\n";
 
-/// Formats reports as one table of comma-separated values, with the name of each report in the last column.
-/// GATK's names, in this order, are `BQSR`, `Before`, `After`. Where the read groups of two reports differ,
-/// GATK uses their numbers; here each has its own name.
+/// Writes reports as one CSV table, with the name of each report in the last column.
+///
+/// GATK's names are, in this order, `BQSR`, `Before` and `After`. If reports have different read
+/// groups, GATK shows their numbers; this function always shows names.
+///
+/// # Errors
+/// Fails if there are no reports, or if their arguments differ.
 pub fn csv(reports: &[(&str, &Report)]) -> Result<Vec<u8>> {
     let Some((first, rest)) = reports.split_first() else {
         return Err(Error::usage("there is no report to show"));
@@ -36,11 +41,12 @@ pub fn csv(reports: &[(&str, &Report)]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The subject of a line, in the table's order: contexts, then cycles, then reported qualities.
+/// What a line is about. The table is sorted by this: contexts, then cycles, then reported
+/// qualities.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// A context, ordered as GATK numbers contexts: by the last base first, then the bases before it, then by
-    /// size.
+    /// The key orders contexts as GATK numbers them: by the last base, then the base before it and
+    /// so on, then by size.
     Context(Vec<u8>, Covariate),
     Cycle(usize, Covariate),
     Quality(u8),
@@ -57,7 +63,8 @@ impl Subject {
     }
 }
 
-/// Returns the bases from the last to the first, padded to 13, and then their number.
+/// Returns the sort key of a context: its bases from last to first, padded to 13, then their
+/// number.
 fn rank(size: usize, code: u32) -> Vec<u8> {
     let mut bases = vec![b'A'; 13 - size.min(13)];
     bases.extend(context_bases(code as usize, size).into_iter().rev());
@@ -65,8 +72,8 @@ fn rank(size: usize, code: u32) -> Vec<u8> {
     bases
 }
 
-/// Appends the lines of a read group. The line of a context or a cycle is the sum over all reported
-/// qualities, added from the lowest.
+/// Appends the lines of a read group. The line of a context or cycle is the sum over all reported
+/// qualities, added in ascending order.
 fn add_group(out: &mut Vec<u8>, group: &GroupRows, name: &str) {
     let mut lines: BTreeMap<(Subject, Event), RecalDatum> = BTreeMap::new();
     for row in &group.qualities {

@@ -1,14 +1,16 @@
-//! Reduces the number of different qualities: the neighbours with the lowest penalty are merged (GATK's
-//! QualQuantizer, spec D6).
+//! Reduces the number of different qualities by merging adjacent ones, as GATK's QualQuantizer
+//! does.
+//!
+//! Every quality starts as an interval of its own. The two adjacent intervals with the lowest
+//! penalty are merged, until there are no more than the wanted number.
 
 use super::covariates::QUALITIES;
 use readmill_record::exact::{log10, power_of_ten};
 
-/// Qualities up to this one cost nothing to merge.
 const UNINTERESTING: usize = 6;
 
-/// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities, at least one; `counts` are the
-/// bases of each quality.
+/// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities. `counts` are the
+/// numbers of bases with each quality.
 pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     let mut intervals: Vec<Interval> =
         (0..QUALITIES).map(|quality| Interval::of(quality, counts[quality])).collect();
@@ -22,12 +24,12 @@ pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     map
 }
 
-/// Returns the number of runs of equal qualities in a map, which GATK uses as the number of levels.
+/// Returns the number of runs of equal qualities in a map. GATK treats it as the number of levels.
 pub fn levels(map: &[u8; QUALITIES]) -> usize {
     map.chunk_by(|a, b| a == b).count()
 }
 
-/// Merges the two neighbours with the smallest penalty, the first ones of several.
+/// Merges the two adjacent intervals with the lowest penalty. Of several, it takes the first.
 fn merge_cheapest(intervals: &mut Vec<Interval>) {
     let mut cheapest: Option<(usize, f64)> = None;
     for (at, pair) in intervals.windows(2).enumerate() {
@@ -42,8 +44,8 @@ fn merge_cheapest(intervals: &mut Vec<Interval>) {
     intervals[at] = left.merged(right);
 }
 
-/// Returns the penalty of merging two intervals: the sum over all bases of the change of the logarithm of the
-/// error rate.
+/// Returns the penalty of merging two intervals: the change of log10 of the error rate, summed over
+/// all bases.
 fn penalty(left: &Interval, right: &Interval) -> f64 {
     let rate =
         error_rate(left.observations.saturating_add(right.observations), left.errors + right.errors);
@@ -54,27 +56,27 @@ fn penalty(left: &Interval, right: &Interval) -> f64 {
     left.cost(rate) + right.cost(rate)
 }
 
-/// Returns the error rate, with one error and one base added; 0 without bases.
+/// Returns the error rate with one pseudo-error and one pseudo-base, or 0 without bases.
 fn error_rate(observations: u64, errors: u64) -> f64 {
     if observations == 0 { 0.0 } else { (errors + 1) as f64 / observations.saturating_add(1) as f64 }
 }
 
-/// Qualities that are merged into one.
+/// A range of adjacent quality scores that share one written quality.
 struct Interval {
     first: usize,
     last: usize,
     observations: u64,
     errors: u64,
-    /// log10 of the error rate of a single quality.
+    /// log10 of the error rate. Only used for an interval of a single quality.
     rate: f64,
-    /// The intervals that were merged.
+    /// The two intervals that were merged, or `None` for a single quality.
     parts: Option<Box<(Interval, Interval)>>,
 }
 
 impl Interval {
     fn of(quality: usize, observations: u64) -> Self {
         let rate = power_of_ten(quality as f64 / -10.0);
-        // GATK keeps these errors in 31 bits.
+        // GATK stores the number of errors in a Java int.
         let errors = ((observations as f64 * rate).floor() as u64).min(i32::MAX as u64);
         Interval { first: quality, last: quality, observations, errors, rate: log10(rate), parts: None }
     }
@@ -90,8 +92,9 @@ impl Interval {
         }
     }
 
-    /// Returns the penalty of its bases if log10 of their error rate becomes `rate`. The sum follows the
-    /// order of merging, which shows in last bits.
+    /// Returns the penalty of its bases if log10 of their error rate becomes `rate`.
+    ///
+    /// The sum follows the order of merging, because a different order would change the last bits.
     fn cost(&self, rate: f64) -> f64 {
         match &self.parts {
             Some(parts) => parts.0.cost(rate) + parts.1.cost(rate),

@@ -1,10 +1,11 @@
-//! The counts of one row of a report, in the arithmetic of GATK's RecalDatum (spec D4), and the empirical quality
-//! that follows from them: the most probable one, given the errors and the expected quality.
+//! The counts in one row of a report, and the empirical quality that follows from them, with GATK's
+//! arithmetic.
 //!
-//! Of the qualities 0 to 60, GATK (since 4.5) takes the one with the highest posterior: a normal prior around
-//! an expected quality, and the binomial likelihood of the errors, with one error and one correct base added
-//! (spec D4.18). The likelihood is computed as in C. Loader, "Fast and accurate computation of binomial
-//! probabilities" (2000), in the order of operations of the library that GATK uses.
+//! The empirical quality is the one, from 0 to 60, with the highest posterior probability (GATK
+//! since 4.5): a normal prior around an expected quality, times the binomial likelihood of the
+//! errors, with one error and one correct base added. The likelihood is computed as in C. Loader,
+//! "Fast and accurate computation of binomial probabilities" (2000), in the order of operations of
+//! the library that GATK uses, so that results agree to the last bit.
 
 use std::f64::consts::{LOG10_E, SQRT_2, TAU};
 use std::sync::LazyLock;
@@ -13,33 +14,34 @@ use readmill_record::exact::{log10, power_of_ten};
 
 use super::counters::Datum;
 
-/// GATK stores errors multiplied by this number, which shows in last bits.
+/// GATK stores the number of errors multiplied by this. The rounding shows in the last bits.
 const ERROR_SCALE: f64 = 100_000.0;
 
-/// The number of bases, the number of errors, and the reported quality.
+/// A number of bases, the number of errors among them, and their reported quality (GATK's
+/// RecalDatum).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecalDatum {
-    /// Bases.
     pub observations: u64,
-    /// The reported quality (Phred), an average if there were several.
+    /// The reported quality (Phred). The sum of several rows has the one that corresponds to its
+    /// expected errors.
     pub reported: f64,
     scaled_errors: f64,
 }
 
 impl RecalDatum {
-    /// Creates the datum of one reported quality.
     pub fn new(datum: Datum, reported: f64) -> Self {
         let scaled_errors = datum.errors * ERROR_SCALE;
         RecalDatum { observations: datum.observations, reported, scaled_errors }
     }
 
-    /// Returns the number of errors.
     pub fn errors(&self) -> f64 {
         self.scaled_errors / ERROR_SCALE
     }
 
-    /// Adds another datum. The reported quality becomes that of the sum of the expected errors; without bases
-    /// it is unchanged (in GATK it is NaN, which fails later).
+    /// Adds another datum.
+    ///
+    /// The reported quality becomes the one that predicts the sum of the expected errors. Without
+    /// any bases it does not change; in GATK it becomes NaN, which fails later.
     pub fn combine(&mut self, other: &RecalDatum) {
         if self.observations == 0 && other.observations == 0 {
             return;
@@ -54,44 +56,44 @@ impl RecalDatum {
         self.observations as f64 * power_of_ten(self.reported / -10.0)
     }
 
-    /// Rounds errors to two decimals and the reported quality to four, as a report has them.
+    /// Rounds the errors to two decimals and the reported quality to four, the precision of a
+    /// report.
     pub fn round(&mut self) {
         self.scaled_errors = rounded(self.errors(), 100.0) * ERROR_SCALE;
         self.reported = rounded(self.reported, 10_000.0);
     }
 
-    /// Returns the empirical quality where the reported one is expected.
+    /// Returns the empirical quality, with the reported quality as the mean of the prior.
     pub fn empirical(&self) -> u8 {
         self.expecting(self.reported)
     }
 
-    /// Returns the empirical quality where `expected` (Phred) is expected.
+    /// Returns the empirical quality, with `expected` (Phred) as the mean of the prior.
     pub fn expecting(&self, expected: f64) -> u8 {
         empirical_quality(self.observations, self.errors(), expected)
     }
 }
 
-/// Returns the nearest multiple of 1 / `parts`, after moving the number up to its next neighbour.
+/// Returns the nearest multiple of 1 / `parts`. As in GATK's `MathUtils.roundToNDecimalPlaces`, the
+/// number is first increased by its distance to the next larger one.
 fn rounded(number: f64, parts: f64) -> f64 {
     let scaled = (number + (number.abs().next_up() - number.abs())) * parts;
     let floor = scaled.floor();
     (if scaled - floor >= 0.5 { floor + 1.0 } else { floor }) / parts
 }
 
-/// The highest quality that is considered.
 const HIGHEST: u8 = 60;
 
-/// Larger differences from the expected quality have the same probability as this one.
+/// Maximum difference from the expected quality in the prior. Larger ones count as this.
 const FARTHEST: f64 = 40.0;
 
-/// More bases than this are scaled down to it, with their errors.
+/// Maximum number of bases. Larger counts are scaled down to it, and their errors too, as in GATK.
 const MOST: u64 = (1 << 31) - 2;
 
-/// ln of the standard deviation of 0.5 Phred, and of the square root of two pi.
 const PRIOR_SCALE: f64 = 0.225_791_352_644_727_44;
 
-/// Returns the empirical quality (0 to 60, Phred) of bases with `errors` errors, where `expected` (Phred) is
-/// the mean of the prior.
+/// Returns the most probable quality (0 to 60, Phred) of bases with this many errors. `expected`
+/// (Phred) is the mean of the prior.
 pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     let wrong = ((errors + 0.5) as u64).saturating_add(1);
     let seen = observations.saturating_add(2);
@@ -110,14 +112,15 @@ pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     best.0
 }
 
-/// Scales counts down to [`MOST`].
 fn scaled(seen: u64, wrong: u64) -> (u64, u64) {
     let fraction = MOST as f64 / seen as f64;
     (MOST, (wrong as f64 * fraction).round() as u64)
 }
 
-/// Returns the qualities that can be best. The posterior rises up to the lower of the expected and the
-/// observed quality and falls from the higher one, so the best quality is not far outside of them.
+/// Returns the range of qualities that must be tried.
+///
+/// The posterior rises up to the lower of the expected and the observed quality, and falls after
+/// the higher one. So the best quality is not far outside of this range.
 fn worth_trying(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusive<u8> {
     let observed = -10.0 * LOG10_E * ln(wrong as f64 / seen as f64);
     let low = expected.min(observed).floor() - 2.0;
@@ -126,24 +129,23 @@ fn worth_trying(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusiv
     bounded(low)..=bounded(high)
 }
 
-/// ln of the prior's density. A difference is truncated to an integer, so that those below 1 count as 0.
+/// Returns the natural logarithm of the prior density. As in GATK, the difference is truncated to
+/// an integer, so differences below 1 count as 0.
 fn log_prior(quality: u8, expected: f64) -> f64 {
     let difference = (f64::from(quality) - expected).trunc().abs().min(FARTHEST);
     let deviations = difference / 0.5;
     -0.5 * deviations * deviations - PRIOR_SCALE
 }
 
-/// The probability of an error at each quality.
 static ERROR_PROBABILITIES: LazyLock<[f64; HIGHEST as usize + 1]> =
     LazyLock::new(|| std::array::from_fn(|quality| power_of_ten(quality as f64 / -10.0)));
 
-/// ln of the binomial probability of the observations, by quality.
 struct Likelihood {
     seen: f64,
     wrong: f64,
     right: f64,
-    /// The part that does not depend on the quality: Stirling's errors, and ln of the factor before the
-    /// exponent.
+    /// The parts that do not depend on the quality: the sum of Stirling's errors, and the logarithm
+    /// of the factor before the exponential.
     stirling: f64,
     factor: f64,
 }
@@ -171,7 +173,8 @@ impl Likelihood {
         if log.is_finite() { log } else { -f64::MAX }
     }
 
-    /// ln(always^n), where `never` is 1 - `always`.
+    /// Returns `seen` × ln(`always`), for bases that all are errors or all are correct. `never` is
+    /// 1 - `always`.
     fn all_alike(&self, never: f64, always: f64) -> f64 {
         if never < 0.1 {
             -deviance(self.seen, self.seen * always) - self.seen * never
@@ -181,7 +184,7 @@ impl Likelihood {
     }
 }
 
-/// Returns the error of Stirling's formula for ln n!, for an integer (Loader's δ).
+/// Returns the error of Stirling's formula for ln n! (Loader's delta). `n` is an integer.
 fn stirling_error(n: f64) -> f64 {
     if n < 15.0 {
         return STIRLING_ERRORS[n as usize];
@@ -193,7 +196,7 @@ fn stirling_error(n: f64) -> f64 {
     (1.0 / 12.0 - series / square) / n
 }
 
-/// [`stirling_error`] of 0 to 14, where the series is not exact enough.
+/// Values of [`stirling_error`] for 0 to 14, where the series is not exact enough.
 const STIRLING_ERRORS: [f64; 15] = [
     0.0,
     0.08106146679532726,
@@ -212,7 +215,8 @@ const STIRLING_ERRORS: [f64; 15] = [
     0.0059513701127588475,
 ];
 
-/// x ln(x / mean) + mean - x, without loss where x is near the mean (Loader's deviance).
+/// Returns x ln(x / mean) + mean - x, without cancellation if x is near the mean (Loader's
+/// deviance).
 fn deviance(x: f64, mean: f64) -> f64 {
     let difference = x - mean;
     if difference.abs() >= 0.1 * (x + mean) {
@@ -232,10 +236,10 @@ fn deviance(x: f64, mean: f64) -> f64 {
     sum
 }
 
-/// ln 2 in two parts; the first ends in zero bits, so that its product with an exponent is exact.
+/// ln 2 as a sum. The first part ends in zero bits, so its product with an exponent is exact.
 const LN_2: [f64; 2] = [f64::from_bits(0x3FE6_2E42_FEE0_0000), f64::from_bits(0x3DEA_39EF_3579_3C76)];
 
-/// 1/3, 1/5 and so on: the series of the inverse hyperbolic tangent.
+/// The coefficients 1/3, 1/5, ... of the series of the inverse hyperbolic tangent.
 const INVERSES: [f64; 11] = [
     1.0 / 3.0,
     1.0 / 5.0,
@@ -250,8 +254,10 @@ const INVERSES: [f64; 11] = [
     1.0 / 23.0,
 ];
 
-/// Returns the natural logarithm, exact to the last bit or its neighbour: minus infinity for 0, NaN for
-/// negative numbers and NaN.
+/// Returns the natural logarithm with an error of at most one unit in the last place.
+///
+/// It does not depend on the system's libm, so results are the same everywhere. Returns minus
+/// infinity for 0, and NaN for NaN and negative numbers.
 pub fn ln(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
@@ -277,7 +283,8 @@ pub fn ln(x: f64) -> f64 {
     exponent * LN_2[0] - ((half - (rest + exponent * LN_2[1])) - f)
 }
 
-/// Splits a number into its exponent of two and a factor from √½ to √2.
+/// Splits a number into a power of two and a factor between √½ and √2. Returns the exponent and the
+/// factor.
 fn parts(x: f64) -> (f64, f64) {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32 - 1023;
@@ -331,7 +338,7 @@ mod tests {
         assert_eq!(sum, recal_datum(0, 0.0, 17.0));
     }
 
-    /// Results of GATK 4.6.2.0; more than three million random ones were compared too.
+    /// Results of GATK 4.6.2.0. More than three million random cases were compared as well.
     const STATED: &str = include_str!("../../../tests/oracles/gatk/recalibration/empirical.tsv");
 
     #[test]

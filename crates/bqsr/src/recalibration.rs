@@ -1,4 +1,14 @@
-//! The recalibration that a report defines (spec D7), and that of one read group's qualities (spec D7.36).
+//! Turns a report into a map from reported to recalibrated qualities.
+//!
+//! For a base, the new quality is a sum (GATK 4.6.2, ApplyBQSR):
+//!
+//! ```text
+//!   empirical quality of its reported quality   (expected: that of its read group)
+//! + delta of its context                        (expected: that of its reported quality)
+//! + delta of its cycle                          (expected: that of its reported quality)
+//! ```
+//!
+//! The sum is then bounded and quantized (`results`).
 
 use std::sync::Arc;
 
@@ -9,28 +19,55 @@ use super::covariates::{Cycles, LONGEST_CONTEXT, QUALITIES, empty_context};
 use super::report::{Covariate, CovariateRow, GroupRows, Report};
 use super::results::{ApplyOptions, Maps, Results, ZERO};
 
-/// The most cycles of a table: each takes memory in every row.
+/// Maximum number of cycles in a table that can be applied. Each cycle takes memory for every
+/// quality.
 pub const MOST_CYCLES: u32 = 1_000_000;
 
-/// The map from reported to recalibrated qualities.
+/// The map from reported to recalibrated qualities, for all read groups of a report.
+///
+/// [`ApplyRecalibration`](crate::ApplyRecalibration) uses it to change records.
+///
+/// ```
+/// use readmill_bqsr::covariates::NO_CONTEXT;
+/// use readmill_bqsr::{ApplyOptions, Arguments, Datum, EventTable, GroupTable, QualityTable};
+/// use readmill_bqsr::{Recalibration, Report, Tables};
+/// use readmill_record::Ledger;
+///
+/// // One read group with a million bases of quality 30, of which one percent are errors.
+/// let total = Datum { observations: 1_000_000, errors: 10_000.0 };
+/// let mut qualities = vec![None; 31];
+/// qualities[30] = Some(Box::new(QualityTable { total, ..QualityTable::default() }));
+/// let mismatches = EventTable { qualities };
+/// let events = [mismatches, EventTable::default(), EventTable::default()];
+/// let tables = Tables { groups: vec![GroupTable { name: b"lane1".to_vec(), events }] };
+///
+/// let report = Report::new(&tables, Arguments::default())?;
+/// let ledger = Ledger::unlimited();
+/// let recalibration = Recalibration::new(&report, &ApplyOptions::default(), &ledger)?;
+/// let group = recalibration.group(b"lane1").expect("a read group of the report");
+/// assert_eq!(group.quality(30, NO_CONTEXT, 2), 20);
+/// # Ok::<(), readmill_record::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Recalibration {
-    /// Bases of a context, that of the base itself included.
     pub context_size: u8,
-    /// Bases of at most this quality at either end of a read have no context; none if negative.
+    /// Bases in both tails of a read with a quality of at most this have no context. Negative
+    /// disables this.
     pub low_quality_tail: i8,
-    /// A read with a cycle beyond it is an error.
     pub maximum_cycle: u32,
-    /// The map for a read whose group is not in the report, if that is allowed. It also maps qualities below
+    /// The map for reads whose read group is not in the report. It also applies to qualities below
     /// [`ApplyOptions::preserve_below`].
     pub without_group: [u8; QUALITIES],
-    /// By name.
     groups: Vec<GroupRecalibration>,
     _charge: Arc<Charge>,
 }
 
 impl Recalibration {
-    /// Computes the map from a report. Its memory is charged to `ledger`.
+    /// Computes the map of a report. Its memory is charged to `ledger`.
+    ///
+    /// # Errors
+    /// Fails if the contexts or the number of cycles are larger than this crate supports, or if a
+    /// read group has no row for mismatches.
     pub fn new(report: &Report, applying: &ApplyOptions, ledger: &Ledger) -> Result<Recalibration> {
         let maps = Maps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
@@ -65,7 +102,8 @@ impl Recalibration {
         })
     }
 
-    /// Returns the recalibration of a read group by name, which is its PU or, without that, its ID.
+    /// Returns the recalibration of the read group with this name: its PU, or its ID if it has
+    /// none.
     pub fn group(&self, name: &[u8]) -> Option<&GroupRecalibration> {
         self.groups.binary_search_by(|group| group.name().cmp(name)).ok().map(|at| &self.groups[at])
     }
@@ -73,34 +111,33 @@ impl Recalibration {
 
 /// Maps the qualities of one read group to new ones.
 ///
-/// The empirical quality of the group is the expected quality of each reported quality; the empirical quality
-/// of that is the expected quality of its contexts and cycles. Their differences (deltas) are added up. GATK
-/// computes an empirical quality once, at its first use; all uses expect the same quality.
+/// The empirical quality of the group is the expected quality for each reported quality. The
+/// empirical quality of a reported quality is the expected one for its contexts and cycles. GATK
+/// caches an empirical quality at its first use; this gives the same results, because all uses
+/// expect the same quality.
 #[derive(Clone, Debug)]
 pub struct GroupRecalibration {
     name: Vec<u8>,
-    /// The lowest quality that is changed, and the number of qualities from there on.
+    /// The lowest quality that is changed, and the number of qualities from it on.
     changed: (u8, u8),
     slots: Slots,
-    /// By context, then slot: the empirical quality of the reported one, the context's delta, and [`ZERO`]. Bases
-    /// without context come last.
+    /// For each context, one value per slot: the empirical quality of the reported one, plus the
+    /// delta of the context, plus [`ZERO`]. The last row is for bases without context.
     contexts: Vec<u8>,
-    /// By the index of the cycle, then slot: the cycle's delta, and [`ZERO`].
+    /// For each cycle index, one value per slot: the delta of the cycle plus [`ZERO`].
     cycles: Vec<u8>,
     results: Results,
 }
 
-/// Dense slots for the reported qualities that have rows of contexts or cycles; one more for all others.
+/// Numbers the reported qualities that occur in a report. Slot 0 is shared by all others.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
-    /// The slot of each reported quality, including invalid ones.
     of: [u8; 256],
-    /// The number of slots.
     pub width: usize,
 }
 
 impl Slots {
-    /// Makes a slot for each quality with a row of mismatches.
+    /// Assigns a slot to each quality that has a row for mismatches.
     pub fn of(group: &GroupRows) -> Self {
         let reported = group.qualities.iter().map(|row| (row.event, row.quality));
         let covariates = group.covariates.iter().map(|row| (row.event, row.quality));
@@ -121,7 +158,7 @@ impl Slots {
     }
 }
 
-/// Returns the number of cycle indexes, up to the highest that the group has a row of.
+/// Returns the number of cycle indexes: one more than the highest in the group's rows, or 0.
 fn cycles(group: &GroupRows) -> usize {
     let rows = group.covariates.iter().filter(|row| row.event == Event::Mismatch);
     let index = |row: &CovariateRow| match row.covariate {
@@ -131,13 +168,12 @@ fn cycles(group: &GroupRows) -> usize {
     rows.map(index).max().unwrap_or(0)
 }
 
-/// Returns the number of contexts of `size` bases, the empty one, and one for bases without context.
+/// Returns the number of context rows: contexts of `size` bases, the empty context, and no context.
 pub(super) fn contexts(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
 impl GroupRecalibration {
-    /// Bytes that it takes for a group of a report.
     pub(super) fn bytes(group: &GroupRows, context_size: u8) -> usize {
         let width = Slots::of(group).width;
         size_of::<Self>() + group.name.len() + width * (contexts(context_size) + cycles(group))
@@ -174,7 +210,8 @@ impl GroupRecalibration {
         Ok(it)
     }
 
-    /// Adds the deltas, given the empirical qualities of reported ones.
+    /// Fills the tables of contexts and cycles. `empirical` has the empirical quality of each
+    /// reported quality.
     fn fill(&mut self, group: &GroupRows, context_size: u8, empirical: &[u8; QUALITIES]) {
         let width = self.slots.width;
         let mut bases = vec![0; width];
@@ -193,7 +230,7 @@ impl GroupRecalibration {
                     let at = code as usize * width + slot;
                     self.contexts[at] = self.contexts[at].saturating_add_signed(delta);
                 }
-                // No read has such a context.
+                // Reads have no contexts of this size.
                 Covariate::Context { .. } => {}
                 Covariate::Cycle(cycle) => {
                     let at = cycle_index(cycle) * width + slot;
@@ -203,13 +240,13 @@ impl GroupRecalibration {
         }
     }
 
-    /// PU, or ID if there is none.
     pub fn name(&self) -> &[u8] {
         &self.name
     }
 
-    /// Changes the qualities of a read (Phred, 0 to 93; higher ones stay), given the contexts of its bases, in the
-    /// order of the record, and their cycles.
+    /// Replaces the qualities of a read (Phred). Values above 93 do not change.
+    ///
+    /// `contexts` has one element for each base, in the order of the record.
     pub fn recalibrate(&self, qualities: &mut [u8], contexts: &[u16], cycles: Cycles) {
         let width = self.slots.width;
         let without = self.contexts.len() / width - 1;
@@ -220,14 +257,14 @@ impl GroupRecalibration {
         }
     }
 
-    /// The new quality of one base, by its context and the index of its cycle.
     pub fn quality(&self, reported: u8, context: u16, cycle: usize) -> u8 {
         let width = self.slots.width;
         let without = self.contexts.len() / width - 1;
         self.changed(reported, usize::from(context).min(without) * width, cycle.wrapping_mul(width))
     }
 
-    /// Returns a new quality, by the starts of the rows of its context and cycle. A missing row adds 0.
+    /// Returns the new quality. `context` and `cycle` are the starts of their rows in the tables;
+    /// if the cycle's row does not exist, its delta is 0.
     #[inline]
     fn changed(&self, reported: u8, context: usize, cycle: usize) -> u8 {
         let slot = self.slots.slot(reported);

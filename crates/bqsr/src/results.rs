@@ -1,5 +1,5 @@
-//! Maps a sum of a quality and deltas to the written quality: bounded, quantized, rounded to static
-//! qualities, as the options of applying say.
+//! Maps the sum of a quality and its deltas to the written quality: bounded, quantized, and rounded
+//! to static qualities.
 
 use readmill_record::exact::power_of_ten;
 use readmill_record::{Error, Result};
@@ -8,29 +8,30 @@ use super::covariates::QUALITIES;
 use super::quantize::{levels, quantize};
 use super::report::Quantization;
 
-/// Offset of every delta, and of a base quality, so that no number is negative: deltas are from -60 to 60,
-/// since empirical qualities are from 0 to 60.
+/// Offset that makes deltas nonnegative. They range from -60 to 60, since empirical qualities range
+/// from 0 to 60.
 pub(super) const ZERO: u8 = 60;
 
-/// Static qualities do not change qualities below it (GATK's MIN_USABLE_Q_SCORE).
+/// Static quantization keeps qualities below this (GATK's MIN_USABLE_Q_SCORE).
 const LOWEST_STATIC: usize = 6;
 
-/// Length of the table; a power of two, so that an index can be masked.
+/// Length of the table. It is a power of two, so that the compiler can mask indexes instead of
+/// checking them.
 const RESULTS: usize = 512;
 
-/// The written qualities, by the sum of the base's quality, the deltas, and twice [`ZERO`].
+/// The written quality for each sum of a quality, its deltas, and twice [`ZERO`].
 #[derive(Clone, Debug)]
 pub(super) struct Results([u8; RESULTS]);
 
 impl Results {
-    /// Returns the written quality for a base's quality and a delta, both with the offset [`ZERO`].
     #[inline]
     pub fn at(&self, base: u8, delta: u8) -> u8 {
         self.0[(usize::from(base) + usize::from(delta)) % RESULTS]
     }
 }
 
-/// The maps of quantization (spec D6.31 and 32).
+/// The maps of quantization: the report's or a recomputed one, then that of static qualities, if
+/// requested.
 pub(super) struct Maps {
     quantized: [u8; QUALITIES],
     fixed: Option<[u8; QUALITIES]>,
@@ -53,7 +54,8 @@ impl Maps {
         Ok(Maps { quantized, fixed })
     }
 
-    /// Returns the written quality for a read group that is not in the report.
+    /// Returns the written quality for a read group that is not in the report, which is only
+    /// quantized.
     pub fn map(&self, quality: usize) -> u8 {
         match &self.fixed {
             Some(fixed) => fixed[quality],
@@ -71,9 +73,11 @@ impl Maps {
     }
 }
 
-/// Rounds each quality to one of a few: to the nearest in the probability of being correct, ties down, or
-/// always down. With several, qualities below the first are rounded as if 6 were among them; with one, all
-/// become it.
+/// Returns a map that rounds each quality to one of `qualities`.
+///
+/// It rounds to the one whose probability of a correct base is nearest (the lower one of two), or
+/// always down with `round_down`. Qualities below the first are rounded as if 6 were among them. If
+/// there is only one, all qualities from 6 on become it.
 fn fixed(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     let mut qualities = qualities.to_vec();
     qualities.sort_unstable();
@@ -100,19 +104,20 @@ fn fixed(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     Ok(map)
 }
 
-/// Options of GATK's ApplyBQSR. Defaults are those of GATK 4.6.2.0.
+/// Options of GATK's ApplyBQSR, with the defaults of GATK 4.6.2.0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyOptions {
-    /// `--preserve-qscores-less-than`: qualities below it stay as they are.
+    /// `--preserve-qscores-less-than`: do not change lower qualities.
     pub preserve_below: u8,
-    /// `--quantize-quals`: the number of different qualities; 0 for all, and the report's own map if
-    /// negative.
+    /// `--quantize-quals`: number of different qualities. 0 does not quantize, a negative number
+    /// uses the report's map.
     pub quantize: i32,
-    /// `--static-quantized-quals`: the qualities to which those from 6 on are rounded; none if empty.
+    /// `--static-quantized-quals`: round qualities from 6 on to these. None if empty.
     pub static_quantized: Vec<u8>,
-    /// `--round-down-quantized`: round to the next lower one of them, not to the nearest.
+    /// `--round-down-quantized`: round down to a static quality instead of to the nearest.
     pub round_down: bool,
-    /// `--global-qscore-prior`: the expected quality of every read group (Phred), if above 0.
+    /// `--global-qscore-prior`: the expected quality (Phred) of every read group. Ignored unless
+    /// above 0.
     pub global_prior: Option<f64>,
 }
 

@@ -1,28 +1,35 @@
-//! Finds positions at which so many reads differ from the reference that the sample itself differs. They
-//! replace known sites where there are none.
+//! Finds positions at which so many reads mismatch that the sample itself differs from the
+//! reference.
 //!
-//! Reads come sorted by position, in batches. Each batch lists the positions where its reads begin, end and
-//! differ ([`SiteEvents`]). The batches are added up in order ([`SiteScan`]), and a position is decided when no later
-//! read can reach it. So the result does not depend on the borders of batches.
+//! Without known sites, such positions are excluded from counting instead. Reads must be sorted by
+//! position:
+//!
+//! 1. Each batch of reads lists the positions where its reads start, end and mismatch
+//!    ([`SiteEvents`]). Threads do this in parallel.
+//! 2. The lists are added in order ([`SiteScan`]). A position is decided when no later read can
+//!    reach it.
+//!
+//! So the result does not depend on where batches end.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Fewer differing reads than this are sequencing errors, at any depth.
 pub const LEAST_READS: u64 = 3;
 
-/// At least one read in this number must differ.
+/// A position is a suspect if at least one read in this many mismatches. There must also be at least
+/// [`LEAST_READS`] of them, since fewer are sequencing errors at any depth.
 pub const ONE_OF: u64 = 5;
 
-/// A contig's number in the high bits, then a 0-based position in it.
+/// A genomic position as one number: the contig's index in the upper 32 bits, the 0-based position
+/// in the lower ones.
 type SitePosition = u64;
 
 fn place(contig: u32, position: i64) -> SitePosition {
     u64::from(contig) << 32 | position.max(0) as u64
 }
 
-/// The positions where the reads of a batch begin, end and differ.
+/// The positions where the reads of a batch start, end and mismatch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SiteEvents {
     first: Option<SitePosition>,
@@ -32,7 +39,8 @@ pub struct SiteEvents {
 }
 
 impl SiteEvents {
-    /// Replaces positions by their differences, which take fewer bytes in a file.
+    /// Sorts the positions and replaces them by their differences, which take fewer bytes in a
+    /// file.
     #[must_use]
     pub fn packed(mut self) -> Self {
         for places in [&mut self.starts, &mut self.ends, &mut self.differing] {
@@ -45,7 +53,6 @@ impl SiteEvents {
         self
     }
 
-    /// Replaces differences by positions.
     #[must_use]
     pub fn unpacked(mut self) -> Self {
         for places in [&mut self.starts, &mut self.ends, &mut self.differing] {
@@ -58,38 +65,37 @@ impl SiteEvents {
         self
     }
 
-    /// Adds the start of a read; no later read starts before it.
+    /// Notes the start of a read, even if it is not counted. No later read starts before it.
     pub fn begin(&mut self, contig: u32, position: i64) {
         self.first.get_or_insert(place(contig, position));
     }
 
-    /// Adds the compared bases of a read, from `start` to `end`.
+    /// Adds the compared bases of a read, from `start` up to but not including `end`.
     pub fn cover(&mut self, contig: u32, start: i64, end: i64) {
         self.starts.push(place(contig, start));
         self.ends.push(place(contig, end));
     }
 
-    /// Adds a base that differs.
     pub fn differ(&mut self, contig: u32, position: i64) {
         self.differing.push(place(contig, position));
     }
 }
 
-/// Counts by position.
 type PositionCounts = BTreeMap<SitePosition, u64>;
 
-/// The positions that are not decided yet. Memory grows with these positions, not with the reads on them.
+/// Positions that are not decided yet. Memory grows with the number of these positions, not with
+/// depth.
 #[derive(Debug, Default)]
 pub struct SiteScan {
     starts: PositionCounts,
     ends: PositionCounts,
     differing: PositionCounts,
-    /// The read depth at the last decided position.
     depth: u64,
 }
 
 impl SiteScan {
-    /// Adds the next batch; calls `found` with the positions that are decided by it, in order.
+    /// Adds the next batch. Calls `found` with the contig and position of each suspect that this
+    /// decides, in order.
     pub fn add<E>(
         &mut self,
         seen: SiteEvents,
@@ -106,12 +112,11 @@ impl SiteScan {
         Ok(())
     }
 
-    /// Decides the remaining positions; there are no more reads.
+    /// Decides all remaining positions, after the last read.
     pub fn finish<E>(&mut self, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
         self.decide(SitePosition::MAX, found)
     }
 
-    /// Decides all positions before `limit`.
     fn decide<E>(
         &mut self,
         limit: SitePosition,
@@ -127,7 +132,7 @@ impl SiteScan {
         Ok(())
     }
 
-    /// Advances the depth to `limit`, by all starts and ends before it.
+    /// Updates the depth with all starts and ends before `limit`.
     fn pass(&mut self, limit: SitePosition) {
         while let Some((_, reads)) = take_before(&mut self.starts, limit) {
             self.depth += reads;
@@ -138,7 +143,7 @@ impl SiteScan {
     }
 }
 
-/// Removes the first position before `limit`.
+/// Removes and returns the first position, if it is before `limit`.
 fn take_before(counts: &mut PositionCounts, limit: SitePosition) -> Option<(SitePosition, u64)> {
     counts.first_entry().filter(|first| *first.key() < limit).map(|first| first.remove_entry())
 }
@@ -147,7 +152,8 @@ fn take_before(counts: &mut PositionCounts, limit: SitePosition) -> Option<(Site
 mod tests {
     use super::*;
 
-    /// Reads as (contig, start, end, positions that differ), cut into batches of `together` reads.
+    /// Runs a scan. Reads are given as contig, start, end and mismatching positions, in batches of
+    /// `together` reads.
     fn suspected(reads: &[(u32, i64, i64, &[i64])], together: usize) -> Vec<(u32, u32)> {
         let (mut pile, mut all) = (SiteScan::default(), Vec::new());
         let mut take = |contig, position| {

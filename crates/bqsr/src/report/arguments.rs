@@ -1,43 +1,42 @@
-//! The arguments in a report: those of GATK's BaseRecalibrator that its table Arguments lists (spec D5.25).
+//! The arguments of BaseRecalibrator that a report lists in its table Arguments.
 
 use readmill_record::{Error, Result};
 
 use crate::counters::Event;
 
-/// The longest context that a report may state, as in GATK; those over [`crate::covariates::LONGEST_CONTEXT`] are refused when the
-/// report is used.
+/// Maximum context size in a report, as in GATK. A report with contexts above
+/// [`crate::covariates::LONGEST_CONTEXT`] can be read and added, but not applied.
 const GATK_LONGEST_CONTEXT: u8 = 13;
 
-/// The only covariates there are since GATK 4.
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
 
-/// The arguments of the tables. Defaults are those of GATK 4.6.2.0.
+/// The arguments with which a report was made. Defaults are those of GATK 4.6.2.0.
 ///
-/// GATK lists neither --preserve-qscores-less-than, --use-original-qualities, --default-base-qualities nor
-/// --compute-indel-bqsr-tables.
+/// GATK does not list --preserve-qscores-less-than, --use-original-qualities,
+/// --default-base-qualities and --compute-indel-bqsr-tables in a report, so they are not fields of
+/// this type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// `--mismatches-context-size`: bases of a context of mismatches: 1 to 7 where bases are counted, to 13 in a report.
+    /// `--mismatches-context-size`: context size for mismatches, 1 to 7 when counting, up to 13
+    /// when reading a report.
     pub mismatches_context_size: u8,
-    /// `--indels-context-size`: bases of a context of insertions and deletions, likewise.
+    /// `--indels-context-size`: context size for insertions and deletions, with the same limits.
     pub indels_context_size: u8,
-    /// `--maximum-cycle-value`: a cycle beyond it is an error.
+    /// `--maximum-cycle-value`: maximum cycle. A longer read is an error.
     pub maximum_cycle_value: u32,
-    /// `--low-quality-tail`: bases of at most this quality at the ends of a read give no context; none if negative.
+    /// `--low-quality-tail`: bases in both tails of a read with a quality of at most this have no
+    /// context. Negative disables this.
     pub low_quality_tail: i8,
-    /// `--quantizing-levels`: the number of quantized qualities, at least 1.
+    /// `--quantizing-levels`: number of quantized qualities, at least 1.
     pub quantizing_levels: u32,
-    /// `--mismatches-default-quality`, the quality of all bases; off if negative.
+    /// `--mismatches-default-quality`: a quality that replaces those of all bases. Negative
+    /// disables this.
     pub mismatches_default_quality: i8,
-    /// `--insertions-default-quality`.
     pub insertions_default_quality: i8,
-    /// `--deletions-default-quality`.
     pub deletions_default_quality: i8,
-    /// `--binary-tag-name`, from GATK alone.
+    /// `--binary-tag-name`. Only kept from reports of GATK, like the two platforms.
     pub binary_tag_name: Option<String>,
-    /// `--default-platform`, from GATK alone.
     pub default_platform: Option<String>,
-    /// `--force-platform`, from GATK alone.
     pub force_platform: Option<String>,
 }
 
@@ -60,7 +59,6 @@ impl Default for Arguments {
 }
 
 impl Arguments {
-    /// Bases of a context of an event.
     pub fn context_size(&self, event: Event) -> u8 {
         match event {
             Event::Mismatch => self.mismatches_context_size,
@@ -68,12 +66,11 @@ impl Arguments {
         }
     }
 
-    /// Bases of the longest context of any event.
     pub fn longest_context(&self) -> u8 {
         self.mismatches_context_size.max(self.indels_context_size)
     }
 
-    /// Checks that all values are in range.
+    /// Returns an error for the first value that is out of range.
     pub fn check(&self) -> Result<()> {
         let sizes = [("mismatches", self.mismatches_context_size), ("indels", self.indels_context_size)];
         for (of, size) in sizes {
@@ -95,7 +92,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the rows of the table Arguments, in its order.
+    /// Returns the rows of the table Arguments, in GATK's order.
     pub fn stated(&self) -> Vec<(String, String)> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".into());
         let rows = [
@@ -120,7 +117,10 @@ impl Arguments {
         rows.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
-    /// Parses one row of the table. Unknown names are ignored, as in GATK.
+    /// Sets the argument of one row of the table. Unknown names are ignored, as in GATK.
+    ///
+    /// # Errors
+    /// Fails if the value is not valid, or asks for something that GATK 4 does not have.
     pub fn take(&mut self, name: &str, value: &str) -> Result<()> {
         let wrong = || Error::input(format!("{name} is {value}, which is not a valid value"));
         let optional = || (value != "null").then(|| value.to_owned());
@@ -157,8 +157,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the arguments whose values differ, of those that compared reports must share. GATK leaves out
-    /// indels_context_size.
+    /// Describes the differences between arguments that must be equal to compare reports. GATK does
+    /// not compare indels_context_size, and neither does this.
     pub fn differences(&self, other: &Arguments) -> Vec<String> {
         let pairs = self.stated().into_iter().zip(other.stated());
         let unlike = pairs.filter(|((name, one), (_, two))| one != two && name != "indels_context_size");

@@ -1,11 +1,11 @@
-//! The recalibration report: a GATKReport v1.1 of five tables, as GATK 4.6.2 writes it.
+//! The recalibration report: a GATKReport v1.1 with five tables, as GATK 4.6.2 writes it.
 //!
-//! | subject | file |
+//! | task | module |
 //! |---|---|
-//! | its rows, made from counts | `rows` |
-//! | the arguments of its tables | [`arguments`] |
-//! | a report as text | `write` |
-//! | a report from text | `read` |
+//! | make the rows from counts | `rows` |
+//! | check and print the arguments | [`arguments`] |
+//! | write a report as text | `write` |
+//! | parse a report | `read` |
 
 pub mod arguments;
 mod read;
@@ -21,24 +21,28 @@ pub use rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Rep
 pub(crate) use write::{covariate_name, text as covariate_text};
 
 impl Report {
-    /// Makes a report from counts. Read groups, qualities, contexts and cycles without observations are left
-    /// out.
+    /// Makes a report from counts. Read groups, qualities, contexts and cycles without observations
+    /// are left out.
+    ///
+    /// # Errors
+    /// Fails if the arguments are out of range, or do not fit the counts.
     pub fn new(tables: &Tables, arguments: Arguments) -> Result<Report> {
         rows::report(tables, arguments)
     }
 
-    /// Reads a report of GATK 2 or later (v1.1), or of readmill. Errors name the line. Its memory is added to
-    /// `charge`.
+    /// Parses a report of GATK 2 or later (v1.1) or of readmill. Its memory is added to `charge`.
+    ///
+    /// # Errors
+    /// Fails if GATK 4 would refuse the report. The message names the line.
     pub fn read(text: &[u8], charge: &mut Charge) -> Result<Report> {
         read::report(text, charge)
     }
 
-    /// Returns the report as text.
+    /// Returns the report as text, byte for byte as GATK writes it.
     pub fn text(&self) -> Vec<u8> {
         write::report(self)
     }
 
-    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }

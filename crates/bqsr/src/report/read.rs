@@ -1,5 +1,8 @@
-//! Parses a report as GATK 4 does: tables of text first, then their values, by names of tables and columns. Reports that GATK refuses are errors here,
-//! too, with the line. Empirical qualities are not read, since they are computed from the counts.
+//! Parses a report as GATK 4 does.
+//!
+//! The text is first split into tables, whose columns are found by name; then the values are
+//! parsed. A report that GATK refuses is an error here too, and the message names the line.
+//! Empirical qualities are not read: they are recomputed from the counts.
 
 use std::str::FromStr;
 
@@ -12,12 +15,11 @@ use crate::covariates::QUALITIES;
 use crate::java::{self, trim};
 use crate::recal_datum::RecalDatum;
 
-/// Parses a report. Rows are charged before they are stored.
 pub(super) fn report(text: &[u8], charge: &mut Charge) -> Result<Report> {
     let mut reading = charge.ledger().empty(NAME);
     let text_tables = text_tables(text, &mut reading)?;
     let text_table = |name: &str| {
-        // Of two tables with one name, GATK uses the later one.
+        // If two tables have the same name, GATK uses the later one.
         let found = text_tables.iter().rev().find(|text_table| text_table.name == name.as_bytes());
         found.ok_or_else(|| Error::input(format!("the table {name} is missing")))
     };
@@ -29,7 +31,6 @@ pub(super) fn report(text: &[u8], charge: &mut Charge) -> Result<Report> {
     Ok(Report { arguments, stated, quantization, groups })
 }
 
-/// The name of its memory in the ledger.
 const NAME: &str = "the recalibration table";
 
 fn arguments(
@@ -51,7 +52,8 @@ fn arguments(
     Ok((arguments, stated))
 }
 
-/// GATK uses the number of the row, not the column QualityScore.
+/// Parses the table Quantized. Like GATK, it takes the row number as the quality, not the column
+/// QualityScore.
 fn quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
     let mut quantization = Quantization { counts: [0; QUALITIES], map: [0; QUALITIES] };
     let mut rows = 0;
@@ -149,12 +151,12 @@ fn covariates(
     Ok(())
 }
 
-/// Charges the memory for sorting the rows.
+/// Charges the temporary memory that a stable sort of the rows needs.
 fn scratch<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
     charge.ledger().charge(NAME, size_of_val(rows) as u64)
 }
 
-/// Keeps the last of adjacent rows with one key.
+/// Of adjacent rows with the same key, keeps only the last one, as GATK does.
 fn keep_last<R: Copy, K: PartialEq>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
     rows.dedup_by(|later, earlier| {
         let same = key(later) == key(earlier);
@@ -201,7 +203,8 @@ impl TextRow<'_> {
         }
     }
 
-    /// Parses observations, and in the next column errors. Early reports of GATK 2 have decimals in both.
+    /// Parses the observations, and the errors in the next column. Early reports of GATK 2 have
+    /// decimals in both.
     fn recal_datum(&self, at: usize, reported: f64) -> Result<RecalDatum> {
         let observations = match self.parse::<i64>(at, "Observations") {
             Ok(whole) => whole,
@@ -220,7 +223,7 @@ impl TextRow<'_> {
         }
     }
 
-    /// Parses a covariate's value, and in the next column its name.
+    /// Parses the value of a covariate, and its name in the next column.
     fn covariate(&self, at: usize, arguments: &Arguments) -> Result<Covariate> {
         match self.values[at + 1] {
             b"Context" => {
@@ -259,29 +262,27 @@ impl TextRow<'_> {
     }
 }
 
-/// A table of text. Its values are found by the start of the column names, so they may have spaces.
+/// A table before its values are parsed. Values are separated by position, not by spaces, so they
+/// may contain spaces.
 pub(super) struct TextTable<'a> {
     pub name: &'a [u8],
     columns: Vec<&'a [u8]>,
-    /// The start of each column after the first, in characters.
+    /// The start of each column except the first, in Java characters.
     starts: Vec<usize>,
     first_line: usize,
     rows: Vec<&'a [u8]>,
 }
 
-/// A row: its line in the file, from 1, and its values.
 pub(super) struct TextRow<'a> {
     pub line: usize,
     pub values: Vec<&'a [u8]>,
 }
 
-/// Returns an error with its line.
 pub(super) fn wrong(line: usize, what: impl std::fmt::Display) -> Error {
     Error::input(format!("line {line}: {what}"))
         .hint("make the report again with BaseRecalibrator or readmill bqsr table")
 }
 
-/// Returns all tables of a report.
 pub(super) fn text_tables<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<TextTable<'a>>> {
     let mut lines = LineCursor::of(text);
     let count = head(lines.next("the line #:GATKReport")?)?;
@@ -296,7 +297,6 @@ pub(super) fn text_tables<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec
     }
 }
 
-/// Parses the number of tables in the first line.
 fn head(line: &[u8]) -> Result<usize> {
     let Some(rest) = line.strip_prefix(b"#:GATKReport.") else {
         let old = line.starts_with(b"##:GATKReport.v0");
@@ -334,7 +334,8 @@ fn text_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<Tex
     let name = names.get(2).copied().unwrap_or_default();
 
     let heading = lines.next("the names of columns")?;
-    // Each character can be a column: its start, and its name, twice.
+    // At most every second character starts a column, which takes its start, its name, and a copy
+    // of its name.
     charge.grow(heading.len() as u64 * 20)?;
     let starts = word_starts(heading);
     let columns = cut(heading, &starts);
@@ -352,10 +353,10 @@ fn text_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<Tex
     Ok(TextTable { name, columns, starts, first_line, rows })
 }
 
-/// The most fields of such a line that are used.
 const MOST_FIELDS: usize = 8;
 
-/// Splits a line that begins with #:GATKTable at its colons.
+/// Splits the next line, which must begin with `#:GATKTable`, at its colons. `what` names the
+/// expected content.
 fn fields<'a>(lines: &mut LineCursor<'a>, what: &str, charge: &mut Charge) -> Result<Vec<&'a [u8]>> {
     let text = lines.next(what)?;
     if !text.starts_with(b"#:GATKTable:") {
@@ -370,7 +371,8 @@ fn fields<'a>(lines: &mut LineCursor<'a>, what: &str, charge: &mut Charge) -> Re
 }
 
 impl<'a> TextTable<'a> {
-    /// Returns the rows with the values of the given columns, in that order.
+    /// Returns the rows with the values of these columns, in this order, or an error if a column is
+    /// missing.
     pub fn rows<'s>(
         &'s self,
         columns: &[&str],
@@ -388,14 +390,13 @@ impl<'a> TextTable<'a> {
     }
 }
 
-/// Returns the start of each word except the first.
 fn word_starts(line: &[u8]) -> Vec<usize> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let begins = |pair: &[u8]| blank(&pair[0]) && !blank(&pair[1]);
     line.windows(2).zip(1..).filter(|(pair, _)| begins(pair)).map(|(_, at)| at).collect()
 }
 
-/// Splits a line into values, without spaces around them. `None` if the line ends before the last begins.
+/// Splits a line at these positions, and trims the values. Returns `None` if the line is too short.
 fn cut<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     let mut values = Vec::with_capacity(starts.len() + 1);
     let mut from = 0;
@@ -408,7 +409,7 @@ fn cut<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     Some(values)
 }
 
-/// Returns the byte offset of a character as Java counts them.
+/// Converts a position in Java characters to a byte offset.
 fn byte_at(line: &[u8], character: usize) -> Option<usize> {
     match std::str::from_utf8(line) {
         Ok(text) if !line.is_ascii() => {
@@ -424,7 +425,6 @@ fn byte_at(line: &[u8], character: usize) -> Option<usize> {
     }
 }
 
-/// A cursor over lines, counted from 1.
 struct LineCursor<'a> {
     rest: std::slice::Split<'a, u8, fn(&u8) -> bool>,
     line: usize,
@@ -447,7 +447,7 @@ impl<'a> LineCursor<'a> {
         self.take().ok_or_else(|| wrong(end, format!("the report ends where {what} should be")))
     }
 
-    /// Skips the line between tables, which may be missing at the end of the file.
+    /// Skips the blank line after a table, which may be missing at the end of the file.
     fn blank(&mut self) -> Result<()> {
         match self.take() {
             Some(line) if !trim(line).is_empty() => {
@@ -457,7 +457,7 @@ impl<'a> LineCursor<'a> {
         }
     }
 
-    /// Returns the number of the next line that is not blank.
+    /// Returns the number of the next line that is not blank, or `None` at the end.
     fn rest(&mut self) -> Option<usize> {
         while let Some(line) = self.take() {
             if !trim(line).is_empty() {

@@ -1,4 +1,4 @@
-//! The rows of a report, and how they are made from counts.
+//! The rows of a report, and the rules that make them from counts.
 
 use readmill_record::{Error, Result};
 
@@ -10,20 +10,22 @@ use crate::quantize::quantize;
 use crate::recal_datum::RecalDatum;
 
 /// A recalibration report.
+///
+/// It is made from counts ([`Report::new`]) or parsed ([`Report::read`]), and is the input of
+/// [`Recalibration`](crate::Recalibration), [`gather`](fn@crate::gather) and
+/// [`plot_data`](crate::plot_data).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The arguments of the tables.
     pub arguments: Arguments,
-    /// The rows of the table Arguments, as they are printed: name and value.
+    /// The rows of the table Arguments as they are printed: name and value. For a parsed report,
+    /// these are its own rows.
     pub stated: Vec<(String, String)>,
-    /// The table Quantized.
     pub quantization: Quantization,
-    /// The read groups with a row in RecalTable0, in the order of Java strings.
+    /// The read groups in RecalTable0, sorted as Java strings.
     pub groups: Vec<GroupRows>,
 }
 
 impl Report {
-    /// Returns the bytes that it takes.
     pub fn memory(&self) -> u64 {
         let stated = self.stated.iter().map(|(name, value)| name.len() + value.len());
         let stated = size_of_val(&self.stated[..]) + stated.sum::<usize>();
@@ -37,64 +39,54 @@ impl Report {
     }
 }
 
-/// The map that reduces the number of different qualities (Phred).
+/// The table Quantized: a map that reduces the number of different qualities (Phred).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
-    /// Bases by the empirical quality of their reported quality.
+    /// Number of bases for each empirical quality of their reported quality.
     pub counts: [u64; QUALITIES],
-    /// The new value of each quality.
     pub map: [u8; QUALITIES],
 }
 
-/// The rows of one read group.
+/// The rows of one read group in all three tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupRows {
-    /// PU, or ID if there is none.
     pub name: Vec<u8>,
-    /// Its rows of RecalTable0, by event.
+    /// Rows of RecalTable0, indexed by [`Event::index`].
     pub events: [Option<RecalDatum>; 3],
-    /// Its rows of RecalTable1, by quality, then event.
+    /// Rows of RecalTable1, sorted by quality, then event.
     pub qualities: Vec<QualityRow>,
-    /// Its rows of RecalTable2, by quality, then covariate, then event.
+    /// Rows of RecalTable2, sorted by quality, then covariate, then event.
     pub covariates: Vec<CovariateRow>,
 }
 
-/// Bases of one reported quality.
+/// A row of RecalTable1: the bases of one reported quality.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QualityRow {
-    /// The reported quality, 0 to 93.
     pub quality: u8,
-    /// The event.
     pub event: Event,
-    /// The counts.
     pub recal_datum: RecalDatum,
 }
 
-/// Bases of one reported quality in one context, or of one cycle.
+/// A row of RecalTable2: the bases of one reported quality that have one context or cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CovariateRow {
-    /// The reported quality, 0 to 93.
     pub quality: u8,
-    /// The context or cycle.
     pub covariate: Covariate,
-    /// The event.
     pub event: Event,
-    /// The counts.
     pub recal_datum: RecalDatum,
 }
 
-/// A covariate of the quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
-    /// A context of `size` bases, the last one being the base itself, as a number
+    /// A context of `size` bases, the last one being the base itself. `code` is their number
     /// ([`context_code`](crate::counters::context_code)).
     Context {
-        /// Bases.
+        /// Number of bases; 0 for the empty context.
         size: u8,
-        /// Which ones.
+        /// The bases as a base-4 number.
         code: u32,
     },
-    /// The cycle, negative in the second read of a pair.
+    /// The cycle, negative in second reads of pairs.
     Cycle(i32),
 }
 
@@ -125,7 +117,6 @@ fn group(table: &GroupTable, arguments: &Arguments) -> Result<GroupRows> {
     Ok(group)
 }
 
-/// Adds the rows of a quality.
 fn add_quality(
     group: &mut GroupRows,
     event: Event,
@@ -153,7 +144,7 @@ fn add_quality(
     Ok(())
 }
 
-/// Returns the context of a number; the last number is the empty context.
+/// Returns the covariate for a context number. `empty` is the number of the empty context.
 fn context(size: u8, code: u32, empty: u32) -> Covariate {
     if code == empty {
         Covariate::Context { size: 0, code: 0 }
@@ -162,7 +153,7 @@ fn context(size: u8, code: u32, empty: u32) -> Covariate {
     }
 }
 
-/// Returns the datum of a quality, if it has observations.
+/// Returns the rounded row of a reported quality, or `None` without observations.
 fn recal_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     (datum.observations > 0).then(|| {
         let mut recal_datum = RecalDatum::new(datum, f64::from(quality));
@@ -171,9 +162,11 @@ fn recal_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     })
 }
 
-/// Makes the rows of RecalTable0: the sum over all qualities of an event, lowest first, since the order shows
-/// in the last bits of the reported quality (spec D4.17). GATK adds before it rounds; our counts are
-/// integers.
+/// Makes the rows of RecalTable0: for each event, the sum over all reported qualities.
+///
+/// Qualities are added in ascending order as in GATK, because the order shows in the last bits of
+/// the average reported quality. GATK adds before it rounds; this is the same here, since our
+/// counts are integers.
 fn sum_up(group: &mut GroupRows) {
     for row in &group.qualities {
         match &mut group.events[row.event.index()] {
@@ -185,7 +178,8 @@ fn sum_up(group: &mut GroupRows) {
 }
 
 impl Quantization {
-    /// Computes the quantization from the rows of reported qualities, including insertions and deletions.
+    /// Computes the quantization from the rows of all reported qualities, including those of
+    /// insertions and deletions.
     pub(crate) fn of(groups: &[GroupRows], levels: u32) -> Self {
         let mut counts = [0; QUALITIES];
         for row in groups.iter().flat_map(|group| &group.qualities) {

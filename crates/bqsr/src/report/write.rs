@@ -1,5 +1,5 @@
-//! Formats a report as text: tables of a GATKReport with columns as wide as their content and numbers aligned right
-//! (spec D5.23).
+//! Writes a report as text: a GATKReport whose columns are as wide as their content, with numbers
+//! aligned right.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -83,13 +83,12 @@ fn put(cell: &mut Vec<u8>, value: impl std::fmt::Display) {
     let _ = write!(cell, "{value}");
 }
 
-/// Writes the number of bases and errors.
 fn put_counts(cells: &mut [Vec<u8>], recal_datum: &RecalDatum) {
     put(&mut cells[0], recal_datum.observations);
     put(&mut cells[1], fixed(recal_datum.errors(), 2));
 }
 
-/// The order of events in a report is that of their letters, D before I before M: the reverse of ours.
+/// Returns a sort key: reports list events by letter (D, I, M), the reverse of [`Event`]'s order.
 fn alphabetical(event: Event) -> Reverse<Event> {
     Reverse(event)
 }
@@ -149,7 +148,6 @@ fn covariates(out: &mut Vec<u8>, report: &Report) {
     });
 }
 
-/// Returns the value for the column CovariateValue.
 pub(crate) fn text(covariate: Covariate) -> Vec<u8> {
     match covariate {
         Covariate::Context { size, code } => context_bases(code as usize, usize::from(size)),
@@ -157,7 +155,6 @@ pub(crate) fn text(covariate: Covariate) -> Vec<u8> {
     }
 }
 
-/// Returns the value for the column CovariateName.
 pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
     match covariate {
         Covariate::Context { .. } => "Context",
@@ -165,7 +162,7 @@ pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
     }
 }
 
-/// The order of contexts and cycles as text, in which -10 is before 1 and 10 before 2.
+/// The order of contexts and cycles as text, in which -10 precedes 1, and 10 precedes 2.
 struct TextOrder(BTreeMap<Covariate, usize>);
 
 impl TextOrder {
@@ -185,21 +182,19 @@ impl TextOrder {
     }
 }
 
-/// The header of a table.
 pub(super) struct TableHead {
     pub name: &'static str,
     pub description: &'static str,
-    /// Names of columns, and their formats in GATK's Java.
     pub columns: &'static [(&'static str, &'static str)],
 }
 
-/// The width and alignment of a column.
 struct ColumnFormat {
     width: usize,
     right: bool,
 }
 
-/// Appends a table. `fill` writes the text of a row into empty cells.
+/// Appends a table. `fill` writes the texts of a row into empty cells. It is called twice for each
+/// row: first to measure the column widths, then to write.
 pub(super) fn table<R>(
     out: &mut Vec<u8>,
     head: &TableHead,

@@ -1,6 +1,7 @@
-//! Compares recalibration reports with those of GATK 4.6.2.0, and their application. The files in
-//! `tests/oracles/gatk/recalibration` were written by its classes, from random counts: `one.table` has two read groups, one
-//! with insertions and deletions.
+//! Compares reports, and the qualities that they give, with those of GATK 4.6.2.0.
+//!
+//! GATK's own classes wrote the files in `tests/oracles/gatk/recalibration` from random counts.
+//! `one.table` has two read groups, one of them with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
 use readmill_bqsr::counters::{Event, context_code, cycle_index};
@@ -21,7 +22,7 @@ const PLOT: &str =
     below_first_line(include_str!("../../../../tests/oracles/gatk/recalibration/plot.csv"));
 const APPLIED: &str = include_str!("../../../../tests/oracles/gatk/recalibration/applied.tsv");
 
-/// A file without its first line, which says where the file comes from.
+/// Returns a file without its first line, which describes its origin.
 const fn below_first_line(text: &'static str) -> &'static str {
     let mut end = 0;
     while text.as_bytes()[end] != b'\n' {
@@ -57,7 +58,8 @@ fn counts_become_the_report() {
     assert_eq!(text(&made), ONE);
 }
 
-/// The counts behind a report, groups in another order, with some that were not seen.
+/// Returns the counts of a report, with read groups in another order and some that have no
+/// observations.
 fn counts(report: &Report) -> Tables {
     let mut tables =
         Tables { groups: vec![GroupTable { name: b"unseen".to_vec(), ..GroupTable::default() }] };
@@ -172,13 +174,13 @@ fn the_report_lists_what_reads_are_found_by() {
         (2, 2, 12)
     );
     assert!(recalibration.group(b"unit.10").is_some() && recalibration.group(b"unit").is_none());
-    // Qualities that no read can have are given back.
+    // Qualities that no read can have do not change.
     assert_eq!(recalibration.group(b"unit.10").unwrap().quality(94, 0, 2), 94);
     let applying = ApplyOptions { static_quantized: vec![10, 94], ..ApplyOptions::default() };
     assert!(Recalibration::new(&read(ONE), &applying, &Ledger::unlimited()).is_err());
 }
 
-/// Refused reports: a text, its replacement, and the error message.
+/// Reports that are refused: a text in a valid report, its replacement, and the error message.
 const REFUSALS: [(&str, &str, &str); 17] = [
     (
         "#:GATKReport.v1.1:5",
