@@ -8,11 +8,9 @@
 ///
 /// ```
 /// use readmill_trim::TrimOptions;
-/// use readmill_trim::options::{Window, Windows};
 ///
-/// // fastp --cut_right --cut_window_size 4 --cut_mean_quality 20 --low_complexity_filter
-/// let windows = Windows { right: Some(Window { size: 4, quality: 20 }), ..Windows::default() };
-/// let options = TrimOptions { windows, complexity: Some(30), ..TrimOptions::default() };
+/// // fastp --disable_adapter_trimming --low_complexity_filter --complexity_threshold 40
+/// let options = TrimOptions { adapters: None, complexity: Some(40), ..TrimOptions::default() };
 /// assert!(!options.correction, "fastp corrects bases only with --correction");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
