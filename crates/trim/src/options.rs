@@ -1,5 +1,4 @@
-//! Options of trimming and filtering. The defaults are fastp's, and each option names the flag of
-//! fastp it stands for.
+//! Options of trimming and filtering, with the defaults of fastp. Flags in parentheses are fastp's.
 
 /// All options of trimming and filtering.
 ///
