@@ -115,6 +115,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 pub(crate) enum FastaLine<'a> {
     /// A sequence begins. `comment` is the text after the first blank of the line.
     Head { name: &'a [u8], comment: Option<&'a [u8]> },
+    /// A line of bases of the current sequence, without its line end.
     Letters(&'a [u8]),
 }
 

@@ -1,4 +1,4 @@
-//! Aligns reads to a reference, with the code of existing aligners behind one trait.
+//! Aligns reads to a reference, with the code of existing aligners, through one trait.
 //!
 //! A [`Kernel`] is an aligner with its index in memory; all threads share it. Each thread has an
 //! [`Aligner`] of its own, which turns a [`ReadBatch`](readmill_record::ReadBatch) into raw BAM

@@ -10,8 +10,8 @@ use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 /// A kernel that aligns nothing: it writes one unmapped record for each read, with its bases and
 /// qualities.
 ///
-/// `readmill import` uses it. The flags are those of Picard FastqToSam 3.4.0 and samtools import
-/// 1.24: 77 and 141 for pairs, 4 for single reads.
+/// `readmill import` uses it. The flags are the same as in Picard FastqToSam 3.4.0 and samtools
+/// import 1.24: 77 and 141 for pairs, 4 for single reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAligner {
     /// Derive the segment (first, last) of single reads from their names and comments, by the rules

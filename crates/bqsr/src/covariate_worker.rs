@@ -23,7 +23,7 @@ pub struct RecalReference {
     pub groups: ReadGroups,
     pub well_formed: WellFormed,
     pub reference: Reference,
-    /// How the contigs of the reads correspond to those of the reference.
+    /// How the contigs of the reads correspond to the contigs of the reference.
     pub contigs: Matched,
     /// Known variants: a mismatch there is not a sequencing error, so it is not counted.
     pub sites: Sites,

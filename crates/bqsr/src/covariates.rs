@@ -219,7 +219,7 @@ pub fn has_qualities(record: RecordRef<'_>) -> bool {
 
 /// Writes the qualities of a read to `out` (Phred, without offset).
 ///
-/// They are those of OQ if `original` is set and the field exists, otherwise the read's own. Reads
+/// OQ is used if `original` is set and the field exists, otherwise the read's own qualities. Reads
 /// without any get `default`, if given.
 ///
 /// # Errors

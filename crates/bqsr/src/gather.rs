@@ -10,8 +10,8 @@ use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization
 
 /// Adds reports in the given order.
 ///
-/// As in GATK, the arguments are those of the first report, the quantization is recomputed, and the
-/// rows of read groups are added instead of being recomputed from the qualities.
+/// As in GATK, the sum has the arguments of the first report and a recomputed quantization. The
+/// rows of read groups are added, not recomputed from the qualities.
 ///
 /// Memory holds the sum and one report at a time.
 ///

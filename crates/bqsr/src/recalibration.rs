@@ -3,9 +3,9 @@
 //! For a base, the new quality is a sum (GATK 4.6.2, ApplyBQSR):
 //!
 //! ```text
-//!   empirical quality of its reported quality   (expected: that of its read group)
-//! + delta of its context                        (expected: that of its reported quality)
-//! + delta of its cycle                          (expected: that of its reported quality)
+//!   empirical quality of its reported quality   (prior: empirical quality of the read group)
+//! + delta of its context                        (prior: empirical quality of the reported one)
+//! + delta of its cycle                          (prior: empirical quality of the reported one)
 //! ```
 //!
 //! The sum is then bounded and quantized (`results`).
@@ -33,7 +33,7 @@ pub const MOST_CYCLES: u32 = 1_000_000;
 /// use readmill_bqsr::{Recalibration, Report, Tables};
 /// use readmill_record::Ledger;
 ///
-/// // One read group with a million bases of quality 30, of which one percent are errors.
+/// // One read group with a million bases of quality 30 and one percent errors.
 /// let total = Datum { observations: 1_000_000, errors: 10_000.0 };
 /// let mut qualities = vec![None; 31];
 /// qualities[30] = Some(Box::new(QualityTable { total, ..QualityTable::default() }));

@@ -30,8 +30,8 @@ impl Results {
     }
 }
 
-/// The maps of quantization: the report's or a recomputed one, then that of static qualities, if
-/// requested.
+/// The maps of quantization: the map of the report or a recomputed one, then the map to static
+/// qualities, if requested.
 pub(super) struct Maps {
     quantized: [u8; QUALITIES],
     fixed: Option<[u8; QUALITIES]>,

@@ -1,7 +1,7 @@
 //! Corrects mismatches in the overlap of two mates (fastp `--correction`).
 //!
 //! If one mate has a quality of at least 30 and the other a quality of at most 14, the base of the
-//! good mate replaces that of the other. Mismatches with any other qualities are left alone.
+//! good mate replaces the other one. Mismatches with any other qualities are left alone.
 
 use crate::bases::complement;
 use crate::overlap::Overlap;

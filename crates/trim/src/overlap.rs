@@ -22,7 +22,7 @@ pub struct Overlap {
     /// Negative if the template is shorter than the reads.
     pub offset: isize,
     pub length: usize,
-    /// Number of mismatches over the whole length, including those after [`DECISIVE`] bases.
+    /// Number of mismatches over the whole length, including those after the first 50 bases.
     pub differing: usize,
 }
 

@@ -10,8 +10,8 @@ use crate::tally::{LONGEST_INSERT, TrimTally};
 
 /// Returns the part of fastp's JSON report that trimming determines.
 ///
-/// Sections are left out under the same conditions as in fastp: those of pairs if all reads are
-/// single, and those of steps that are disabled. Per-cycle curves and duplication are not included.
+/// Sections are left out under the same conditions as in fastp: sections about pairs if all reads
+/// are single, and sections of disabled steps. Per-cycle curves and duplication are not included.
 pub fn report(options: &TrimOptions, tally: &TrimTally) -> Value {
     let pairs = tally.has_pairs();
     let cycles = |of: usize| tally.before[of].longest;

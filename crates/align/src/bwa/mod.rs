@@ -1,9 +1,9 @@
 //! bwa mem, with the kernels of bwa-mem3.
 //!
-//! The records equal those of `bwa mem` 0.7.17 with the same options and the same `-K`: all columns
-//! and all optional fields, in the same order. The index is the one of bwa-mem2 (`.amb .ann .pac
-//! .bwt.2bit.64`). It is found next to the reference under the names that bwa-mem2 uses, or built
-//! by [`build_index`].
+//! The records are identical to the output of `bwa mem` 0.7.17 with the same options and the same
+//! `-K`: all columns and all optional fields, in the same order. The index is the one of bwa-mem2
+//! (`.amb .ann .pac .bwt.2bit.64`). It is found next to the reference under the names that bwa-mem2
+//! uses, or built by [`build_index`].
 
 mod complete;
 mod ffi;

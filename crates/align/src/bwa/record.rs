@@ -1,5 +1,5 @@
-//! Completes the records of bwa-mem3: size, read group, and corrections that make them equal to
-//! those of bwa mem.
+//! Completes the records of bwa-mem3: size, read group, and corrections that make them equal to bwa
+//! mem's.
 
 use readmill_record::{Flags, RecordRef, edit, tag};
 

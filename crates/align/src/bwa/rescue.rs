@@ -3,8 +3,9 @@
 //! bwa-mem3 scores many mate rescues at once, with one class per instruction set. The classes for
 //! sets below AVX2 exist only for the linker: their two functions end the process. [`install`]
 //! replaces these functions in the tables of virtual functions. The replacements score one rescue
-//! after another with `ksw_align2`, bwa's own function, of which bwa-mem3 has a copy for each
-//! instruction set. The scores are the same; a test compares them with those of the AVX2 class.
+//! after another with `ksw_align2`, bwa's own function; bwa-mem3 has a copy of it for each
+//! instruction set. The scores are the same: a test compares them with the scores of the AVX2
+//! class.
 //!
 //! Patching tables is necessary because the linker cannot choose another definition. bwa-mem3-sys
 //! links all of its archives completely, so a second definition is an error, and a library cannot

@@ -6,7 +6,7 @@ use std::io::Write;
 use super::hits::Hit;
 use super::hits::{Segment, clips};
 
-/// Appends the optional fields of a hit, or those of an unmapped read.
+/// Appends the optional fields of a hit, or of an unmapped read.
 pub(super) fn push(segment: &Segment<'_>, hit: Option<&Hit>, out: &mut Vec<u8>) {
     if let Some(group) = segment.group {
         text(*b"RG", out, |out| out.extend_from_slice(group));

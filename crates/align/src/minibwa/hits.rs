@@ -138,8 +138,8 @@ impl Hit {
         self.0.blen - self.0.mlen + ambiguous
     }
 
-    /// Returns four scores: that of the alignment (AS), that of its best segment (ms), the one by
-    /// which hits are compared, and the latter of the next best hit. `None` if the hit was not
+    /// Returns four scores: of the alignment (AS), of its best segment (ms), the score by which
+    /// hits are compared, and the same score of the next best hit. `None` if the hit was not
     /// aligned.
     pub(super) fn scores(&self) -> Option<[i32; 4]> {
         self.alignment().map(|it| [it.dp_score, it.dp_max0, it.dp_max, it.dp_max2])

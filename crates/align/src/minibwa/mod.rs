@@ -1,8 +1,8 @@
 //! minibwa, with its own C code.
 //!
-//! The records equal those of `minibwa map` 0.6 with the same options and the same `-K`: all
-//! columns and all optional fields, in the same order. minibwa has its own index format (`.l2b` and
-//! `.mbw` next to the reference), which [`build_index`] can write.
+//! The records are identical to the output of `minibwa map` 0.6 with the same options and the same
+//! `-K`: all columns and all optional fields, in the same order. minibwa has its own index format
+//! (`.l2b` and `.mbw` next to the reference), which [`build_index`] can write.
 
 mod ffi;
 mod fields;

@@ -48,8 +48,8 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// Returns whether a secondary hit has a score close enough to that of its primary hit to be
-    /// written.
+    /// Returns whether a secondary hit has a score close enough to the score of its primary hit to
+    /// be written.
     fn is_good(&self, hit: &Hit) -> bool {
         let Some(parent) = self.hits.get(hit.parent()) else { return true };
         let (own, of_parent) = match (hit.scores(), parent.scores()) {

@@ -1,4 +1,4 @@
-//! Checks that the built index equals that of bwa-mem2.
+//! Checks that the built index equals the one of bwa-mem2.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

@@ -10,7 +10,7 @@ const GATK_LONGEST_CONTEXT: u8 = 13;
 
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
 
-/// The arguments with which a report was made. Defaults are those of GATK 4.6.2.0.
+/// The arguments with which a report was made. The defaults are the same as in GATK 4.6.2.0.
 ///
 /// GATK does not list --preserve-qscores-less-than, --use-original-qualities,
 /// --default-base-qualities and --compute-indel-bqsr-tables in a report, so they are not fields of
@@ -29,8 +29,7 @@ pub struct Arguments {
     pub low_quality_tail: i8,
     /// `--quantizing-levels`: number of quantized qualities, at least 1.
     pub quantizing_levels: u32,
-    /// `--mismatches-default-quality`: a quality that replaces those of all bases. Negative
-    /// disables this.
+    /// `--mismatches-default-quality`: replaces the qualities of all bases. Negative disables this.
     pub mismatches_default_quality: i8,
     pub insertions_default_quality: i8,
     pub deletions_default_quality: i8,

@@ -178,7 +178,7 @@ fn sum_up(group: &mut GroupRows) {
 }
 
 impl Quantization {
-    /// Computes the quantization from the rows of all reported qualities, including those of
+    /// Computes the quantization from the rows of all reported qualities, including the rows of
     /// insertions and deletions.
     pub(crate) fn of(groups: &[GroupRows], levels: u32) -> Self {
         let mut counts = [0; QUALITIES];

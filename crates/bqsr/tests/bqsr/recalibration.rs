@@ -1,4 +1,4 @@
-//! Compares reports, and the qualities that they give, with those of GATK 4.6.2.0.
+//! Compares reports, and the qualities that follow from them, with the output of GATK 4.6.2.0.
 //!
 //! GATK's own classes wrote the files in `tests/oracles/gatk/recalibration` from random counts.
 //! `one.table` has two read groups, one of them with insertions and deletions.

@@ -1,4 +1,4 @@
-//! Compares the scores of mate rescue with those of the AVX2 class.
+//! Compares the scores of mate rescue with the scores of the AVX2 class.
 
 use super::*;
 
