@@ -301,7 +301,7 @@ impl EventTable {
 pub struct GroupTable {
     /// The read group's PU, or its ID if it has no PU (as GATK 4.6.2 names read groups).
     pub name: Vec<u8>,
-    /// Indexed by [`Event::index`].
+    /// Counts of mismatches, insertions and deletions, indexed by [`Event::index`].
     pub events: [EventTable; 3],
 }
 

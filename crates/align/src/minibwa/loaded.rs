@@ -13,7 +13,7 @@ const ROWS: u64 = 128;
 /// Words per block: four counts, then the bases before its rows, 32 per word, the first one in the
 /// lowest bits.
 const WORDS: usize = 8;
-/// Position in a count of the count for the first half of the block.
+/// A count of a block also contains the count of its first half, from this bit on.
 const HALF_SHIFT: u32 = 56;
 
 /// The parts of an index, in the memory of the C code. Its rows are the suffixes of both strands
