@@ -1,5 +1,17 @@
-//! Collects the ends of a batch of reads: pairs where both mates are in one template of the batch, else
-//! halves and fragments.
+//! Reduces a batch of reads to the items by which duplicates are found.
+//!
+//! Mates that are adjacent in the batch become a pair at once. A read whose mate is elsewhere becomes
+//! a half, which `join` pairs by name later; a read without a mapped mate becomes a fragment:
+//!
+//! ```text
+//!  one template of a batch          items
+//!  read 1 + read 2            ─►    pair (+ the paired end that the pair does not store)
+//!  read 1, mate elsewhere     ─►    half
+//!  read, mate unmapped        ─►    fragment
+//! ```
+//!
+//! Batches are collected on any thread; only [`EndStore`](super::EndStore) receives them in input
+//! order.
 
 use std::sync::Arc;
 
@@ -18,61 +30,85 @@ use super::rules::{Coding, FieldCounts, Rules};
 use super::samtools::{self, SamtoolsPart};
 use super::umi::Umi;
 
-/// Returns how mates find each other.
+/// How the two mates of a template find each other. The pipeline chooses it before the first batch,
+/// from the duplicate mode, the header and the first records of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MatePairing {
-    /// In their batch: the input looks grouped by name, which is verified. If it turns out not to be, ends are collected
-    /// again, by [`DuplicateEnds::by_place`].
+    /// Within a batch, because the input looks grouped by name. This is verified while reading. If it
+    /// proves wrong, the items are collected again with [`DuplicateEnds::by_place`].
     InBatch,
-    /// In their batch, and by name if the input turns out not to be grouped.
+    /// Within a batch; if the input turns out not to be grouped, the remaining reads are joined by
+    /// name (template mode).
     InBatchThenName,
-    /// By name, in the order of a coordinate-sorted file, as Picard meets them.
+    /// By name, in the order of a coordinate-sorted file, which is the order in which Picard meets
+    /// them.
     NameCoordinate,
-    /// By name, in the order of the input, and with them all other records of the template.
+    /// By name, in input order, together with all other records of the template (template mode on
+    /// input that is not grouped).
     NameInput,
-    /// Not at all: each read says where its mate is.
+    /// Not at all: samtools compares each read with the mate position, MC and ms that the read itself
+    /// holds.
     ByFields,
 }
 
 impl MatePairing {
-    /// Whether mates find each other in their batch.
     pub fn in_batch(self) -> bool {
         matches!(self, MatePairing::InBatch | MatePairing::InBatchThenName)
     }
 }
 
-/// Collects the ends by which duplicates are found.
+/// Collects the items by which duplicates are found, batch by batch.
+///
+/// It is shared by all threads; each thread has its own [`EndsScratch`]. The parts must reach the
+/// store in input order, because ties are broken by position.
+///
+/// ```
+/// use readmill_markdup::{DuplicateEnds, EndStore, EndsPart, MatePairing, Rules};
+/// use readmill_record::{Batch, Header};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n@RG\tID:a\tLB:lib1\n").unwrap();
+/// let ends = DuplicateEnds::new(&header, MatePairing::InBatch, Rules::default()).unwrap();
+/// let mut store = EndStore::new(&ends);
+/// let mut scratch = ends.scratch();
+/// for batch in [Batch::default()] {
+///     let mut part = EndsPart::default();
+///     ends.accept(&mut scratch, &batch, &mut part).unwrap();
+///     store.push(&part);
+/// }
+/// assert!(!store.any_halves());
+/// ```
 pub struct DuplicateEnds {
-    /// Read groups and libraries.
     pub libraries: Arc<Libraries>,
-    /// The rules of marking.
     pub rules: Arc<Rules>,
     mate_pairing: MatePairing,
 }
 
 impl DuplicateEnds {
-    /// The same, with pairs counted by tile if `counts`.
+    /// Returns this collector with pairs counted by tile if `counts`. The count is for the
+    /// description of the run and is made during the scan for duplicates.
     pub fn counting_tiles(mut self, counts: bool) -> Self {
         Arc::make_mut(&mut self.rules).tiles = counts;
         self
     }
 }
 
-/// The reusable state of one thread.
+/// The reusable state of one thread: which read group the last record had, since neighbouring records
+/// usually share it.
 pub struct EndsScratch {
     collect_evidence: bool,
-    /// The last read group and its number: most records have the same one as the record before.
     group: Option<(Vec<u8>, GroupKey)>,
 }
 
-/// A read group: its number, and a hash of its ID.
+/// The number of a read group, and a hash of its ID. The hash separates read groups that the header
+/// lacks, which all have the same number.
 #[derive(Clone, Copy)]
 struct GroupKey {
     number: u16,
     seed: u64,
 }
 
-/// The items of one batch, as words of 64 bits.
+/// The items of one batch, as 64-bit words, with the counts and the grouping evidence of that batch.
+/// The pipeline charges its [`bytes`](EndsPart::bytes) and hands it to the store in input order.
 #[derive(Default)]
 pub struct EndsPart {
     pub(super) pairs: Vec<u64>,
@@ -89,7 +125,6 @@ pub struct EndsPart {
 }
 
 impl EndsPart {
-    /// Bytes its items take.
     pub fn bytes(&self) -> u64 {
         let items = [&self.pairs, &self.paired_ends, &self.halves, &self.fragments, &self.name_groups];
         let items = items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>();
@@ -98,7 +133,8 @@ impl EndsPart {
 }
 
 impl EndsScratch {
-    /// Collects, before any filter, the evidence whether the input is grouped by name.
+    /// Examines whether the batch looks grouped by name. Called before any filter, since a filter may
+    /// remove one mate of a template. Does nothing if mates are not paired within batches.
     pub fn collect_evidence(&mut self, batch: &Batch, part: &mut EndsPart) {
         if self.collect_evidence {
             part.evidence = Evidence::of(batch);
@@ -107,7 +143,11 @@ impl EndsScratch {
 }
 
 impl DuplicateEnds {
-    /// Creates the collector for reads under this header, as it is after all steps.
+    /// Creates the collector. `header` is the header of the output: earlier steps may rename contigs
+    /// or replace read groups.
+    ///
+    /// # Errors
+    /// The header has more than [`HALF_REFS`] reference sequences or 65,534 read groups.
     pub fn new(header: &Header, mate_pairing: MatePairing, rules: Rules) -> Result<Self> {
         if header.n_ref() > HALF_REFS {
             return Err(Error::input(format!(
@@ -118,23 +158,23 @@ impl DuplicateEnds {
         Ok(DuplicateEnds { libraries, rules: Arc::new(rules), mate_pairing })
     }
 
-    /// The same, with mates that find each other in the order of a coordinate-sorted file.
+    /// Returns a collector that joins mates by name in coordinate order. The pipeline collects all
+    /// items again with it if input that was paired in batches turns out not to be grouped.
     pub fn by_place(&self) -> Self {
         let (libraries, rules) = (Arc::clone(&self.libraries), Arc::clone(&self.rules));
         DuplicateEnds { libraries, rules, mate_pairing: MatePairing::NameCoordinate }
     }
 
-    /// How mates find each other.
     pub fn mate_pairing(&self) -> MatePairing {
         self.mate_pairing
     }
 
-    /// Whether items carry a code.
     pub fn is_barcoded(&self) -> bool {
         self.rules.coding.is_some()
     }
 
-    /// The most bytes that one record can add: a half, a fragment, and hashes of its name.
+    /// Returns the maximum number of bytes that one record can add: a half, a fragment, a name group
+    /// and an incomplete name. Bounds the memory of a range whose items are collected again.
     pub fn most_bytes(&self) -> usize {
         fn of<S: ItemLayout>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
@@ -146,7 +186,8 @@ impl DuplicateEnds {
         }
     }
 
-    /// The bytes that a typical record adds: half a pair where mates are adjacent, else a half.
+    /// Returns the bytes that a typical record adds: half of a pair if mates are adjacent, otherwise
+    /// a half. Used to forecast memory before the input is read.
     pub fn usual_bytes(&self) -> u64 {
         fn of<S: ItemLayout>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
@@ -158,12 +199,14 @@ impl DuplicateEnds {
         (if self.is_barcoded() { of::<Barcoded>(together) } else { of::<PositionOnly>(together) }) as u64
     }
 
-    /// Creates the state of a thread.
     pub fn scratch(&self) -> EndsScratch {
         EndsScratch { collect_evidence: self.mate_pairing.in_batch(), group: None }
     }
 
-    /// Collects the ends of a batch.
+    /// Appends the items of a batch to `part`. The batch must be stamped and filtered.
+    ///
+    /// # Errors
+    /// A read has an invalid barcode or UMI, or lacks a field that the rules of samtools need.
     pub fn accept(&self, scratch: &mut EndsScratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
         if let Some(rules) = &self.rules.samtools {
             part.samtools.collect(rules, batch, |record| {
@@ -177,6 +220,8 @@ impl DuplicateEnds {
         }
     }
 
+    /// Collects by the rules of Picard, with items of layout `S`. A template is a run of records with
+    /// equal template stamps; reads still pending when it ends are stored as halves.
     fn accept_as<S: ItemLayout>(
         &self,
         scratch: &mut EndsScratch,
@@ -247,7 +292,8 @@ impl DuplicateEnds {
         Ok(())
     }
 
-    /// Notes where a name group begins, in case other records of the name are elsewhere.
+    /// Stores the name and the first record of a name group, so that marks can be copied between
+    /// groups of one name if the input turns out not to be grouped.
     fn note_name_group(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.mate_pairing == MatePairing::InBatchThenName && record.qname() != b"*" {
             let name = hash(NO_GROUP, record.qname());
@@ -257,14 +303,15 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores the reads without a mate at the end of their template, to be joined later.
     fn flush<S: ItemLayout>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
         for (_, read, (record, seed)) in pending.drain(..) {
             self.push_unmatched::<S>(read, record, seed, part);
         }
     }
 
-    /// Stores a read whose mate is not adjacent, but may be elsewhere.
+    /// Stores a read whose mate is not adjacent as a half. With [`MatePairing::InBatchThenName`] the
+    /// half has the number of its template, and read groups are ignored: the name alone identifies a
+    /// template.
     fn push_unmatched<S: ItemLayout>(
         &self,
         read: ReadSummary,
@@ -282,7 +329,6 @@ impl DuplicateEnds {
         push(&mut part.halves, &push_half);
     }
 
-    /// The read group of this ID.
     fn group(&self, scratch: &mut EndsScratch, id: Option<&[u8]>) -> GroupKey {
         let Some(id) = id else {
             return GroupKey { number: self.libraries.group(None), seed: NO_GROUP };
@@ -298,7 +344,8 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores a single read, which is compared without a mate.
+    /// Stores a read that is compared without a mate. In input-order pairing it becomes a half, so
+    /// that the marks of its template reach all records of that name.
     fn push_single<S: ItemLayout>(
         &self,
         read: &ReadSummary,
@@ -313,8 +360,9 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores a record that is to be joined with others of its name. In template mode the name alone makes a
-    /// template, as in grouped input.
+    /// Stores a record that is to be joined with others of its name. In template mode the name alone
+    /// makes a template, as in grouped input; in coordinate mode Picard also requires the same read
+    /// group.
     fn push_half<S: ItemLayout>(
         &self,
         kind: HalfKind,
@@ -336,14 +384,14 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores this read's end alone; every single read with the same end is a duplicate.
+    /// Stores only the end of a read whose mate cannot be identified. Picard still treats every
+    /// fragment with that end as a duplicate.
     fn paired_end<S: ItemLayout>(&self, read: &ReadSummary, part: &mut EndsPart) {
         if read.next_ref_id >= 0 {
             push(&mut part.paired_ends, &self.rules.paired_end::<S>(read));
         }
     }
 
-    /// Returns the properties of a read that decide about duplicates.
     fn read(
         &self,
         record: RecordRef<'_>,
@@ -373,7 +421,8 @@ impl DuplicateEnds {
     }
 }
 
-/// Returns the read group, in one scan that also looks for DT.
+/// Returns the ID in the RG field. The same scan notes whether any record has a DT field, because
+/// `apply` then has to remove it.
 fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8]> {
     let mut group = None;
     for field in record.fields() {
@@ -385,7 +434,8 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
     group
 }
 
-/// Returns the entry of a record that does not take part itself, but gets the marks of its template.
+/// Summarizes a record that is not compared itself but gets the marks of its template: secondary,
+/// supplementary and unmapped records.
 fn bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
     ReadSummary {
         end: End { library: 0, ref_id: record.ref_id(), five_prime: 0, reverse: false },
@@ -403,7 +453,6 @@ fn bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
 }
 
 impl Rules {
-    /// A read's share of the code.
     fn code(&self, record: RecordRef<'_>) -> Result<u128> {
         match &self.coding {
             None => Ok(0),
@@ -412,7 +461,11 @@ impl Rules {
         }
     }
 
-    /// Makes a pair of two mates, and those of its paired ends that cannot be derived from the pair.
+    /// Packs two mates, and passes the pair to `pairs` and its paired ends to `ends`.
+    ///
+    /// Without barcodes, only the second end is passed, since the first one can be derived from the
+    /// pair. With barcodes both are passed: each end has its own code, while the pair combines the
+    /// codes of both reads.
     pub(super) fn pair<S: ItemLayout>(
         &self,
         seen: &ReadSummary,
@@ -441,16 +494,16 @@ impl Rules {
         }
     }
 
-    /// Packs a single read.
     pub(super) fn fragment<S: ItemLayout>(&self, read: &ReadSummary) -> S::Fragment {
         item::fragment::<S>(&ReadSummary { code: self.single(read), ..*read })
     }
 
-    /// Packs only this read's end, and not the end of its mate.
     pub(super) fn paired_end<S: ItemLayout>(&self, read: &ReadSummary) -> S::EndKey {
         item::end_key::<S>(&read.end, self.single(read))
     }
 
+    /// Returns the code by which this read is compared as a single end. A UMI is placed in the
+    /// segment that the read is from.
     fn single(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
@@ -461,25 +514,26 @@ impl Rules {
     }
 }
 
-/// Whether a record takes part in marking.
+/// Returns whether a record is compared at all: mapped, and neither secondary nor supplementary.
 fn takes_part(record: RecordRef<'_>) -> bool {
     !record.flags().is_unmapped() && record.flags().is_primary()
 }
 
-/// The hash of no read group.
 const NO_GROUP: u64 = 0;
 
-/// 128 bits of read group and name; 10^9 names collide with a probability of 10^-21.
+/// Hashes read group and name to 128 bits: 10^9 names collide with a probability of 10^-21.
 fn hash(group: u64, name: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
-/// Reads that wait for their mates: the key of read group and name, the read, and its origin.
+/// Reads whose mates have not been seen: a key of read group and name, the read, and caller data.
 pub(super) type Pending<T> = Vec<(u128, ReadSummary, T)>;
 
-/// Pairs the arriving read with the pending read whose mate it is, or makes it pending. A pending read with
-/// the same key and mate reference is replaced and returned: it stays without a mate (Picard 3.4 does so on
-/// queryname-grouped input, and stops with an error on coordinate-sorted input).
+/// Pairs the arriving read with the pending read whose mate it is, or makes it pending.
+///
+/// Mates are recognized by `key` and the reference sequence of the mate. A pending read with the same
+/// key and mate reference is replaced and returned: it stays without a mate. Picard 3.4 does so on
+/// queryname-grouped input, and stops with an error on coordinate-sorted input.
 pub(super) fn meet<T>(
     pending: &mut Pending<T>,
     key: u128,

@@ -1,28 +1,41 @@
-//! Marks duplicates as Picard MarkDuplicates 3.4 does, with extensions, or as samtools markdup 1.24 does.
+//! Duplicate marking as in Picard MarkDuplicates 3.4, with extensions, or as in samtools markdup
+//! 1.24.
 //!
-//! | step | file |
+//! Duplicates are templates of one library whose reads have equal unclipped 5′ positions and strands.
+//! The rules are numbered in `docs/parity.md`:
+//!
+//! - Pairs with equal library, ends and orientation form one set. The pair with the best score stays.
+//! - A read without a mapped mate (a fragment) is a duplicate if a pair has the same end. Otherwise the
+//!   best-scored fragment of that end stays.
+//!
+//! Records themselves are not kept. While the input is read, each batch is reduced to small items
+//! that sort as numbers; when the input ends, one scan over the sorted items decides everything:
+//!
+//! ```text
+//!  batch ─► DuplicateEnds ─► EndsPart ─► EndStore ─► DuplicateResolver ─► Verdict ─► ApplyMarks
+//!           any thread                   input order   join, sort, scan     1 bit      a Step that flags
+//!                                        may spill                          a record   and tags records
+//! ```
+//!
+//! | step | module |
 //! |---|---|
 //! | options | [`rules`] |
-//! | whether the input is grouped by name | [`grouping`] |
+//! | is the input grouped by name? | [`grouping`] |
 //! | read groups and their libraries | [`libraries`] |
-//! | tile, x and y from a read name; the optical distance | [`location`], [`instrument`] |
-//! | the score of a read | [`score`] |
-//! | barcodes, which keep templates of equal ends apart | [`barcodes`] |
-//! | the keys of ends and pairs, packed to sort as numbers | [`item`] |
-//! | the ends of a batch of reads | [`ends`] |
-//! | items, in memory and on disk | [`end_store`], [`sorter`] |
+//! | flow cell location from the read name; optical distance of an instrument | [`location`], [`instrument`] |
+//! | the score that chooses the read that stays | [`score`] |
+//! | barcodes and UMIs, which separate templates with equal ends | [`barcodes`], [`umi`] |
+//! | keys of ends and pairs, packed so that they sort as numbers | [`item`] |
+//! | the items of one batch | [`ends`] |
+//! | items of the whole input, in memory and on disk | [`end_store`], [`sorter`] |
 //! | items and verdicts in the files of a job in stages | [`stored`], [`verdict`] |
-//! | mates that were not adjacent, joined by name | [`join`] |
-//! | which templates are duplicates, and which of them are optical | [`marks`], [`optical`] |
-//! | the same with UMIs | [`molecules`], [`umi`] |
-//! | from all ends to the verdict; the verdict | [`resolver`], [`verdict`] |
+//! | joining mates that are not adjacent | [`join`] |
+//! | the scan that marks duplicates; optical duplicates | [`marks`], [`optical`] |
+//! | the scan if UMIs separate molecules | [`molecules`] |
+//! | from all items to the verdict | [`resolver`], [`verdict`] |
 //! | the same by the rules of samtools | [`samtools`] |
 //! | flags and tags on records | [`apply`] |
-//! | counts and metrics; pairs by tile | [`metrics`], [`tiles`] |
-//!
-//! The unclipped 5′ positions of reads decide (rules numbered in `docs/parity.md`). Pairs with equal library,
-//! ends and orientation are one set, whose best-scored pair stays. A single read is a duplicate if a pair has
-//! the same end; else the best-scored single read stays.
+//! | metrics; pairs by tile | [`metrics`], [`tiles`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -67,11 +80,16 @@ pub use sorter::Sorting;
 pub use tiles::TileCounts;
 pub use verdict::{DuplicateCounts, Verdict};
 
-/// Which records of a duplicate template are flagged.
+/// Which records of a duplicate template are flagged, and what breaks ties between equal templates.
+///
+/// Picard decides this by the sort order of its input: queryname-grouped files are marked by
+/// template, coordinate-sorted files record by record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// Every record of the template.
+    /// Every record of the template, including secondary, supplementary and unmapped ones. Ties are
+    /// broken by the position of the template in the input.
     Template,
-    /// The mapped primary records alone.
+    /// Only the mapped primary records. Ties are broken by the position in the coordinate-sorted
+    /// file.
     Coordinate,
 }

@@ -1,9 +1,12 @@
-//! Marks duplicates where UMIs distinguish molecules: the templates of one position whose UMIs belong to one
-//! molecule are a set.
+//! Marks duplicates if UMIs separate molecules: the templates of one position whose UMIs belong to
+//! one molecule form a set.
 //!
-//! Items of one position are adjacent, and within it those of one UMI. A first scan counts the UMIs of a
-//! position; they are clustered into molecules, and a second scan marks the templates. So memory grows with
-//! the different UMIs of a position, not with its templates.
+//! Items are sorted by position and, within it, by UMI. Each position is scanned twice:
+//!
+//! 1. A first cursor counts the distinct UMIs of the position, which are then clustered into molecules.
+//! 2. A second cursor, one position behind the first, marks the templates of each molecule.
+//!
+//! So memory grows with the number of distinct UMIs of a position, not with its templates.
 
 use readmill_record::{Error, Result};
 
@@ -13,10 +16,15 @@ use super::marks::{DuplicateMarks, FragmentSet, PairSet};
 use super::sorter::{Merged, Sorting};
 use super::umi::{Strand, UmiCount, Umis, cluster, code, code_apart, code_strand, code_umi};
 
-/// Bytes that a UMI of the current position takes, sets and indexes included.
+/// Memory in bytes for one distinct UMI of the current position, including its set and cluster
+/// indices.
 const EACH: u64 = 400;
 
-/// Marks duplicates among pairs and fragments, whose chunks must be sorted.
+/// Marks duplicates among pairs and fragments, whose chunks must be sorted. Called by the resolver
+/// instead of [`DuplicateMarks::mark_sets`].
+///
+/// # Errors
+/// The distinct UMIs of one position do not fit into the memory.
 pub fn mark_sets<S: ItemLayout, T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
@@ -26,7 +34,7 @@ pub fn mark_sets<S: ItemLayout, T: Sorting>(
     mark_fragments(marks, items, umis)
 }
 
-/// A merge with one item of lookahead.
+/// A merge of sorted items that shows its next item before it is taken.
 struct Lookahead<'a, T> {
     next: Option<T>,
     rest: Merged<'a, T>,
@@ -37,7 +45,7 @@ impl<'a, T: Item> Lookahead<'a, T> {
         Ok(Lookahead { next: rest.next_item()?, rest })
     }
 
-    /// Returns the next item, if `is` holds for it.
+    /// Takes the next item if `is` holds for it.
     fn next_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
         match self.next {
             Some(item) if is(&item) => {
@@ -49,7 +57,7 @@ impl<'a, T: Item> Lookahead<'a, T> {
     }
 }
 
-/// The UMIs of a position, counted.
+/// The distinct UMIs of a position and how many templates have each.
 #[derive(Default)]
 struct UmiCounts {
     seen: Vec<UmiCount>,
@@ -57,7 +65,8 @@ struct UmiCounts {
 }
 
 impl UmiCounts {
-    /// Counts a template, or none if `count` is 0. Equal codes are adjacent.
+    /// Counts a template. Equal codes must be adjacent. `place` is an ordinal; the smallest one of
+    /// each UMI breaks ties as in umi_tools.
     fn add(&mut self, code: u128, place: u64) {
         let umi = code_umi(code);
         self.templates += 1;
@@ -70,7 +79,7 @@ impl UmiCounts {
         }
     }
 
-    /// Returns an error if the UMIs do not fit into `room` bytes.
+    /// Returns an error if the distinct UMIs take more than `room` bytes.
     fn check(&self, room: u64) -> Result<()> {
         if self.seen.len() as u64 * EACH <= room {
             return Ok(());
@@ -139,14 +148,16 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
     Ok(())
 }
 
-/// The molecules of a position, numbered as they are seen, and their sets: one, or one for each strand.
+/// The molecules of a position, numbered as they are met, and their sets: one for each molecule, or
+/// one for each strand of a duplex molecule.
 struct Molecules {
     roots: Vec<u32>,
-    /// The number of the molecule of each root.
+    /// Number of the molecule of each root UMI; `u32::MAX` until it is met.
     number_of: Vec<u32>,
     met: u32,
-    /// The number of the first set.
+    /// Number of the first set of this position in the whole input.
     base: u64,
+    /// Sets per molecule: 2 if both strands of a duplex molecule are clustered together, otherwise 1.
     strands: usize,
 }
 
@@ -156,8 +167,8 @@ impl Molecules {
         Molecules { number_of: vec![u32::MAX; roots.len()], roots, met: 0, base, strands }
     }
 
-    /// Returns the set of the UMI at `at` and this strand: its index within the position, and its number in
-    /// all.
+    /// Returns the set of the UMI at index `at` on `strand`: its index within the position, and its
+    /// number in the whole input.
     fn set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
         let molecule = &mut self.number_of[self.roots[at] as usize];
         if *molecule == u32::MAX {
@@ -170,6 +181,8 @@ impl Molecules {
     }
 }
 
+/// Marks single reads. UMIs of paired reads at the same end are clustered with them: a single read is
+/// a duplicate if its molecule has a paired read.
 fn mark_fragments<S: ItemLayout, T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,

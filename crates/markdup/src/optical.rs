@@ -1,48 +1,77 @@
-//! Optical duplicates: templates of a duplicate set that were seen close together on the flow cell
-//! (Picard 3.4, OpticalDuplicateFinder).
+//! Optical duplicates: templates of a duplicate set that were seen close together on the flow cell.
+//!
+//! They come from one cluster that was read twice, not from PCR, so the estimate of the library size
+//! leaves them out. The rules are those of Picard 3.4 (OpticalDuplicateFinder):
+//!
+//! 1. Sets of two or three members are compared pair by pair, starting with the template that stays.
+//! 2. In larger sets, members that are linked by steps of at most the distance form a cluster, and one member
+//!    of each cluster stays.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::location::Location;
 
-/// A template of a duplicate set.
+/// A template as a member of a duplicate set: what the optical test compares.
 #[derive(Clone, Copy, Debug)]
 pub struct SetMember {
-    /// Where it was seen.
     pub location: Location,
-    /// Its read group in the numbering of the optical test.
+    /// Read group, as [`Libraries::optical`](super::Libraries::optical) numbers it. Only members of
+    /// one read group are compared.
     pub group: u16,
-    /// Leftmost position of its first read in coordinate mode, else 0.
+    /// Leftmost position of its first read (1-based) in coordinate mode, otherwise 0. Breaks ties.
     pub pos: u32,
-    /// The record numbers that get its mark.
+    /// Ordinals of the records that get its mark. Both are equal if there is only one.
     pub ids: (u64, u64),
 }
 
 impl SetMember {
-    /// Returns its position in the file, which decides where locations are equal.
+    /// Returns its position in the file, which breaks ties between equal scores and locations.
     pub fn place(&self) -> FilePosition {
         (self.pos, self.ids.0, self.ids.1)
     }
 }
 
-/// A position in the file.
+/// A position in the file: leftmost position in coordinate mode (otherwise 0), then record ordinals.
 pub type FilePosition = (u32, u64, u64);
 
-/// Bytes that a candidate takes, including the memory for the search.
+/// Memory for one candidate in bytes, including the working memory of the search. The resolver
+/// reserves it for the largest set.
 pub const CANDIDATE_BYTES: u64 = 120;
 
-/// The candidates of a set, or of the part of it whose segments have one orientation.
+/// The members of a duplicate set that may be optical duplicates.
+///
+/// The scan adds members while it passes the set and asks for the result once the set is complete:
+///
+/// ```
+/// use readmill_markdup::location::Location;
+/// use readmill_markdup::optical::{Candidates, SetMember};
+///
+/// let member = |ordinal, x| SetMember {
+///     location: Location { tile: 1101, x, y: 500 },
+///     group: 0,
+///     pos: 0,
+///     ids: (ordinal, ordinal),
+/// };
+/// let kept = member(0, 1000);
+/// let mut candidates = Candidates::default();
+/// for member in [kept, member(1, 1060), member(2, 9000)] {
+///     candidates.add(member, 300_000);
+/// }
+/// let optical = candidates.optical(100, kept.place());
+/// assert_eq!(optical.len(), 1);
+/// assert_eq!(optical[0].ids.0, 1);
+/// ```
 #[derive(Default)]
 pub struct Candidates {
-    /// Those whose location is known, unless the set is too large.
+    /// The members with a known location. Empty if the set is too large to be searched.
     located: Vec<SetMember>,
-    /// The number of all candidates.
+    /// Number of all members, with or without a location.
     count: u64,
 }
 
 impl Candidates {
-    /// Adds a candidate. A set of more than `most` is not searched and not stored. Returns the change in the
-    /// number of stored candidates.
+    /// Adds a member. A set of more than `most` members is neither searched nor stored. Returns the
+    /// change in the number of stored members, by which the caller limits memory.
     pub fn add(&mut self, member: SetMember, most: u64) -> i64 {
         let before = self.located.len() as i64;
         self.count += 1;
@@ -57,17 +86,15 @@ impl Candidates {
         self.located.len() as i64 - before
     }
 
-    /// Returns the number of stored candidates.
     pub fn buffered(&self) -> i64 {
         self.located.len() as i64
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Joins both parts of a set.
+    /// Adds the members of the other orientation, if the set is searched as a whole.
     pub fn join(&mut self, other: Candidates, most: u64) {
         self.count += other.count;
         self.located.extend(other.located);
@@ -76,8 +103,11 @@ impl Candidates {
         }
     }
 
-    /// Returns the optical duplicates. `keeper` is the position in the file of the template that is no duplicate; it is never
-    /// among them. If it is no candidate itself, one candidate of each group of close ones stays.
+    /// Returns the optical duplicates.
+    ///
+    /// `distance` is the maximum in x and in y. `keeper` is the position in the file of the template
+    /// that is not a duplicate; it is never returned. If it is not among the candidates, one
+    /// candidate of each group of close ones stays.
     pub fn optical(mut self, distance: i32, keeper: FilePosition) -> Vec<SetMember> {
         if self.located.len() < 2 {
             return Vec::new();
@@ -95,7 +125,8 @@ impl Candidates {
     }
 }
 
-/// Whether two members were seen at most `distance` pixels apart, in x and in y, on one tile of one read group.
+/// Returns whether two members of one read group and tile are at most `distance` apart, in x and in
+/// y.
 fn close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
     let near = |a: i32, b: i32| i64::from(a).abs_diff(b.into()) as i64 <= i64::from(distance);
     a.group == b.group
@@ -104,8 +135,8 @@ fn close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
         && near(a.location.y, b.location.y)
 }
 
-/// Finds duplicates among two or three: those close to the one that stays, then one of each other two that
-/// are close.
+/// Marks the optical duplicates among two or three members: first those close to the keeper, then one
+/// of any other two that are close.
 fn few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let close = |i: usize, j: usize| close(&members[i], &members[j], distance);
     let mut marked = vec![false; members.len()];
@@ -126,8 +157,9 @@ fn few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool>
     marked
 }
 
-/// Finds duplicates among four or more: members that are linked by steps of at most `distance` are a cluster.
-/// One of each cluster stays: the keeper, or the one with the smallest x, y.
+/// Marks the optical duplicates among four or more members. Members linked by steps of at most
+/// `distance` form a cluster. One of each cluster stays: the keeper, or the one with the smallest x,
+/// then y.
 fn many(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let mut clusters = Clusters((0..members.len() as u32).collect());
     let mut tiles: HashMap<(u16, i32), Vec<u32>> = HashMap::new();
@@ -146,7 +178,7 @@ fn many(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool
     (0..members.len()).map(|i| stays.get(&clusters.root(i as u32)) != Some(&i)).collect()
 }
 
-/// Disjoint sets.
+/// Disjoint sets of member indices (union-find with path halving).
 struct Clusters(Vec<u32>);
 
 impl Clusters {
@@ -165,9 +197,11 @@ impl Clusters {
     }
 }
 
-/// Joins all members of a tile that are close. They are put into squares so small that all in one square are
-/// close; of two neighbouring squares it is enough to find one close pair. So the time grows with the number
-/// of members, not with its square.
+/// Joins all members of a tile that are close to each other.
+///
+/// The tile is divided into squares so small that all members of one square are close; for two
+/// neighbouring squares it is enough to find one close pair. So time grows with the number of members
+/// instead of its square.
 fn connect(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Clusters) {
     if distance < 0 {
         return;
@@ -191,8 +225,8 @@ fn connect(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Cl
     }
 }
 
-/// Whether any of `left` is close to any of `right`, which are two neighbouring squares of one tile. They are
-/// swept by x: while `right` goes to the right, fewer of `left` are near enough.
+/// Returns whether any member of `left` is close to any of `right`, two neighbouring squares of one
+/// tile. Sweeps over x and keeps the members of `left` within the distance ordered by y.
 fn touch(members: &[SetMember], left: &[u32], right: &[u32], distance: i32) -> bool {
     let point = |&i: &u32| {
         let at = members[i as usize].location;

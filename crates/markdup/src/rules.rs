@@ -1,7 +1,8 @@
-//! The rules by which duplicates are found.
+//! The options of duplicate marking, and a check that reads have the barcode or UMI fields they name.
 //!
-//! Also counts the templates that have the fields of barcodes and UMIs that the rules name: by the ends of reads, so
-//! that the order of the input does not matter; a field of one mate counts for the template.
+//! Fields are counted per end of the template, so that the result does not depend on the order of the
+//! input; for most fields it is enough that one mate has it. The pipeline refuses input in which no
+//! template has the field and warns if some lack it.
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
@@ -13,29 +14,37 @@ use super::samtools::SamtoolsRules;
 use super::score::Strategy;
 use super::umi::Umis;
 
-/// The rules by which duplicates are found, and the results to store. The default is Picard's.
+/// How duplicates are found, and which results are kept. The default is Picard's.
+///
+/// ```
+/// use readmill_markdup::{Optical, Rules, verdict_bytes};
+///
+/// let patterned = Optical { distance: 2500, ..Optical::default() };
+/// let rules = Rules { optical: Some(patterned), ..Rules::default() };
+/// assert_eq!(verdict_bytes(&rules, 64), 16); // a duplicate bit and an optical bit for each record
+/// assert_eq!(verdict_bytes(&Rules::default(), 64), 8);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// How reads are scored.
     pub strategy: Strategy,
-    /// The format of read names, which gives locations on the flow cell.
+    /// How a flow cell location is parsed from read names.
     pub names: ReadNames,
-    /// How optical duplicates are found; `None` if they are not searched.
+    /// How optical duplicates are found. `None` disables the search.
     pub optical: Option<Optical>,
-    /// The code that keeps templates of equal ends apart; `None` without barcodes and UMIs.
+    /// Barcodes or UMIs that separate templates with equal ends. `None` compares positions only.
     pub coding: Option<Coding>,
-    /// Whether to store the members of each duplicate set of more than one.
+    /// Whether to store the members of each set of two or more pairs, for the DI and DS fields.
     pub members: bool,
-    /// Whether to number the molecules that UMIs identify.
     pub molecules: bool,
-    /// Whether to count pairs by tile, where optical duplicates are searched.
+    /// Whether to count pairs by tile. Needs the search for optical duplicates.
     pub tiles: bool,
-    /// The rules of samtools, which hold in place of all others; `None` for Picard's.
+    /// The rules of samtools markdup, which replace all others. `None` selects Picard's rules.
     pub samtools: Option<SamtoolsRules>,
 }
 
 impl Rules {
-    /// Whether pairs are counted by tile: where names are read in full, tiles of other lanes have other numbers than their own.
+    /// Returns whether pairs are counted by tile. Not with [`ReadNames::Full`], which offsets tile
+    /// numbers by a hash of the lane, so they are no longer the numbers of the flow cell.
     pub fn counts_tiles(&self) -> bool {
         self.tiles && self.optical.is_some() && !matches!(self.names, ReadNames::Full)
     }
@@ -44,62 +53,61 @@ impl Rules {
 /// The rules for optical duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optical {
-    /// Most pixels between them, in x and in y.
+    /// Maximum distance in x and in y, in the unit of the read names (Illumina: a tenth of a pixel).
+    /// Picard's default is 100.
     pub distance: i32,
-    /// Larger sets are not searched.
+    /// Maximum number of templates in a set that is searched (Picard's
+    /// MAX_OPTICAL_DUPLICATE_SET_SIZE, default 300,000).
     pub most: u64,
-    /// Whether sets of single reads are searched, too.
+    /// Whether sets of single reads are searched as well. Picard searches only pairs.
     pub single: bool,
-    /// Whether only optical duplicates count as duplicates.
+    /// Whether only optical duplicates are marked, and others are not.
     pub alone: bool,
 }
 
 impl Default for Optical {
-    /// Picard's.
     fn default() -> Self {
         Optical { distance: 100, most: 300_000, single: false, alone: false }
     }
 }
 
-/// The code that keeps templates of equal ends apart.
+/// What separates templates with equal ends.
 #[derive(Clone, Debug)]
 pub enum Coding {
-    /// Barcodes, as Picard compares them.
+    /// Barcodes, compared for equality by Picard's hashes.
     Barcodes(Barcodes),
-    /// UMIs, of which several can be one molecule.
+    /// UMIs: several similar UMIs can belong to one molecule.
     Umis(Umis),
 }
 
-/// The most fields that a run can use.
 const MOST: usize = 3;
 
-/// How many reads have each field that barcodes or UMIs are taken from: first segments and single reads, and last segments.
+/// How many reads have each field that holds a barcode or UMI. Index 0 counts first segments and
+/// single reads, index 1 last segments.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FieldCounts {
     reads: [u64; 2],
     have: [[u64; 2]; MOST],
 }
 
-/// A field, and how many templates have it, or how many reads.
+/// How many templates have a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldShare {
-    /// The field.
     pub tag: Tag,
-    /// Whether `have` and `of` are reads: each needs the field, and only one end of some templates has it.
+    /// Whether `have` and `of` count reads instead of templates: each read needs the field, and in
+    /// some templates only one end has it.
     pub by_read: bool,
-    /// Templates that have it.
     pub have: u64,
-    /// Templates in all.
     pub of: u64,
 }
 
-/// A field, and the reads that can have it.
+/// A field, and the ends whose reads can have it.
 #[derive(Clone, Copy)]
 struct EligibleField {
     tag: Tag,
-    /// The first segments, the last segments.
+    /// Whether first segments and last segments can have it.
     ends: [bool; 2],
-    /// Whether each read needs it; else it is enough that one mate has it.
+    /// Whether each read needs the field. Otherwise it is enough that one mate has it.
     by_read: bool,
 }
 
@@ -110,7 +118,7 @@ impl EligibleField {
 }
 
 impl Rules {
-    /// The fields that barcodes or UMIs are taken from.
+    /// Returns the fields that barcodes or UMIs are read from.
     fn fields(&self) -> [Option<EligibleField>; MOST] {
         let both = [true, true];
         match (&self.samtools, &self.coding) {
@@ -130,7 +138,7 @@ impl Rules {
 }
 
 impl FieldCounts {
-    /// Counts a read that takes part.
+    /// Counts a read that is compared, and the fields it has.
     pub fn count(&mut self, rules: &Rules, record: RecordRef<'_>) {
         let end = self.count_read(record);
         for (have, eligible) in self.have.iter_mut().zip(rules.fields()) {
@@ -140,13 +148,13 @@ impl FieldCounts {
         }
     }
 
-    /// Counts a read that takes part by the rules of samtools, and whether it has a barcode.
+    /// Counts a read by the rules of samtools, which accept only text fields as barcodes.
     pub fn count_barcode(&mut self, record: RecordRef<'_>, has_barcode: bool) {
         let end = self.count_read(record);
         self.have[0][end] += u64::from(has_barcode);
     }
 
-    /// Counts a read; returns the number of its end.
+    /// Counts a read; returns 0 for a first segment or single read, and 1 for a last segment.
     fn count_read(&mut self, record: RecordRef<'_>) -> usize {
         let flags = record.flags();
         let end = usize::from(flags.is_paired() && !flags.is_first());
@@ -154,15 +162,17 @@ impl FieldCounts {
         end
     }
 
-    /// Adds the counts of another part of the input.
     pub fn add(&mut self, other: &FieldCounts) {
         let own = self.reads.iter_mut().chain(self.have.iter_mut().flatten());
         let others = other.reads.iter().chain(other.have.iter().flatten());
         own.zip(others).for_each(|(own, other)| *own += other);
     }
 
-    /// Returns the share of each field, by the end that has it more often; by read, if each read needs it and the other end
-    /// has it less often. A field of an end without reads is left out.
+    /// Returns the share of templates that have each field.
+    ///
+    /// The end that has the field more often counts for the template. If each read needs the field
+    /// and one end has it less often, reads are counted instead. A field that only one end can have
+    /// is left out if that end has no reads.
     pub fn shares(&self, rules: &Rules) -> impl Iterator<Item = FieldShare> {
         let shares = rules.fields().into_iter().zip(self.have).map(|(eligible, have)| {
             let EligibleField { tag, ends, by_read } = eligible?;

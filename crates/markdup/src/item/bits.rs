@@ -1,20 +1,24 @@
-//! Fields of packed items.
+//! Reads and writes the bit fields of packed items.
+//!
+//! An item is an array of 64-bit words that sorts as one large number, so fields are counted from the
+//! most significant bit of the first word and may cross word boundaries.
 
 use super::ItemLayout;
 use crate::location::Location;
 
-/// A field: where it starts, counted from the most significant bit of the first number, and its width.
+/// A bit field: its first bit, counted from the most significant bit of the first word, and its width
+/// (at most 64).
 #[derive(Clone, Copy)]
 pub struct Field(pub usize, pub usize);
 
 impl Field {
-    /// Returns the field's place in a layout, if it comes after the code.
+    /// Returns the position of the field in layout `S`, for fields that follow the barcode code.
+    /// Their constants are those of [`PositionOnly`](super::PositionOnly).
     pub fn behind_code<S: ItemLayout>(self) -> Self {
         Field(self.0 + S::CODE, self.1)
     }
 }
 
-/// Reads a field.
 pub fn get(item: &[u64], Field(at, width): Field) -> u64 {
     let (word, bit) = (at / 64, at % 64);
     let high = u128::from(item[word]) << 64;
@@ -22,7 +26,7 @@ pub fn get(item: &[u64], Field(at, width): Field) -> u64 {
     (both << bit >> (128 - width)) as u64
 }
 
-/// Writes a field that is still zero.
+/// Writes a field that is still zero; `value` must fit its width.
 pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
     debug_assert!(width == 64 || value >> width == 0, "{value} in {width} bits");
     let (word, bit) = (at / 64, at % 64);
@@ -33,7 +37,8 @@ pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
     }
 }
 
-/// Adds to a field, which must have room for the sum.
+/// Adds `value` to a field, which must have room for the sum. Used to renumber records when the items
+/// of several slices are combined.
 pub fn add(item: &mut [u64], field: Field, value: u64) {
     let Field(at, width) = field;
     let sum = get(item, field) + value;
@@ -46,7 +51,6 @@ pub fn add(item: &mut [u64], field: Field, value: u64) {
     put(item, field, sum);
 }
 
-/// Reads the code that starts at bit `at`, if the shape has one.
 pub fn get_code<S: ItemLayout>(item: &[u64], at: usize) -> u128 {
     if S::CODE == 0 {
         return 0;
@@ -54,7 +58,6 @@ pub fn get_code<S: ItemLayout>(item: &[u64], at: usize) -> u128 {
     u128::from(get(item, Field(at, 64))) << 64 | u128::from(get(item, Field(at + 64, 64)))
 }
 
-/// Writes the code at bit `at`, if the shape has one.
 pub fn put_code<S: ItemLayout>(item: &mut [u64], at: usize, code: u128) {
     if S::CODE > 0 {
         put(item, Field(at, 64), (code >> 64) as u64);
@@ -62,37 +65,36 @@ pub fn put_code<S: ItemLayout>(item: &mut [u64], at: usize, code: u128) {
     }
 }
 
-/// Whether the first `bits` bits are equal.
 pub fn same_prefix(a: &[u64], b: &[u64], bits: usize) -> bool {
     let (words, rest) = (bits / 64, bits % 64);
     a[..words] == b[..words] && (rest == 0 || a[words] >> (64 - rest) == b[words] >> (64 - rest))
 }
 
-/// Returns `value` in `width` bits, with a bias that keeps its order; out-of-range values are clamped.
+/// Returns `value` in `width` bits with a bias, so that negative values sort first. Values out of
+/// range are clamped, which merges positions that no real file has.
 pub fn biased(value: i64, bias: i64, width: usize) -> u64 {
     (value + bias).clamp(0, (1 << width) - 1) as u64
 }
 
-/// Higher scores first, in 16 bits.
+/// Maps a score to 16 bits so that higher scores sort first.
 pub fn by_score(score: i16) -> u64 {
     (i32::from(i16::MAX) - i32::from(score)) as u64
 }
 
-/// Tile, x and y start at this value below zero; their bits give the upper limit.
+/// Tile, x and y may be as low as -32768: Picard cuts them to 16 signed bits.
 const LOCATION_BIAS: i64 = 1 << 15;
 const TILE: usize = 20;
 const PIXEL: usize = 22;
 
-/// Bits that a location takes.
 pub const LOCATION: usize = TILE + 2 * PIXEL;
 
-/// Tile, x, y: in this order.
+/// Packs a location so that it sorts by tile, then x, then y: the order in which Picard breaks ties
+/// between equal scores.
 pub fn by_location(location: Location) -> u64 {
     let bits = |n: i32, width| biased(n.into(), LOCATION_BIAS, width);
     bits(location.tile, TILE) << (2 * PIXEL) | bits(location.x, PIXEL) << PIXEL | bits(location.y, PIXEL)
 }
 
-/// The location that [`by_location`] packed.
 pub fn location(bits: u64) -> Location {
     let part = |shift: usize, width: usize| {
         ((bits >> shift & ((1 << width) - 1)) as i64 - LOCATION_BIAS) as i32

@@ -1,29 +1,44 @@
-//! The 5′ end of a read, and the single read (fragment), which is compared by its end, without a mate.
+//! The 5′ end of a read, and the fragment: a read that is compared by its end alone, without a mate.
+//!
+//! ```text
+//!  bit 0        16          48         82      83      [83 + 128]
+//!      library │ reference │ 5′ pos  │ strand │ [code] │ score │ location │ position, ordinal, group
+//!      ─────── key of the set ─────────────────────── │ ─ best first ─── │ payload
+//! ```
 
 use super::bits::{self, Field, get, put};
 use super::{Item, ItemLayout, ReadSummary};
 use crate::location::Location;
 
-/// The 5′ end of a read.
+/// The 5′ end of a read: where sequencing started, with soft and hard clips included.
+///
+/// Reads with equal ends may be duplicates. [`end_key`] packs an end so that keys sort by library,
+/// reference sequence, position and strand:
+///
+/// ```
+/// use readmill_markdup::item::{End, PositionOnly, end_key};
+///
+/// let forward = End { library: 0, ref_id: 2, five_prime: 100, reverse: false };
+/// let reverse = End { reverse: true, ..forward };
+/// let clipped = End { five_prime: -3, ..forward }; // before the start of the reference
+/// let key = |end: &End| end_key::<PositionOnly>(end, 0);
+/// assert!(key(&clipped) < key(&forward) && key(&forward) < key(&reverse));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Library.
     pub library: u16,
-    /// Reference sequence.
     pub ref_id: i32,
-    /// Unclipped 5′ position, 0-based; may lie outside the reference.
+    /// Unclipped 5′ position, 0-based. It may lie outside the reference sequence.
     pub five_prime: i64,
-    /// On the reverse strand.
     pub reverse: bool,
 }
 
-/// The presence of a paired end.
+/// A key that says that some paired read has this end. Fragments with the same key are duplicates.
 pub type EndKey<S> = <S as ItemLayout>::EndKey;
 
-/// Positions reach below zero (clips) and are kept with this bias, in 34 bits.
+/// Clips can move a 5′ end below zero, so positions are stored with this bias, in 34 bits.
 const BIAS: i64 = 1 << 33;
 
-/// Bits of a position.
 pub const POS_BITS: usize = 34;
 
 const LIBRARY: Field = Field(0, 16);
@@ -31,20 +46,16 @@ const REF: Field = Field(16, 32);
 const PLACE: Field = Field(48, POS_BITS);
 const REVERSE: Field = Field(82, 1);
 
-/// Bits of an end, before the code.
 pub const END: usize = 83;
 
-/// A position, packed.
 pub fn packed(pos: i64) -> u64 {
     bits::biased(pos, BIAS, POS_BITS)
 }
 
-/// The position that [`packed`] packed.
 pub fn unpacked(bits: u64) -> i64 {
     bits as i64 - BIAS
 }
 
-/// Writes an end and its code at the front of an item.
 pub fn put_end<S: ItemLayout>(item: &mut [u64], end: &End, code: u128) {
     put(item, LIBRARY, end.library.into());
     put(item, REF, (end.ref_id + 1) as u64);
@@ -53,24 +64,23 @@ pub fn put_end<S: ItemLayout>(item: &mut [u64], end: &End, code: u128) {
     bits::put_code::<S>(item, END, code);
 }
 
-/// The key of an end.
+/// Packs an end with its code. `code` is 0 in a layout without barcodes.
 pub fn end_key<S: ItemLayout>(end: &End, code: u128) -> EndKey<S> {
     let mut key = EndKey::<S>::ZERO;
     put_end::<S>(key.as_mut(), end, code);
     key
 }
 
-/// Its key without the code: where the end is.
+/// Returns the key of an item's end without the code. With UMIs, all items of one place are compared
+/// with each other, whatever their code.
 pub fn end_place(item: &[u64]) -> [u64; 2] {
     [item[0], item[1] >> (128 - END) << (128 - END)]
 }
 
-/// Reference sequence and unclipped position of an end at the front of an item.
 pub fn end_locus(item: &[u64]) -> (i32, i64) {
     (get(item, REF) as i32 - 1, unpacked(get(item, PLACE)))
 }
 
-/// The code of a paired end.
 pub fn end_code<S: ItemLayout>(item: &EndKey<S>) -> u128 {
     bits::get_code::<S>(item.as_ref(), END)
 }
@@ -82,7 +92,7 @@ const ORDINAL: Field = Field(195, 40);
 const TEMPLATE_OFFSET: Field = Field(235, 24);
 const GROUP: Field = Field(259, 16);
 
-/// Packs a single read.
+/// Packs a read that is compared without a mate.
 pub fn fragment<S: ItemLayout>(read: &ReadSummary) -> S::Fragment {
     let mut item = S::Fragment::ZERO;
     let words = item.as_mut();
@@ -97,7 +107,6 @@ pub fn fragment<S: ItemLayout>(read: &ReadSummary) -> S::Fragment {
     item
 }
 
-/// The end it is compared by, with its code.
 pub fn fragment_end<S: ItemLayout>(item: &S::Fragment) -> EndKey<S> {
     let (mut key, bits) = (EndKey::<S>::ZERO, END + S::CODE);
     let words = EndKey::<S>::WORDS;
@@ -106,37 +115,37 @@ pub fn fragment_end<S: ItemLayout>(item: &S::Fragment) -> EndKey<S> {
     key
 }
 
-/// Its code.
 pub fn fragment_code<S: ItemLayout>(item: &S::Fragment) -> u128 {
     bits::get_code::<S>(item.as_ref(), END)
 }
 
-/// Whether `a` is kept rather than `b`, their positions in the file aside; `None` if they tie.
+/// Returns whether `a` stays rather than `b`, by score and then location. `None` if they tie; then
+/// the caller compares their positions in the file.
 pub fn fragment_prefers<S: ItemLayout>(a: &S::Fragment, b: &S::Fragment) -> Option<bool> {
     let key =
         |item: &S::Fragment| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 
-/// Its number, and that of its template's first record.
+/// Returns the ordinals of the read and of the first record of its template.
 pub fn fragment_ordinals<S: ItemLayout>(item: &S::Fragment) -> (u64, u64) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     let ordinal = of(ORDINAL);
     (ordinal, ordinal - of(TEMPLATE_OFFSET))
 }
 
-/// Changes its numbers, which were counted from record `base` of the input, to those of the whole.
+/// Renumbers a fragment of a slice whose first record is record `base` of the whole input.
 pub fn count_fragment_from<S: ItemLayout>(item: &mut S::Fragment, base: u64) {
     bits::add(item.as_mut(), ORDINAL.behind_code::<S>(), base);
 }
 
-/// Location on the flow cell, read group, leftmost position (1-based).
+/// Returns what the optical test and ties need: location on the flow cell, read group, and leftmost
+/// position (1-based).
 pub fn fragment_member<S: ItemLayout>(item: &S::Fragment) -> (Location, u16, u32) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     (bits::location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)
 }
 
-/// Reference sequence and unclipped 5′ position, 0-based.
 pub fn fragment_locus<S: ItemLayout>(item: &S::Fragment) -> (i32, i64) {
     end_locus(item.as_ref())
 }

@@ -1,37 +1,37 @@
-//! A half: a read whose mate has not been seen, to be joined with it by name.
+//! A half: one read of a pair whose mate has not been seen, to be joined with it by name.
+//!
+//! Halves sort by the 128-bit hash of their name, so after sorting all records of one name are
+//! adjacent. Within a name they are in the order in which Picard would meet them ([`HalfOrder`]).
 
 use super::bits::{self, Field, get, get_code, put, put_code};
 use super::{End, Item, ItemLayout, ReadSummary};
 
-/// A half.
 pub type Half<S> = <S as ItemLayout>::Half;
 
-/// The number of reference sequences that a half can represent.
+/// Maximum number of reference sequences: a half has 27 bits for the mate's reference, and some
+/// values are reserved for reads without a mate.
 pub const HALF_REFS: i32 = (1 << 27) - 4;
 
-/// The kind of record that a half was made of.
+/// The role of the record in its template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfKind {
-    /// A mapped primary record with a mapped mate.
     Paired,
-    /// A mapped primary record that is a single read.
     Alone,
-    /// Another record of the template.
+    /// A record that is not compared but gets the marks of its template: secondary, supplementary or
+    /// unmapped.
     Bystander,
 }
 
-/// The order of the halves of one name.
+/// The order of the halves of one name. It decides which records are taken as mates if a name occurs
+/// more than twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfOrder {
-    /// That of a coordinate-sorted file, as Picard meets them.
+    /// The order of a coordinate-sorted file, in which Picard meets them.
     Place,
-    /// That of the input.
     Input,
 }
 
-/// Bits of the name, which come first.
 const NAME: usize = 128;
-/// Bits of (reference sequence, position, strand), and of the number.
 const PLACE: usize = 59;
 const ORDINAL: usize = 40;
 const FIVE_PRIME: Field = Field(227, 33);
@@ -46,6 +46,8 @@ const BYSTANDER: u64 = (1 << 27) - 1;
 const ALONE: u64 = BYSTANDER - 1;
 const FIVE_PRIME_BIAS: i64 = 1 << 28;
 
+/// Returns the fields of place (reference, position, strand) and ordinal. The one that sorts first
+/// comes first.
 fn order_fields(order: HalfOrder) -> (Field, Field) {
     match order {
         HalfOrder::Place => (Field(NAME, PLACE), Field(NAME + PLACE, ORDINAL)),
@@ -53,7 +55,8 @@ fn order_fields(order: HalfOrder) -> (Field, Field) {
     }
 }
 
-/// Packs a read with the 128-bit hash of its name.
+/// Packs a read with the 128-bit hash of its name. The distance to the first record of the template
+/// is not stored.
 pub fn half<S: ItemLayout>(name: u128, read: &ReadSummary, kind: HalfKind, order: HalfOrder) -> Half<S> {
     let mut item = Half::<S>::ZERO;
     let words = item.as_mut();
@@ -78,29 +81,29 @@ pub fn half<S: ItemLayout>(name: u128, read: &ReadSummary, kind: HalfKind, order
     item
 }
 
-/// Changes the number of a half, which was counted from record `base` of the input, to that of the whole.
 fn count_half_from<S: ItemLayout>(item: &mut Half<S>, order: HalfOrder, base: u64) {
     bits::add(item.as_mut(), order_fields(order).1, base);
 }
 
-/// The same for halves in the order of a coordinate-sorted file.
+/// Renumbers a half in [`HalfOrder::Place`] of a slice whose first record is record `base` of the
+/// input.
 pub fn count_half_by_place_from<S: ItemLayout>(item: &mut Half<S>, base: u64) {
     count_half_from::<S>(item, HalfOrder::Place, base);
 }
 
-/// The same for halves in the order of the input.
+/// Renumbers a half in [`HalfOrder::Input`] of a slice whose first record is record `base` of the
+/// input.
 pub fn count_half_by_input_from<S: ItemLayout>(item: &mut Half<S>, base: u64) {
     count_half_from::<S>(item, HalfOrder::Input, base);
 }
 
-/// The hash of its name.
 pub fn half_name<S: ItemLayout>(item: &Half<S>) -> [u64; 2] {
     let words = item.as_ref();
     [words[0], words[1]]
 }
 
-/// Unpacks a half; `library` maps a read group to its library. A half does not store where its template
-/// starts.
+/// Unpacks a half. `library` maps a read group to its library; the distance to the first record of
+/// the template is lost and returned as 0.
 pub fn half_read<S: ItemLayout>(
     item: &Half<S>,
     order: HalfOrder,

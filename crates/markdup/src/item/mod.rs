@@ -1,8 +1,25 @@
-//! Ends and pairs packed into arrays of 64-bit numbers whose numeric order is the wanted order: first the key
-//! of a set, then the choice of its representative (best score, then smallest tile, x, y, then earliest),
-//! then payload. Sorting, spilling and merging treat them as plain numbers.
+//! Ends, pairs and reads, packed into arrays of 64-bit words that sort as one number.
 //!
-//! Items have two layouts: [`PositionOnly`], and [`Barcoded`] with 128 bits more for barcodes or a UMI.
+//! The bits of an item are ordered so that a plain numeric sort does the work of comparing templates:
+//!
+//! ```text
+//!  most significant                                              least significant
+//!  │ key of the duplicate set │ rank: best score, then tile, x, y │ ordinals, payload │
+//! ```
+//!
+//! After sorting, the members of a set are adjacent and the member that stays is usually the first.
+//! Sorting, spilling and merging treat items as plain numbers. Numbers that must keep order but can
+//! be negative are stored with a bias.
+//!
+//! | item | made of | purpose |
+//! |---|---|---|
+//! | pair | two mates | sets of pairs |
+//! | end key | one read of a pair | fragments with this end are duplicates |
+//! | fragment | a read without a mapped mate | sets of single reads |
+//! | half | a read whose mate was not adjacent | joined with its mate by name |
+//!
+//! There are two layouts: [`PositionOnly`], and [`Barcoded`] with 128 more bits for barcodes or a
+//! UMI.
 
 pub(crate) mod bits;
 mod end;
@@ -26,11 +43,19 @@ pub use pair::{
 use super::location::Location;
 use readmill_sort::tournament::Ranked;
 
-/// A packed item.
+/// A packed item: a fixed number of 64-bit words that compare from the first word to the last.
+///
+/// Implemented for arrays. The largest value ([`Ranked::LAST`]) marks the end of a run in a merge, so
+/// no real item may have it.
+///
+/// ```
+/// use readmill_markdup::Item;
+///
+/// assert_eq!(<[u64; 6] as Item>::WORDS, 6);
+/// assert!([1, u64::MAX] < [2, 0]);
+/// ```
 pub trait Item: Ranked + Send + Sync + AsRef<[u64]> + AsMut<[u64]> + 'static {
-    /// The empty item.
     const ZERO: Self;
-    /// Length in 64-bit words.
     const WORDS: usize;
 }
 
@@ -42,24 +67,22 @@ where
     const WORDS: usize = N;
 }
 
-/// The widths of items.
+/// The sizes of the four kinds of items, with or without a code of barcodes or UMIs. Functions that
+/// pack or unpack items are generic over it, so that runs without barcodes pay nothing for them.
 pub trait ItemLayout: Send + Sync + 'static {
-    /// Bits of the code, which lies between the key of position and the choice of the representative.
+    /// Bits of the code: 0 or 128. It follows the position key and precedes the rank, so templates of
+    /// one position are adjacent whatever their code.
     const CODE: usize;
-    /// Two mates.
     type Pair: Item;
-    /// The presence of a paired end.
     type EndKey: Item;
-    /// A single read.
     type Fragment: Item;
-    /// A read whose mate has not been seen.
     type Half: Item;
 }
 
-/// The layout without a code: sets differ by library and position alone.
+/// The layout without a code: sets differ only by library, position and orientation.
 pub struct PositionOnly;
 
-/// The layout with a code of barcodes or a UMI.
+/// The layout with a 128-bit code: hashes of barcodes, or a packed UMI with strand bits.
 pub struct Barcoded;
 
 impl ItemLayout for PositionOnly {
@@ -78,30 +101,25 @@ impl ItemLayout for Barcoded {
     type Half = [u64; 8];
 }
 
-/// The properties of one read that decide about duplicates.
+/// The properties of one read that decide about duplicates, unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadSummary {
-    /// Its 5′ end.
     pub end: End,
-    /// Leftmost position, 0-based.
     pub pos: i32,
-    /// Score, in Picard's 16 bits.
+    /// Score by the chosen strategy, in Picard's 16-bit arithmetic. Higher is better.
     pub score: i16,
-    /// Location on the flow cell.
     pub location: Location,
-    /// Its read group, as [`Libraries`](super::libraries::Libraries) numbers them.
     pub read_group: u16,
-    /// First segment of its template.
     pub first_segment: bool,
-    /// Reference sequence of its mate, -1 when there is none.
+    /// Reference sequence of its mate; -1 if it has none.
     pub next_ref_id: i32,
-    /// Its number in the input.
     pub ordinal: u64,
-    /// Its distance from the first record of its template, in records.
+    /// Number of records between the first record of its template and this one. 0 for joined halves.
     pub template_offset: u32,
-    /// Whether the first record of its template takes part.
+    /// Whether the first record of its template is compared (mapped and primary). Picard writes DI
+    /// and DS only for such templates.
     pub first_record_participates: bool,
-    /// Its share of the code.
+    /// What this read contributes to the code of its template; 0 without barcodes and UMIs.
     pub code: u128,
 }
 

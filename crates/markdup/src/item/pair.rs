@@ -1,11 +1,19 @@
-//! Two mates.
+//! Two mates, packed as one item that sorts by library, both ends and orientation.
+//!
+//! ```text
+//!  bit 0        16       48      82        84       116     150     [150 + 128]
+//!      library │ ref 1  │ pos 1 │ strands │ ref 2  │ pos 2 │ [code] │ score │ location │ payload
+//!      ──────────────── key of the set ───────────────────────────── │ ─ best first ── │
+//! ```
+//!
+//! Payload: leftmost position and ordinals of both reads, read group, strands as sequenced, and two
+//! flags.
 
 use super::bits::{self, Field, get, put};
 use super::end::{self, End, end_locus};
 use super::{EndKey, Item, ItemLayout, ReadSummary, end_key};
 use crate::location::Location;
 
-/// Two mates.
 pub type Pair<S> = <S as ItemLayout>::Pair;
 
 const LIBRARY: Field = Field(0, 16);
@@ -15,7 +23,6 @@ const STRANDS: Field = Field(82, 2);
 const REF2: Field = Field(84, 32);
 const POS2: Field = Field(116, end::POS_BITS);
 
-/// Bits of the position key of a set, before the code.
 const ENDS: usize = 150;
 
 const SCORE: Field = Field(ENDS, 16);
@@ -28,16 +35,17 @@ const SEQUENCED: Field = Field(359, 2);
 const END1: Field = Field(361, 1);
 const FIRST_RECORD_PARTICIPATES: Field = Field(362, 1);
 
-/// Bits for the distance of two records of one template: a template of adjacent records has fewer than 2^15
-/// records, since it has less than 1 MiB.
+/// Bits for the distance between two records of one template. A template of adjacent records has less
+/// than 1 MiB and therefore fewer than 2^15 records.
 const NEAR: usize = 20;
 
-/// Packs two mates. `seen` came first in the file; the pair has its library, location and read group. Also
-/// returns the second end, where it counts as a paired one.
+/// Packs two mates. `seen` came first in the file and gives the pair its library, location and read
+/// group. Also returns the second end, if its read has a mate reference: fragments with that end are
+/// duplicates.
 ///
-/// Read 1 is the end with the smaller (reference sequence, 5′ position), the one seen first where they
-/// are equal. Orientation: forward-forward, forward-reverse, reverse-forward, reverse-reverse; at
-/// one position reverse-forward is the same as forward-reverse.
+/// Read 1 is the end with the smaller (reference sequence, 5′ position), or the one seen first if
+/// they are equal. The orientation is forward-forward, forward-reverse, reverse-forward or
+/// reverse-reverse; at one position reverse-forward is the same as forward-reverse.
 pub fn pair<S: ItemLayout>(
     seen: &ReadSummary,
     arriving: &ReadSummary,
@@ -71,8 +79,9 @@ pub fn pair<S: ItemLayout>(
     (item, (right.next_ref_id >= 0).then_some(right.end))
 }
 
-/// Returns the second read's number: absolute, or, within a template of adjacent records, as distances from
-/// the first read to the template's start and to the second read.
+/// Encodes the ordinal of the second read. If both reads are in one template of adjacent records, it
+/// stores distances: from the first read back to the start of the template, and to the second read.
+/// Otherwise it stores the absolute ordinal, marked by bit 40.
 fn second(one: &ReadSummary, two: &ReadSummary) -> u64 {
     let apart = two.ordinal as i64 - one.ordinal as i64;
     let limit = 1 << (NEAR - 1);
@@ -86,39 +95,41 @@ fn second(one: &ReadSummary, two: &ReadSummary) -> u64 {
     }
 }
 
-/// Whether two pairs have the same library, ends and orientation.
+/// Returns whether two pairs have the same library, ends and orientation, whatever their codes. With
+/// UMIs, these pairs are clustered into molecules.
 pub fn pairs_stand_together<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> bool {
     bits::same_prefix(a.as_ref(), b.as_ref(), ENDS)
 }
 
-/// Whether two pairs belong to one set: library, ends, orientation, code.
+/// Returns whether two pairs belong to one duplicate set: same library, ends, orientation and code.
 pub fn same_set<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> bool {
     bits::same_prefix(a.as_ref(), b.as_ref(), ENDS + S::CODE)
 }
 
-/// Its code.
 pub fn pair_code<S: ItemLayout>(item: &Pair<S>) -> u128 {
     bits::get_code::<S>(item.as_ref(), ENDS)
 }
 
-/// Its library.
 pub fn pair_library<S: ItemLayout>(item: &Pair<S>) -> u16 {
     get(item.as_ref(), LIBRARY) as u16
 }
 
-/// Reference sequence and unclipped 5′ position, 0-based, of its first end.
+/// Returns the reference sequence and the unclipped 5′ position (0-based) of the first end, to report
+/// the largest set.
 pub fn pair_locus<S: ItemLayout>(item: &Pair<S>) -> (i32, i64) {
     end_locus(item.as_ref())
 }
 
-/// Whether `a` is kept rather than `b`, their positions in the file aside; `None` if they tie.
+/// Returns whether `a` stays rather than `b`, by score and then location. `None` if they tie; then
+/// the caller compares their positions in the file.
 pub fn pair_prefers<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> Option<bool> {
     let key =
         |item: &Pair<S>| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 
-/// The first end of a pair without code, where it counts as a paired one.
+/// Returns the key of the first end, without code; `None` if that read has no mate reference. The
+/// scan derives it from the pair, so that only the second end needs an item.
 pub fn pair_end<S: ItemLayout>(item: &Pair<S>) -> Option<EndKey<S>> {
     let words = item.as_ref();
     let paired_ends = get(words, END1.behind_code::<S>()) == 1;
@@ -127,8 +138,8 @@ pub fn pair_end<S: ItemLayout>(item: &Pair<S>) -> Option<EndKey<S>> {
     paired_ends.then(|| end_key::<S>(&End { library, ref_id, five_prime, reverse }, 0))
 }
 
-/// Numbers of read 1 and read 2, and of the template's first record (that of read 1 where the template's
-/// records are not adjacent).
+/// Returns the ordinals of read 1, read 2 and the first record of the template. If the records of the
+/// template are not adjacent, the last one is that of read 1.
 pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     let (first, second) = (of(FIRST), of(SECOND));
@@ -139,7 +150,8 @@ pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
     (first, (first as i64 + apart) as u64, first - (second >> NEAR))
 }
 
-/// Changes its numbers, which were counted from record `base` of the input, to those of the whole.
+/// Renumbers a pair of a slice whose first record is record `base` of the whole input. Distances
+/// within a template stay the same.
 pub fn count_pair_from<S: ItemLayout>(item: &mut Pair<S>, base: u64) {
     let words = item.as_mut();
     bits::add(words, FIRST.behind_code::<S>(), base);
@@ -149,17 +161,18 @@ pub fn count_pair_from<S: ItemLayout>(item: &mut Pair<S>, base: u64) {
     }
 }
 
-/// Whether the first record of the template takes part.
 pub fn pair_first_record_participates<S: ItemLayout>(item: &Pair<S>) -> bool {
     get(item.as_ref(), FIRST_RECORD_PARTICIPATES.behind_code::<S>()) == 1
 }
 
-/// The reverse bits of the first and the last segment, by which the optical test splits sets.
+/// Returns the reverse bits of the first segment (bit 1) and the last segment (bit 0). The optical
+/// test splits a set by them, as Picard does.
 pub fn pair_sequenced<S: ItemLayout>(item: &Pair<S>) -> u8 {
     get(item.as_ref(), SEQUENCED.behind_code::<S>()) as u8
 }
 
-/// Location on the flow cell, read group, leftmost position of read 1 (1-based).
+/// Returns what the optical test and ties need: location on the flow cell, read group, and leftmost
+/// position of read 1 (1-based).
 pub fn pair_member<S: ItemLayout>(item: &Pair<S>) -> (Location, u16, u32) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     (bits::location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)
