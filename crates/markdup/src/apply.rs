@@ -1,4 +1,7 @@
-//! Flags and tags on records.
+//! The step of the pipeline that writes marks to records: flags, optional fields, and removal.
+//!
+//! [`ApplyMarks`] runs on any thread after duplicates are resolved. Each record is looked up in the
+//! [`Verdict`] by its stamp.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,53 +16,53 @@ use super::samtools::SamtoolsReport;
 use super::umi::Strand;
 use super::verdict::{DuplicateCounts, Verdict};
 
-/// Selects the marks that are written to records. The default is Picard's, except for `clear_dt`.
+/// Which marks are written to records. The default is Picard's, except for `clear_dt`.
 #[derive(Clone, Debug, Default)]
 pub struct Writing {
-    /// Leave duplicates out.
     pub remove: bool,
-    /// Leave optical duplicates out.
+    /// Remove optical duplicates from the output; other duplicates are flagged.
     pub remove_optical: bool,
-    /// Remove DT from all records (CLEAR_DT).
+    /// Remove DT fields of an earlier run from all records (Picard's CLEAR_DT).
     pub clear_dt: bool,
-    /// Which duplicates get a DT field.
     pub duplicate_types: DuplicateTypes,
-    /// Write the duplicate set: DI, its representative, and DS, its size.
+    /// Write the duplicate set of each mapped primary record: DI, the index of its representative,
+    /// and DS, the number of pairs (Picard's TAG_DUPLICATE_SET_MEMBERS).
     pub members: bool,
-    /// The tag for the molecule's identifier, which is derived from barcodes (MOLECULAR_IDENTIFIER_TAG), and
-    /// whether it names the strand.
+    /// Tag for the identifier of the molecule, derived from barcodes (Picard's
+    /// MOLECULAR_IDENTIFIER_TAG), and whether it names the strand.
     pub molecule: Option<(Tag, bool)>,
-    /// The tag for the molecule's number, which is derived from UMIs; `true` if each has a set for either
-    /// strand.
+    /// Tag for the number of the molecule, derived from UMIs. `true` if each molecule has a set for
+    /// each strand, so that the number ends with `/A` or `/B`.
     pub molecule_number: Option<(Tag, bool)>,
-    /// What becomes of the marks of the input.
     pub earlier: EarlierMarks,
-    /// The fields of samtools markdup.
     pub samtools: SamtoolsTags,
 }
 
-/// The fields of samtools markdup that are written.
+/// The optional fields of samtools markdup that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsTags {
-    /// dt of duplicates: `SQ` if they are optical, else `LB` (`-d`).
+    /// Write dt to duplicates: `SQ` if they are optical, otherwise `LB` (`-d`).
     pub kind: bool,
-    /// do of duplicates: the name of the read that stays (`-t`).
+    /// Write do to duplicates: the name of the read that stays (`-t`).
     pub original: bool,
-    /// dc of all records that are not flagged: how many reads they stand for (`--duplicate-count`).
+    /// Write dc to all records that are not flagged: the number of reads they represent
+    /// (`--duplicate-count`).
     pub count: bool,
-    /// Whether secondary, supplementary and unmapped records get marks (`-S`): then flagged records lose dc.
+    /// Whether secondary, supplementary and unmapped records get marks (`-S`). Then flagged records
+    /// lose their dc field.
     pub other_records: bool,
 }
 
-/// What becomes of the marks that reads have in the input.
+/// What happens to duplicate marks that reads already have in the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EarlierMarks {
-    /// 0x400 is decided anew.
+    /// The flag 0x400 is set or cleared on every record.
     #[default]
     Replace,
-    /// 0x400 stays.
+    /// Records that have 0x400 keep it; they may get it in addition.
     Keep,
-    /// 0x400 is decided anew, and dt and do are removed where it was set, as samtools markdup -c does.
+    /// As `Replace`, and dt and do are removed from records that had the flag, as samtools markdup -c
+    /// does.
     Clear,
 }
 
@@ -67,18 +70,14 @@ const KIND: Tag = *b"dt";
 const ORIGINAL: Tag = *b"do";
 const COUNT: Tag = *b"dc";
 
-/// Fields of samtools: the kind of a duplicate, and the name of the read that stays.
 const OF_SAMTOOLS: [Tag; 2] = [KIND, ORIGINAL];
 
-/// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others.
+/// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others (Picard's TAGGING_POLICY).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuplicateTypes {
-    /// None.
     #[default]
     DontTag,
-    /// Optical ones.
     OpticalOnly,
-    /// All.
     All,
 }
 
@@ -97,7 +96,8 @@ impl Writing {
         self.samtools.kind || self.samtools.original || self.samtools.count
     }
 
-    /// Returns the fields that it changes, and whether it removes reads.
+    /// Returns which fields this step changes and whether it removes reads. `--verify` fails if
+    /// anything else changes.
     pub fn changes(&self) -> Changes {
         let mut tags = vec![tag::DT, tag::DI, tag::DS];
         tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
@@ -110,32 +110,33 @@ impl Writing {
 }
 
 /// Sets 0x400 on duplicates, clears it on all others, and writes or removes the requested fields.
+///
+/// Each thread works with its own fork; forks share the verdict and the counters of flagged records.
 #[derive(Clone)]
 pub struct ApplyMarks {
     verdict: Arc<Verdict>,
     writing: Arc<Writing>,
     libraries: Arc<Libraries>,
-    /// Names of reference sequences.
+    /// For the names of contigs in molecule identifiers.
     header: Header,
     counted: Arc<FlaggedCounts>,
     flagged: u64,
 }
 
-/// Counts of the records that were flagged.
+/// Counts of the records that were flagged, shared by all forks of [`ApplyMarks`].
 #[derive(Debug, Default)]
 pub struct FlaggedCounts {
-    /// Duplicates among mapped primary records, by library.
+    /// Duplicates among mapped primary records, by library: single reads, then reads of pairs.
     libraries: Vec<[AtomicU64; 2]>,
-    /// Secondary, supplementary and unmapped records.
     others: AtomicU64,
-    /// Those of them that are optical duplicates.
     optical_others: AtomicU64,
-    /// Records that are removed, apart from these.
+    /// Removed records. A secondary, supplementary or unmapped record that is newly marked is not
+    /// counted here, because samtools counts it as written.
     removed: AtomicU64,
 }
 
 impl FlaggedCounts {
-    /// Adds them to the counts of their libraries.
+    /// Adds the duplicates to the counts of their libraries, which have the records examined so far.
     pub fn add_to(&self, libraries: &mut Vec<LibraryCounts>) {
         for (library, [unpaired, paired]) in self.libraries.iter().enumerate() {
             let (unpaired, paired) = (unpaired.load(Relaxed), paired.load(Relaxed));
@@ -151,7 +152,7 @@ impl FlaggedCounts {
 }
 
 impl FlaggedCounts {
-    /// The report of samtools: these counts with those of the resolver.
+    /// Combines these counts with those of the resolver into the report of samtools.
     pub fn samtools_report(&self, tally: &DuplicateCounts) -> SamtoolsReport {
         SamtoolsReport {
             reads: tally.reads,
@@ -167,7 +168,6 @@ impl FlaggedCounts {
 }
 
 impl ApplyMarks {
-    /// Applies the verdict.
     pub fn new(
         verdict: Arc<Verdict>,
         writing: Writing,
@@ -186,13 +186,13 @@ impl ApplyMarks {
         }
     }
 
-    /// Returns the counters that all forks share.
+    /// Returns the counters that all forks share. Read them after the last batch.
     pub fn counted(&self) -> Arc<FlaggedCounts> {
         Arc::clone(&self.counted)
     }
 
-    /// Counts a record that was flagged as a duplicate. Like Picard's metrics, it counts only mapped primary
-    /// records, and pairs apart from fragments.
+    /// Counts a record that was flagged as a duplicate. Like Picard's metrics, this counts only
+    /// mapped primary records, and counts pairs apart from fragments.
     fn count(&self, record: RecordRef<'_>) {
         let flags = record.flags();
         if flags.is_unmapped() || !flags.is_primary() {
@@ -205,7 +205,11 @@ impl ApplyMarks {
         }
     }
 
-    /// Appends the record in its new form.
+    /// Appends the record to `out` with its new optional fields.
+    ///
+    /// # Errors
+    /// The set or molecule of the record cannot be read from the spill, or a duplex strand needs the
+    /// MC field.
     fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
         let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
             &*self.writing;
@@ -246,7 +250,8 @@ impl ApplyMarks {
         Ok(())
     }
 
-    /// Writes the fields of samtools markdup, where it writes them: fields that are there keep their place.
+    /// Writes the fields of samtools markdup. As in samtools, fields that exist are replaced in
+    /// place, and new ones are appended.
     fn write_samtools(
         &self,
         fields: &mut FieldEditor<'_>,
@@ -272,7 +277,8 @@ impl ApplyMarks {
         Ok(())
     }
 
-    /// The identifier of a molecule: contig, position of the reverse read, and the strand (Picard, UmiUtil).
+    /// Returns the identifier of a molecule: contig, position of the reverse read, and the strand
+    /// (Picard, UmiUtil).
     fn molecule(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
         let flags = record.flags();
         let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
@@ -292,7 +298,7 @@ impl ApplyMarks {
     }
 }
 
-/// Edits the optional fields of a record's copy.
+/// Edits the optional fields of a record that is copied to the end of `out`.
 struct FieldEditor<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
@@ -318,6 +324,8 @@ impl<'a> FieldEditor<'a> {
         edit::set_field(self.out, self.start, tag, &[b"Z", value, b"\0"].concat());
     }
 
+    /// Writes an integer with the smallest unsigned type that holds it, in the place of an existing
+    /// field.
     fn replace_integer(&mut self, tag: Tag, value: u32) {
         let mut typed = Vec::new();
         if let Ok(value) = u8::try_from(value) {

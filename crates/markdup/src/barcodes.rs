@@ -1,11 +1,12 @@
-//! Barcodes, as Picard compares them: by 32-bit hashes of their text.
+//! Barcodes, compared as Picard does: by 32-bit hashes of their text.
 
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Error, RecordRef, Result};
 
 use super::item::ReadSummary;
 
-/// The tags that barcodes are in.
+/// The fields that hold barcodes. Each is optional; without any, templates are compared by position
+/// only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Barcodes {
     /// Barcode of the template (BARCODE_TAG).
@@ -14,23 +15,25 @@ pub struct Barcodes {
     pub first: Option<Tag>,
     /// Barcode of the second read (READ_TWO_BARCODE_TAG).
     pub second: Option<Tag>,
-    /// Whether the template's barcode has a half for each strand of the molecule (DUPLEX_UMI).
+    /// Whether the template's barcode has one half for each strand of the molecule (DUPLEX_UMI).
     pub duplex: bool,
 }
 
-/// The strand of a molecule that a template was read from.
+/// The strand of a duplex molecule that a template was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strand {
     /// The first segment is the left one.
     Top,
     /// The first segment is the right one.
     Bottom,
-    /// It is not known.
     Unknown,
 }
 
 impl Barcodes {
-    /// The hashes of a read's barcodes: 32 bits each of the template's, the first read's, the second read's.
+    /// Returns the hashes of a read's barcodes, 32 bits each: template, first read, second read.
+    ///
+    /// # Errors
+    /// A barcode field is not text, has illegal letters, or is not a valid duplex barcode.
     pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
         let template = match self.template {
             None => 0,
@@ -49,13 +52,15 @@ impl Barcodes {
             | u128::from(second as u32))
     }
 
-    /// The code of two mates: the template's barcode comes from the one seen first.
+    /// Combines the codes of two mates. Like Picard, it takes the template's barcode from the mate
+    /// seen first.
     pub fn of_pair(seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let own = if arriving.first_segment { 0xffff_ffff << 32 } else { 0xffff_ffff };
         seen.code & !own | arriving.code & own
     }
 
-    /// The hash of a barcode; where it has a half for each strand, as the top strand has it.
+    /// Returns the hash of a barcode. The halves of a duplex barcode are put into the order of the
+    /// top strand, so that both strands of a molecule have one hash.
     fn normalised(&self, record: RecordRef<'_>, barcode: &[u8]) -> Result<i32> {
         if !barcode.iter().all(|b| b"ATCGNatcgn-".contains(b)) {
             return Err(illegal(record, barcode, "has letters other than A, C, G, T, N and -"));
@@ -90,12 +95,16 @@ fn text(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
     Err(Error::input(format!("the field {tag} is no text")).qname(record.qname()))
 }
 
-/// Java's `String.hashCode`.
+/// Java's `String.hashCode`, which Picard uses to compare barcodes.
 fn hash(text: &[u8]) -> i32 {
     text.iter().fold(0i32, |hash, &b| hash.wrapping_mul(31).wrapping_add(b.into()))
 }
 
-/// The strand of the molecule, by which end of the template the first segment is (Picard, UmiUtil).
+/// Returns the strand of the molecule: top if the first segment is at the lower end of the template
+/// (Picard, UmiUtil). [`Strand::Unknown`] if a mate is unmapped.
+///
+/// # Errors
+/// The read is not paired, or MC is missing or invalid.
 pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
     let flags = record.flags();
     if flags.is_unmapped() {
@@ -117,7 +126,7 @@ pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
     Ok(if flags.is_first() == left { Strand::Top } else { Strand::Bottom })
 }
 
-/// The unclipped 5′ position of the mate, 0-based, from MC.
+/// Returns the unclipped 5′ position of the mate, 0-based, from PNEXT and the CIGAR in MC.
 fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
     let missing = || {
         Error::input("a duplex UMI needs the MC field of both mates")

@@ -1,4 +1,4 @@
-//! Stores the ends of the whole input until duplicates are resolved: a [`Sorter`] for each kind of item.
+//! Stores the items of the whole input until duplicates are resolved: one [`Sorter`] for each kind.
 
 use readmill_format::spill::Spill;
 use readmill_record::Result;
@@ -13,13 +13,11 @@ use super::sorter::{Sorter, Sorting, spill_sorted};
 
 /// The sorters of all items of one layout.
 pub struct ItemSorters<S: ItemLayout> {
-    /// Pairs of mates.
     pub pairs: Sorter<S::Pair>,
-    /// Ends of pairs that cannot be derived from the pairs, and ends of reads without their mates.
+    /// Ends that mark fragments as duplicates: ends of pairs that cannot be derived from the pair,
+    /// and ends of reads whose mate is missing.
     pub paired_ends: Sorter<S::EndKey>,
-    /// Reads whose mates were not adjacent.
     pub halves: Sorter<S::Half>,
-    /// Single reads.
     pub fragments: Sorter<S::Fragment>,
 }
 
@@ -38,17 +36,17 @@ impl<S: ItemLayout> ItemSorters<S> {
         self.fragments.extend(&part.fragments);
     }
 
-    /// Bytes of memory that is allocated for them.
     pub fn bytes(&self) -> u64 {
         self.pairs.bytes() + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
-    /// Bytes of memory that hold items.
+    /// Returns the bytes of memory that hold items, without spare capacity.
     pub fn filled(&self) -> u64 {
         self.pairs.filled() + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
     }
 
-    /// Sorts what is in memory and writes it to the spill.
+    /// Sorts the items in memory and writes them to the spill as one run for each kind. `turn`
+    /// selects the spill directory.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
@@ -57,33 +55,34 @@ impl<S: ItemLayout> ItemSorters<S> {
     }
 }
 
-/// The items, in the layout that the run uses.
+/// The items in the layout of this run, chosen once from the rules.
 pub enum AnyItems {
-    /// Without codes.
     PositionOnly(ItemSorters<PositionOnly>),
-    /// With codes.
     Barcoded(ItemSorters<Barcoded>),
-    /// By the rules of samtools.
     Samtools(SamtoolsItems),
 }
 
-/// Everything that is stored of the ends of the input.
+/// The items of the whole input, with the counts and the evidence that the resolver needs.
+///
+/// One thread adds the parts of all batches in input order. When memory is short, [`EndStore::spill`]
+/// moves the items to disk; at the end of the input the store is given to
+/// [`DuplicateResolver::resolve`](super::DuplicateResolver::resolve), or written by
+/// [`EndStore::store`] if the job runs in stages.
 pub struct EndStore {
-    /// The items.
     pub items: AnyItems,
-    /// Name hashes (128 bits) and beginnings of all name groups, where they may be needed.
+    /// Name hash (128 bits) and first record of each name group. Collected only if marks may have to
+    /// be copied between groups of one name.
     pub name_groups: Sorter<[u64; 3]>,
-    /// Name hashes (128 bits) of incomplete name groups.
+    /// Name hashes (128 bits) of name groups in which a mate is missing. Two equal ones prove that
+    /// the input is not grouped by name.
     pub incomplete: Sorter<[u64; 2]>,
-    /// Whether the input is grouped by name.
     pub grouping: Grouping,
-    /// Records of each kind.
     pub examined: Examined,
     /// How many reads have the fields of barcodes and UMIs.
     pub fields: FieldCounts,
-    /// Paired reads without a read group.
+    /// Paired reads without a read group, or with one that the header lacks; the pipeline warns about
+    /// them.
     pub without_read_group: u64,
-    /// Whether any record has a DT field.
     pub has_dt: bool,
 }
 
@@ -106,7 +105,6 @@ impl Default for EndStore {
 }
 
 impl EndStore {
-    /// Creates the store for the items that `duplicate_ends` collects.
     pub fn new(duplicate_ends: &DuplicateEnds) -> Self {
         let items = if duplicate_ends.rules.samtools.is_some() {
             AnyItems::Samtools(SamtoolsItems::default())
@@ -118,7 +116,7 @@ impl EndStore {
         EndStore { items, ..EndStore::default() }
     }
 
-    /// Adds the items of a batch; batches come in input order.
+    /// Adds the items and counts of a batch. Batches must arrive in input order.
     pub fn push(&mut self, part: &EndsPart) {
         self.push_items(part);
         self.grouping.add(&part.evidence);
@@ -134,7 +132,8 @@ impl EndStore {
         self.has_dt |= part.has_dt;
     }
 
-    /// Whether mates were paired where they stood together.
+    /// Returns whether mates were paired within batches. Such pairs are useless if the input turns
+    /// out not to be grouped and is marked in coordinate mode.
     pub fn any_pairs(&self) -> bool {
         match &self.items {
             AnyItems::PositionOnly(items) => !items.pairs.is_empty(),
@@ -143,13 +142,14 @@ impl EndStore {
         }
     }
 
-    /// Drops all items, and keeps what was counted.
+    /// Drops all items but keeps the counts. Called before items are collected again for another
+    /// pairing.
     pub fn clear_items(&mut self, duplicate_ends: &DuplicateEnds) {
         self.items = EndStore::new(duplicate_ends).items;
         self.name_groups = Sorter::default();
     }
 
-    /// Adds the items of a batch whose reads were counted before.
+    /// Adds the items of a batch without its counts, which were added when it was first collected.
     pub fn push_items(&mut self, part: &EndsPart) {
         match &mut self.items {
             AnyItems::PositionOnly(items) => items.push(part),
@@ -160,7 +160,6 @@ impl EndStore {
         self.name_groups.extend(&part.samtools.names);
     }
 
-    /// Whether there are reads to be joined with their mates.
     pub fn any_halves(&self) -> bool {
         match &self.items {
             AnyItems::PositionOnly(items) => !items.halves.is_empty(),
@@ -169,7 +168,7 @@ impl EndStore {
         }
     }
 
-    /// Bytes of memory all items take.
+    /// Returns the bytes of memory allocated for all items, including spare capacity.
     pub fn bytes(&self) -> u64 {
         let items = match &self.items {
             AnyItems::PositionOnly(items) => items.bytes(),
@@ -179,7 +178,6 @@ impl EndStore {
         items + self.name_groups.bytes() + self.incomplete.bytes()
     }
 
-    /// Bytes of memory that hold items.
     pub fn filled(&self) -> u64 {
         let items = match &self.items {
             AnyItems::PositionOnly(items) => items.filled(),
@@ -189,7 +187,6 @@ impl EndStore {
         items + self.name_groups.filled() + self.incomplete.filled()
     }
 
-    /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         match &mut self.items {
             AnyItems::PositionOnly(items) => items.spill(threads, spill, turn)?,
@@ -200,7 +197,8 @@ impl EndStore {
         spill_sorted(&mut self.incomplete, threads, spill, turn)
     }
 
-    /// Compares all incomplete name groups: two of one name are a scattered template.
+    /// Compares all incomplete name groups: two of one name are a template whose records are
+    /// scattered. Called once when the input ends, before the mode is decided.
     pub fn compare_incomplete(&mut self, threads: &impl Sorting, spill: &Spill) -> Result<()> {
         threads.sort(self.incomplete.chunks_mut())?;
         let incomplete = std::mem::take(&mut self.incomplete);

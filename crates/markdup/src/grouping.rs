@@ -1,34 +1,33 @@
-//! Decides whether the input is grouped by name: from its content while it is read, and from its header where
-//! the content is inconclusive.
+//! Decides whether the input is grouped by name: from its content while it is read, and from its
+//! header if the content is inconclusive.
 //!
-//! A name group is a run of adjacent records of one name. Primary records of paired reads have two different
-//! ends: a name group is complete if it has as many first as last ones. The names of incomplete groups are
-//! stored as hashes: two incomplete groups of one name are a scattered template. If there are none, the
-//! missing mates are not in the file.
+//! A name group is a run of adjacent records with one name. It is complete if its primary paired
+//! records have as many first as last segments. The names of incomplete groups are stored as hashes:
+//!
+//! - two incomplete groups of one name are a scattered template, so the input is not grouped;
+//! - if all names of incomplete groups differ, their mates are missing from the file.
 
 use std::collections::HashSet;
 
 use readmill_record::{Batch, Header, RecordRef, Span};
 use serde::{Deserialize, Serialize};
 
-/// This many incomplete name groups are compared early, so that input that is not grouped is usually detected
-/// in its first chunks; all of them are compared at the end.
+/// Number of incomplete name groups that are compared early, so that input that is not grouped is
+/// usually detected in its first chunks. All of them are compared at the end.
 const COMPARED_AT_ONCE: usize = 1 << 13;
 
-/// The order of reads that headers declare.
+/// The order of reads that the headers of the inputs declare (SO and GO of the @HD line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stated {
-    /// Reads of one name are adjacent.
+    /// Records with one name are adjacent.
     Grouped,
-    /// Reads are sorted by coordinate.
     Coordinate,
-    /// Neither.
     Neither,
 }
 
 impl Stated {
-    /// Returns the order that the headers of all inputs declare. Inputs are read one after the other, so
-    /// several coordinate-sorted inputs are not sorted as a whole.
+    /// Returns the order that the headers of all inputs declare. Inputs are read one after the other,
+    /// so several coordinate-sorted inputs are not sorted as a whole.
     pub fn by<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
         let grouped = |it: &Header| it.claims_name_groups() && !it.claims_coordinate_order();
@@ -42,13 +41,14 @@ impl Stated {
     }
 }
 
-/// The sort key of a record in a coordinate-sorted file, without the strand.
+/// The sort key of a record in a coordinate-sorted file, without the strand. Unmapped records sort
+/// last.
 type CoordinateKey = (u32, u32);
 
-/// Tracks whether records are in the order of a coordinate-sorted file.
+/// Tracks whether a run of records is in the order of a coordinate-sorted file. Spans of consecutive
+/// batches are appended to each other.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct CoordinateSpan {
-    /// The keys of the first record and of the last.
     ends: Option<(CoordinateKey, CoordinateKey)>,
     broken: bool,
 }
@@ -59,7 +59,7 @@ impl CoordinateSpan {
         CoordinateSpan { ends: Some((place, place)), broken: false }
     }
 
-    /// Appends the span that follows.
+    /// Appends the span of the following records.
     fn add(&mut self, next: CoordinateSpan) {
         self.broken |= next.broken;
         self.ends = match (self.ends, next.ends) {
@@ -72,22 +72,19 @@ impl CoordinateSpan {
     }
 }
 
-/// The evidence of one batch.
+/// What one batch says about the grouping of the input.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Hashes of the names of incomplete name groups.
     incomplete: Vec<[u64; 2]>,
-    /// Name groups without any primary record.
     without_primary: u64,
-    /// All name groups.
     name_groups: u64,
-    /// Name groups with two first reads of a pair, or two last ones.
     doubled: u64,
     places: CoordinateSpan,
 }
 
 impl Evidence {
-    /// Examines the name groups of a batch, which must be stamped and not yet filtered.
+    /// Examines the name groups of a batch, which must be stamped and not yet filtered: a filter may
+    /// remove one mate.
     pub fn of(batch: &Batch) -> Self {
         let mut evidence = Evidence::default();
         let template = |span: &Span| span.stamp.template();
@@ -111,40 +108,41 @@ impl Evidence {
         evidence
     }
 
-    /// Hashes of the names of incomplete name groups.
     pub fn incomplete(&self) -> &[[u64; 2]] {
         &self.incomplete
     }
 
-    /// Whether the batch looks as if it came from grouped input.
+    /// Returns whether at least half of the name groups are complete. The pipeline asks this of the
+    /// first reads to choose how mates are paired.
     pub fn looks_grouped(&self) -> bool {
         2 * (self.incomplete.len() as u64 + self.without_primary) <= self.name_groups
     }
 
-    /// Whether two incomplete name groups of the batch have one name, which proves that the input is not grouped.
+    /// Returns whether two incomplete name groups of the batch have one name, which proves that the
+    /// input is not grouped.
     pub fn is_scattered(&self) -> bool {
         let mut names = HashSet::with_capacity(self.incomplete.len());
         !self.incomplete.iter().all(|name| names.insert(name))
     }
 
-    /// Whether the batch has no evidence against grouped input.
+    /// Returns whether nothing in the batch speaks against grouped input: every name group has all
+    /// its mates.
     pub fn is_complete(&self) -> bool {
         self.incomplete.is_empty() && self.without_primary == 0
     }
 
-    /// Bytes it holds.
     pub fn bytes(&self) -> u64 {
         size_of_val(&self.incomplete[..]) as u64
     }
 }
 
-/// Counts the primary records of a name group, by their ends.
+/// Counts the primary records of a name group by segment.
 #[derive(Default)]
 struct PrimaryCounts {
     primaries: u64,
     first: u64,
     last: u64,
-    /// Paired reads whose FLAG has both end bits, or neither.
+    /// Paired reads whose FLAG has both segment bits, or neither.
     other: u64,
 }
 
@@ -164,12 +162,13 @@ impl PrimaryCounts {
         }
     }
 
-    /// Whether an end of a pair is there twice.
+    /// Returns whether the name has two first or two last segments, as if a file had been given
+    /// twice.
     fn has_doubled_end(&self) -> bool {
         self.first > 1 || self.last > 1
     }
 
-    /// Whether each end has its other end. Single reads have only one.
+    /// Returns whether each segment has its mate. Single reads need none.
     fn are_complete(&self) -> bool {
         self.first == self.last && self.other.is_multiple_of(2)
     }
@@ -186,17 +185,17 @@ pub struct Grouping {
     places: CoordinateSpan,
 }
 
-/// The decision about an input whose first piece looked grouped, or whose header declares it.
+/// The decision about an input whose first records looked grouped, or whose header declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupingDecision {
-    /// Whether reads of one name are adjacent.
     pub grouped: bool,
-    /// Whether the header says otherwise.
+    /// Whether the header declares something else. The pipeline warns about it.
     pub contradicts: bool,
 }
 
 impl Grouping {
-    /// Adds the evidence of a batch; batches come in input order.
+    /// Adds the evidence of a batch. Batches must arrive in input order, because coordinate order is
+    /// tracked across them.
     pub fn add(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
         self.doubled += evidence.doubled;
@@ -207,7 +206,9 @@ impl Grouping {
         }
     }
 
-    /// Adds the evidence of the next part of the input. Incomplete name groups of different parts must still be compared.
+    /// Adds the evidence of the next slice of the input (a job in stages). Incomplete name groups of
+    /// different slices are not compared here; see
+    /// [`EndStore::compare_incomplete`](super::EndStore::compare_incomplete).
     pub fn append(&mut self, next: Grouping) {
         self.without_primary += next.without_primary;
         self.doubled += next.doubled;
@@ -215,30 +216,31 @@ impl Grouping {
         self.scattered |= next.scattered;
     }
 
-    /// Notes that two incomplete name groups have the same name.
+    /// Records that two incomplete name groups have the same name.
     pub fn note_scattered(&mut self) {
         self.scattered = true;
     }
 
-    /// Returns the number of name groups with two first reads of a pair, or two last ones.
+    /// Returns the number of name groups with two first or two last segments. Duplicates among such
+    /// reads are not marked reliably, and the pipeline warns about them.
     pub fn doubled(&self) -> u64 {
         self.doubled
     }
 
-    /// Whether a template is known to be scattered.
     pub fn is_scattered(&self) -> bool {
         self.scattered
     }
 
-    /// Whether the content alone proves that the input is grouped, once all incomplete name groups have been
-    /// compared. A name group of only secondary or supplementary records may belong to a template elsewhere.
+    /// Returns whether the content alone proves that the input is grouped, once all incomplete name
+    /// groups have been compared. A name group of only secondary or supplementary records proves
+    /// nothing: its template may be elsewhere.
     pub fn is_proved(&self) -> bool {
         !self.scattered && self.without_primary == 0
     }
 
-    /// Decides by the content, and by the header where the content is inconclusive: it has name groups
-    /// without any primary record, or is both grouped and sorted by coordinate, or most of its first name
-    /// groups are incomplete though no template is scattered.
+    /// Decides by the content, and by the header if the content is inconclusive: it has name groups
+    /// without any primary record, or is both grouped and sorted by coordinate, or most of its first
+    /// name groups are incomplete though no template is scattered.
     pub fn decide(&self, stated: Stated) -> GroupingDecision {
         let contradicts = match stated {
             Stated::Grouped => self.scattered,

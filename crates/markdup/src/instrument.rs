@@ -1,10 +1,11 @@
 //! The distance of optical duplicates for an instrument, derived from a read name.
 //!
-//! On flow cells without a pattern, optical duplicates are one cluster taken for two, within a few pixels; on
-//! patterned ones, a molecule also seeds nanowells nearby. Hence 100 and 2500, as the documentation of Picard
-//! MarkDuplicates (OPTICAL_DUPLICATE_PIXEL_DISTANCE) and of samtools markdup (`-d`) has them, in the unit of
-//! Illumina's read names, a tenth of a pixel. No values were found for other vendors. (BBMap's guide has 40
-//! for instruments without pattern, 2500 for HiSeq 3000 and 4000, 12000 for NovaSeq 6000, 50 for NovaSeq X.)
+//! On flow cells without a pattern, optical duplicates are one cluster that is read as two, within a
+//! few pixels; on patterned ones, a molecule also seeds neighbouring nanowells. The documentation of
+//! Picard MarkDuplicates (OPTICAL_DUPLICATE_PIXEL_DISTANCE) and of samtools markdup (`-d`) therefore
+//! recommends 100 and 2500, in the unit of Illumina's read names, a tenth of a pixel. No values were
+//! found for other vendors. (BBMap's guide has 40 for instruments without pattern, 2500 for HiSeq
+//! 3000 and 4000, 12000 for NovaSeq 6000, 50 for NovaSeq X.)
 //!
 //! | what | source |
 //! |---|---|
@@ -12,28 +13,28 @@
 //! | letters of instruments | 10x Genomics, Supernova, `illumina_instrument.py`, and its later copies; fastp, its list of two-colour systems |
 //! | letters of flow cells | the same; answers of Illumina's technical support that users published |
 //!
-//! The flow cell decides, because instruments are upgraded; the instrument decides only where the flow cell
-//! is unknown.
+//! The flow cell decides, because instruments are upgraded. The instrument decides only if the flow
+//! cell is unknown.
 
 use FlowCellKind::{NotPatterned, Patterned};
 
-/// Whether a flow cell has a pattern, which needs the greater distance.
+/// Whether the wells of a flow cell form a pattern, which needs the greater distance.
 #[derive(Clone, Copy)]
 enum FlowCellKind {
     Patterned,
     NotPatterned,
 }
 
-/// A kind, and the reason for it.
+/// The kind of a flow cell, and the reason that the log shows for it.
 type Identified = (FlowCellKind, &'static str);
 
-/// The distance on patterned flow cells.
 const FAR: i32 = 2500;
 
-/// The distance on others, and where the flow cell is unknown.
+/// Distance on flow cells without a pattern, and if the flow cell is unknown.
 const NEAR: i32 = 100;
 
-/// Flow cells whose names have nine letters and digits, the eighth an X: these are the sixth and seventh.
+/// Flow cells whose IDs have nine letters and digits, the eighth an X. These are the sixth and
+/// seventh.
 const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"AC", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AD", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
@@ -50,7 +51,7 @@ const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"DS", Patterned, "NovaSeq 6000 flow cell, patterned"),
 ];
 
-/// Instruments by the letters before their serial number, and how many digits that has at least.
+/// Instruments by the letters before their serial number, and the minimum number of its digits.
 const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
     (b"A", 5, Patterned, "NovaSeq 6000, patterned"),
     (b"NA", 5, Patterned, "NovaSeq 6000, patterned"),
@@ -83,13 +84,21 @@ const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
     (b"SH", 5, NotPatterned, "MiSeq i100, for which no distance is documented"),
 ];
 
-/// Returns the optical distance for the instrument in a read name, in the unit of its coordinates, and the
-/// reason.
+/// Returns the optical distance for the instrument in a read name, in the unit of its coordinates,
+/// and the reason for the log.
 ///
-/// It is one number for one input, so call it for the first read of each; a name without a known instrument
-/// gives 100, and the reason says so. Where inputs differ, take the largest: two pairs that are duplicates
-/// anyway hardly ever stand within 2500 by chance, which would make them optical instead of PCR duplicates,
-/// no more.
+/// One number serves a whole input, so call it for the first read of each input; a name without a
+/// known instrument gives 100, and the reason says so. If inputs differ, take the largest: two pairs
+/// that are duplicates anyway are hardly ever within 2500 by chance, and such a pair would only count
+/// as optical instead of PCR duplicate.
+///
+/// ```
+/// use readmill_markdup::instrument::pixel_distance;
+///
+/// let (distance, why) = pixel_distance(b"A00488:61:HMLGNDSXX:4:1101:1940:1000");
+/// assert_eq!((distance, why), (2500, "NovaSeq 6000 flow cell, patterned"));
+/// assert_eq!(pixel_distance(b"SRR12345678.1").0, 100);
+/// ```
 pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     let mut fields = qname.split(|&byte| byte == b':');
     let instrument = fields.next().unwrap_or_default();
@@ -103,7 +112,7 @@ pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     }
 }
 
-/// Returns the kind of a flow cell.
+/// Returns the kind of a flow cell from its ID; `None` if the ID is unknown.
 fn flow_cell(id: &[u8]) -> Option<Identified> {
     if id.starts_with(b"000000000-") {
         return Some((NotPatterned, "MiSeq flow cell, not patterned"));
@@ -128,7 +137,8 @@ fn flow_cell(id: &[u8]) -> Option<Identified> {
     next_seq.then_some((Patterned, "NextSeq 1000 or 2000 flow cell, patterned"))
 }
 
-/// Returns the kind of an instrument.
+/// Returns the kind of flow cell that an instrument uses, from the letters and length of its serial
+/// number.
 fn serial(instrument: &[u8]) -> Option<Identified> {
     if instrument.starts_with(b"G4-") {
         return Some((NotPatterned, "Singular G4, for which no distance is documented"));
@@ -140,7 +150,7 @@ fn serial(instrument: &[u8]) -> Option<Identified> {
     found.map(|&(_, _, kind, why)| (kind, why))
 }
 
-/// Returns the kind for a name that has the lane, column and row of DNBSEQ.
+/// Recognizes names with the lane, column and row of DNBSEQ.
 fn dnbseq(name: &[u8]) -> Option<Identified> {
     let matches = |byte: u8, sign: u8| if sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
     let is_place =

@@ -1,4 +1,14 @@
-//! Marks duplicates in one scan of all ends in order.
+//! Marks duplicates in one scan over all items in order.
+//!
+//! ```text
+//!  pairs        ──►  PairSet ──► the best pair stays, all others are marked
+//!     │ first ends
+//!  paired ends  ──►  Fragments ──► a fragment at a paired end is marked; otherwise the best one stays
+//!  fragments    ──►
+//! ```
+//!
+//! All three merges advance together, so the scan needs memory only for the current set: the member
+//! that stays so far, and the candidates for optical duplicates.
 
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Result};
@@ -14,45 +24,52 @@ use super::tables::{BitSet, RowStore};
 use super::tiles::{Seen, TileCounter, TileCounts};
 use super::verdict::{Deepest, DuplicateCounts};
 
-/// Sets larger than this are reported.
+/// Minimum size of a duplicate set that is reported as unusually large.
 const DEEP: u64 = 100_000;
 
-/// The marks of all records, filled set by set.
+/// The duplicate marks of all records, filled set by set during the scan.
+///
+/// The resolver creates it, calls [`mark_sets`](DuplicateMarks::mark_sets), and turns it into a
+/// [`Verdict`](super::Verdict):
+///
+/// - one bit for each record: duplicate or not, and a second one for optical duplicates;
+/// - if requested, the set of each record and the representative and size of each set;
+/// - the counts for the metrics.
+///
+/// Lists that grow with the input are spilled when they exceed `room`.
 pub struct DuplicateMarks<'a, T> {
     pub(super) mode: Mode,
     pub(super) rules: &'a Rules,
     threads: &'a T,
     pub(super) spill: &'a Spill,
-    /// Memory limit in bytes.
     pub(super) room: u64,
     pub(super) duplicates: BitSet,
     pub(super) optical: Option<BitSet>,
-    /// Records and the number of their set.
+    /// Records and the number of their set, for DI, DS and molecule numbers.
     pub(super) members: Sorter<[u64; 2]>,
-    /// Representative and size of each set.
+    /// Representative and number of pairs of each set, by set number.
     pub(super) sets: RowStore<2>,
     pub(super) tally: DuplicateCounts,
-    /// Pairs by tile, where these are counted.
     tiles: Option<TileCounter>,
-    /// The number of stored candidates for optical duplicates.
+    /// Number of candidates for optical duplicates that are stored now.
     buffered: i64,
-    /// The maximum of it.
     most_buffered: i64,
-    /// The most bytes that members and sets took before they were spilled.
+    /// Largest memory in bytes used by members and sets before they were spilled.
     most_noted: u64,
 }
 
 /// A template or a single read as a member of a set.
 pub(super) struct SetEntry {
     pub(super) member: SetMember,
-    /// Its number in the file, for DI.
+    /// The ordinal that represents it in DI: that of its template, or of its first read in coordinate
+    /// mode.
     number: u64,
-    /// Whether Picard writes its set (DI, DS).
+    /// Whether Picard writes DI and DS for it. In template mode only if the first record of the
+    /// template is mapped and primary, because Picard identifies templates by that record.
     is_reported: bool,
 }
 
 impl<'a, T: Sorting> DuplicateMarks<'a, T> {
-    /// Creates empty marks.
     pub fn new(
         mode: Mode,
         rules: &'a Rules,
@@ -82,13 +99,18 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
 
     /// Marks duplicates among pairs and fragments, whose chunks must be sorted.
     ///
-    /// Pairs and paired ends are scanned together with the fragments: each fragment whose end a pair has is a
-    /// duplicate.
+    /// Pairs and paired ends are scanned together with the fragments: each fragment at the end of a
+    /// pair is a duplicate.
     ///
-    /// In each set, the pair or fragment with the highest score stays unmarked; if scores are equal, the one with the
-    /// smaller location. If locations are equal too, the one that is first in the file stays unmarked. In coordinate
-    /// mode, this is the position in the coordinate-sorted file (the items are in this order already). In template
-    /// mode, it is the position of the template in the input.
+    /// In each set, the pair or fragment with the highest score stays unmarked; if scores are equal,
+    /// the one with the smaller location. If locations are equal too, the one that is first in the
+    /// file stays unmarked. In coordinate mode, this is the position in the coordinate-sorted file
+    /// (the items are in this order already). In template mode, it is the position of the template in
+    /// the input.
+    ///
+    /// # Errors
+    /// The candidates for optical duplicates of one set do not fit into the memory, or the spill
+    /// fails.
     pub fn mark_sets<S: ItemLayout>(&mut self, items: &ItemSorters<S>) -> Result<()> {
         let mut fragments = Fragments::<S>::new(items.fragments.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;
@@ -167,7 +189,6 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         SetEntry { member, number, is_reported: true }
     }
 
-    /// Whether optical duplicates alone count.
     fn optical_alone(&self) -> bool {
         self.rules.optical.is_some_and(|optical| optical.alone)
     }
@@ -189,19 +210,19 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         }
     }
 
-    /// Counts a pair by its tile, where these are counted.
     fn count_tile(&mut self, member: &SetMember, what: Seen) {
         if let Some(tiles) = &mut self.tiles {
             tiles.count(member, what);
         }
     }
 
-    /// Takes the pairs by tile.
+    /// Returns the pairs by tile and read group, and forgets them. Empty if they were not counted.
     pub(super) fn take_tiles(&mut self) -> Vec<TileCounts> {
         self.tiles.take().map_or_else(Vec::new, TileCounter::sorted)
     }
 
-    /// Marks the optical duplicates among the candidates of pairs, or of single reads; returns their number.
+    /// Marks the optical duplicates among the candidates of a set and returns their number. `keeper`
+    /// is the template that stays.
     fn mark_optical(&mut self, candidates: Candidates, keeper: &SetEntry, are_pairs: bool) -> u64 {
         let Some(Optical { distance, alone, .. }) = self.rules.optical else { return 0 };
         self.buffered -= candidates.buffered();
@@ -225,7 +246,11 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         marked.len() as u64
     }
 
-    /// Counts a set of pairs.
+    /// Counts a set of `size` pairs, `optical` of them optical duplicates, for the metrics of its
+    /// library.
+    ///
+    /// Without a search for optical duplicates, only sets of one pair enter the histogram of set
+    /// sizes, as in Picard with READ_NAME_REGEX=null.
     fn count(&mut self, library: u16, size: u64, optical: u64, locus: (i32, i64)) {
         let tally = &mut self.tally;
         if self.rules.optical.is_some() || size == 1 {
@@ -241,13 +266,14 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         self.note_depth(size, locus.0, locus.1);
     }
 
+    /// Remembers the largest set if it has at least [`DEEP`] members; the summary warns about it.
     fn note_depth(&mut self, size: u64, ref_id: i32, five_prime: i64) {
         if size >= DEEP && self.tally.deepest.is_none_or(|deepest| deepest.size < size) {
             self.tally.deepest = Some(Deepest { size, ref_id, five_prime });
         }
     }
 
-    /// Notes that a template belongs to a set.
+    /// Stores that the records of a template belong to a set.
     pub(super) fn note_member(&mut self, entry: &SetEntry, set: u64) {
         self.members.push([entry.member.ids.0, set]);
         if entry.member.ids.1 != entry.member.ids.0 {
@@ -255,19 +281,24 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         }
     }
 
-    /// Notes the representative and the size of the next set.
+    /// Stores the representative and size of the next set; sets are numbered in this order. `pairs`
+    /// is 0 for a set of single reads.
     pub(super) fn note_set(&mut self, representative: u64, pairs: u64) -> Result<()> {
         self.sets.push([representative, pairs]);
         self.spill_if_full()
     }
 
-    /// Returns an upper bound of the bytes that were in use at once.
+    /// Returns an upper bound of the bytes that members, sets and candidates used at the same time,
+    /// to report peak memory to the ledger.
     pub fn most_bytes(&self) -> u64 {
         let noted = self.most_noted.max(self.members.filled() + self.sets.bytes());
         noted + self.most_buffered.max(0) as u64 * CANDIDATE_BYTES
     }
 
-    /// Spills members and sets if they are too large, and returns an error if the candidates do not fit.
+    /// Spills members and sets if they exceed the memory limit.
+    ///
+    /// # Errors
+    /// The candidates for optical duplicates do not fit; they cannot be spilled.
     pub(super) fn check_room(&mut self) -> Result<()> {
         if self.members.len().is_multiple_of(1 << 14) {
             self.spill_if_full()?;
@@ -283,7 +314,6 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         Err(Error::usage(what).hint("raise -m, or lower --max-optical-set-size"))
     }
 
-    /// Spills members and sets if they are too large.
     fn spill_if_full(&mut self) -> Result<()> {
         if self.members.bytes() + self.sets.bytes() > self.room {
             self.most_noted = self.most_noted.max(self.members.bytes() + self.sets.bytes());
@@ -294,25 +324,24 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     }
 }
 
-/// A set of pairs during the scan. It stores only the pair that stays so far, and the candidates for optical
-/// duplicates.
+/// A set of pairs during the scan. It stores only the pair that stays so far, and the candidates for
+/// optical duplicates.
 pub(super) struct PairSet<S: ItemLayout> {
-    /// The first pair of the set.
     first: S::Pair,
-    /// The pair that stays so far.
     kept: S::Pair,
     size: u64,
-    /// The set's number.
     number: u64,
-    /// Those whose first segment is not on the reverse strand while the last is on the forward strand, and
-    /// those that are so.
+    /// The candidates in two parts: index 1 has those whose first segment is reverse and last segment
+    /// forward, index 0 all others. Picard searches both parts separately.
     candidates: [Candidates; 2],
 }
 
-/// First segment reverse, last segment forward.
+/// First segment reverse, last segment forward, as [`item::pair_sequenced`] encodes it.
 const REVERSE_FORWARD: u8 = 0b10;
 
 impl<S: ItemLayout> PairSet<S> {
+    /// Starts a set with its first pair. The pair is noted at once only if molecules are numbered;
+    /// otherwise sets of one pair leave no trace.
     pub(super) fn new<T: Sorting>(
         first: S::Pair,
         number: u64,
@@ -327,8 +356,8 @@ impl<S: ItemLayout> PairSet<S> {
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
-    /// Adds a pair. Either it or the pair that stayed so far is a duplicate: the worse one, or, if they tie,
-    /// the later one.
+    /// Adds a pair. It or the pair that stayed so far becomes a duplicate: the one with the worse
+    /// score, or the later one if they tie.
     pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
         if self.size == 1 {
             let first = self.first;
@@ -362,6 +391,8 @@ impl<S: ItemLayout> PairSet<S> {
         entry
     }
 
+    /// Completes a set: finds its optical duplicates and counts it. If all members have one
+    /// orientation as sequenced, Picard searches them together, otherwise in two parts.
     pub(super) fn close<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         let kept = marks.pair_entry::<S>(&self.kept);
         let mut optical = 0;
@@ -389,7 +420,7 @@ impl<S: ItemLayout> PairSet<S> {
     }
 }
 
-/// Scans fragments in order, together with the paired ends, and marks them set by set.
+/// A cursor over sorted fragments that advances with the paired ends and marks fragments set by set.
 struct Fragments<'a, S: ItemLayout> {
     merged: Merged<'a, S::Fragment>,
     next: Option<S::Fragment>,
@@ -398,7 +429,7 @@ struct Fragments<'a, S: ItemLayout> {
 
 /// A set of single reads during the scan.
 pub(super) struct FragmentSet<S: ItemLayout> {
-    /// The read that stays so far; `None` if a pair has the end.
+    /// The read that stays so far; `None` if a pair has this end, since then all are duplicates.
     kept: Option<S::Fragment>,
     size: u64,
     candidates: Candidates,
@@ -406,7 +437,6 @@ pub(super) struct FragmentSet<S: ItemLayout> {
 }
 
 impl<S: ItemLayout> FragmentSet<S> {
-    /// Starts a set with this read; `paired` if a pair has its end.
     pub(super) fn new<T: Sorting>(
         fragment: S::Fragment,
         paired: bool,
@@ -475,7 +505,8 @@ impl<'a, S: ItemLayout> Fragments<'a, S> {
         Ok(Fragments { next: merged.next_item()?, merged, set: None })
     }
 
-    /// Processes a paired end: in the sets before it one read stays, in the set at it all are duplicates.
+    /// Advances to a paired end. Of each set before it one read stays; all fragments at it are
+    /// duplicates.
     fn paired_end<T: Sorting>(
         &mut self,
         key: &S::EndKey,

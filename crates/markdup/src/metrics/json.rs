@@ -1,9 +1,11 @@
 //! Duplicate metrics as JSON, for programs.
 //!
-//! One object. `libraries` has one object for each row of Picard's table, under the names of its columns in
-//! lower case; `estimated_library_size` may be null. Three objects hold the sizes of sets, under the names of
-//! Picard's histogram: a set's size in pairs, as text, and how many sets have it. Numbers are not rounded.
-//! Names may be added, never changed. The writer is handmade: five kinds of value need no dependency.
+//! The file is one object. `libraries` has one object for each row of Picard's table; its keys are
+//! the column names in lower case, and `estimated_library_size` may be null. Three more objects hold
+//! the sizes of sets under the names of Picard's histogram: each maps a set size in pairs (as text)
+//! to the number of sets. Numbers are not rounded. Keys may be added but never changed.
+//!
+//! The writer is handmade: five kinds of value need no dependency.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,8 +16,8 @@ use super::picard::COLUMNS;
 use super::{DuplicationMetrics, LibraryCounts};
 
 impl DuplicationMetrics {
-    /// Hands the metrics, as a JSON object over several lines, to `put` piece by piece: there may be many libraries. Bytes of
-    /// names that are no UTF-8 are replaced.
+    /// Writes the metrics as a JSON object over several lines, piece by piece through `put`, because
+    /// a header may have many libraries. Bytes of names that are not UTF-8 are replaced by U+FFFD.
     ///
     /// # Errors
     /// Those of `put`.
@@ -64,13 +66,13 @@ fn sizes(sets: &BTreeMap<u64, u64>) -> String {
     object(sets.iter().map(|(size, sets)| (size.to_string(), sets.to_string())))
 }
 
-/// Formats an object of names that need no escape and of values that are already JSON.
+/// Formats an object. Names must not need escaping, and values must already be JSON.
 fn object(members: impl Iterator<Item = (String, String)>) -> String {
     let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\": {value}")).collect();
     format!("{{{}}}", members.join(", "))
 }
 
-/// Formats a string (RFC 8259, section 7).
+/// Formats a JSON string with the escapes that RFC 8259, section 7, requires.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,15 +1,19 @@
-//! Counts of duplicates by kind: Picard's DuplicationMetrics as plain data.
+//! Duplicate counts as plain data: Picard's DuplicationMetrics.
 //!
-//! | subject | file |
+//! | subject | module |
 //! |---|---|
 //! | the number of molecules in a library, and the gain of deeper sequencing | [`readmill_format::library_size`] |
 //! | the file that Picard writes, with numbers as Java writes them | [`picard`] |
 //! | the same as JSON | [`json`] |
 //!
-//! The categories (Picard 3.4.0): an unmapped record is unmapped, even if it is secondary; of the others a
-//! secondary or supplementary one is just that; the rest are paired, unless the record is single-end or its
-//! mate unmapped. Duplicates are counted among these last two kinds alone. Records are counted before any is
-//! removed.
+//! Each record belongs to one category (Picard 3.4.0). The first that applies wins:
+//!
+//! 1. unmapped, even if it is secondary;
+//! 2. secondary or supplementary;
+//! 3. unpaired: single-end, or the mate is unmapped;
+//! 4. paired.
+//!
+//! Duplicates are counted only in the last two. Records are counted before any is removed.
 
 pub mod json;
 pub mod picard;
@@ -21,56 +25,66 @@ use std::collections::BTreeMap;
 use readmill_record::Flags;
 use serde::{Deserialize, Serialize};
 
-/// Counts of one library, in records where not stated otherwise.
+/// Duplicate counts of one library, in records unless stated otherwise.
+///
+/// ```
+/// use readmill_markdup::metrics::LibraryCounts;
+///
+/// let counts = LibraryCounts {
+///     paired_reads_examined: 2000,
+///     paired_read_duplicates: 200,
+///     ..LibraryCounts::default()
+/// };
+/// assert_eq!(counts.pairs_examined(), 1000);
+/// assert_eq!(counts.unique_pairs(), 900);
+/// assert_eq!(counts.duplication(), 0.1);
+/// assert!(counts.library_size().is_some_and(|molecules| molecules > 900));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryCounts {
-    /// Mapped primary records that are single-end, or whose mate is unmapped.
+    /// Mapped primary records that are single-end or whose mate is unmapped.
     pub unpaired_examined: u64,
-    /// Mapped primary records of pairs; each mate is one.
+    /// Mapped primary records of pairs. Each mate counts, so this is twice the number of pairs.
     pub paired_reads_examined: u64,
-    /// Mapped records that are secondary or supplementary.
     pub secondary_or_supplementary: u64,
-    /// Unmapped records.
     pub unmapped: u64,
-    /// Duplicates among [`Self::unpaired_examined`].
     pub unpaired_duplicates: u64,
-    /// Duplicates among [`Self::paired_reads_examined`].
     pub paired_read_duplicates: u64,
     /// Pairs that are optical duplicates.
     pub optical_pairs: u64,
 }
 
 impl LibraryCounts {
-    /// Pairs examined. A record whose mate is not in the file counts half, and halves are cut off.
+    /// Returns the number of pairs. A record whose mate is not in the file counts as half a pair, and
+    /// the sum is rounded down, as in Picard.
     pub fn pairs_examined(&self) -> u64 {
         self.paired_reads_examined / 2
     }
 
-    /// Pairs that are duplicates, counted as [`Self::pairs_examined`].
     pub fn duplicate_pairs(&self) -> u64 {
         self.paired_read_duplicates / 2
     }
 
-    /// The share of duplicates among the reads examined, from 0 to 1; 0 if none were.
+    /// Returns the fraction of duplicates among the examined reads, from 0 to 1; 0 if there are no
+    /// reads (PERCENT_DUPLICATION).
     pub fn duplication(&self) -> f64 {
         let examined = self.unpaired_examined + 2 * self.pairs_examined();
         let duplicates = self.unpaired_duplicates + 2 * self.duplicate_pairs();
         if examined == 0 { 0.0 } else { duplicates as f64 / examined as f64 }
     }
 
-    /// Pairs that are not duplicates.
     pub fn unique_pairs(&self) -> u64 {
         self.pairs_examined().saturating_sub(self.duplicate_pairs())
     }
 
-    /// Estimates the number of molecules in the library: see [`estimated_library_size`]. Optical duplicates
-    /// do not depend on the library and are left out.
+    /// Estimates the number of molecules in the library; see [`estimated_library_size`]. Optical
+    /// duplicates say nothing about the library and are left out. `None` if the estimate is not
+    /// possible.
     pub fn library_size(&self) -> Option<u64> {
         let pairs = self.pairs_examined().checked_sub(self.optical_pairs)?;
         estimated_library_size(pairs, self.unique_pairs())
     }
 
-    /// Adds the counts of more reads of the same library.
     pub fn add(&mut self, more: &LibraryCounts) {
         self.unpaired_examined += more.unpaired_examined;
         self.paired_reads_examined += more.paired_reads_examined;
@@ -82,19 +96,26 @@ impl LibraryCounts {
     }
 }
 
-/// The number of sets of each size, in pairs, over all libraries. Single reads are not counted.
+/// How many sets of pairs there are of each size, over all libraries. Single reads are not counted.
+///
+/// ```
+/// use readmill_markdup::metrics::SetSizes;
+///
+/// let mut sizes = SetSizes::default();
+/// sizes.count(1, 0); // a pair without duplicates
+/// sizes.count(4, 1); // four pairs, one of them an optical duplicate
+/// assert_eq!(sizes.all.into_iter().collect::<Vec<_>>(), [(1, 1), (4, 1)]);
+/// assert_eq!(sizes.non_optical.into_iter().collect::<Vec<_>>(), [(1, 1), (3, 1)]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetSizes {
-    /// Sets by their size; a pair without duplicates is a set of 1.
     pub all: BTreeMap<u64, u64>,
-    /// Sets with optical duplicates, by their number and 1 for the pair they are duplicates of.
+    /// Sets with optical duplicates, by the number of these plus 1 for the pair they duplicate.
     pub optical: BTreeMap<u64, u64>,
-    /// Sets by their size without their optical duplicates.
     pub non_optical: BTreeMap<u64, u64>,
 }
 
 impl SetSizes {
-    /// Counts a set of `pairs` pairs, of which `optical` are optical duplicates.
     pub fn count(&mut self, pairs: u64, optical: u64) {
         *self.all.entry(pairs).or_default() += 1;
         if pairs > optical {
@@ -105,7 +126,6 @@ impl SetSizes {
         }
     }
 
-    /// Adds more sets.
     pub fn add(&mut self, more: &SetSizes) {
         let sums = [&mut self.all, &mut self.optical, &mut self.non_optical];
         for (sum, more) in sums.into_iter().zip([&more.all, &more.optical, &more.non_optical]) {
@@ -116,18 +136,18 @@ impl SetSizes {
     }
 }
 
-/// The metrics of a file. Its text forms are [`Self::to_picard`] and [`Self::put_json`].
+/// The metrics of a file, ready to be written by [`Self::to_picard`] or [`Self::put_json`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
-    /// Each library once, by name, in any order: all that the header's read groups have, reads or not, and
-    /// [`UNKNOWN_LIBRARY`](super::libraries::UNKNOWN_LIBRARY) if a read group has none or such reads exist.
+    /// Each library once, with its name, in any order: all libraries of the header's read groups,
+    /// with or without reads, and [`UNKNOWN_LIBRARY`](super::libraries::UNKNOWN_LIBRARY) if a read
+    /// group has none or such reads exist.
     pub libraries: Vec<(Vec<u8>, LibraryCounts)>,
-    /// Sizes of sets.
     pub sets: SetSizes,
 }
 
 impl DuplicationMetrics {
-    /// Libraries in the order of their names' bytes.
+    /// Returns the libraries in byte order of their names, as both text forms list them.
     fn sorted(&self) -> Vec<(&[u8], &LibraryCounts)> {
         let mut libraries: Vec<(&[u8], &LibraryCounts)> =
             self.libraries.iter().map(|(name, counts)| (&name[..], counts)).collect();
@@ -136,12 +156,13 @@ impl DuplicationMetrics {
     }
 }
 
-/// Records of each kind, by the number of their library.
+/// Records of each kind, indexed by library number. Counted while ends are collected, before any read
+/// is known to be a duplicate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Examined(Vec<LibraryCounts>);
 
 impl Examined {
-    /// The counts of a library.
+    /// Returns the counts of a library, which are added if they are missing.
     pub fn of(&mut self, library: u16) -> &mut LibraryCounts {
         let at = usize::from(library);
         if self.0.len() <= at {
@@ -150,7 +171,6 @@ impl Examined {
         &mut self.0[at]
     }
 
-    /// Counts a record.
     pub fn count(&mut self, flags: Flags, library: u16) {
         let counts = self.of(library);
         let kind = if flags.is_unmapped() {
@@ -165,14 +185,12 @@ impl Examined {
         *kind += 1;
     }
 
-    /// Adds the counts of another part of the input.
     pub fn add(&mut self, other: &Examined) {
         for (library, counts) in other.0.iter().enumerate() {
             self.of(library as u16).add(counts);
         }
     }
 
-    /// Returns all counts, by library number.
     pub fn counts(self) -> Vec<LibraryCounts> {
         self.0
     }

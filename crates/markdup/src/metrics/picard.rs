@@ -1,10 +1,9 @@
 //! The metrics file of Picard MarkDuplicates 3.4, byte for byte.
 //!
-//! Comment lines, a table with a row for each library, and columns of numbers by key (in Picard's words a
-//! histogram): up to four, each only if it is not empty. `CoverageMult` exists if there is exactly one
-//! library and its size is known; its keys are multiples of the sequencing depth, those of the others are
-//! sizes of sets.
-//! Numbers are written as Java writes them.
+//! It has comment lines, a table with a row for each library, and a histogram with up to four
+//! columns, each only if it is not empty. `CoverageMult` exists if there is exactly one library and
+//! its size is known; its keys are multiples of the sequencing depth, while those of the other
+//! columns are set sizes. Numbers are written as Java writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -14,7 +13,6 @@ use readmill_record::java;
 
 use super::{DuplicationMetrics, LibraryCounts, expected_yield};
 
-/// Columns of the table.
 pub const COLUMNS: [&str; 10] = [
     "LIBRARY",
     "UNPAIRED_READS_EXAMINED",
@@ -28,17 +26,18 @@ pub const COLUMNS: [&str; 10] = [
     "ESTIMATED_LIBRARY_SIZE",
 ];
 
-/// The largest multiple of the sequencing depth.
+/// Largest multiple of the sequencing depth in the `CoverageMult` column.
 const DEEPEST: u64 = 100;
 
-/// A column of the histogram: its name, and texts by key.
+/// A column of the histogram: its name, and formatted values by key.
 type HistogramColumn = (&'static str, BTreeMap<u64, String>);
 
 impl DuplicationMetrics {
     /// Formats the metrics file as Picard does in a locale with a decimal point.
     ///
-    /// MultiQC takes the sample's name from what follows `INPUT=` or `--INPUT ` in `command_line`, if that
-    /// holds `MarkDuplicates`, too; the table it finds by its class. `started` is a date in any form.
+    /// MultiQC takes the sample's name from the word after `INPUT=` or `--INPUT ` in `command_line`,
+    /// if that line contains `MarkDuplicates`, and finds the table by its class name. `started` is a
+    /// date in any form.
     pub fn to_picard(&self, command_line: &str, started: &str) -> Vec<u8> {
         let mut text = comments(command_line, started);
         text.push(b'\n');
@@ -88,7 +87,6 @@ impl DuplicationMetrics {
         }
     }
 
-    /// The columns of the histogram that are not empty.
     fn columns(&self) -> Vec<HistogramColumn> {
         let sets = |sizes: &BTreeMap<u64, u64>| {
             sizes.iter().map(|(&size, sets)| (size, sets.to_string())).collect()
@@ -106,7 +104,6 @@ impl DuplicationMetrics {
     }
 }
 
-/// Returns the values after the library's name.
 fn row(counts: &LibraryCounts) -> [String; 9] {
     [
         counts.unpaired_examined.to_string(),
@@ -121,7 +118,8 @@ fn row(counts: &LibraryCounts) -> [String; 9] {
     ]
 }
 
-/// Returns the gain of sequencing a library deeper, by multiples of the depth; empty if its size is unknown.
+/// Returns the expected gain of sequencing a library deeper, by multiples of the depth. Empty if its
+/// size is unknown.
 fn yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
     let Some(size) = counts.library_size() else {
         return BTreeMap::new();
@@ -132,7 +130,6 @@ fn yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
         .collect()
 }
 
-/// Appends text.
 fn put(text: &mut Vec<u8>, more: std::fmt::Arguments<'_>) {
     // Writing to memory cannot fail.
     let _ = text.write_fmt(more);
