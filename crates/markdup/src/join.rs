@@ -1,4 +1,9 @@
-//! Joins by name the mates that were not adjacent.
+//! Joins by name the mates that were not adjacent in the input.
+//!
+//! Halves are sorted by the hash of their name, so all halves of one name are adjacent. Each method
+//! reads them once, pairs the reads of each name, and adds pairs and ends to the items. They differ
+//! in the order of the halves of a name, which decides what happens to names with more than two
+//! reads.
 
 use std::cell::Cell;
 
@@ -12,28 +17,24 @@ use super::libraries::Libraries;
 use super::rules::Rules;
 use super::sorter::Sorter;
 
-/// Joins halves by name.
+/// What joining needs: the rules, the libraries, and where halves may be spilled. The resolver calls
+/// one of its methods, depending on [`MatePairing`] and on whether the input proved to be grouped.
 pub struct Join<'a> {
-    /// Read groups and libraries.
     pub libraries: &'a Libraries,
-    /// The rules for the code of a pair.
     pub rules: &'a Rules,
-    /// The spill.
     pub spill: &'a Spill,
-    /// What is counted on the way.
     pub counts: &'a JoinCounts,
 }
 
-/// What is counted while mates are joined.
+/// Counts made while mates are joined; the pipeline warns about them.
 #[derive(Default)]
 pub struct JoinCounts {
-    /// Paired reads without a mate.
     pub lone: Cell<u64>,
-    /// Names with two first reads of a pair, or two last ones.
+    /// Names with two first or two last segments, as if a file had been given twice.
     pub doubled: Cell<u64>,
 }
 
-/// The first and the last reads of a name so far.
+/// Which segments of the current name have been seen.
 #[derive(Default)]
 struct NameEnds {
     seen: [bool; 2],
@@ -41,7 +42,7 @@ struct NameEnds {
 }
 
 impl NameEnds {
-    /// Adds a read; a name counts once.
+    /// Notes the segment of a read. A name with several repeated segments is counted once.
     fn add(&mut self, read: &ReadSummary, counts: &JoinCounts) {
         let seen = &mut self.seen[usize::from(read.first_segment)];
         if *seen && !self.is_doubled {
@@ -52,15 +53,15 @@ impl NameEnds {
     }
 }
 
-/// Halves between two checks whether to spill.
+/// Number of halves between two checks whether the joined items must be spilled.
 const CHECK_INTERVAL: u64 = 1 << 16;
 
-/// Pairs of numbers: the first record of a template, and a record of it.
+/// Pairs of ordinals: the first record of a template, and one of its records.
 pub type TemplateRecords = Sorter<[u64; 2]>;
 
 impl Join<'_> {
-    /// Joins the halves of each name in the order of a coordinate-sorted file. `spill_if_full` is called regularly,
-    /// so that the joined items can be spilled.
+    /// Joins the halves of each name in coordinate order, as Picard does in a coordinate-sorted file.
+    /// `spill_if_full` is called regularly, so that the joined items can be spilled.
     pub fn by_place<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -88,7 +89,8 @@ impl Join<'_> {
         Ok(())
     }
 
-    /// Stores the ends of all halves as paired ends: none of them has a mate.
+    /// Stores the ends of all halves as paired ends. Called if the input is grouped by name, since
+    /// then their mates are missing from the file.
     pub fn alone<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -113,8 +115,8 @@ impl Join<'_> {
         Ok(())
     }
 
-    /// Joins the halves of each name in the order of the input, as if they were adjacent there. Returns the
-    /// records of each template.
+    /// Joins the halves of each name in input order, as if they were adjacent there, and returns the
+    /// records of each template, through which marks reach all records of a name.
     pub fn by_input<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -161,8 +163,9 @@ impl Join<'_> {
         Ok(members)
     }
 
-    /// Joins the halves of each name in the order of the input, where most templates are grouped;
-    /// `name groups`, which are sorted, say where each name group begins.
+    /// Joins the halves of each name in input order if most templates were paired in their batch. The
+    /// pair gets the number of the name's first name group; the sorted `name_groups` say where each
+    /// name group begins.
     pub fn linked<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -221,11 +224,13 @@ impl Join<'_> {
         }
     }
 
-    /// Stores the ends of the pending reads, which have no mate in the file.
+    /// Stores the ends of the reads of a name that are still pending, since they have no mate in the
+    /// file.
     fn leave<S: ItemLayout>(&self, pending: &mut Pending<()>, items: &mut ItemSorters<S>) {
         pending.drain(..).for_each(|(_, read, ())| self.stay_alone(&read, items));
     }
 
+    /// Counts a read without a mate and stores its end: fragments with that end are still duplicates.
     fn stay_alone<S: ItemLayout>(&self, read: &ReadSummary, items: &mut ItemSorters<S>) {
         self.counts.lone.set(self.counts.lone.get() + 1);
         if read.next_ref_id >= 0 {

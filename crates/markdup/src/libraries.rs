@@ -1,30 +1,46 @@
-//! Read groups and their libraries.
+//! Numbers the read groups of a header and their libraries.
 
 use std::collections::HashMap;
 
 use readmill_record::{Error, Header, Result};
 
-/// The library of reads whose read group names none.
+/// Picard's name for the library of reads whose read group has no LB.
 pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 
-/// The number of [`UNKNOWN_LIBRARY`].
 const UNKNOWN: u16 = 0;
 
 /// The number of records without a read group.
 const NO_GROUP: u16 = u16::MAX;
 
-/// The read groups of a header, numbered in order, and their libraries, numbered by first mention.
+/// The read groups of a header, numbered in header order, and their libraries, numbered by first
+/// mention.
+///
+/// Number 0 is always the unknown library. Only reads of one library are compared.
+///
+/// ```
+/// use readmill_markdup::Libraries;
+/// use readmill_record::Header;
+///
+/// let header = Header::parse(b"@RG\tID:a\tLB:lib1\n@RG\tID:b\tLB:lib1\n@RG\tID:c\n").unwrap();
+/// let libraries = Libraries::new(&header).unwrap();
+/// let library_of = |id: &[u8]| libraries.library(libraries.group(Some(id)));
+/// assert_eq!(library_of(b"a"), library_of(b"b"));
+/// assert_eq!(libraries.names()[usize::from(library_of(b"c"))], b"Unknown Library");
+/// ```
 #[derive(Debug)]
 pub struct Libraries {
     groups: HashMap<Vec<u8>, u16>,
     library_of: Vec<u16>,
     names: Vec<Vec<u8>>,
-    /// Whether a read group has the unknown library.
+    /// Whether a read group of the header has no library.
     unknown_is_used: bool,
 }
 
 impl Libraries {
-    /// Numbers the read groups of a header, as it is after all steps.
+    /// Numbers the read groups of the output header.
+    ///
+    /// # Errors
+    /// The header has more than 65,534 read groups.
     pub fn new(header: &Header) -> Result<Self> {
         let mut names = vec![UNKNOWN_LIBRARY.to_vec()];
         let (mut groups, mut library_of) = (HashMap::new(), Vec::new());
@@ -49,41 +65,39 @@ impl Libraries {
         Ok(Libraries { groups, library_of, names, unknown_is_used })
     }
 
-    /// Returns the number of a read group; a missing one and one that the header lacks have numbers, too.
+    /// Returns the number of a read group. Records without one, and IDs that the header lacks, have
+    /// numbers of their own, for which [`is_known`](Libraries::is_known) is false.
     pub fn group(&self, id: Option<&[u8]>) -> u16 {
         let lacking = self.library_of.len() as u16;
         id.map_or(NO_GROUP, |id| self.groups.get(id).copied().unwrap_or(lacking))
     }
 
-    /// The IDs of the read groups by their numbers; `None` of one without an ID.
+    /// Returns the IDs of the read groups by number; `None` for a line without an ID.
     pub fn group_ids(&self) -> Vec<Option<&[u8]>> {
         let mut ids = vec![None; self.library_of.len()];
         self.groups.iter().for_each(|(id, &number)| ids[usize::from(number)] = Some(&id[..]));
         ids
     }
 
-    /// Whether a read group is one of the header's.
     pub fn is_known(&self, group: u16) -> bool {
         usize::from(group) < self.library_of.len()
     }
 
-    /// The library of a read group.
     pub fn library(&self, group: u16) -> u16 {
         self.library_of.get(usize::from(group)).copied().unwrap_or(UNKNOWN)
     }
 
-    /// The number by which the optical test compares read groups: Picard treats a record without a read group
-    /// as one of the first group.
+    /// Returns the number by which the optical test compares read groups. Picard treats a record
+    /// without a read group as a member of the first group.
     pub fn optical(group: u16) -> u16 {
         if group == NO_GROUP { 0 } else { group }
     }
 
-    /// Names of the libraries, by number.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 
-    /// Whether the header itself has this library.
+    /// Returns whether the header has this library, so that metrics list it even without reads.
     pub fn is_listed(&self, library: usize) -> bool {
         library != usize::from(UNKNOWN) || self.unknown_is_used
     }

@@ -1,28 +1,28 @@
-//! Scores of reads, by Picard's strategies (htsjdk, DuplicateScoringStrategy).
+//! Scores of reads by Picard's strategies (htsjdk, DuplicateScoringStrategy): the read with the
+//! highest score of a duplicate set stays.
 
 use readmill_record::RecordRef;
 
-/// The highest score of a single read: half of Picard's 16-bit range, so that two fit.
+/// Maximum score of a single read: half of Picard's 16-bit range, so that the sum of two mates fits.
 const CAP: u32 = (i16::MAX / 2) as u32;
 
-/// Qualities below do not count.
 const LEAST_QUALITY: u8 = 15;
 
-/// The strategy by which reads are scored.
+/// How reads are scored (Picard's DUPLICATE_SCORING_STRATEGY).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// The sum of its base qualities of 15 and more.
+    /// The sum of the base qualities that are at least 15.
     #[default]
     SumOfBaseQualities,
-    /// The number of reference bases that it is aligned to.
+    /// The number of reference bases that the read is aligned to.
     TotalMappedReferenceLength,
-    /// A hash of its name.
+    /// A hash of the read name: the choice is arbitrary, but the same in each run.
     Random,
 }
 
 impl Strategy {
-    /// The score of a mapped read in Picard's 16-bit arithmetic; a read that fails quality control scores
-    /// below every read that passes.
+    /// Returns the score of a mapped read in Picard's 16-bit arithmetic. A read that fails quality
+    /// control scores below every read that passes.
     pub fn score(self, record: RecordRef<'_>) -> i16 {
         let score = match self {
             Strategy::SumOfBaseQualities => sum_of_qualities(record.qual()).min(CAP) as i16,
@@ -36,7 +36,8 @@ impl Strategy {
     }
 }
 
-/// Picard holds qualities in signed bytes: above 127 they are negative and do not count.
+/// Sums the qualities of at least 15. Picard holds qualities in signed bytes: those above 127 are
+/// negative and do not count.
 fn sum_of_qualities(qual: &[u8]) -> u32 {
     if qual.first() == Some(&0xff) {
         return 0;
@@ -44,8 +45,8 @@ fn sum_of_qualities(qual: &[u8]) -> u32 {
     qual.chunks(COUNTED_TOGETHER).map(sum).fold(0, u32::saturating_add)
 }
 
-/// The sum of all qualities of 15 and more, as samtools has it: those above 127 count, and those of a read without
-/// qualities are 255.
+/// Sums the qualities of at least 15 as samtools does: those above 127 count, and a read without
+/// qualities has 255 for each base.
 pub fn sum_of_all_qualities(qual: &[u8]) -> u64 {
     if qual.iter().fold(0, |all, q| all | q) < 0x80 {
         return qual.chunks(COUNTED_TOGETHER).map(|block| u64::from(sum(block))).sum();
@@ -53,12 +54,12 @@ pub fn sum_of_all_qualities(qual: &[u8]) -> u64 {
     qual.iter().filter(|&&q| q >= LEAST_QUALITY).map(|&q| u64::from(q)).sum()
 }
 
-/// Qualities per block: each is at most 127, and two at a time go into one of four sums, which stay below
-/// 2^16.
+/// Number of qualities in one block. Each is at most 127 and is added to one of four 16-bit sums, two
+/// of eight at a time, so no sum reaches 2^16.
 const COUNTED_TOGETHER: usize = 8 * 256;
 
-/// Eight qualities at a time: a compiler turns the plain loop into four times as many instructions, which were a
-/// fifth of the cost of marking.
+/// Sums the qualities from 15 to 127, eight at a time. A compiler turns the plain loop into four
+/// times as many instructions, which were a fifth of the cost of marking.
 fn sum(qual: &[u8]) -> u32 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const LOW_BYTES: u64 = 0x00ff_00ff_00ff_00ff;

@@ -1,4 +1,14 @@
-//! Items of one kind, sorted in parts: chunks in memory, sorted one by one, and sorted runs on disk.
+//! Sorts items of one kind that may not fit into memory.
+//!
+//! Items are collected in chunks. Chunks are sorted one by one on any number of threads; if memory is
+//! short, they are merged into a sorted run on disk. Reading merges all chunks and runs:
+//!
+//! ```text
+//!  push ─► chunk, chunk, chunk ──┐ spill
+//!                                ▼
+//!          run on disk, run on disk, … ─┐
+//!          chunks in memory ────────────┴─► LoserTree ─► items in order
+//! ```
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
@@ -7,13 +17,14 @@ use serde::{Deserialize, Serialize};
 
 use super::item::Item;
 
-/// Threads to sort on.
+/// Sorts chunks on the threads of the caller. This crate starts no threads; the pipeline implements
+/// the trait for its crew.
 pub trait Sorting {
-    /// Sorts every chunk.
     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()>;
 }
 
-/// Sorts what is in memory and writes it to the spill.
+/// Sorts the items in memory and writes them to the spill as one run. `turn` selects the spill
+/// directory.
 pub fn spill_sorted<T: Item>(
     items: &mut Sorter<T>,
     threads: &impl Sorting,
@@ -24,33 +35,50 @@ pub fn spill_sorted<T: Item>(
     items.spill(spill, turn)
 }
 
-/// Items of one chunk. Only the first chunk grows to this size; later ones are allocated with it.
+/// Number of items in one chunk. Only the first chunk grows to this size; later ones are allocated
+/// with it.
 const CHUNK: usize = 1 << 16;
 
-/// Initial capacity of the first chunk, in items.
 const FEW: usize = 1 << 10;
 
-/// Items written to a run, and read back from it, at a time.
+/// Number of items that are written to a run, or read back from it, at a time.
 const READ_BACK: usize = 512;
 
-/// More runs than this are merged into one, because each run that is read has a buffer of up to 28 KiB.
+/// Maximum number of runs. At this number they are merged into one, because each run that is read has
+/// a buffer of up to 28 KiB.
 const MOST_RUNS: usize = 64;
 
-/// Changes the record numbers of an item, which were counted from record `base` of the input, to those of the whole.
+/// Renumbers the records in an item of a slice whose first record is record `base` of the whole
+/// input.
 pub type CountFrom<T> = fn(item: &mut T, base: u64);
 
 /// A sorted run on disk.
 struct ItemRun<T> {
     extent: Extent,
-    /// How its record numbers are changed, and from which record of the input they were counted.
+    /// How its records are renumbered when they are read, and the first record of its slice.
     count_from: Option<(CountFrom<T>, u64)>,
 }
 
 /// Items of one kind, sorted in parts.
+///
+/// Before a merge the caller sorts the chunks, usually on several threads:
+///
+/// ```
+/// use readmill_format::spill::Spill;
+/// use readmill_markdup::sorter::Sorter;
+///
+/// let spill = Spill::new(&[std::env::temp_dir()]); // its files are only made if something is spilled
+/// let mut sorter = Sorter::default();
+/// [[7, 0], [3, 1], [5, 2]].into_iter().for_each(|item| sorter.push(item));
+/// sorter.chunks_mut().iter_mut().for_each(|chunk| chunk.sort_unstable());
+/// let mut items = sorter.merge(&spill).unwrap();
+/// assert_eq!(items.next_item().unwrap(), Some([3, 1]));
+/// assert_eq!(items.next_item().unwrap(), Some([5, 2]));
+/// ```
 pub struct Sorter<T> {
     chunks: Vec<Vec<T>>,
     runs: Vec<ItemRun<T>>,
-    /// Items in all.
+    /// Number of items, in memory and on disk.
     len: u64,
 }
 
@@ -60,17 +88,14 @@ impl<T> Default for Sorter<T> {
     }
 }
 
-/// A sorted run of items in a file, without the place of the file.
+/// A sorted run of items in a file of a job in stages. The path of the file is stored elsewhere.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StoredItems {
-    /// Where it lies.
     pub extent: Extent,
-    /// Number of its items.
     pub len: u64,
 }
 
 impl<T: Item> Sorter<T> {
-    /// Adds an item.
     pub fn push(&mut self, item: T) {
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
@@ -83,38 +108,35 @@ impl<T: Item> Sorter<T> {
         self.len += 1;
     }
 
-    /// Adds the items that `words` holds one after the other.
+    /// Adds the items that are stored one after the other in `words`.
     pub fn extend(&mut self, words: &[u64]) {
         words.chunks_exact(T::WORDS).for_each(|words| self.push(item(words)));
     }
 
-    /// Items in all, those on disk included.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty() && self.runs.is_empty()
     }
 
-    /// Bytes of memory its chunks take.
+    /// Returns the bytes of memory allocated for the chunks.
     pub fn bytes(&self) -> u64 {
         self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
 
-    /// Bytes of its chunks that hold items.
+    /// Returns the bytes of the chunks that hold items, without spare capacity.
     pub fn filled(&self) -> u64 {
         self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
     }
 
-    /// The chunks, to be sorted one by one.
     pub fn chunks_mut(&mut self) -> &mut Vec<Vec<T>> {
         &mut self.chunks
     }
 
-    /// Writes the items in memory as one sorted run; the chunks must be sorted. More than `MOST_RUNS` runs
-    /// are first merged into one.
+    /// Writes the items in memory as one sorted run; the chunks must be sorted. When `MOST_RUNS` is
+    /// reached, all runs are merged into one.
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {
             let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
@@ -130,7 +152,8 @@ impl<T: Item> Sorter<T> {
         Ok(())
     }
 
-    /// Adds a sorted run of a file that `spill` has adopted, whose record numbers are counted from record `base`.
+    /// Adds a sorted run of a file that `spill` has adopted. Its records are renumbered from `base`
+    /// while they are read, which keeps the order of the items.
     pub fn adopt(
         &mut self,
         run: StoredItems,
@@ -152,7 +175,7 @@ impl<T: Item> Sorter<T> {
         Ok(StoredItems { extent: self.write(spill, into, 0)?, len: self.len })
     }
 
-    /// Writes all items, which lie in `spill` and in memory, as one sorted run of `into`.
+    /// Merges all items, on disk in `spill` and in memory, into one sorted run of `into`.
     fn write(&self, spill: &Spill, into: &Spill, turn: usize) -> Result<Extent> {
         let mut items = self.merge(spill)?;
         let mut extent = into.begin(turn)?;
@@ -168,7 +191,8 @@ impl<T: Item> Sorter<T> {
         Ok(extent)
     }
 
-    /// All items in order; the chunks must be sorted. Several merges can be open at once.
+    /// Opens all items in order; the chunks must be sorted. Several merges can be open at the same
+    /// time, as the scan with UMIs needs.
     pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<Merged<'a, T>> {
         let runs = self.runs.iter().map(|&ItemRun { extent, count_from }| ItemCursor::Disk {
             spill,
@@ -190,6 +214,8 @@ fn item<T: Item>(words: &[u64]) -> T {
     item
 }
 
+/// The position in one sorted source of a merge: a chunk in memory, or a run that is read through a
+/// buffer.
 enum ItemCursor<'a, T> {
     Memory(std::slice::Iter<'a, T>),
     Disk {
@@ -202,7 +228,7 @@ enum ItemCursor<'a, T> {
 }
 
 impl<T: Item> ItemCursor<'_, T> {
-    /// Returns the next item, or the largest possible item at the end.
+    /// Returns the next item, or the largest possible item at the end, as the loser tree expects.
     fn next(&mut self) -> Result<T> {
         match self {
             ItemCursor::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
@@ -225,14 +251,14 @@ impl<T: Item> ItemCursor<'_, T> {
     }
 }
 
-/// Items of all parts in order.
+/// A merge that returns the items of all chunks and runs in order.
 pub struct Merged<'a, T> {
     sources: Vec<ItemCursor<'a, T>>,
     tree: LoserTree<T>,
 }
 
 impl<T: Item> Merged<'_, T> {
-    /// The next item.
+    /// Returns the next item; `None` at the end.
     pub fn next_item(&mut self) -> Result<Option<T>> {
         let Some((item, source)) = self.tree.winner() else { return Ok(None) };
         let next = self.sources[source].next()?;

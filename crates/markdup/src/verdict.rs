@@ -1,4 +1,4 @@
-//! The verdict: the duplicate marks of each record.
+//! The result of duplicate resolution: the duplicate marks of each record.
 
 use std::sync::Arc;
 
@@ -13,84 +13,75 @@ use super::samtools::found::Findings;
 use super::tables::{BitSet, OrdinalTable, Ranks, RowStore};
 use super::tiles::{self, TileCounts};
 
-/// The duplicate marks of all records, looked up by record number.
+/// The duplicate marks of all records, looked up by the stamp of a record.
+///
+/// Marks are bits by ordinal, so the memory is known before the scan
+/// ([`verdict_bytes`](super::verdict_bytes)) and a lookup costs no search. Threads share it while
+/// they write the output.
 pub struct Verdict {
-    /// Which records of a duplicate template are flagged.
     pub mode: Mode,
-    /// Whether marks are stored at a template's first record for all of it.
+    /// Whether the marks of a template are stored at its first record only.
     pub(super) by_template: bool,
     pub(super) duplicates: BitSet,
     pub(super) optical: Option<BitSet>,
     pub(super) sets: Option<DuplicateSets>,
-    /// What the rules of samtools found out beyond the marks.
+    /// What samtools markdup reports beyond the marks: originals and counts.
     pub(super) findings: Option<Findings>,
     pub(super) spill: Arc<Spill>,
-    /// The counts.
     pub tally: DuplicateCounts,
 }
 
-/// The counts of a resolver run.
+/// The counts of a resolver run, for metrics, the summary and warnings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DuplicateCounts {
-    /// Pairs that are duplicates.
     pub pairs: u64,
-    /// Single reads that are duplicates.
     pub fragments: u64,
     /// Single reads that are optical duplicates.
     pub optical_fragments: u64,
     /// Reads of pairs that are optical duplicates, by the rules of samtools.
     pub optical_reads: u64,
-    /// Records of each kind, and optical pairs, by the number of the library.
+    /// Examined records and optical pairs, by library number.
     pub libraries: Vec<LibraryCounts>,
-    /// Pair sets by size.
     pub sizes: SetSizes,
-    /// Pairs by tile, in the order of read groups and tiles; none if they are not counted.
+    /// Pairs by tile, in the order of read groups and tiles. Empty if they are not counted.
     pub tiles: Vec<TileCounts>,
-    /// The largest set.
+    /// The largest set, if it is unusually large.
     pub deepest: Option<Deepest>,
     /// Records by the rules of samtools.
     pub reads: ReadCounts,
-    /// Pairs of mates.
     pub mated: u64,
-    /// Paired reads whose mates are not in the input.
     pub lone: u64,
-    /// Names with two first reads of a pair, or two last ones, that were joined by name.
+    /// Names with two first or two last segments, among those that were joined by name.
     pub doubled_names: u64,
 }
 
-/// The largest duplicate set.
+/// The largest duplicate set and its position, which the summary warns about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deepest {
-    /// Templates.
     pub size: u64,
-    /// Reference sequence.
     pub ref_id: i32,
-    /// Unclipped 5′ position of the first end, 0-based.
     pub five_prime: i64,
 }
 
-/// The duplicate set of each record.
+/// The duplicate set of each record, if it is written to records.
 pub(super) struct DuplicateSets {
-    /// The set of a record.
     pub(super) of: OrdinalTable,
-    /// The same, where it is stored at another record of the name.
+    /// The set of records whose set is stored at another name group of the same name.
     pub(super) linked: Option<OrdinalTable>,
-    /// Each set's representative and size.
     pub(super) rows: RowStore<2>,
 }
 
 /// The duplicate set of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// The set's number.
     pub set: u64,
-    /// Number of the template that stays.
+    /// Ordinal of the template that stays (DI).
     pub representative: u64,
-    /// Pairs; 0 for a set of single reads.
+    /// Number of pairs (DS); 0 for a set of single reads.
     pub pairs: u64,
 }
 
-/// A verdict in the file of a job in stages, without the place of the file.
+/// A verdict in the file of a job in stages. The path of the file is stored elsewhere.
 #[derive(Serialize, Deserialize)]
 pub struct StoredVerdict {
     mode: Mode,
@@ -99,11 +90,9 @@ pub struct StoredVerdict {
     duplicates: Extent,
     optical: Option<Extent>,
     sets: Option<StoredSets>,
-    /// The counts.
     pub tally: DuplicateCounts,
 }
 
-/// The duplicate set of each record, in a file.
 #[derive(Serialize, Deserialize)]
 struct StoredSets {
     of: StoredTable,
@@ -111,7 +100,6 @@ struct StoredSets {
     rows: Extent,
 }
 
-/// A table by record number, in a file.
 #[derive(Serialize, Deserialize)]
 struct StoredTable {
     has: Extent,
@@ -119,12 +107,11 @@ struct StoredTable {
 }
 
 impl StoredVerdict {
-    /// Which records of a duplicate template are flagged.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Bytes of memory that the marks take.
+    /// Returns the bytes of memory that the marks will take once they are loaded.
     pub fn bytes(&self) -> u64 {
         let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
         tiles::bytes(&self.tally.tiles)
@@ -132,7 +119,8 @@ impl StoredVerdict {
             + tables * OrdinalTable::bytes_of_bits(self.records)
     }
 
-    /// Where its marks lie, to be found in a spill.
+    /// Returns the extents of the marks, so that the spill that adopts their file can fill in its
+    /// number.
     pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
         let mut all: Vec<&mut Extent> =
             [&mut self.duplicates].into_iter().chain(&mut self.optical).collect();
@@ -145,7 +133,7 @@ impl StoredVerdict {
         all
     }
 
-    /// Reads the marks from `spill`, which has adopted their file.
+    /// Reads the marks from `spill`, which has adopted their file. Rows of large tables stay on disk.
     pub fn load(self, spill: Arc<Spill>) -> Result<Verdict> {
         let StoredVerdict { mode, by_template, records, duplicates, optical, sets, tally } = self;
         let read = |extent: Extent| BitSet::read(records, &extent, &spill);
@@ -166,7 +154,7 @@ impl StoredVerdict {
 }
 
 impl Verdict {
-    /// Writes the marks of `records` records into the file of `into`.
+    /// Writes the marks of `records` records into the file of `into`, for the next stage of the job.
     pub fn store(self, records: u64, into: &Spill) -> Result<StoredVerdict> {
         let Verdict { mode, by_template, tally, spill, .. } = self;
         let duplicates = self.duplicates.write(into)?;
@@ -183,7 +171,8 @@ impl Verdict {
         Ok(StoredVerdict { mode, by_template, records, duplicates, optical, sets, tally })
     }
 
-    /// Bytes it takes in addition to [`verdict_bytes`](super::verdict_bytes).
+    /// Returns the bytes that the verdict takes in addition to
+    /// [`verdict_bytes`](super::verdict_bytes): rows in memory and tile counts.
     pub fn bytes_beside_bits(&self) -> u64 {
         let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
             rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
@@ -191,34 +180,33 @@ impl Verdict {
         sets + tiles::bytes(&self.tally.tiles) + self.findings.as_ref().map_or(0, Findings::bytes)
     }
 
-    /// Returns the name of the read that stays in the place of this one, if that was stored.
+    /// Returns the name of the read that stays in the place of this duplicate (the field do). `None`
+    /// if it was not stored.
     pub fn original(&self, stamp: Stamp) -> Result<Option<Vec<u8>>> {
         let Some(findings) = &self.findings else { return Ok(None) };
         findings.original(stamp.ordinal(), &self.spill)
     }
 
-    /// Returns how many reads this one stands for, if that was stored.
+    /// Returns the number of reads that this one represents (the field dc); 1 if it was not stored.
     pub fn stands_for(&self, stamp: Stamp) -> Result<u64> {
         let Some(findings) = &self.findings else { return Ok(1) };
         findings.stands_for(stamp.ordinal(), &self.spill)
     }
 
-    /// Returns the number by which a record is looked up.
+    /// Returns the ordinal under which the marks of a record are stored.
     fn ordinal(&self, stamp: Stamp) -> u64 {
         if self.by_template { stamp.template() } else { stamp.ordinal() }
     }
 
-    /// Whether the record with this stamp is a duplicate.
     pub fn is_duplicate(&self, stamp: Stamp) -> bool {
         self.duplicates.get(self.ordinal(stamp))
     }
 
-    /// Whether it is an optical duplicate.
     pub fn is_optical(&self, stamp: Stamp) -> bool {
         self.optical.as_ref().is_some_and(|bits| bits.get(self.ordinal(stamp)))
     }
 
-    /// Returns its duplicate set, if that was stored.
+    /// Returns the duplicate set of a record. `None` if it is in no set or sets were not stored.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
         let Some(DuplicateSets { of, linked, rows }) = &self.sets else { return Ok(None) };
         let ordinal = self.ordinal(stamp);

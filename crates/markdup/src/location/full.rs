@@ -1,14 +1,14 @@
-//! Read names of more vendors, with numbers as they are.
+//! Parses the read names of several vendors, with numbers unchanged
+//! ([`ReadNames::Full`](super::ReadNames)).
 
 use super::{Location, colons, split_last};
 
-/// The number of possible tiles, from 0.
+/// Number of possible tiles, from 0.
 const TILES: u64 = 1_015_808;
 
-/// The valid range of x and y.
 const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
 
-/// Parses a name by the formats in the module's table.
+/// Parses a name by the formats in the table of the parent module; `None` if none of them fits.
 pub fn location(qname: &[u8]) -> Option<Location> {
     let colons = colons(qname);
     let recent = || illumina(qname, colons.checked_sub(6)?);
@@ -16,7 +16,8 @@ pub fn location(qname: &[u8]) -> Option<Location> {
     recent().or_else(old).or_else(|| dnbseq(qname))
 }
 
-/// Parses lane, tile, x and y, then `more` fields. After y, barcodes and the like may also follow a sign.
+/// Parses lane, tile, x and y, followed by `more` fields. Barcodes and the like may also follow y
+/// after a sign.
 fn illumina(qname: &[u8], more: usize) -> Option<Location> {
     let mut name = qname;
     for _ in 0..more {
@@ -30,16 +31,18 @@ fn illumina(qname: &[u8], more: usize) -> Option<Location> {
     place(before, whole(tile)?, whole(x)?, then_a_sign(y)?)
 }
 
-/// Spots of a line, as DNBSEQ names are interpreted here.
+/// Number of spots that are treated as one line in DNBSEQ names.
 const LINE: i64 = 1_000_000;
 
-/// The distance between lines: more than any optical distance in use.
+/// Distance between two such lines: more than any optical distance in use, so spots of different
+/// lines are never close.
 const BETWEEN_LINES: i64 = 40_000;
 
-/// Flow cell, `L` and lane, `C` and column, `R` and row of the field of view (three digits each), perhaps
-/// `_`, and the number of the spot in the field of view. That is no coordinate: neighbours in one direction
-/// differ by one, and the number of spots in a line is unknown. The number becomes x, and from a million on y
-/// as well.
+/// Parses a DNBSEQ name: flow cell, `L` and lane, `C` and column, `R` and row of the field of view
+/// (three digits each), an optional `_`, and the number of the spot in the field of view.
+///
+/// The spot number is not a coordinate: neighbours in one direction differ by one, and the number of
+/// spots in a line is unknown. It becomes x; from a million on, y changes as well.
 fn dnbseq(qname: &[u8]) -> Option<Location> {
     let at = qname.windows(10).rposition(|window| {
         window[0] == b'L' && window[2] == b'C' && window[6] == b'R' && window[1].is_ascii_digit()
@@ -50,7 +53,8 @@ fn dnbseq(qname: &[u8]) -> Option<Location> {
     place(&qname[..at + 2], 1_000 * column + row, spot % LINE, spot / LINE * BETWEEN_LINES)
 }
 
-/// Makes a location of the text before the tile, the tile, x and y.
+/// Makes a location. The tile is offset by a hash of the text before it, so that tiles of different
+/// lanes and flow cells differ.
 fn place(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
     let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILES)?;
     let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILES + tile) % TILES;
@@ -58,18 +62,17 @@ fn place(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
     Some(Location { tile: moved as i32, x: pixel(x)?, y: pixel(y)? })
 }
 
-/// Parses a field that is an integer as a whole.
 fn whole(field: &[u8]) -> Option<i64> {
     leading(field).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
 }
 
-/// Parses the integer at the start of a field, if neither a letter nor a digit comes next.
+/// Parses the integer at the start of a field, unless a letter or digit follows.
 fn then_a_sign(field: &[u8]) -> Option<i64> {
     let (value, rest) = leading(field)?;
     (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(value)
 }
 
-/// Parses an optional minus and one to nine digits; also returns the rest.
+/// Parses an optional minus and one to nine digits, and returns the rest of the field.
 fn leading(field: &[u8]) -> Option<(i64, &[u8])> {
     let (sign, digits) = match field.split_first() {
         Some((b'-', rest)) => (-1, rest),

@@ -6,9 +6,9 @@
 //! | Illumina before, with or without more fields | `HWI-ST550_0201:3:1101:1626:2216#ACAGTG/1` | 1101, 1626, 2216 |
 //! | MGI DNBSEQ | `E100003218L1C034R0294035623` | column 34 and row 29, spot 4035623 |
 //!
-//! [`ReadNames::Full`] reads all of these, Picard's own rules the first two without more fields. Names of
-//! Ultima, Oxford Nanopore, PacBio and archives have no comparable location. Nor do those of Ion Torrent,
-//! which name wells of a chip.
+//! [`ReadNames::Full`] parses all of these; Picard's own rules parse the first two, without more
+//! fields. Names of Ultima, Oxford Nanopore, PacBio and sequence archives have no comparable
+//! location. Neither do names of Ion Torrent, which give wells of a chip.
 
 mod full;
 mod names;
@@ -18,25 +18,24 @@ pub use names::ReadNames;
 /// The location of a read on the flow cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Tile, -32768 to 1,015,807. -1 if unknown.
+    /// Tile number, -32768 to 1,015,807. -1 if it is unknown.
     pub tile: i32,
     /// In the unit of the name (Illumina: a tenth of a pixel), -32768 to 4,161,535.
     pub x: i32,
-    /// As [`Self::x`].
     pub y: i32,
 }
 
 impl Location {
-    /// No location. In Picard's reading a tile of 65535 becomes none, too.
+    /// No location. With Picard's rules, a tile of 65535 wraps to -1 and therefore also counts as
+    /// unknown.
     pub const NONE: Location = Location { tile: -1, x: -1, y: -1 };
 }
 
-/// Returns the number of colons in a name.
 fn colons(qname: &[u8]) -> usize {
     qname.iter().filter(|&&byte| byte == b':').count()
 }
 
-/// Splits a name at its last colon.
+/// Splits a name at its last colon; `None` if it has none.
 fn split_last(qname: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = qname.iter().rposition(|&byte| byte == b':')?;
     Some((&qname[..colon], &qname[colon + 1..]))

@@ -1,4 +1,5 @@
-//! The formats of read names, how users name them, and names as Picard MarkDuplicates 3.4.0 reads them.
+//! The formats of read names: their spelling on the command line, and parsing as in Picard
+//! MarkDuplicates 3.4.0.
 
 use std::fmt;
 
@@ -7,34 +8,52 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Location, colons, full, split_last};
 
-/// The format by which read names are parsed.
+/// How locations are parsed from read names (Picard's READ_NAME_REGEX).
+///
+/// ```
+/// use readmill_markdup::location::{Location, ReadNames};
+///
+/// let name = b"A00887:518:HGCKJDRX2:2:2268:10691:21731";
+/// let expected = Location { tile: 2268, x: 10691, y: 21731 };
+/// assert_eq!(ReadNames::Picard.location(name), Some(expected));
+/// assert_eq!(ReadNames::parse("null").unwrap().location(name), None);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub enum ReadNames {
-    /// Names are not parsed: no read has a location.
+    /// Names are not parsed, so no read has a location.
     Off,
-    /// Picard 3.4's default: the last three of exactly five or seven fields between colons are tile, x and y.
-    /// In each an optional minus and digits count, and what follows does not; a field without digits makes
-    /// the name one without location. Numbers are cut to 16 signed bits, so x or y of 40000 is -25536. Lanes
-    /// and flow cells are not compared.
+    /// Picard 3.4's default: the last three of exactly five or seven fields between colons are tile,
+    /// x and y.
+    ///
+    /// Each field is an optional minus and digits; other text after the digits is ignored, and a
+    /// field without digits gives no location. Numbers are cut to 16 signed bits, so an x of 40000
+    /// becomes -25536. Lanes and flow cells are not compared.
     #[default]
     Picard,
-    /// By a regular expression for the whole name, whose groups 1 to 3 are tile, x and y: integers with an
-    /// optional sign, in 32 bits, cut to 16 as in [`Self::Picard`]. If tile or x are integers and what follows
-    /// is none, Picard keeps what it has, and so do we; it forgets the read group of such a read, which
-    /// we keep.
+    /// A regular expression for the whole name, whose groups 1 to 3 are tile, x and y: integers with
+    /// an optional sign, in 32 bits, cut to 16 as in [`Self::Picard`].
+    ///
+    /// If a group after the tile is not an integer, the groups before it count, as in Picard. Picard
+    /// also forgets the read group of such a read, which readmill keeps.
     PicardRegex(Regex),
-    /// The formats in the table of [`super`], with numbers unchanged. The tile is offset by a hash of
-    /// everything before it: tiles of one lane always differ, those of other lanes, runs and flow cells
-    /// collide for one pair in a million. A number that is out of range makes a name one without location.
+    /// The formats in the table of [`super`], with numbers unchanged.
+    ///
+    /// The tile is offset by a hash of everything before it: tiles of one lane always differ, and
+    /// tiles of different lanes, runs and flow cells collide for one pair in a million. A name with a
+    /// number out of range has no location.
     Full,
 }
 
-/// The text for the default in Picard's own command lines.
+/// The text that Picard prints for its default in command lines.
 const PICARD_DEFAULT: &str = "<optimized capture of last three ':' separated fields as numeric values>";
 
 impl ReadNames {
-    /// `null` for off, as in Picard; `picard`; `full`; anything else is a regular expression. Java's
-    /// look-around and back references are refused.
+    /// Parses the value of the option: `null` or `off` (none, as in Picard), `picard`, `full`, or a
+    /// regular expression.
+    ///
+    /// # Errors
+    /// The expression is invalid, has fewer than three groups, or uses Java's look-around or back
+    /// references.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "null" | "off" => return Ok(ReadNames::Off),
@@ -56,7 +75,7 @@ impl ReadNames {
         Ok(ReadNames::PicardRegex(regex))
     }
 
-    /// Parses the location of a name; `None` if it has none.
+    /// Returns the location in a name; `None` if it has none.
     pub fn location(&self, qname: &[u8]) -> Option<Location> {
         match self {
             ReadNames::Off => None,
@@ -92,8 +111,8 @@ impl PartialEq for ReadNames {
 
 impl Eq for ReadNames {}
 
-/// Parses a name as Picard 3.4 does by default. A name that starts with a colon counts one field less than it
-/// has.
+/// Parses a name as Picard 3.4 does by default. Like Picard, it counts one field less if the name
+/// starts with a colon.
 fn picard_location(qname: &[u8]) -> Option<Location> {
     let leading = usize::from(qname.first() == Some(&b':'));
     if !matches!(colons(qname) + 1 - leading, 5 | 7) {
@@ -106,7 +125,7 @@ fn picard_location(qname: &[u8]) -> Option<Location> {
     Some(Location { tile: part(tile)?, x: part(x)?, y: part(y)? })
 }
 
-/// Parses an optional minus and digits; the rest is ignored, and 32 bits wrap.
+/// Parses an optional minus and digits. The rest is ignored, and values wrap at 32 bits.
 fn leading_int(field: &[u8]) -> Option<i32> {
     let (negative, digits) = match field.split_first() {
         Some((b'-', rest)) => (true, rest),
