@@ -1,4 +1,14 @@
-//! Resolves duplicates: from all ends of the input to the marks of each record.
+//! Resolves duplicates: from the items of the whole input to the marks of each record.
+//!
+//! 1. Join the halves by name. This adds pairs, paired ends and fragments.
+//! 2. Sort the items; spill them first if they do not fit beside the marks.
+//! 3. Scan them once and mark duplicates ([`marks`](super::marks), or [`molecules`](super::molecules) with
+//!    UMIs).
+//! 4. Copy the marks of a template to its other records, if these are not adjacent.
+//! 5. Turn the marks into a [`Verdict`].
+//!
+//! By the rules of samtools nothing is joined, and reads with equal scores remain [`Undecided`] until
+//! their names are read again.
 
 use std::sync::Arc;
 
@@ -20,24 +30,55 @@ use super::tiles;
 use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
 use super::{Mode, molecules};
 
-/// Least memory for joined items, before they are spilled.
+/// Minimum memory in bytes for joined items before they are spilled.
 const LEAST: u64 = 8 << 20;
 
-/// Resolves duplicates with these resources.
+/// Resolves the duplicates of an input, with the threads, memory and spill of the caller.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use readmill_format::spill::Spill;
+/// use readmill_markdup::{
+///     DuplicateEnds, DuplicateResolver, EndStore, Item, MatePairing, Mode, Rules, Sorting,
+/// };
+/// use readmill_record::{Header, Result};
+///
+/// struct OneThread;
+/// impl Sorting for OneThread {
+///     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()> {
+///         chunks.iter_mut().for_each(|chunk| chunk.sort_unstable());
+///         Ok(())
+///     }
+/// }
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n").unwrap();
+/// let ends = DuplicateEnds::new(&header, MatePairing::InBatch, Rules::default()).unwrap();
+/// let store = EndStore::new(&ends); // filled from the parts of all batches
+/// let resolver = DuplicateResolver {
+///     threads: &OneThread,
+///     spill: Arc::new(Spill::new(&[std::env::temp_dir()])),
+///     duplicate_ends: &ends,
+///     room: 64 << 20,
+///     in_use: &|_| {},
+/// };
+/// let resolved = resolver.resolve(Mode::Template, true, store, 0).unwrap();
+/// assert_eq!(resolved.verdict.tally.pairs, 0);
+/// ```
 pub struct DuplicateResolver<'a, T> {
-    /// The threads.
     pub threads: &'a T,
-    /// The spill.
     pub spill: Arc<Spill>,
-    /// How ends were collected.
+    /// The collector that filled the store.
     pub duplicate_ends: &'a DuplicateEnds,
-    /// Memory limit for the stored ends and everything derived from them.
+    /// Memory limit in bytes for the stored items and everything derived from them, apart from the
+    /// bits of [`verdict_bytes`].
     pub room: u64,
-    /// Called regularly with the bytes of them that are in use.
+    /// Called regularly with the bytes of that memory that are in use.
     pub in_use: &'a dyn Fn(u64),
 }
 
-/// Returns the least bytes that the verdict on `records` records takes.
+/// Returns the minimum number of bytes that the verdict on `records` records takes. The pipeline
+/// refuses to start the scan if they do not fit into its memory.
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let details = rules.samtools.as_ref().map(|rules| &rules.details);
     let optical = details.is_some_and(|details| details.optical.is_some());
@@ -47,17 +88,21 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 
-/// The duplicates of an input.
+/// The result of [`DuplicateResolver::resolve`].
 pub struct Resolved {
-    /// The verdict.
     pub verdict: Verdict,
-    /// What names decide, by the rules of samtools.
+    /// What the names of reads must still decide, by the rules of samtools. `None` by Picard's rules.
     pub undecided: Option<Undecided>,
 }
 
 impl<T: Sorting> DuplicateResolver<'_, T> {
-    /// Resolves the duplicates of an input of `records` records. If it is `grouped` by name, no mates are
-    /// joined by name.
+    /// Resolves the duplicates of an input of `records` records.
+    ///
+    /// `grouped` says that the input proved to be grouped by name. Then no mates are joined by name:
+    /// a read whose mate is not adjacent has none.
+    ///
+    /// # Errors
+    /// One duplicate set or the UMIs of one position do not fit into the memory, or the spill fails.
     pub fn resolve(&self, mode: Mode, grouped: bool, ends: EndStore, records: u64) -> Result<Resolved> {
         let EndStore { items, mut name_groups, examined, .. } = ends;
         if grouped {
@@ -82,7 +127,7 @@ impl<T: Sorting> DuplicateResolver<'_, T> {
     }
 }
 
-/// One run of the resolver.
+/// One call of [`DuplicateResolver::resolve`] by Picard's rules.
 struct ResolverRun<'a, T> {
     resolver: &'a DuplicateResolver<'a, T>,
     mode: Mode,
@@ -146,7 +191,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         self.conclude(marks)
     }
 
-    /// Joins the halves by name. In the order of the input, also returns the records of each template.
+    /// Joins the halves by name, in the way that the mate pairing requires. With
+    /// [`MatePairing::NameInput`], also returns the records of each template.
     fn join<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -194,6 +240,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         Ok(Some(templates))
     }
 
+    /// Turns the marks into the verdict, with tables of set membership if sets are written to
+    /// records.
     fn conclude(&self, mut marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
         let DuplicateResolver { threads, spill, duplicate_ends, room, in_use } = self.resolver;
         let tiles = marks.take_tiles();
@@ -215,7 +263,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         Ok(Verdict { mode, by_template, duplicates, optical, sets, findings, spill, tally })
     }
 
-    /// Returns the sets of name groups whose template's set is stored at another name group of its name.
+    /// Returns the set of each name group whose name has its set stored at another name group. `None`
+    /// if there are none.
     fn linked_members(&self, of: &OrdinalTable) -> Result<Option<OrdinalTable>> {
         let DuplicateResolver { threads, spill, room, .. } = self.resolver;
         let mut linked: Sorter<[u64; 2]> = Sorter::default();
@@ -239,7 +288,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         OrdinalTable::new(&linked, self.records, spill, room / 4).map(Some)
     }
 
-    /// Gives every record of a template the set of its first one.
+    /// Gives every record of a template the duplicate set of its first record.
     fn share_members(
         &self,
         marks: &mut DuplicateMarks<'_, T>,
@@ -276,7 +325,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
     }
 }
 
-/// Gives every record of a template the marks of its first one.
+/// Gives every record of a template the marks of its first record.
 fn share<T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     templates: &TemplateRecords,
@@ -315,7 +364,7 @@ fn share_among(bits: &mut BitSet, firsts: &[u64]) {
     }
 }
 
-/// Calls `show` with the beginnings of all name groups of each name that has several.
+/// Calls `show` with the first records of all name groups, for each name that has several.
 fn each_name(
     name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,

@@ -1,4 +1,5 @@
-//! Pairs by the tile of the flow cell on which they were seen: how many there are, and how many are duplicates.
+//! Counts pairs by the tile of the flow cell on which they were seen, and how many of them are
+//! duplicates. The counts become part of the description of the run.
 
 use std::collections::HashMap;
 
@@ -7,56 +8,53 @@ use serde::{Deserialize, Serialize};
 use super::location::Location;
 use super::optical::SetMember;
 
-/// The most tiles that are counted: about twice those of the largest flow cells. With more, read names hold something else.
+/// Maximum number of tiles that are counted: about twice as many as the largest flow cells have. If
+/// there are more, the read names hold something other than tiles.
 const MOST: usize = 1 << 15;
 
-/// Bytes that the counts take at most: a hash table, which may be half empty, and the sorted list that is made of it.
+/// Maximum memory of the counts in bytes: a hash table, which may be half empty, and the sorted list
+/// that is made from it.
 pub const MOST_BYTES: u64 = MOST as u64 * (2 * 36 + 32);
 
-/// Bytes that the description of a tile takes as JSON: five values, of which one is the name of a read group.
+/// Bytes of the description of a tile as JSON: five values, one of them the name of a read group.
 const DESCRIBED: u64 = 256;
 
-/// Returns the bytes that the counts of tiles take, with their description.
+/// Returns the bytes that the counts of tiles and their description take, to charge them to the
+/// ledger.
 pub fn bytes(tiles: &[TileCounts]) -> u64 {
     tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIBED)
 }
 
-/// The pairs of a tile.
+/// The pairs of one tile of a read group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TileCounts {
-    /// The read group, in the numbering of the optical test.
+    /// Read group, as [`Libraries::optical`](super::Libraries::optical) numbers it.
     pub group: u16,
-    /// The tile, as read names have it.
     pub tile: u16,
     /// Pairs that were compared.
     pub pairs: u64,
-    /// Duplicates among them.
     pub duplicates: u64,
-    /// Optical duplicates among them.
     pub optical: u64,
 }
 
-/// Counts pairs by tile during the scan. Nothing is counted once there are too many tiles, so that the order of the scan does
-/// not matter.
+/// Counts pairs by tile during the scan. If there are too many tiles, all counts are dropped, so that
+/// the result does not depend on the order of the scan.
 #[derive(Default)]
 pub(super) struct TileCounter {
     tiles: HashMap<u32, [u64; 3]>,
     is_full: bool,
 }
 
-/// The three counts of a tile, one of which a pair is added to.
+/// Which of the three counts of a tile a pair is added to.
 #[derive(Clone, Copy)]
 pub(super) enum Seen {
-    /// Pairs that were compared.
     Pair,
-    /// Duplicates.
     Duplicate,
-    /// Optical duplicates.
     Optical,
 }
 
 impl TileCounter {
-    /// Counts a pair, if its tile is known.
+    /// Counts a pair if its tile is known.
     pub fn count(&mut self, member: &SetMember, what: Seen) {
         if self.is_full || member.location.tile == Location::NONE.tile {
             return;
@@ -76,7 +74,7 @@ impl TileCounter {
         self.tiles.insert(key, counts);
     }
 
-    /// The counts by read group and tile; none if there were too many tiles.
+    /// Returns the counts by read group and tile. Empty if there were too many tiles.
     pub fn sorted(self) -> Vec<TileCounts> {
         let counts = |(key, [pairs, duplicates, optical]): (u32, [u64; 3])| TileCounts {
             group: (key >> 16) as u16,

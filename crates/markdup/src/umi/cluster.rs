@@ -1,4 +1,5 @@
-//! Clusters the UMIs of one position into molecules.
+//! Clusters the UMIs of one position into molecules, so that sequencing errors do not split a
+//! molecule.
 //!
 //! | method | origin | two near UMIs are linked |
 //! |---|---|---|
@@ -8,54 +9,53 @@
 //! | [`Method::Cluster`] | `cluster` of umi_tools | always |
 //! | [`Method::Paired`] | `paired` of fgumi and of fgbio 4 | if one is seen up to n / 2 + 1 times, the other n |
 //!
-//! Fractions are rounded down. Two UMIs are near if not more than `edits` symbols differ, and length
-//! and dashes are the same. (umi_tools and fgumi stop with an error where lengths differ.)
+//! Fractions are rounded down. Two UMIs are near if they have the same length and dashes and at most
+//! `edits` symbols differ. (umi_tools and fgumi stop with an error if lengths differ.)
 //!
-//! Near UMIs are found without comparing all with all ([`Neighbours`]): two UMIs of one shape that differ in at most `edits` symbols, cut at the same places into `edits +
-//! 1` parts, have at least one part in common (the pigeonhole principle). So the UMIs are sorted by
-//! each part in turn, and one is compared with those that share a part with it.
+//! [`Neighbours`] finds near UMIs without comparing all with all. Two UMIs of one shape that differ
+//! in at most `edits` symbols are cut at the same places into `edits + 1` parts; then at least one
+//! part is equal (the pigeonhole principle). So the UMIs are sorted by each part in turn, and each
+//! UMI is compared only with those that share a part with it.
 
 use std::cmp::Reverse;
 
 use super::code::Umi;
 
-/// How UMIs of one position become molecules.
+/// How the UMIs of one position are combined into molecules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Each UMI is a molecule.
+    /// Each distinct UMI is a molecule.
     Exact,
-    /// A UMI and those that may come from it by errors: near, and at most half as frequent.
+    /// A UMI and those that may come from it by errors: near it, and at most half as frequent.
     Directional,
-    /// Groups of UMIs linked by nearness, each divided among as few of its most frequent as are near
-    /// all.
+    /// Groups of UMIs linked by nearness. Each group is divided among the smallest number of its most
+    /// frequent UMIs that are near all others.
     Adjacency,
-    /// Groups of UMIs linked by nearness.
+    /// Groups of UMIs linked by nearness, over any number of steps.
     Cluster,
-    /// UMIs of both ends of a duplex molecule, [normalised](super::code::normalise); much as
-    /// directional.
+    /// UMIs of both ends of a duplex molecule, [normalised](super::code::normalise). Frequencies are
+    /// compared almost as in `Directional`.
     Paired,
 }
 
-/// A UMI of one position.
+/// A distinct UMI of one position and its frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UmiCount {
-    /// The UMI, which no other entry has.
     pub umi: Umi,
-    /// Number of templates that have it.
     pub count: u64,
-    /// Number of the first template that has it, in any numbering: of two equally frequent UMIs
-    /// [`Method::Directional`] begins with that of the smaller number.
+    /// Number of the first template that has it, in any numbering. [`Method::Directional`] starts
+    /// with the smaller one if two UMIs are equally frequent.
     pub place: u64,
 }
 
 impl Method {
-    /// Whether the two strands of a molecule are one cluster. With all other methods, umi_tools and
-    /// fgumi keep templates apart whose first segments are at different ends.
+    /// Returns whether the two strands of a molecule are clustered together. With all other methods,
+    /// umi_tools and fgumi keep templates apart if their first segments are at different ends.
     pub fn joins_strands(self) -> bool {
         self == Method::Paired
     }
 
-    /// Whether a UMI seen `child` times may come from a near one seen `parent` times.
+    /// Returns whether a UMI seen `child` times may be an error of a near one seen `parent` times.
     fn links(self, parent: u64, child: u64) -> bool {
         match self {
             Method::Exact => false,
@@ -67,10 +67,19 @@ impl Method {
 }
 
 /// Returns, for each UMI of a position, the index of its cluster's root: the most frequent UMI of the
-/// cluster, of several the first by its text.
+/// cluster, or the first by its text if several are.
 ///
-/// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs that share a
-/// part ([`super::cluster()`]). The result does not depend on the order of `seen`.
+/// Takes memory in proportion to the number of UMIs, and time in proportion to the number of pairs
+/// that share a part. The result does not depend on the order of `seen`.
+///
+/// ```
+/// use readmill_markdup::umi::{Method, Umi, UmiCount, cluster};
+///
+/// let count = |text: &str, count| UmiCount { umi: Umi::parse(text.as_bytes()).unwrap(), count, place: 0 };
+/// let seen = [count("ACGT", 456), count("TCGT", 2), count("AAAT", 90)];
+/// assert_eq!(cluster(&seen, Method::Directional, 1), [0, 0, 2]); // TCGT is an error of ACGT
+/// assert_eq!(cluster(&seen, Method::Exact, 1), [0, 1, 2]);
+/// ```
 pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();
     if method == Method::Exact || edits == 0 || seen.len() < 2 {
@@ -102,17 +111,17 @@ pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     roots
 }
 
-/// The order of roots, and in which most methods begin clusters.
+/// The order of roots, and the order in which most methods start clusters.
 fn by_text(seen: &UmiCount) -> (Reverse<u64>, Umi) {
     (Reverse(seen.count), seen.umi)
 }
 
-/// The order in which umi_tools begins clusters with `directional`.
+/// The order in which umi_tools starts clusters with `directional`.
 fn by_arrival(seen: &UmiCount) -> (Reverse<u64>, u64, Umi) {
     (Reverse(seen.count), seen.place, seen.umi)
 }
 
-/// Collects `seed` and what is linked to it, over any number of links, and not reached before.
+/// Collects `seed` and all UMIs that are linked to it over any number of steps and not yet reached.
 fn reach(
     seed: u32,
     seen: &[UmiCount],
@@ -138,9 +147,8 @@ fn reach(
     }
 }
 
-/// Divides a group, most frequent first, among as many of its first members as it takes until each
-/// member is one of them or near one; each of those is a root, and takes what is near it and not taken
-/// yet.
+/// Divides a group, most frequent first. The leading members become roots until each member is a root
+/// or near one; then each root, in order, takes the members near it that are not yet taken.
 fn divide(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: &mut [u32]) {
     let (mut leads, mut covered) = (0, 0);
     while covered < members.len() {
@@ -159,28 +167,26 @@ fn divide(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: 
     }
 }
 
-/// Up to this number, all UMIs are compared with all others.
+/// Maximum number of UMIs that are compared all with all, without an index.
 const FEW: usize = 24;
 
-/// Finds UMIs near one of a list. Takes `28 (edits + 1)` bytes a UMI.
+/// An index of UMIs that finds those near a given one. Takes `28 (edits + 1)` bytes for each UMI.
 pub struct Neighbours<'a> {
     umis: &'a [Umi],
     edits: u32,
-    /// The UMIs by each of their parts. Empty where UMIs are few.
+    /// The UMIs by each of their parts. Empty if there are few UMIs.
     parts: Vec<PartIndex>,
 }
 
-/// The UMIs by one of their parts: those that share it, and the shape, are adjacent.
+/// The UMIs sorted by one of their parts: those that share it, and the shape, are adjacent.
 struct PartIndex {
     umis: Vec<Umi>,
-    /// Their indices in the list.
     indices: Vec<u32>,
     /// For each UMI of the list, the range of those that share the part with it.
     sharing: Vec<(u32, u32)>,
 }
 
 impl<'a> Neighbours<'a> {
-    /// Builds the index for neighbours of at most `edits` edits.
     pub fn new(umis: &'a [Umi], edits: u32) -> Self {
         let longest = umis.iter().map(|umi| umi.len()).max().unwrap_or(0);
         // More parts than symbols are useless: with that many edits, all are near.
@@ -192,7 +198,8 @@ impl<'a> Neighbours<'a> {
         }
     }
 
-    /// Visits the neighbours of a UMI, each at least once, itself among them.
+    /// Calls `visit` with the index of each near UMI at least once, including the UMI itself. A
+    /// neighbour that shares several parts is visited for each of them.
     pub fn visit(&self, of: u32, mut visit: impl FnMut(u32)) {
         let umi = self.umis[of as usize];
         if self.parts.is_empty() {

@@ -1,49 +1,64 @@
-//! A UMI packed into one number; one number for both strands of a duplex molecule.
+//! A UMI packed into one number, and one form for both strands of a duplex molecule.
 //!
-//! Both strands of a molecule are read, and each end has a UMI of its own. A template's UMI has that of its
-//! first segment before the dash; so templates from the two strands have the same two UMIs in opposite
-//! orders. Normalised, the UMI of the lower end comes first. (fgbio 4, GroupReadsByUmi, and fgumi 0.9.0,
+//! In duplex sequencing both strands of a molecule are read, and each end has a UMI of its own. The
+//! UMI of a template starts with that of its first segment, so templates from the two strands have
+//! the same two halves in opposite orders:
+//!
+//! ```text
+//!  strand A   first segment ► ACG ──────── TTT ◄ last segment     ACG-TTT
+//!  strand B    last segment ► ACG ──────── TTT ◄ first segment    TTT-ACG, normalised ACG-TTT
+//! ```
+//!
+//! Normalised, the UMI of the lower end comes first. (fgbio 4, GroupReadsByUmi, and fgumi 0.9.0,
 //! group, both with the strategy `paired`.)
 
 use std::fmt;
 
 use crate::item::End;
 
-/// Bits of a symbol.
 const BITS: usize = 3;
 
-/// All bits of all symbols.
 const FILLED: u128 = u128::MAX >> 2;
 
-/// The lowest bit of each symbol.
 const LOWEST: u128 = FILLED / 0b111;
 
-/// `-`, which divides a UMI of two halves.
 const DASH: u128 = 1;
 
-/// Symbols by their codes, in the order of their bytes; code 0 is no symbol.
+/// Symbols by their codes, in the order of their bytes. Code 0 means that there is no symbol.
 const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 
-/// A unique molecular identifier: up to 42 of `A`, `C`, `G`, `T`, `N` and `-`, 3 bits each, the first
-/// in the highest. The numbers have the order of the texts, byte by byte.
+/// A unique molecular identifier: up to 42 of `A`, `C`, `G`, `T`, `N` and `-`.
+///
+/// Each symbol has 3 bits and the first one the highest, so UMIs compare as their texts do, byte by
+/// byte, and the number of differing symbols takes a few instructions.
+///
+/// ```
+/// use readmill_markdup::umi::Umi;
+///
+/// let umi = Umi::parse(b"acg+ttt").unwrap();
+/// assert_eq!(umi.to_string(), "ACG-TTT");
+/// assert_eq!(umi.swapped().unwrap().to_string(), "TTT-ACG");
+/// assert_eq!(umi.distance(Umi::parse(b"ACG-TAT").unwrap()), Some(1));
+/// assert_eq!(umi.distance(Umi::parse(b"ACGTTT").unwrap()), None); // of another shape
+/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Umi(u128);
 
 impl Umi {
-    /// No UMI, as the empty text gives it. It comes before all others.
+    /// No UMI, which an empty text gives. It sorts before all others.
     pub const NONE: Umi = Umi(0);
 
-    /// Most symbols of a UMI, a dash between halves included.
+    /// Maximum number of symbols, including a dash between halves.
     pub const MOST: usize = 42;
 
-    /// Packs a text. Lower case counts as upper case, and `+`, which Illumina puts between two UMIs in a read
-    /// name, as the `-` that the SAM specification (optional fields, RX) puts there. `None` for other
-    /// symbols, and for more than [`Umi::MOST`] of them.
+    /// Packs a text. Lower case counts as upper case, and `+`, which Illumina writes between two UMIs
+    /// in a read name, as the `-` that the SAM specification (optional fields, RX) requires. `None`
+    /// for other symbols or more than [`Umi::MOST`] symbols.
     pub fn parse(text: &[u8]) -> Option<Umi> {
         text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with(symbol))
     }
 
-    /// Returns this UMI with one more symbol.
+    /// Returns this UMI with one more symbol; `None` if the symbol is not allowed or the UMI is full.
     pub fn with(self, symbol: u8) -> Option<Umi> {
         let code = match symbol {
             b'-' | b'+' => DASH,
@@ -58,34 +73,31 @@ impl Umi {
         (length < Self::MOST).then(|| Umi(self.0 | code << shift(length)))
     }
 
-    /// The number itself: below 2^126, 0 for no UMI.
+    /// Returns the packed number: below 2^126, and 0 for no UMI.
     pub fn code(self) -> u128 {
         self.0
     }
 
-    /// The UMI whose number is `code`, which [`Umi::code`] gave.
     pub fn from_code(code: u128) -> Umi {
         debug_assert!(code & !FILLED == 0);
         Umi(code)
     }
 
-    /// The text, in upper case and with `-` between halves.
     pub fn to_text(self) -> Vec<u8> {
         (0..self.len()).map(|at| SYMBOLS[(self.0 >> shift(at) & 0b111) as usize]).collect()
     }
 
-    /// Number of symbols.
     pub fn len(self) -> usize {
         // No symbol has code 0, so the last one holds the lowest bit that is set.
         if self.is_empty() { 0 } else { Self::MOST - self.0.trailing_zeros() as usize / BITS }
     }
 
-    /// Whether there is no UMI.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Length and places of dashes. Only UMIs of one shape can be near each other.
+    /// Returns the length and the positions of dashes as one number. Only UMIs of one shape can be
+    /// near each other.
     pub fn shape(self) -> u128 {
         occupied(self.0) << 1 | self.dashes()
     }
@@ -94,13 +106,13 @@ impl Umi {
         self.0 & !(self.0 >> 1) & !(self.0 >> 2) & LOWEST
     }
 
-    /// Returns the number of symbols in which two UMIs differ; `None` for two of different
-    /// [shapes](Umi::shape). `N` differs from every base.
+    /// Returns the number of symbols in which two UMIs differ; `None` if their [shapes](Umi::shape)
+    /// differ. `N` differs from every base.
     pub fn distance(self, other: Umi) -> Option<u32> {
         (self.shape() == other.shape()).then(|| occupied(self.0 ^ other.0).count_ones())
     }
 
-    /// Whether two UMIs of one shape differ in at most `edits` symbols.
+    /// Returns whether two UMIs of one shape differ in at most `edits` symbols.
     pub(super) fn is_within(self, other: Umi, edits: u32) -> bool {
         let mut differing = occupied(self.0 ^ other.0);
         for _ in 0..edits.min(Self::MOST as u32) {
@@ -109,13 +121,14 @@ impl Umi {
         differing == 0
     }
 
-    /// Returns its symbols from `from` up to `to`, at their places, and zeros elsewhere.
+    /// Returns its symbols from `from` up to `to`, at their positions, and zeros elsewhere.
     pub(super) fn window(self, from: usize, to: usize) -> u128 {
         let upto = |at: usize| FILLED >> (BITS * at);
         self.0 & upto(from) & !upto(to)
     }
 
-    /// Returns the parts before and after its only dash; either may be empty.
+    /// Returns the parts before and after its only dash, either of which may be empty. `None` if it
+    /// does not have exactly one dash.
     pub fn halves(self) -> Option<(Umi, Umi)> {
         let dashes = self.dashes();
         if dashes.count_ones() != 1 {
@@ -125,7 +138,6 @@ impl Umi {
         Some((Umi(self.window(0, at)), Umi(self.0 << (BITS * (at + 1)) & FILLED)))
     }
 
-    /// Returns two halves with a dash between them; `None` if that is longer than [`Umi::MOST`].
     pub fn joined(first: Umi, second: Umi) -> Option<Umi> {
         let length = first.len();
         let fits = length + 1 + second.len() <= Self::MOST;
@@ -139,12 +151,11 @@ impl Umi {
     }
 }
 
-/// Where the bits of a symbol start.
 fn shift(at: usize) -> usize {
     BITS * (Umi::MOST - 1 - at)
 }
 
-/// The lowest bit of every symbol that is not 0.
+/// Returns the lowest bit of every symbol that is not 0.
 fn occupied(symbols: u128) -> u128 {
     (symbols | symbols >> 1 | symbols >> 2) & LOWEST
 }
@@ -171,7 +182,6 @@ pub enum Strand {
 }
 
 impl Strand {
-    /// Returns the suffix of the molecule's number.
     pub fn suffix(self) -> &'static str {
         match self {
             Strand::A => "/A",
@@ -187,8 +197,8 @@ impl Strand {
     }
 }
 
-/// The strand of a template, by the ends of its first and its last segment: the lower one has the
-/// smaller reference sequence, there the smaller unclipped 5′ position; at one position, the first
+/// Returns the strand of a template, from the ends of its first and last segments. The lower end has
+/// the smaller reference sequence, then the smaller unclipped 5′ position. At one position, the first
 /// segment is at the lower end if it is forward.
 pub fn strand(first: &End, last: &End) -> Strand {
     let place = |end: &End| (end.ref_id, end.five_prime);
@@ -196,8 +206,8 @@ pub fn strand(first: &End, last: &End) -> Strand {
     if is_lower { Strand::A } else { Strand::B }
 }
 
-/// Returns the UMI with that of the lower end first; `None` if it does not have exactly two halves, of which
-/// one or both may be empty.
+/// Returns the UMI with the half of the lower end first. `None` if it does not have exactly two
+/// halves, either of which may be empty.
 pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
     match strand {
         Strand::A => umi.halves().map(|_| umi),
@@ -205,10 +215,11 @@ pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
     }
 }
 
-/// The strand in the number of a template's molecule: that of the template, unless its normalised UMI
-/// became, over many links, so different from the root of its cluster that it is nearer with its
-/// halves swapped. In that comparison fgbio and fgumi count `edits + 1` for each half at the other
-/// end.
+/// Returns the strand that the number of a template's molecule names.
+///
+/// It is the strand of the template, unless over many links its normalised UMI became so different
+/// from the root of its cluster that it is nearer with its halves swapped. In that comparison fgbio
+/// and fgumi add `edits + 1` for each half at the other end.
 pub fn strand_beside(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
     let as_it_is = root.distance(umi).unwrap_or(u32::MAX);
     let swapped = umi.swapped().and_then(|swapped| root.distance(swapped));

@@ -1,13 +1,19 @@
-//! Unique molecular identifiers (UMIs), which say which templates of one position come from one molecule.
+//! Unique molecular identifiers (UMIs), which tell which templates of one position come from one
+//! molecule.
 //!
-//! | step | file |
+//! | step | module |
 //! |---|---|
-//! | a UMI as one number; one number for both strands of a duplex molecule | [`code`] |
+//! | a UMI as one number; one form for both strands of a duplex molecule | [`code`] |
 //! | the UMI of a read, from a field, its name or its bases | [`source`] |
 //! | which UMIs of one position are one molecule | [`mod@cluster`] |
 //!
-//! [`Umis`] packs UMIs into the code of items: the strand that keeps templates apart, the UMI, the strand that does
-//! not.
+//! [`Umis`] packs a UMI into the 128-bit code of an item:
+//!
+//! ```text
+//!  bit 127                    126 … 1     bit 0
+//!  strand, if it separates    UMI         strand, for the number of the molecule
+//!  templates (not duplex)
+//! ```
 
 pub mod cluster;
 pub mod code;
@@ -21,22 +27,25 @@ use readmill_record::{Error, RecordRef, Result};
 
 use super::item::ReadSummary;
 
-/// How UMIs keep templates of one position apart.
+/// How UMIs separate the templates of one position: where they are read, and how similar ones are
+/// combined.
 #[derive(Clone, Debug)]
 pub struct Umis {
-    /// Where they are.
     pub source: UmiSource,
-    /// Which of them are one molecule.
     pub method: Method,
-    /// How many symbols may differ.
+    /// Maximum number of symbols in which two near UMIs differ.
     pub edits: u32,
 }
 
-/// The bit before the UMI.
+/// The bit of the strand that separates templates. It is not set if both strands are clustered
+/// together.
 const APART: u128 = 1 << 127;
 
 impl Umis {
-    /// Returns one read's share of the code.
+    /// Returns what one read contributes to the code of its template.
+    ///
+    /// # Errors
+    /// The UMI is invalid, or the method needs UMIs with two halves.
     pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
         let umi = self.source.of(record)?;
         if self.method == Method::Paired && umi.halves().is_none() && umi != Umi::NONE {
@@ -50,7 +59,7 @@ impl Umis {
         Ok(umi.code())
     }
 
-    /// The code of two mates.
+    /// Returns the code of two mates: the template's UMI and its strand.
     pub fn of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let umi = self.source.of_template(Umi::from_code(first.code), Umi::from_code(last.code));
@@ -63,8 +72,8 @@ impl Umis {
         }
     }
 
-    /// Returns the code by which single reads and paired ends are compared, of the UMIs of both segments. A
-    /// duplex UMI begins with that of the end itself.
+    /// Returns the code by which single reads and paired ends are compared, from the UMIs of both
+    /// segments. A duplex UMI starts with the half of the end itself.
     pub fn of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
         let umi = self.source.of_template(first, last);
         let strand = if is_first { Strand::A } else { Strand::B };
@@ -73,7 +82,7 @@ impl Umis {
         umi.code() << 1
     }
 
-    /// The same for one of two mates.
+    /// Returns the code of the end of `mate`, one of the two given reads, as [`Umis::of_end`] does.
     pub fn of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let is_first = std::ptr::eq(mate, first);
@@ -81,17 +90,15 @@ impl Umis {
     }
 }
 
-/// The strand bit that keeps templates apart.
+/// Returns the strand bit that separates templates.
 pub fn code_apart(code: u128) -> bool {
     code & APART != 0
 }
 
-/// The UMI in a code.
 pub fn code_umi(code: u128) -> Umi {
     Umi::from_code((code & !APART) >> 1)
 }
 
-/// The strand in a code.
 pub fn code_strand(code: u128) -> Strand {
     if code & 1 == 1 { Strand::B } else { Strand::A }
 }

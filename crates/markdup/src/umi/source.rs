@@ -8,18 +8,19 @@ use readmill_record::{Error, RecordRef, Result};
 
 use super::code::Umi;
 
-/// Where UMIs are.
+/// Where the UMI of a read is found (`--umi`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UmiSource {
-    /// In a text field, such as RX, of both segments or of one.
+    /// In a text field such as RX, of both segments or of one.
     Tag(Tag),
-    /// At the end of the read name, after the last separator; without one, where [`in_name`] finds it.
+    /// At the end of the read name, after the last separator. Without a separator, [`in_name`] knows
+    /// the common formats.
     Name(Option<u8>),
     /// In the bases of the reads, as sequenced.
     Inline {
-        /// Bases at the start of the first segment.
+        /// Number of bases at the start of the first segment.
         first: usize,
-        /// Bases at the start of the last segment.
+        /// Number of bases at the start of the last segment.
         second: usize,
     },
 }
@@ -27,7 +28,7 @@ pub enum UmiSource {
 impl FromStr for UmiSource {
     type Err = Error;
 
-    /// Reads `tag:RX`, `name`, `name:_`, `inline:8` or `inline:8+8`.
+    /// Parses `tag:RX`, `name`, `name:_`, `inline:8` or `inline:8+8`.
     fn from_str(text: &str) -> Result<Self> {
         let (kind, rest) = text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
         let source = match (kind, rest) {
@@ -53,7 +54,8 @@ impl FromStr for UmiSource {
     }
 }
 
-/// `8` or `8+8`; some bases, and not more than a UMI has room for.
+/// Parses the lengths `8` or `8+8`; together at least one base, and at most as many as fit into a
+/// UMI.
 fn inline(lengths: &str) -> Option<UmiSource> {
     let (first, second) = lengths.split_once('+').unwrap_or((lengths, "0"));
     let number = |text: &str| {
@@ -77,7 +79,6 @@ impl std::fmt::Display for UmiSource {
 }
 
 impl UmiSource {
-    /// The field that UMIs are in.
     pub fn tag(&self) -> Option<Tag> {
         match self {
             UmiSource::Tag(tag) => Some(*tag),
@@ -85,7 +86,10 @@ impl UmiSource {
         }
     }
 
-    /// Returns one read's share of the UMI of its template; [`Umi::NONE`] if it has none.
+    /// Returns what one read contributes to the UMI of its template; [`Umi::NONE`] if it has none.
+    ///
+    /// # Errors
+    /// The field or name has an invalid UMI, or the name has none.
     pub fn of(&self, record: RecordRef<'_>) -> Result<Umi> {
         match *self {
             UmiSource::Tag(tag) => in_field(record, tag),
@@ -99,8 +103,9 @@ impl UmiSource {
         }
     }
 
-    /// The UMI of a template, from the shares of its first and its last segment: `first-last` if both start
-    /// with a piece of it, else the first that exists. A missing segment counts as [`Umi::NONE`].
+    /// Combines what the first and last segments contribute: `first-last` if each starts with a part
+    /// of the UMI, otherwise the first one that is not empty. A missing segment counts as
+    /// [`Umi::NONE`].
     pub fn of_template(&self, first: Umi, last: Umi) -> Umi {
         match self {
             UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
@@ -112,7 +117,6 @@ impl UmiSource {
     }
 }
 
-/// Returns the UMI in a field; [`Umi::NONE`] without such a field.
 fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
     let Some(field) = record.field(tag) else { return Ok(Umi::NONE) };
     let place = || format!("in the field {}", String::from_utf8_lossy(&tag));
@@ -124,10 +128,13 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
 
 /// Returns the UMI after the last `separator` of a read name.
 ///
-/// Without a separator, only the text after the last colon is used: the part after the last `_`, as umi_tools
-/// extract writes it, or else the eighth field of eight, as bcl2fastq and BCL Convert write it; `AC_GT` there
-/// is one UMI of two, as fastp writes those of both reads. In all of these, BCL Convert puts `r` before a UMI
-/// that it reverse complemented; that is undone, so that such UMIs compare with others.
+/// Without a separator, only the text after the last colon is used: the part after the last `_`, as
+/// umi_tools extract writes it, or else the eighth of eight fields, as bcl2fastq and BCL Convert
+/// write it. `AC_GT` there is one UMI from both reads, as fastp writes it. BCL Convert puts `r`
+/// before a UMI that it reverse complemented; this is undone, so that such UMIs compare with others.
+///
+/// # Errors
+/// The name has no UMI, or an invalid one.
 pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     let after = |text: &'_ [u8], separator| text.iter().rposition(|&b| b == separator).map(|at| at + 1);
     let start = match separator {
@@ -151,7 +158,8 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     parsed.ok_or_else(|| illegal(text, "in the read name"))
 }
 
-/// Whether this is the UMI of one read, `_`, and that of the other, and not other text, `_` and a UMI.
+/// Returns whether the field is the UMI of one read, `_`, and the UMI of the other, and not other
+/// text followed by `_` and a UMI.
 fn is_of_both_reads(field: &[u8]) -> bool {
     let mut parts = field.split(|&b| b == b'_');
     let mut is_umi = || {
@@ -160,7 +168,7 @@ fn is_of_both_reads(field: &[u8]) -> bool {
     is_umi() && is_umi() && parts.next().is_none()
 }
 
-/// Parses a UMI whose parts may be marked with `r`, for reverse complement, and joined by `_`.
+/// Parses a UMI whose parts may be marked with `r` for reverse complement and joined by `_`.
 fn restored(text: &[u8]) -> Option<Umi> {
     let mut umi = Umi::NONE;
     for (number, part) in text.split(|b| b"+-_".contains(b)).enumerate() {
@@ -175,7 +183,6 @@ fn restored(text: &[u8]) -> Option<Umi> {
     Some(umi)
 }
 
-/// The complement of a base; other letters stay.
 fn complement(base: u8) -> u8 {
     match base.to_ascii_uppercase() {
         b'A' => b'T',
@@ -195,8 +202,8 @@ fn illegal(text: &[u8], place: &str) -> Error {
     Error::input(what).hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
 }
 
-/// Returns the first `length` bases as sequenced, soft clips included. [`Umi::NONE`] if SEQ is shorter or a
-/// hard clip removed the first ones. Codes for several bases are `N`.
+/// Returns the first `length` bases as sequenced, including soft clips. [`Umi::NONE`] if SEQ is
+/// shorter or a hard clip removed the first ones. IUPAC codes for several bases become `N`.
 fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
     let is_reverse = record.flags().is_reverse();
     let (cigar, l_seq) = (record.cigar(), record.l_seq());
