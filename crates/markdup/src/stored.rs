@@ -1,7 +1,8 @@
-//! Template ends of a part of the input, stored in the file of a job in stages.
+//! Stores the items of a slice of the input in the file of a job in stages.
 //!
-//! Records of a part are numbered from 0. Each item has these numbers in fields of fixed width, so they become numbers of
-//! the whole input by one addition while the item is read, and the items keep their order.
+//! The records of a slice are numbered from 0. Each item has these numbers in fields of fixed width,
+//! so the number of the slice's first record can be added while the item is read, and the items keep
+//! their order.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Error, Result};
@@ -14,7 +15,7 @@ use super::metrics::Examined;
 use super::rules::FieldCounts;
 use super::sorter::{Sorting, StoredItems};
 
-/// The ends of a part of the input, without the place of their file.
+/// The items of a slice of the input. The path of the file is stored elsewhere.
 #[derive(Serialize, Deserialize)]
 pub struct StoredEnds {
     pairs: StoredItems,
@@ -32,14 +33,16 @@ pub struct StoredEnds {
 }
 
 impl StoredEnds {
-    /// Where the first of its items lies in the file, which are behind each other; `None` if there is no item.
+    /// Returns the offset in the file of the first item; items follow each other. `None` if there is
+    /// no item.
     pub fn start(&self) -> Option<u64> {
         let first = [&self.pairs, &self.paired_ends, &self.halves, &self.fragments];
         let all = first.into_iter().chain([&self.name_groups, &self.incomplete]);
         all.filter(|items| items.len > 0).map(|items| items.extent.start).min()
     }
 
-    /// Where its items lie, to be found in a spill.
+    /// Returns the extents of the items, so that the spill that adopts their file can fill in its
+    /// number.
     pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
         let all = [
             &mut self.pairs,
@@ -54,7 +57,10 @@ impl StoredEnds {
 }
 
 impl EndStore {
-    /// Writes everything into the file of `into`.
+    /// Sorts all items and writes them into the file of `into`, for the next stage of the job.
+    ///
+    /// # Errors
+    /// The rules are those of samtools, whose keys are not stored.
     pub fn store(mut self, threads: &impl Sorting, spill: &Spill, into: &Spill) -> Result<StoredEnds> {
         match &mut self.items {
             AnyItems::PositionOnly(items) => items.sort(threads)?,
@@ -84,8 +90,8 @@ impl EndStore {
         })
     }
 
-    /// Adds the ends of the next part of the input, whose first record has the number `base`. `spill` has adopted their
-    /// file.
+    /// Adds the items of the next slice of the input, whose first record is record `base`. `spill`
+    /// has adopted their file.
     ///
     /// # Errors
     /// They have another layout than this store.

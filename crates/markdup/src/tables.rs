@@ -1,11 +1,22 @@
-//! Tables by record number: bits, bits with rank, rows, and sparse values.
+//! Tables indexed by record ordinal: bits, bits with rank, rows, and sparse values.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
 
 use super::sorter::Sorter;
 
-/// A bit for each record.
+/// One bit for each record.
+///
+/// Ordinals beyond the end are ignored when set and read as clear.
+///
+/// ```
+/// use readmill_markdup::tables::BitSet;
+///
+/// let mut duplicates = BitSet::new(100);
+/// duplicates.set(7);
+/// assert!(duplicates.get(7) && !duplicates.get(8));
+/// assert_eq!(BitSet::bytes(100), 16);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct BitSet(Vec<u64>);
 
@@ -15,12 +26,12 @@ impl BitSet {
         BitSet(vec![0; records.div_ceil(64) as usize])
     }
 
-    /// Returns the bytes of the bits of `records` records.
+    /// Returns the bytes of memory for the bits of `records` records.
     pub fn bytes(records: u64) -> u64 {
         records.div_ceil(64) * 8
     }
 
-    /// Writes the bits as little-endian words.
+    /// Writes the bits as little-endian words to the file of `into`.
     pub(super) fn write(&self, into: &Spill) -> Result<Extent> {
         let mut extent = into.begin(0)?;
         for words in self.0.chunks(PIECE) {
@@ -30,7 +41,6 @@ impl BitSet {
         Ok(extent)
     }
 
-    /// Reads the bits of `records` records.
     pub(super) fn read(records: u64, extent: &Extent, spill: &Spill) -> Result<Self> {
         let mut bits = BitSet::new(records);
         let mut bytes = vec![0; PIECE * 8];
@@ -46,30 +56,27 @@ impl BitSet {
         Ok(bits)
     }
 
-    /// Sets a bit.
     pub fn set(&mut self, ordinal: u64) {
         if let Some(word) = self.0.get_mut((ordinal / 64) as usize) {
             *word |= 1 << (ordinal % 64);
         }
     }
 
-    /// Clears a bit.
     pub fn clear(&mut self, ordinal: u64) {
         if let Some(word) = self.0.get_mut((ordinal / 64) as usize) {
             *word &= !(1 << (ordinal % 64));
         }
     }
 
-    /// Whether a bit is set.
     pub fn get(&self, ordinal: u64) -> bool {
         self.0.get((ordinal / 64) as usize).is_some_and(|word| word >> (ordinal % 64) & 1 == 1)
     }
 }
 
-/// Words between two sums of a [`Ranks`].
+/// Number of 64-bit words between two partial sums of a [`Ranks`].
 const STRIDE: usize = 8;
 
-/// Bits with rank: the number of set bits before each.
+/// Bits with rank: the number of set bits before each. Maps a sparse ordinal to the index of its row.
 pub(super) struct Ranks {
     pub(super) bits: BitSet,
     sums: Vec<u64>,
@@ -86,7 +93,7 @@ impl Ranks {
         Ranks { sums: strides.collect(), bits }
     }
 
-    /// Returns the number of set bits before this one, if it is set.
+    /// Returns the number of set bits before this one; `None` if it is not set.
     fn rank(&self, ordinal: u64) -> Option<u64> {
         let (word, bit) = ((ordinal / 64) as usize, ordinal % 64);
         if !self.bits.get(ordinal) {
@@ -99,10 +106,11 @@ impl Ranks {
     }
 }
 
-/// Rows in one piece of the spill.
+/// Number of rows in one piece of the spill, and of words that are written at a time.
 const PIECE: usize = 1 << 13;
 
-/// Append-only rows.
+/// Append-only rows of `N` words. Whole pieces can be moved to the spill; a lookup there reads one
+/// row.
 #[derive(Default)]
 pub struct RowStore<const N: usize> {
     spilled: Vec<Extent>,
@@ -110,27 +118,23 @@ pub struct RowStore<const N: usize> {
 }
 
 impl<const N: usize> RowStore<N> {
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many there are.
     pub fn len(&self) -> u64 {
         (self.spilled.len() * PIECE + self.memory.len()) as u64
     }
 
-    /// Bytes of memory they take.
     pub fn bytes(&self) -> u64 {
         (self.memory.capacity() * 8 * N) as u64
     }
 
-    /// Adds one.
     pub fn push(&mut self, row: [u64; N]) {
         self.memory.push(row);
     }
 
-    /// Writes whole pieces to the spill.
+    /// Writes whole pieces to the spill and keeps the rest in memory.
     pub fn spill(&mut self, spill: &Spill) -> Result<()> {
         let whole = self.memory.len() / PIECE * PIECE;
         for piece in self.memory[..whole].chunks(PIECE) {
@@ -143,7 +147,7 @@ impl<const N: usize> RowStore<N> {
         Ok(())
     }
 
-    /// Writes all of them, one after the other, into the file of `into`.
+    /// Writes all rows in order, on disk and in memory, into the file of `into`.
     pub(super) fn write(&self, spill: &Spill, into: &Spill) -> Result<Extent> {
         let mut extent = into.begin(0)?;
         let mut bytes = vec![0; PIECE * 8 * N];
@@ -158,7 +162,8 @@ impl<const N: usize> RowStore<N> {
         Ok(extent)
     }
 
-    /// Opens rows that were written one after the other: only those of the last piece are in memory.
+    /// Opens rows that were written in order. Only the rows of the last, incomplete piece are read
+    /// into memory.
     pub(super) fn open(rows: Extent, spill: &Spill) -> Result<Self> {
         let (mut spilled, mut rest) = (Vec::new(), rows);
         let size = (PIECE * 8 * N) as u64;
@@ -176,7 +181,7 @@ impl<const N: usize> RowStore<N> {
         Ok(RowStore { spilled, memory })
     }
 
-    /// The row of this number.
+    /// Returns row `n`; `None` beyond the end.
     pub fn get(&self, n: u64, spill: &Spill) -> Result<Option<[u64; N]>> {
         let (piece, at) = ((n / PIECE as u64) as usize, n % PIECE as u64);
         let Some(extent) = self.spilled.get(piece) else {
@@ -191,15 +196,15 @@ impl<const N: usize> RowStore<N> {
     }
 }
 
-/// A sparse table from record numbers to values.
+/// A sparse table from ordinals to values: a bit for each record, and a row for each value.
 pub struct OrdinalTable {
     pub(super) has: Ranks,
     pub(super) rows: RowStore<1>,
 }
 
 impl OrdinalTable {
-    /// Builds the table from pairs of record number and value, whose chunks must be sorted; a record has one
-    /// value. It may take `room` bytes of memory.
+    /// Builds the table from pairs of ordinal and value, whose chunks must be sorted. Only the first
+    /// value of a record counts. Rows may take `room` bytes of memory and are spilled beyond that.
     pub fn new(values: &Sorter<[u64; 2]>, records: u64, spill: &Spill, room: u64) -> Result<Self> {
         let (mut bits, mut rows) = (BitSet::new(records), RowStore::default());
         let mut values = values.merge(spill)?;
@@ -215,17 +220,16 @@ impl OrdinalTable {
         Ok(OrdinalTable { has: Ranks::new(bits), rows })
     }
 
-    /// Returns the bytes of the bits of `records` records.
+    /// Returns the bytes of memory for the bits of `records` records and their partial sums.
     pub fn bytes_of_bits(records: u64) -> u64 {
         BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
     }
 
-    /// Bytes of memory that its rows take.
+    /// Returns the bytes of memory that its rows take; spilled rows take none.
     pub fn bytes_of_rows(&self) -> u64 {
         self.rows.bytes()
     }
 
-    /// The value of a record.
     pub fn get(&self, ordinal: u64, spill: &Spill) -> Result<Option<u64>> {
         let Some(rank) = self.has.rank(ordinal) else { return Ok(None) };
         Ok(self.rows.get(rank, spill)?.map(|[value]| value))

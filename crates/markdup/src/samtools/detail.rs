@@ -1,62 +1,63 @@
-//! What samtools markdup tells of a duplicate beyond 0x400: whether it is optical (`-d`, the field dt), which read stays in its
-//! place (`-t`, do), and how many reads that one stands for (`--duplicate-count`, dc).
+//! What samtools markdup reports about a duplicate beyond the flag 0x400: whether it is optical
+//! (`-d`, the field dt), which read stays in its place (`-t`, do), and how many reads that one
+//! represents (`--duplicate-count`, dc).
 
 use readmill_record::{Error, Result};
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Options that say what is found out about duplicates beyond their marks.
+/// Which details of duplicates are determined. The default is none.
 #[derive(Clone, Debug, Default)]
 pub struct DuplicateDetails {
-    /// How optical duplicates are found; `None` if they are not looked for.
+    /// How optical duplicates are found; `None` if they are not searched.
     pub optical: Option<OpticalReads>,
-    /// Whether each duplicate gets the name of the read that stays.
     pub originals: bool,
-    /// Whether each read that stays gets the number of reads that it stands for.
     pub counts: bool,
-    /// Whether a duplicate is compared with the read that took its place alone, and gets that read's name.
+    /// Whether a duplicate is compared only with the read that first took its place, and gets that
+    /// read's name. Otherwise it is also compared with all better reads of its group.
     pub first_only: bool,
 }
 
 impl DuplicateDetails {
-    /// Whether anything is to be found out.
+    /// Returns whether any detail is requested. If not, groups of duplicates need not be collected.
     pub fn is_wanted(&self) -> bool {
         self.optical.is_some() || self.originals || self.counts
     }
 }
 
-/// How optical duplicates are found.
 #[derive(Clone, Debug)]
 pub struct OpticalReads {
-    /// Largest distance, in x and in y.
+    /// Maximum distance in x and in y, in the unit of the read names.
     pub distance: i64,
-    /// How names tell where a read was seen.
     pub coords: ReadCoords,
 }
 
-/// How names tell where a read was seen.
+/// How a flow cell location is parsed from a read name (`--read-coords`).
 #[derive(Clone, Debug, Default)]
 pub enum ReadCoords {
-    /// The formats of Illumina: 7 or 8 fields between colons, the sixth and seventh of which are x and y; or 5 fields with x
-    /// and y last; or 4. All that comes before x must be equal.
+    /// Illumina's formats: 7 or 8 fields between colons with x and y in the sixth and seventh; or 5
+    /// fields with x and y last; or 4. Everything before x must be equal for two reads to be near.
     #[default]
     Illumina,
-    /// A regular expression, which must match somewhere in each name, and what its groups are.
+    /// A regular expression that must match somewhere in each name.
     Regex {
-        /// The expression.
         regex: Regex,
-        /// The group of the part that must be equal, if there is one, and those of x and y.
+        /// The numbers of the groups of the part that must be equal (if there is one), x and y.
         groups: [Option<usize>; 3],
     },
 }
 
-/// The orders of groups that samtools knows.
+/// The group orders that samtools accepts.
 const ORDERS: [&str; 8] = ["txy", "tyx", "xyt", "yxt", "xty", "ytx", "xy", "yx"];
 
-/// The group order unless another is given.
+/// The group order if none is given.
 pub const DEFAULT_ORDER: &str = ORDERS[0];
 
 impl ReadCoords {
-    /// Parses a regular expression whose groups are in this order: `t` is a part of the name that must be equal.
+    /// Parses a regular expression whose groups are in this order. `t` is a part of the name that
+    /// must be equal.
+    ///
+    /// # Errors
+    /// The order is unknown, the expression is invalid, or it has fewer groups than the order.
     pub fn parse(text: &str, order: &str) -> Result<Self> {
         if !ORDERS.contains(&order) {
             return Err(Error::usage(format!("{order} is no order of groups"))
@@ -75,7 +76,8 @@ impl ReadCoords {
         Ok(ReadCoords::Regex { regex, groups })
     }
 
-    /// Returns the regular expression and the order of its groups, if there is one.
+    /// Returns the regular expression and the order of its groups, to write the command line; `None`
+    /// for Illumina's formats.
     pub fn words(&self) -> Option<(&str, String)> {
         let ReadCoords::Regex { regex, groups } = self else { return None };
         let mut order: Vec<(usize, char)> = groups
@@ -87,10 +89,10 @@ impl ReadCoords {
         Some((regex.as_str(), order.into_iter().map(|(_, letter)| letter).collect()))
     }
 
-    /// Returns where a read was seen; `None` if its name does not tell.
+    /// Returns the location of a read; `None` if its name has none.
     ///
     /// # Errors
-    /// A regular expression does not match the name.
+    /// The regular expression does not match the name.
     pub fn place(&self, name: &[u8]) -> Result<Option<FlowCellPlace>> {
         match self {
             ReadCoords::Illumina => Ok(illumina_place(name)),
@@ -107,14 +109,15 @@ impl ReadCoords {
     }
 }
 
-/// Where a read was seen on the flow cell.
+/// The location of a read on the flow cell, with the part of its name that must be equal.
+///
+/// Unlike [`Location`](crate::location::Location) it follows samtools: 64-bit coordinates, and the
+/// text before x instead of a tile number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowCellPlace {
-    /// A hash of what must be equal.
+    /// A hash of the part that must be equal.
     pub part: u64,
-    /// The coordinate across the lane.
     pub x: i64,
-    /// The coordinate along the lane.
     pub y: i64,
 }
 
@@ -123,13 +126,14 @@ impl FlowCellPlace {
         FlowCellPlace { part: xxhash_rust::xxh3::xxh3_64(part), x, y }
     }
 
-    /// Whether two reads lie within this distance.
+    /// Returns whether two reads are at most `distance` apart in x and in y, in the same part.
     pub fn is_near(&self, other: &Self, distance: i64) -> bool {
         let near = |a: i64, b: i64| a.abs_diff(b) <= distance.unsigned_abs();
         self.part == other.part && near(self.x, other.x) && near(self.y, other.y)
     }
 }
 
+/// Parses a name in one of Illumina's formats, by the number of its colons.
 fn illumina_place(name: &[u8]) -> Option<FlowCellPlace> {
     let mut starts = [0; 8];
     let mut colons = 0;
@@ -147,8 +151,8 @@ fn illumina_place(name: &[u8]) -> Option<FlowCellPlace> {
     Some(FlowCellPlace::new(&name[..x], number(&name[x..])?, number(&name[y..])?))
 }
 
-/// The number at the start of a text, as C's strtol reads it: blanks, a sign and digits; the nearest possible one if it has
-/// more than 64 bits.
+/// Returns the number at the start of a text as C's strtol reads it: blanks, a sign and digits.
+/// Values beyond 64 bits are clamped.
 fn number(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let (is_negative, digits) = match text.first()? {

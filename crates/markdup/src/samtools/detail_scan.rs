@@ -1,8 +1,9 @@
-//! Finds the groups of reads that end up as duplicates of one read, in a scan of all keys in order. Which of them stays is
-//! decided by [`GroupJudge`](super::findings::GroupJudge), from the reads.
+//! Collects the groups of reads that end up as duplicates of one read, in a scan of all keys in
+//! order. [`GroupJudge`](super::findings::GroupJudge) decides later, from the reads themselves, which
+//! of them stays.
 //!
-//! A set of pairs is a group. The single reads at an end belong to the group of the first paired read there, in the order of
-//! a coordinate-sorted file, and to one of their own without such a read.
+//! A set of pairs is a group. The single reads at an end belong to the group of the first paired read
+//! there, in the order of a coordinate-sorted file; without a paired read they form their own group.
 
 use readmill_record::Result;
 
@@ -15,7 +16,8 @@ use crate::tables::OrdinalTable;
 use crate::verdict::DuplicateCounts;
 
 impl<T: Sorting> Marks<'_, T> {
-    /// Finds all groups, and marks all reads in them but the paired reads to which single ones are linked.
+    /// Finds all groups, and marks all their reads except paired reads that are only in a group
+    /// because single reads are linked to them.
     pub(super) fn scan_groups(
         &mut self,
         items: &SamtoolsItems,
@@ -54,7 +56,7 @@ impl<T: Sorting> Marks<'_, T> {
         Ok(())
     }
 
-    /// `members` has the groups of paired reads.
+    /// Finds the groups of single reads. `members` has the groups of paired reads, found before.
     fn scan_single_sets(
         &mut self,
         items: &SamtoolsItems,
@@ -106,6 +108,7 @@ impl<T: Sorting> Marks<'_, T> {
         self.sets - 1
     }
 
+    /// Adds a read to a group, marks it if `is_marked`, and spills the list if it exceeds its memory.
     fn add_member(&mut self, ordinal: u64, group: u64, is_marked: bool) -> Result<()> {
         if is_marked {
             self.duplicates.set(ordinal);
@@ -117,7 +120,7 @@ impl<T: Sorting> Marks<'_, T> {
         Ok(())
     }
 
-    /// Makes a table of the members found so far, and forgets them.
+    /// Makes a table of the members found so far, and starts an empty list.
     fn take_table(&mut self, records: u64) -> Result<OrdinalTable> {
         let mut rows: Sorter<[u64; 2]> = std::mem::take(&mut self.tied);
         self.threads.sort(rows.chunks_mut())?;

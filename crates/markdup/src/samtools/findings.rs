@@ -1,4 +1,4 @@
-//! Judges groups of duplicates, and keeps what is found out about each read beyond its mark.
+//! Judges groups of duplicates, and stores what is found about each read beyond its mark.
 
 use std::collections::HashMap;
 
@@ -16,41 +16,45 @@ use crate::sorter::{Sorter, Sorting, spill_sorted};
 use crate::tables::{BitSet, OrdinalTable};
 use crate::verdict::Verdict;
 
-/// Bytes that a read of a group is expected to take while it is judged.
+/// Expected memory in bytes for one read of a group while it is judged.
 const EXPECTED_BYTES: u64 = 320;
 
-/// Least bytes for the reads of a pass, and for each list of findings.
+/// Minimum memory in bytes for the reads of a pass, and for each list of findings.
 const LEAST: u64 = 1 << 20;
 
-/// Shares of the memory for findings: of originals, links and counts, and of the names.
+/// Number of equal shares of the memory for findings: originals, links, counts and names.
 const LISTS: u64 = 4;
 
-/// Compares the reads of each group of duplicates with each other, and collects which of them are optical duplicates, and of
-/// which read (samtools 1.24, `markdup -d`).
+/// Compares the reads of each group of duplicates with each other, and collects which of them are
+/// optical duplicates, and of which read (samtools 1.24, `markdup -d`).
+///
+/// The reads are read again in one or more passes ([`Undecided`](super::Undecided)); each pass judges
+/// every n-th group.
 pub struct GroupJudge {
     details: DuplicateDetails,
-    /// The group of each single read, and of each paired read that is no duplicate and has single ones.
+    /// The group of each single read, and of each paired read that is not a duplicate but has single
+    /// reads.
     singles: OrdinalTable,
-    /// How many reads the groups have together.
+    /// Number of reads in all groups.
     reads: u64,
     records: u64,
-    /// Bytes of memory for the reads of a pass.
+    /// Memory in bytes for the reads of a pass.
     pass_bytes: u64,
-    /// Bytes of memory for each list of findings.
+    /// Memory in bytes for each list of findings, before it is spilled.
     list_bytes: u64,
     /// Duplicates, and where the name of the read that stays is stored.
     originals: Sorter<[u64; 2]>,
-    /// The same for those that were linked to another read at first.
+    /// The same for duplicates that were first linked to another read.
     links: Sorter<[u64; 2]>,
-    /// Reads that stay, and how many they stand for, if that is more than one.
+    /// Reads that stay, and the number of reads they represent if it is more than one.
     counts: Sorter<[u64; 2]>,
     names: NameStore,
-    /// Reads whose names do not tell where they were seen, and the first such name.
+    /// The number of reads whose names have no location, and the first such name, for a warning.
     unlocated: Option<(u64, Box<[u8]>)>,
 }
 
 impl GroupJudge {
-    /// Judges groups of `reads` reads in all; `bytes` bytes of memory are free.
+    /// Prepares to judge groups with `reads` reads in total; `bytes` bytes of memory are free.
     pub fn new(
         details: &DuplicateDetails,
         singles: OrdinalTable,
@@ -74,33 +78,36 @@ impl GroupJudge {
         }
     }
 
-    /// Bytes of memory that it takes.
     pub fn bytes(&self) -> u64 {
         self.singles.bytes_of_rows() + self.pass_bytes + LISTS * self.list_bytes
     }
 
-    /// Bytes of memory for the reads of a pass.
     pub fn pass_bytes(&self) -> u64 {
         self.pass_bytes
     }
 
-    /// How many passes judge all groups. Each takes every n-th group: they are about equally large, unless single groups
-    /// do not fit.
+    /// Returns the number of passes that judge all groups. Each takes every n-th group, so passes are
+    /// about equally large unless a single group does not fit.
     pub fn passes(&self) -> u64 {
         (self.reads * EXPECTED_BYTES).div_ceil(self.pass_bytes)
     }
 
-    /// Returns the group of a single read, or of a paired read that is no duplicate.
+    /// Returns the group of a single read, or of a paired read that is not a duplicate but has single
+    /// reads.
     pub fn single_group(&self, ordinal: u64, spill: &Spill) -> Result<Option<u64>> {
         self.singles.get(ordinal, spill)
     }
 
-    /// Reads whose names do not tell where they were seen, and one of these names.
+    /// Returns the number of reads whose names have no location, and one of these names. `None` if
+    /// all have one.
     pub fn unlocated(&self) -> Option<(u64, &[u8])> {
         self.unlocated.as_ref().map(|(reads, name)| (*reads, &name[..]))
     }
 
-    /// Returns what decides about a read of a group.
+    /// Returns the properties of a read by which its group is judged.
+    ///
+    /// # Errors
+    /// A paired read lacks MC or ms, or `--read-coords` does not match its name.
     pub fn member(&self, group: u64, stamp: Stamp, record: RecordRef<'_>) -> Result<Member> {
         let (flags, name) = (record.flags(), record.qname());
         let is_single = !part::has_mate(record);
@@ -120,7 +127,8 @@ impl GroupJudge {
         })
     }
 
-    /// Judges the groups of a pass.
+    /// Judges the groups of a pass: unmarks the read that stays in each, marks optical duplicates,
+    /// and stores the requested details.
     pub fn judge(
         &mut self,
         mut members: Vec<Member>,
@@ -159,6 +167,8 @@ impl GroupJudge {
         Ok(())
     }
 
+    /// Stores for each duplicate the name of the read that stays, and of the read it was first linked
+    /// to. Each name of a group is stored once.
     fn note_originals(&mut self, group: &[Member], links: &GroupLinks, spill: &Spill) -> Result<()> {
         let mut stored: HashMap<usize, u64> = HashMap::new();
         for (read, link) in group.iter().zip(&links.links) {
@@ -181,7 +191,8 @@ impl GroupJudge {
         Ok(())
     }
 
-    /// Gives other records what was found out about their names (`names`), and the verdict all findings.
+    /// Completes the verdict after the last pass: gives secondary, supplementary and unmapped records
+    /// what was found for reads of their name (`names`), and adds the tables of all findings.
     pub fn conclude(
         mut self,
         names: &Sorter<[u64; 3]>,
@@ -223,7 +234,8 @@ impl GroupJudge {
     }
 }
 
-/// Calls `show` with each secondary, supplementary or unmapped record of a name that has duplicates, and with these.
+/// Calls `show` with each secondary, supplementary or unmapped record of a name that has duplicates,
+/// and with these duplicates.
 fn each_other_record(
     names: &Sorter<[u64; 3]>,
     duplicates: &mut BitSet,

@@ -1,4 +1,5 @@
-//! What is kept of each duplicate beyond its mark: the name of the read that stays, and how many reads that one stands for.
+//! Stores what is known about each duplicate beyond its mark: the name of the read that stays, and
+//! how many reads that one represents.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
@@ -6,22 +7,24 @@ use readmill_record::Result;
 use super::detail::DuplicateDetails;
 use crate::tables::OrdinalTable;
 
-/// What was found out about duplicates, and the reads that stay in their places.
+/// The details of duplicates and of the reads that stay, looked up by ordinal. Part of the
+/// [`Verdict`](crate::Verdict).
 pub struct Findings {
     pub(super) originals: OrdinalTable,
-    /// The same for secondary, supplementary and unmapped records.
+    /// The originals of secondary, supplementary and unmapped records.
     pub(super) others: OrdinalTable,
     pub(super) counts: OrdinalTable,
     pub(super) names: NameStore,
 }
 
 impl Findings {
-    /// How many tables by record number these details take.
+    /// Returns the number of tables by ordinal that these details need, to compute memory before the
+    /// scan.
     pub fn tables(details: &DuplicateDetails) -> u64 {
         if details.is_wanted() { 5 } else { 0 }
     }
 
-    /// Bytes of memory that it takes, apart from the bits of its tables.
+    /// Returns the bytes of memory that the rows and names take, without the bits of the tables.
     pub fn bytes(&self) -> u64 {
         let tables = [&self.originals, &self.others, &self.counts];
         tables.iter().map(|table| table.bytes_of_rows()).sum::<u64>() + self.names.bytes()
@@ -36,33 +39,30 @@ impl Findings {
         name.map(|name| self.names.get(name, spill)).transpose()
     }
 
-    /// Returns how many reads a read that stays stands for.
+    /// Returns the number of reads that a read which stays represents, including itself.
     pub fn stands_for(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
         Ok(self.counts.get(ordinal, spill)?.unwrap_or(1))
     }
 }
 
-/// Bits of a name's number that say where it begins in its piece.
+/// Low bits of a name's number: its offset in its piece. The bits above are the index of the piece.
 const WITHIN: u32 = 20;
 
-/// Bytes of a piece of names.
 const PIECE: usize = 1 << 18;
 
-/// Names in the spill, but for the last ones.
+/// Names in the spill; the last piece is in memory. Each name is preceded by its length in one byte.
 #[derive(Default)]
 pub(super) struct NameStore {
     pieces: Vec<Extent>,
-    /// The last piece: each name with its length in front.
     last: Vec<u8>,
 }
 
 impl NameStore {
-    /// Bytes of memory that it takes.
     fn bytes(&self) -> u64 {
         (self.last.capacity() + self.pieces.capacity() * size_of::<Extent>()) as u64
     }
 
-    /// Adds a name, and returns its number.
+    /// Adds a name and returns its number. A full piece is written to the spill first.
     pub(super) fn push(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
         if self.last.len() + 1 + name.len() > PIECE {
             let mut piece = spill.begin(0)?;
@@ -76,7 +76,6 @@ impl NameStore {
         Ok(number)
     }
 
-    /// Returns the name of this number.
     fn get(&self, number: u64, spill: &Spill) -> Result<Vec<u8>> {
         let (piece, at) = ((number >> WITHIN) as usize, number & ((1 << WITHIN) - 1));
         let (mut bytes, read);

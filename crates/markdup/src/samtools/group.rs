@@ -1,10 +1,13 @@
-//! A group: the reads that end up as duplicates of one read. Finds out in which order they replaced each other, and which of
-//! them are optical duplicates.
+//! A group: the reads that end up as duplicates of one read.
 //!
-//! samtools compares reads in the order of a coordinate-sorted file. A read that loses is linked to the one that won; that one
-//! may lose later. The first paired read at an end takes the place of all single reads there, and later single reads are linked to
-//! it, whatever became of it. A read is an optical duplicate if it is near the one that it was linked to, or near any
-//! better read of the group.
+//! Finds out in which order the reads replaced each other, and which of them are optical duplicates.
+//! samtools compares reads in the order of a coordinate-sorted file:
+//!
+//! 1. A read that loses is linked to the one that won, which may itself lose later.
+//! 2. The first paired read at an end takes the place of all single reads there. Later single reads are linked
+//!    to it, whether or not it stays.
+//! 3. A read is an optical duplicate if it is near the read that it was linked to, or near any better read of
+//!    the group.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,78 +19,73 @@ use crate::tables::OrdinalTable;
 pub struct Groups {
     /// The group of each read of a set of pairs.
     pub members: OrdinalTable,
-    /// The group of each single read, and of each paired read that is no duplicate and has single ones.
+    /// The group of each single read, and of each paired read that is not a duplicate but has single
+    /// reads.
     pub singles: OrdinalTable,
-    /// How many groups there are.
     pub number: u64,
-    /// Reads in all of them.
     pub reads: u64,
 }
 
 impl Groups {
-    /// Bytes of memory that they take.
     pub fn bytes(&self) -> u64 {
         self.members.bytes_of_rows() + self.singles.bytes_of_rows()
     }
 }
 
-/// A read of a group.
+/// The properties of a read by which its group is judged.
 pub struct Member {
-    /// The number of the group.
     pub group: u64,
-    /// Where it begins, and its number: they give the order of a coordinate-sorted file.
+    /// Leftmost position and ordinal, which give the order of a coordinate-sorted file.
     pub place: (i32, u64),
-    /// Its 5′ end, and whether it is reverse.
+    /// Its unclipped 5′ position, and whether it is on the reverse strand.
     pub end: (i64, bool),
     /// Whether it is compared without a mate.
     pub is_single: bool,
-    /// Whether it failed quality control.
     pub failed: bool,
-    /// The sum of its qualities and its mate's.
+    /// The sum of its qualities and those of its mate.
     pub score: i64,
-    /// Where it was seen on the flow cell.
     pub seen: Option<FlowCellPlace>,
-    /// Its name, which decides between equal scores.
+    /// Its name, which breaks ties between equal scores.
     pub name: Box<[u8]>,
 }
 
-/// Bytes that a read takes while its group is judged, apart from its name: with its links, its entry in the grid, and what
-/// allocating adds.
+/// Bytes that a read takes while its group is judged, apart from its name: the member, its links, its
+/// entry in the grid, and the overhead of allocations.
 const MEMBER_BYTES: u64 = (size_of::<Member>() + 128) as u64;
 
 impl Member {
-    /// Bytes of memory that it takes.
     pub fn bytes(&self) -> u64 {
         MEMBER_BYTES + self.name.len() as u64
     }
 
-    /// The number of its record.
     pub fn ordinal(&self) -> u64 {
         self.place.1
     }
 
-    /// Whether it takes the place of another paired read.
+    /// Returns whether it takes the place of another paired read: it passed quality control and the
+    /// other did not, or it has a higher score, or a smaller name.
     fn is_better_pair(&self, other: &Member) -> bool {
         let rank = |read: &Member| (read.failed, Reverse(read.score));
         (rank(self), &self.name).lt(&(rank(other), &other.name))
     }
 }
 
-/// Which member of a group each duplicate is a duplicate of, and which are optical ones.
+/// Which member of a group each duplicate duplicates, and which are optical duplicates.
 pub struct GroupLinks {
-    /// The member that each was linked to; `None` for the one that stays.
+    /// The index of the member that each was linked to; `None` for the one that stays.
     pub links: Vec<Option<usize>>,
-    /// How many reads each stands for.
+    /// Number of reads that each member represents, including itself.
     pub counts: Vec<u64>,
-    /// The index of the member that is no duplicate.
+    /// Index of the member that stays.
     pub root: usize,
-    /// For each member, whether it is an optical duplicate.
     pub optical: Vec<bool>,
 }
 
 impl GroupLinks {
-    /// Judges the members of a group, which must be in the order of a coordinate-sorted file. `distance` is the largest one of
-    /// optical duplicates, if they are looked for; if `first_only`, those near the read that they were linked to.
+    /// Judges the members of a group, which must be in the order of a coordinate-sorted file.
+    ///
+    /// `distance` is the maximum for optical duplicates; `None` if they are not searched. With
+    /// `first_only`, only members near the read that they were linked to are optical.
     pub fn of(members: &[Member], distance: Option<i64>, first_only: bool) -> Self {
         let mut links = vec![None; members.len()];
         let mut counts = vec![1; members.len()];
@@ -145,8 +143,10 @@ impl GroupLinks {
     }
 }
 
-/// Marks the members that are near a better one. They are entered into a grid, best first: in a cell that has one already, all
-/// are near it, so each cell is compared with its neighbours only once, and the time is linear.
+/// Marks the members that are near a better one.
+///
+/// Members are entered into a grid, best first. All members of one cell are near each other, so each
+/// cell is compared with its neighbours only once, and the time is linear.
 fn mark_near_better(members: &[Member], root: usize, distance: i64, optical: &mut [bool]) {
     let mut order: Vec<usize> = (0..members.len()).filter(|&at| members[at].seen.is_some()).collect();
     let rank = |at: usize| {

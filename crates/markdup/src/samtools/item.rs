@@ -1,25 +1,31 @@
-//! Reads packed into arrays of 64-bit numbers whose numeric order is the wanted order: the key of a set, then the better
-//! score, then the read that comes first.
+//! Keys of samtools' rules, packed like the items of [`crate::item`]: first the key of a set, then
+//! the better score, then the earlier read.
+//!
+//! ```text
+//!  bit 0     48      75       109        111          138           172     173           175
+//!    code │ ref │ coordinate │ end kind │ mate's ref │ coordinate │ left │ orientation │ score, ordinal
+//! ```
+//!
+//! `code` has the read group and the hash of the barcode.
 
 use super::key::{Code, End, Orientation, PairKey};
 use crate::item::bits::{Field, biased, get, put, same_prefix};
 
-/// A read of a pair, under the key of the pair.
+/// A read of a pair, under the key of the pair. Both reads of a pair have one.
 pub type PairItem = [u64; 4];
 
-/// The presence of a 5′ end of a paired read.
+/// A key that says that some paired read has this 5′ end.
 pub type EndItem = [u64; 2];
 
-/// The 5′ end of a paired read, and its place in the order of a coordinate-sorted file.
+/// The 5′ end of a paired read, with its position in the order of a coordinate-sorted file.
 pub type LocatedEnd = [u64; 3];
 
-/// A read that is compared without a mate.
 pub type SingleItem = [u64; 4];
 
-/// What keeps reads of equal ends apart: the read group, the barcode.
+/// What separates reads with equal ends: read group and barcode.
 const CODE: Field = Field(0, 48);
 
-/// Positions reach below zero (clips) and are kept with this bias.
+/// Clips can move positions below zero, so they are stored with this bias.
 const BIAS: i64 = 1 << 33;
 const REF: Field = Field(48, REF_BITS);
 const COORDINATE: Field = Field(75, 34);
@@ -27,7 +33,8 @@ const COORDINATE: Field = Field(75, 34);
 const REVERSE: Field = Field(109, 1);
 const END_BITS: usize = 110;
 
-/// Whether the coordinate of a pair is the 5′ end of its forward read (0), of its reverse read (1), or need not be one (2).
+/// Whether the coordinate of a pair is the 5′ end of its forward read (0), of its reverse read (1),
+/// or may be either end (2).
 const END_KIND: Field = Field(109, 2);
 const OTHER_REF: Field = Field(111, REF_BITS);
 const OTHER_COORDINATE: Field = Field(138, 34);
@@ -35,7 +42,7 @@ const LEFT: Field = Field(172, 1);
 const ORIENTATION: Field = Field(173, 2);
 const KEY_BITS: usize = 175;
 
-/// Whether the read failed quality control, and its score.
+/// One bit for failed quality control, then the score. Lower sorts first and is better.
 const PAIR_RANK: Field = Field(KEY_BITS, 1 + SCORE_BITS);
 const PAIR_ORDINAL: Field = Field(216, 40);
 
@@ -46,10 +53,10 @@ const SINGLE_ORDINAL: Field = Field(182, 40);
 const END_POS: Field = Field(END_BITS, 32);
 const END_ORDINAL: Field = Field(142, 40);
 
-/// [`HALF_REFS`](crate::item::HALF_REFS) reference sequences, and none.
+/// Enough for [`HALF_REFS`](crate::item::HALF_REFS) reference sequences, and for none.
 const REF_BITS: usize = 27;
 
-/// A read has up to 2^30 qualities of up to 255, and its mate says any number of 32 bits.
+/// A read has up to 2^30 qualities of up to 255, and its mate's score may be any 32-bit number.
 const SCORE_BITS: usize = 40;
 const MOST_SCORE: i64 = 1 << 39;
 
@@ -57,7 +64,6 @@ fn coordinate(at: i64) -> u64 {
     biased(at, BIAS, COORDINATE.1)
 }
 
-/// Higher scores first.
 fn by_score(score: i64) -> u64 {
     (MOST_SCORE - score).clamp(0, (1 << SCORE_BITS) - 1) as u64
 }
@@ -68,7 +74,7 @@ pub fn end(code: Code, end: &End) -> EndItem {
     item
 }
 
-/// Packs the end of a paired read: of equal ends, the one that comes first in a coordinate-sorted file comes first.
+/// Packs the 5′ end of a paired read. Equal ends sort in the order of a coordinate-sorted file.
 pub fn located_end(code: Code, read: &End, pos: i32, ordinal: u64) -> LocatedEnd {
     let mut item = [0; 3];
     put_end(&mut item, code, read);
@@ -77,7 +83,6 @@ pub fn located_end(code: Code, read: &End, pos: i32, ordinal: u64) -> LocatedEnd
     item
 }
 
-/// Returns the end, and the number of the read.
 pub fn end_and_ordinal(item: &LocatedEnd) -> (EndItem, u64) {
     let end = [item[0], item[1] >> (128 - END_BITS) << (128 - END_BITS)];
     (end, get(item, END_ORDINAL))
@@ -90,8 +95,8 @@ fn put_end(item: &mut [u64], code: Code, end: &End) {
     put(item, REVERSE, end.reverse.into());
 }
 
-/// Packs a single read; of reads with equal scores, the one whose position is smaller comes first, then the one that came
-/// first.
+/// Packs a read that is compared without a mate. Reads with equal scores sort by position, then by
+/// input order.
 pub fn single(code: Code, read: &End, score: i64, pos: i32, ordinal: u64) -> SingleItem {
     let mut item = [0; 4];
     put_end(&mut item, code, read);
@@ -109,7 +114,7 @@ pub fn single_ordinal(item: &SingleItem) -> u64 {
     get(item, SINGLE_ORDINAL)
 }
 
-/// Packs a read of a pair; reads that passed quality control come before those that failed.
+/// Packs a read of a pair. Reads that passed quality control sort before those that failed.
 pub fn pair(code: Code, key: &PairKey, failed: bool, score: i64, ordinal: u64) -> PairItem {
     let mut item = [0; 4];
     put(&mut item, CODE, code.packed());
@@ -131,17 +136,16 @@ pub fn pair(code: Code, key: &PairKey, failed: bool, score: i64, ordinal: u64) -
     item
 }
 
-/// Whether two reads of pairs are in one set.
 pub fn same_set(a: &PairItem, b: &PairItem) -> bool {
     same_prefix(a, b, KEY_BITS)
 }
 
-/// Whether two reads of one set have the same score.
+/// Returns whether two reads of one set have the same score, so that their names decide.
 pub fn are_tied(a: &PairItem, b: &PairItem) -> bool {
     get(a, PAIR_RANK) == get(b, PAIR_RANK)
 }
 
-/// The 5′ end of the read, if the key has it.
+/// Returns the 5′ end of the read; `None` if the key has an outer end of the template instead.
 pub fn pair_end(item: &PairItem) -> Option<EndItem> {
     (get(item, END_KIND) < 2).then(|| {
         let mut end = [item[0], item[1] >> (128 - END_BITS + 1) << (128 - END_BITS + 1)];

@@ -1,7 +1,7 @@
-//! What samtools compares of a read, from the read alone.
+//! The keys by which samtools compares reads, derived from each read alone.
 //!
-//! Positions are unclipped and counted from 1, as samtools counts them: the start of a read is its first base, clips
-//! included, its end its last.
+//! Positions are unclipped and 1-based, as samtools counts them: the start of a read is its first
+//! base and its end the last, clips included.
 
 use std::cmp::Ordering;
 
@@ -12,31 +12,30 @@ use super::PairEnds;
 /// The 5′ end of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Reference sequence.
     pub ref_id: i32,
-    /// Its unclipped position.
+    /// Its unclipped position, 1-based.
     pub coordinate: i64,
-    /// On the reverse strand.
     pub reverse: bool,
 }
 
-/// What keeps reads of equal ends apart.
+/// What separates reads with equal ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Code {
-    /// The number of the read group, from 1; 0 where read groups are compared together, and for reads without one.
+    /// Number of the read group, from 1. 0 if read groups are compared together, and for reads
+    /// without one.
     pub read_group: u16,
-    /// The hash of the barcode, and 0 without one.
+    /// Hash of the barcode; 0 without one.
     pub barcode: u32,
 }
 
 impl Code {
-    /// The code in 48 bits.
     pub fn packed(self) -> u64 {
         u64::from(self.read_group) << 32 | u64::from(self.barcode)
     }
 }
 
-/// The hash by which samtools compares barcodes (one-at-a-time, R. Jenkins): the few barcodes of equal hash count as one.
+/// Returns the hash by which samtools compares barcodes (one-at-a-time, R. Jenkins). The few barcodes
+/// with equal hashes count as one, as in samtools.
 pub fn barcode_hash(barcode: &[u8]) -> u32 {
     let mixed = barcode.iter().fold(0u32, |hash, &byte| {
         let hash = hash.wrapping_add(byte.into());
@@ -48,39 +47,33 @@ pub fn barcode_hash(barcode: &[u8]) -> u32 {
     hash.wrapping_add(hash << 15)
 }
 
-/// How the two reads of a pair lie to each other.
+/// The strands of the two reads of a pair, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orientation {
-    /// Both forward: by templates, the first segment left.
+    /// Both forward. If outer ends of templates are compared: the first segment is left.
     ForwardForward,
-    /// Both reverse: by templates, the first segment right.
+    /// Both reverse. If outer ends of templates are compared: the first segment is right.
     ReverseReverse,
-    /// The left one forward, the right one reverse.
     ForwardReverse,
-    /// The left one reverse, the right one forward.
     ReverseForward,
 }
 
-/// The key of a read of a pair: reads of one key are duplicates of each other.
+/// The key of a read of a pair. Reads with equal keys are duplicates of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairKey {
-    /// Its reference sequence.
     pub ref_id: i32,
-    /// The end of it that is compared.
+    /// The end of the read that is compared.
     pub coordinate: i64,
-    /// The strand of the read, if that end is its 5′ end in all reads of this key.
+    /// The strand of the read, if `coordinate` is its 5′ end for all reads with this key.
     pub five_prime: Option<bool>,
-    /// The mate's reference sequence.
     pub other_ref_id: i32,
     /// The end of the mate that is compared.
     pub other_coordinate: i64,
-    /// Whether the read is the left one.
     pub left: bool,
-    /// How the two lie to each other.
     pub orientation: Orientation,
 }
 
-/// Unclipped start and end.
+/// The unclipped start and end of a read, 1-based and inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     start: i64,
@@ -88,7 +81,6 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of a read.
     pub fn of_read(record: RecordRef<'_>) -> Self {
         let cigar = record.cigar();
         Span {
@@ -97,8 +89,8 @@ impl Span {
         }
     }
 
-    /// The span of a read at `pos`, 0-based, whose CIGAR is this text. Unlike a read's own, a CIGAR without reference bases
-    /// has no length.
+    /// Returns the span of a mate at `pos` (0-based), from the text of its CIGAR in MC. Unlike in the
+    /// read's own record, a CIGAR without reference bases has length 0.
     pub fn of_text(pos: i32, cigar: &[u8]) -> Self {
         let (mut clipped, mut length, mut in_front, mut aligned) = (0i64, 0i64, true, false);
         let mut rest = cigar;
@@ -126,13 +118,12 @@ impl Span {
         Span { start: (pos + 1).saturating_sub(clipped), end: pos.saturating_add(length) }
     }
 
-    /// The 5′ end of a read of this strand.
     pub fn five_prime(self, reverse: bool) -> i64 {
         if reverse { self.end } else { self.start }
     }
 }
 
-/// The key of a read and its mate.
+/// Returns the key of a read and its mate. `compared` selects which ends of the pair count.
 pub fn pair_key(compared: PairEnds, record: RecordRef<'_>, own: Span, mate: Span) -> PairKey {
     let flags = record.flags();
     let (reverse, same_strand) = (flags.is_reverse(), flags.is_reverse() == flags.is_mate_reverse());

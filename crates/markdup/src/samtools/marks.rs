@@ -1,4 +1,7 @@
-//! Marks duplicates in one scan of all keys in order.
+//! Marks duplicates by the rules of samtools, in one scan of all keys in order.
+//!
+//! Reads that share the best score of their set are all marked and listed as tied; their names decide
+//! later which one stays ([`Undecided`]).
 
 use std::sync::Arc;
 
@@ -14,29 +17,25 @@ use crate::sorter::{Merged, Sorter, Sorting, spill_sorted};
 use crate::tables::BitSet;
 use crate::verdict::{DuplicateCounts, Verdict};
 
-/// Least memory for the list of ties, before it is spilled.
+/// Minimum memory in bytes for the list of ties before it is spilled.
 const LEAST: u64 = 8 << 20;
 
-/// The keys of an input, and what there is to resolve them.
+/// The keys of an input, and the resources to resolve its duplicates.
 pub struct KeyedReads<'a, T> {
-    /// The keys.
     pub items: SamtoolsItems,
-    /// Names of records that get the marks of others, and of those.
+    /// Names of records that get the marks of others, and of reads that may give them.
     pub names: Sorter<[u64; 3]>,
-    /// Number of records.
     pub records: u64,
-    /// The threads.
     pub threads: &'a T,
-    /// The spill.
     pub spill: &'a Arc<Spill>,
-    /// Memory limit for the keys and everything derived from them.
+    /// Memory limit in bytes for the keys and everything derived from them.
     pub room: u64,
-    /// Called with the bytes of them that are in use.
+    /// Called with the bytes of that memory that are in use.
     pub in_use: &'a dyn Fn(u64),
 }
 
 impl<T: Sorting> KeyedReads<'_, T> {
-    /// Resolves duplicates, apart from what names decide.
+    /// Resolves duplicates, except for decisions that need names.
     pub fn resolve(
         self,
         mode: Mode,
@@ -82,16 +81,17 @@ impl<T: Sorting> KeyedReads<'_, T> {
 pub(super) struct Marks<'a, T> {
     pub(super) threads: &'a T,
     pub(super) spill: &'a Spill,
-    /// Memory limit of the list of ties.
     pub(super) room: u64,
     pub(super) duplicates: BitSet,
-    /// Reads that share the best score of their set, and the number of the set. All of them are marked.
+    /// Reads that share the best score of their set, and the number of the set. All of them are
+    /// marked. The scan for details uses it for the members of groups.
     pub(super) tied: Sorter<[u64; 2]>,
     pub(super) sets: u64,
 }
 
 impl<T: Sorting> Marks<'_, T> {
-    /// Scans pairs and single reads together: a single read whose end a paired read has is a duplicate.
+    /// Scans pairs and single reads together: a single read at the end of a paired read is a
+    /// duplicate.
     fn scan(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
         let mut singles = Singles::new(items.singles.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;
@@ -122,7 +122,8 @@ impl<T: Sorting> Marks<'_, T> {
         Ok(())
     }
 
-    /// Marks a read that comes behind the best one of its set. A read of equal score may take its place.
+    /// Marks a read that sorts after the best one of its set. A read with an equal score is listed as
+    /// tied, since it may still take its place.
     fn add(&mut self, set: &mut PairSet, pair: &PairItem) -> Result<()> {
         self.duplicates.set(item::pair_ordinal(pair));
         if !item::are_tied(&set.best, pair) {
@@ -148,17 +149,17 @@ impl<T: Sorting> Marks<'_, T> {
 
 /// A set of paired reads during the scan.
 struct PairSet {
-    /// The first one of the best score.
+    /// The first read with the best score.
     best: PairItem,
-    /// The number of the set, if several have that score.
+    /// Number of the set in the list of ties, if several reads have the best score.
     tied: Option<u64>,
 }
 
-/// Scans single reads in order, together with the ends of paired reads.
+/// A cursor over single reads that advances with the ends of paired reads.
 struct Singles<'a> {
     merged: Merged<'a, SingleItem>,
     next: Option<SingleItem>,
-    /// The end of the read before, if that is not known to be the end of a paired read.
+    /// End of the previous read, unless it is known to be the end of a paired read.
     before: Option<EndItem>,
     marked: u64,
 }
@@ -168,7 +169,8 @@ impl<'a> Singles<'a> {
         Ok(Singles { next: merged.next_item()?, merged, before: None, marked: 0 })
     }
 
-    /// Processes the end of a paired read: in the sets before it the first read stays, in the set at it none.
+    /// Advances to the end of a paired read. Of each set before it the first read stays; in the set
+    /// at it all are duplicates.
     fn paired_end(&mut self, key: &EndItem, duplicates: &mut BitSet) -> Result<()> {
         while let Some(single) = self.next {
             let end = item::single_end(&single);
@@ -191,7 +193,7 @@ impl<'a> Singles<'a> {
         Ok(())
     }
 
-    /// Processes the reads behind all ends; returns how many reads were marked.
+    /// Processes the remaining reads and returns the number of reads that were marked.
     fn finish(mut self, duplicates: &mut BitSet) -> Result<u64> {
         while let Some(single) = self.next {
             self.add(&single, false, duplicates)?;

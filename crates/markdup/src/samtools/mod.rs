@@ -1,18 +1,19 @@
-//! Duplicates by the rules of samtools markdup 1.24.
+//! Duplicate marking by the rules of samtools markdup 1.24.
 //!
-//! A read says everything itself: where its mate aligns (RNEXT, PNEXT and the field MC), and what the mate scores (ms). So
-//! mates are not joined, and each read is marked by itself.
+//! Each read has all that is compared: the position of its mate (RNEXT, PNEXT and the field MC) and
+//! the mate's score (ms). So mates are not joined, and each read is marked on its own. Names are not
+//! stored, because ties are rare; they are read again from the reads that need them.
 //!
-//! | step | file |
+//! | step | module |
 //! |---|---|
-//! | what is compared of a read | [`key`] |
+//! | the key of a read | [`key`] |
 //! | keys packed to sort as numbers | `item` |
 //! | the keys of a batch of reads | [`part`] |
-//! | keys, in memory and on disk | [`store`] |
-//! | which reads are duplicates | [`marks`] |
-//! | optical duplicates, and the read that stays for each: what is found out, in which group, and where it is kept | [`detail`], [`group`], `detail_scan`, [`findings`] |
-//! | the report | [`report`] |
+//! | keys of the whole input, in memory and on disk | [`store`] |
+//! | the scan that marks duplicates | [`marks`] |
+//! | optical duplicates and originals: options, groups, decisions, storage | [`detail`], [`group`], `detail_scan`, [`findings`], [`found`] |
 //! | ties, which names decide; other records of a name | [`undecided`] |
+//! | the report | [`report`] |
 
 pub mod detail;
 mod detail_scan;
@@ -37,31 +38,29 @@ pub use undecided::{NamedRead, Undecided};
 
 use readmill_record::tag::Tag;
 
-/// The most words of 64 bits that a record adds: the key of a pair, its 5′ end with its place, and the entry of its name.
+/// Maximum number of 64-bit words that a record adds: the key of a pair, a located 5′ end, and a
+/// name.
 pub const MOST_WORDS: usize = 4 + 3 + 3;
 
-/// The bytes that a typical record adds: the key of a pair.
+/// Bytes that a typical record adds: the key of a pair.
 pub const USUAL_BYTES: u64 = 32;
 
 /// How reads are compared by the rules of samtools.
 #[derive(Clone, Debug, Default)]
 pub struct SamtoolsRules {
-    /// Which ends of a pair are compared.
     pub ends: PairEnds,
-    /// Whether secondary, supplementary and unmapped records get the mark of the duplicate of their name, if that has SA or
-    /// XA or an unmapped mate.
+    /// Whether secondary, supplementary and unmapped records are marked if a duplicate has their name
+    /// and has SA, XA or an unmapped mate (`-S`).
     pub other_records: bool,
-    /// Whether reads that failed quality control take part; they lose against those that passed.
+    /// Whether reads that failed quality control are compared. They lose against reads that passed.
     pub failed_reads: bool,
-    /// Whether only reads of one read group are compared.
     pub by_read_group: bool,
-    /// The field of a barcode: only reads of one barcode are compared.
+    /// The field of a barcode: only reads with equal barcodes are compared.
     pub barcode: Option<Tag>,
-    /// What is found out about duplicates beyond 0x400.
     pub details: DuplicateDetails,
 }
 
-/// Which ends of a pair are compared.
+/// Which ends of a pair are compared (`-m`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairEnds {
     /// The outer ends of the template.

@@ -1,4 +1,4 @@
-//! Collects the keys of a batch of reads.
+//! Reduces a batch of reads to the keys by which samtools compares them.
 
 use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
@@ -13,14 +13,14 @@ const MS: Tag = *b"ms";
 const SA: Tag = *b"SA";
 const XA: Tag = *b"XA";
 
-/// The keys of one batch, as words of 64 bits.
+/// The keys of one batch, as 64-bit words.
 #[derive(Default)]
 pub struct SamtoolsPart {
     pub(super) pairs: Vec<u64>,
     pub(super) paired_ends: Vec<u64>,
     pub(super) located_ends: Vec<u64>,
     pub(super) singles: Vec<u64>,
-    /// Names of records that get the marks of others, and of those.
+    /// Names of records that get the marks of others, and of reads that may give them.
     pub(crate) names: Vec<u64>,
     pub(super) reads: ReadCounts,
     /// How many reads have a barcode, if barcodes are compared.
@@ -28,15 +28,16 @@ pub struct SamtoolsPart {
 }
 
 impl SamtoolsPart {
-    /// Bytes its keys take.
     pub fn bytes(&self) -> u64 {
         let all = [&self.pairs, &self.paired_ends, &self.located_ends, &self.singles, &self.names];
         all.iter().map(|words| size_of_val(&words[..]) as u64).sum()
     }
 
-    /// Collects the keys of a batch.
+    /// Appends the keys of a batch. `read_group` returns the number of a record's read group, from 1,
+    /// and 0 if the header lacks it.
     ///
-    /// `read_group` gives the number of a record's read group, from 1, and 0 if the header lacks it.
+    /// # Errors
+    /// A paired read lacks MC or ms: mates must be fixed first.
     pub fn collect(
         &mut self,
         rules: &SamtoolsRules,
@@ -98,7 +99,8 @@ impl SamtoolsPart {
         Ok(())
     }
 
-    /// Stores the name of a record that gets the marks of its name, or of a read that may give it one.
+    /// Stores the name of a secondary, supplementary or unmapped record, or of a read that may give
+    /// its mark to such records.
     fn note_name(&mut self, record: RecordRef<'_>, stamp: Stamp, is_other: bool) {
         let gives = || {
             let has = |tag| record.field(tag).is_some();
@@ -110,20 +112,23 @@ impl SamtoolsPart {
     }
 }
 
-/// Whether the read is compared together with its mate.
+/// Returns whether the read is compared together with its mate.
 pub(super) fn has_mate(record: RecordRef<'_>) -> bool {
     let flags = record.flags();
     let is_nowhere = record.next_ref_id() == -1 && record.next_pos() == -1;
     flags.is_paired() && !flags.is_mate_unmapped() && !is_nowhere
 }
 
-/// What the mate of a paired read scores: samtools holds it in 32 bits.
+/// Returns the score of the mate from ms; like samtools, it holds it in 32 bits.
 pub(super) fn mate_score(record: RecordRef<'_>) -> Result<i64> {
     let [_, score] = mate_fields(record)?;
     Ok(i64::from(score.integer().unwrap_or(0) as i32))
 }
 
-/// The mate's CIGAR and score.
+/// Returns the fields MC and ms: the mate's CIGAR and score.
+///
+/// # Errors
+/// One of them is missing or invalid. The hint names the command that adds them.
 pub(super) fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
     let (mut cigar, mut score) = (None, None);
     for field in record.fields() {

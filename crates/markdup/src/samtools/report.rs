@@ -7,19 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::json::quoted;
 use readmill_format::library_size::estimated_library_size;
 
-/// Records by what they are compared with.
+/// Numbers of records by how they are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadCounts {
-    /// All.
     pub all: u64,
-    /// Reads of pairs that take part.
     pub paired: u64,
-    /// Single reads that take part.
     pub single: u64,
 }
 
 impl ReadCounts {
-    /// Adds the counts of another part of the input.
     pub fn add(&mut self, other: &ReadCounts) {
         self.all += other.all;
         self.paired += other.paired;
@@ -27,35 +23,29 @@ impl ReadCounts {
     }
 }
 
-/// The numbers of the report.
+/// The numbers of the report, in records. Formatted by [`SamtoolsReport::text`] or
+/// [`SamtoolsReport::json`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsReport {
-    /// Records read.
     pub reads: ReadCounts,
-    /// Records that are not removed as duplicates; those that got the mark of another record count here, too.
+    /// Records that are not removed as duplicates. Records that got the mark of another record count
+    /// here, too, as in samtools.
     pub written: u64,
-    /// Duplicates among reads of pairs.
     pub paired_duplicates: u64,
-    /// Duplicates among single reads.
     pub single_duplicates: u64,
     /// Records that got the mark of another record of their name.
     pub others: u64,
-    /// Optical duplicates among reads of pairs.
     pub optical_pairs: u64,
-    /// Optical duplicates among single reads.
     pub optical_singles: u64,
-    /// Optical duplicates among records that got the mark of another one.
     pub optical_others: u64,
 }
 
 impl SamtoolsReport {
-    /// The report as text.
     pub fn text(&self, command: &str) -> String {
         let rows = self.rows().into_iter().map(|(name, value)| format!("{name}: {value}\n"));
         format!("COMMAND: {command}\n{}\n", rows.collect::<String>())
     }
 
-    /// The report as JSON.
     pub fn json(&self, command: &str) -> String {
         let mut text = format!("{{\n    \"COMMAND\": {}", quoted(command));
         for (name, value) in self.rows() {
@@ -87,7 +77,8 @@ impl SamtoolsReport {
         ]
     }
 
-    /// Molecules of the library, from the pairs that are no optical duplicates; `None` without duplicate pairs, or without others.
+    /// Estimates the number of molecules in the library from the pairs that are not optical
+    /// duplicates. `None` if there are no duplicate pairs, or only duplicates.
     fn library_size(&self) -> Option<u64> {
         let (paired, duplicates) = (self.reads.paired, self.paired_duplicates);
         let (pairs, unique) =

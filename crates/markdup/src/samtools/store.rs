@@ -8,16 +8,16 @@ use super::part::SamtoolsPart;
 use super::report::ReadCounts;
 use crate::sorter::{Sorter, Sorting, spill_sorted};
 
-/// The keys of all reads.
+/// The keys of all reads: one [`Sorter`] for each kind.
 #[derive(Default)]
 pub struct SamtoolsItems {
     pub(super) pairs: Sorter<PairItem>,
-    /// 5′ ends of paired reads that the keys of their pairs lack.
+    /// 5′ ends of paired reads that cannot be derived from the keys of their pairs.
     pub(super) paired_ends: Sorter<EndItem>,
-    /// 5′ ends of all paired reads, if the read that single ones are linked to is looked for.
+    /// 5′ ends of all paired reads. Collected only if details are requested, to find the read that
+    /// single reads are linked to.
     pub(super) located_ends: Sorter<LocatedEnd>,
     pub(super) singles: Sorter<SingleItem>,
-    /// Records of each kind.
     pub(super) reads: ReadCounts,
 }
 
@@ -30,19 +30,18 @@ impl SamtoolsItems {
         self.reads.add(&part.reads);
     }
 
-    /// Bytes of memory that is allocated for them.
     pub fn bytes(&self) -> u64 {
         let ends = self.paired_ends.bytes() + self.located_ends.bytes();
         self.pairs.bytes() + ends + self.singles.bytes()
     }
 
-    /// Bytes of memory that hold keys.
+    /// Returns the bytes of memory that hold keys, without spare capacity.
     pub fn filled(&self) -> u64 {
         let ends = self.paired_ends.filled() + self.located_ends.filled();
         self.pairs.filled() + ends + self.singles.filled()
     }
 
-    /// Sorts what is in memory and writes it to the spill.
+    /// Sorts the keys in memory and writes them to the spill. `turn` selects the spill directory.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;

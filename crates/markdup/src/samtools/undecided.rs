@@ -1,8 +1,14 @@
-//! Marks that depend on names: which of several reads with the best score of their set stays, and which records get the
-//! mark of another record of their name.
+//! Decisions that need the names of reads: which of several reads with the best score of their set
+//! stays, and which records get the mark of another record of their name.
 //!
-//! Names are not stored with keys, because ties are rare. They are read again from the tied records: in one pass, or in
-//! several if the names of all sets do not fit into the memory. Each set needs the name of its best read so far.
+//! Names are not stored with keys, because ties are rare. They are read again from the tied records,
+//! in one pass or in several if the best reads of all sets do not fit into the memory. For each pass
+//! the pipeline calls:
+//!
+//! ```text
+//!  begin(pass) ─► named(record), for all records on any thread ─► offer(read) ─► Verdict::keep
+//!  after the last pass: Verdict::conclude
+//! ```
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,22 +24,23 @@ use crate::sorter::{Sorter, Sorting};
 use crate::tables::{BitSet, OrdinalTable};
 use crate::verdict::Verdict;
 
-/// Bytes of memory for the best read of a set so far, with a name of up to 254 bytes and what allocating it adds.
+/// Bytes of memory for the best read of a set so far, with a name of up to 254 bytes and the overhead
+/// of its allocation.
 const SET_BYTES: u64 = 336;
 
-/// Least bytes for these reads.
+/// Minimum memory in bytes for these reads.
 const LEAST: u64 = 1 << 16;
 
-/// What names decide, once the reads can be read again.
+/// The sets and groups in which names decide. Made by the resolver, and consumed by
+/// [`Verdict::conclude`] once all passes are done.
 pub struct Undecided {
-    /// The set of each tied read.
     sets_of: OrdinalTable,
     sets: u64,
-    /// How many sets are decided in one pass.
+    /// Number of sets that are decided in one pass.
     at_once: u64,
     names: Sorter<[u64; 3]>,
     spill: Arc<Spill>,
-    /// The groups of all duplicates, where more is found out about them; then there are no ties.
+    /// The groups of all duplicates, if details are requested. They replace the list of ties.
     groups: Option<GroupJudge>,
 }
 
@@ -41,11 +48,12 @@ pub struct Undecided {
 pub enum NamedRead {
     /// It shares the best score of its set.
     Tied(TiedRead),
-    /// It is of a group about which more is found out.
+    /// It is in a group whose details are determined.
     Member(Member),
 }
 
-/// A read that shares the best score of its set.
+/// A read that shares the best score of its set. The order of the fields decides which one stays: the
+/// smaller name, then the smaller position, then the smaller ordinal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TiedRead {
     set: u64,
@@ -54,38 +62,35 @@ pub struct TiedRead {
     ordinal: u64,
 }
 
-/// What a pass has found so far.
+/// What a pass has collected so far.
 pub enum KeptReads {
     /// The best read so far of each of these sets.
     Best {
-        /// The sets of the pass.
         sets: Range<u64>,
         /// The best read so far of each set, in order; `None` before its first read.
         best: Vec<Option<TiedRead>>,
     },
     /// The members of the groups of the pass.
     Groups {
-        /// Each group of this number, and then each of so many.
+        /// The first group of the pass, and the distance to the next one.
         every: (u64, u64),
-        /// The reads.
         members: Vec<Member>,
-        /// Bytes of memory that they take.
+        /// Bytes of memory that the members take.
         bytes: u64,
     },
 }
 
-/// The sets or groups of a pass.
+/// The sets or groups that a pass decides. Cheap to copy to the threads that look for their reads.
 #[derive(Clone)]
 pub enum PassChoice {
-    /// These sets.
     Sets(Range<u64>),
-    /// Each group of this number, and then each of so many.
+    /// The first group of the pass, and the distance to the next one.
     Groups(u64, u64),
 }
 
 impl Undecided {
-    /// `tied` has the tied reads of all sets, each with the number of its set; its chunks must be sorted. `room` bytes of
-    /// memory are free.
+    /// Creates the decisions about ties. `tied` has the tied reads with the numbers of their sets;
+    /// its chunks must be sorted. `room` bytes of memory are free.
     pub(super) fn new(
         tied: &Sorter<[u64; 2]>,
         sets: u64,
@@ -99,7 +104,7 @@ impl Undecided {
         Ok(Undecided { sets_of, sets, at_once, names, spill: Arc::clone(spill), groups: None })
     }
 
-    /// All that `groups` has is decided. `room` bytes of memory are free.
+    /// Creates the decisions about all reads of `groups`. `room` bytes of memory are free.
     pub(super) fn of_groups(
         groups: Groups,
         names: Sorter<[u64; 3]>,
@@ -113,7 +118,7 @@ impl Undecided {
         Undecided { sets_of: members, sets, at_once: sets.max(1), names, spill, groups: Some(judge) }
     }
 
-    /// Bytes of memory that it takes until everything is decided, beside
+    /// Returns the bytes of memory needed until everything is decided, in addition to
     /// [`verdict_bytes`](crate::verdict_bytes).
     pub fn bytes(&self) -> u64 {
         let decided = match &self.groups {
@@ -123,12 +128,12 @@ impl Undecided {
         self.sets_of.bytes_of_rows() + decided
     }
 
-    /// Bytes of memory that a pass may take before more is charged.
+    /// Returns the bytes of memory that a pass may take before more must be charged to the ledger.
     pub fn pass_bytes(&self) -> u64 {
         self.groups.as_ref().map_or(u64::MAX, GroupJudge::pass_bytes)
     }
 
-    /// How many passes decide everything.
+    /// Returns the number of passes over the reads that decide everything.
     pub fn passes(&self) -> u64 {
         match &self.groups {
             Some(judge) => judge.passes(),
@@ -136,7 +141,6 @@ impl Undecided {
         }
     }
 
-    /// Begins a pass.
     pub fn begin(&self, pass: u64) -> KeptReads {
         if let Some(judge) = &self.groups {
             return KeptReads::Groups { every: (pass, judge.passes()), members: Vec::new(), bytes: 0 };
@@ -145,7 +149,7 @@ impl Undecided {
         KeptReads::Best { best: vec![None; (sets.end - sets.start) as usize], sets }
     }
 
-    /// Returns the record, if it is a read of a set or group that is decided in this pass.
+    /// Returns the record if it is a read of a set or group that is decided in this pass.
     pub fn named(
         &self,
         choice: &PassChoice,
@@ -172,12 +176,13 @@ impl Undecided {
         }
     }
 
-    /// How many reads of groups have a name that does not tell where they were seen, and one of these names.
+    /// Returns the number of reads of groups whose names have no location, and one of these names.
+    /// The pipeline warns about them.
     pub fn unlocated(&self) -> Option<(u64, &[u8])> {
         self.groups.as_ref().and_then(GroupJudge::unlocated)
     }
 
-    /// Marks the secondary, supplementary and unmapped records of the names that have a duplicate.
+    /// Marks the secondary, supplementary and unmapped records whose name has a duplicate.
     fn mark_others(&self, duplicates: &mut BitSet) -> Result<()> {
         let mut names = self.names.merge(&self.spill)?;
         let mut marked = None;
@@ -194,7 +199,6 @@ impl Undecided {
 }
 
 impl KeptReads {
-    /// What the pass decides.
     pub fn choice(&self) -> PassChoice {
         match self {
             KeptReads::Best { sets, .. } => PassChoice::Sets(sets.clone()),
@@ -202,7 +206,6 @@ impl KeptReads {
         }
     }
 
-    /// Bytes of memory of the members of groups.
     pub fn bytes(&self) -> u64 {
         match self {
             KeptReads::Best { .. } => 0,
@@ -210,8 +213,7 @@ impl KeptReads {
         }
     }
 
-    /// Takes a member of a group, or a tied read, if it is better than the best of its set so far: by its name, then by its
-    /// position, then by its number.
+    /// Adds a member of a group; or a tied read if it is better than the best read of its set so far.
     pub fn offer(&mut self, read: NamedRead) {
         match (self, read) {
             (KeptReads::Best { sets, best }, NamedRead::Tied(read)) => {
@@ -232,7 +234,7 @@ impl KeptReads {
 }
 
 impl Verdict {
-    /// Takes the marks from the reads that stay, and notes what was found out about the others.
+    /// Ends a pass: unmarks the reads that stay, and stores the details of the others.
     pub fn keep(
         &mut self,
         reads: KeptReads,
@@ -251,7 +253,7 @@ impl Verdict {
         }
     }
 
-    /// Gives other records the marks of their names, once all reads that stay are known.
+    /// Copies marks to the other records of a name, once all reads that stay are known.
     pub fn conclude(&mut self, undecided: Undecided, threads: &impl Sorting) -> Result<()> {
         match undecided.groups {
             Some(judge) => judge.conclude(&undecided.names, self, threads, &undecided.spill),
