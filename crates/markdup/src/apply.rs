@@ -20,7 +20,6 @@ use super::verdict::{DuplicateCounts, Verdict};
 #[derive(Clone, Debug, Default)]
 pub struct Writing {
     pub remove: bool,
-    /// Remove optical duplicates from the output; other duplicates are flagged.
     pub remove_optical: bool,
     /// Remove DT fields of an earlier run from all records (Picard's CLEAR_DT).
     pub clear_dt: bool,
@@ -38,7 +37,6 @@ pub struct Writing {
     pub samtools: SamtoolsTags,
 }
 
-/// The optional fields of samtools markdup that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsTags {
     /// Write dt to duplicates: `SQ` if they are optical, otherwise `LB` (`-d`).
@@ -117,13 +115,11 @@ pub struct ApplyMarks {
     verdict: Arc<Verdict>,
     writing: Arc<Writing>,
     libraries: Arc<Libraries>,
-    /// For the names of contigs in molecule identifiers.
     header: Header,
     counted: Arc<FlaggedCounts>,
     flagged: u64,
 }
 
-/// Counts of the records that were flagged, shared by all forks of [`ApplyMarks`].
 #[derive(Debug, Default)]
 pub struct FlaggedCounts {
     /// Duplicates among mapped primary records, by library: single reads, then reads of pairs.
@@ -136,7 +132,6 @@ pub struct FlaggedCounts {
 }
 
 impl FlaggedCounts {
-    /// Adds the duplicates to the counts of their libraries, which have the records examined so far.
     pub fn add_to(&self, libraries: &mut Vec<LibraryCounts>) {
         for (library, [unpaired, paired]) in self.libraries.iter().enumerate() {
             let (unpaired, paired) = (unpaired.load(Relaxed), paired.load(Relaxed));
@@ -152,7 +147,6 @@ impl FlaggedCounts {
 }
 
 impl FlaggedCounts {
-    /// Combines these counts with those of the resolver into the report of samtools.
     pub fn samtools_report(&self, tally: &DuplicateCounts) -> SamtoolsReport {
         SamtoolsReport {
             reads: tally.reads,
@@ -298,7 +292,6 @@ impl ApplyMarks {
     }
 }
 
-/// Edits the optional fields of a record that is copied to the end of `out`.
 struct FieldEditor<'a> {
     out: &'a mut Vec<u8>,
     start: usize,

@@ -19,7 +19,6 @@ pub struct Barcodes {
     pub duplex: bool,
 }
 
-/// The strand of a duplex molecule that a template was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strand {
     /// The first segment is the left one.

@@ -11,7 +11,6 @@ use super::rules::FieldCounts;
 use super::samtools::SamtoolsItems;
 use super::sorter::{Sorter, Sorting, spill_sorted};
 
-/// The sorters of all items of one layout.
 pub struct ItemSorters<S: ItemLayout> {
     pub pairs: Sorter<S::Pair>,
     /// Ends that mark fragments as duplicates: ends of pairs that cannot be derived from the pair,
@@ -40,7 +39,6 @@ impl<S: ItemLayout> ItemSorters<S> {
         self.pairs.bytes() + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
-    /// Returns the bytes of memory that hold items, without spare capacity.
     pub fn filled(&self) -> u64 {
         self.pairs.filled() + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
     }
@@ -55,7 +53,6 @@ impl<S: ItemLayout> ItemSorters<S> {
     }
 }
 
-/// The items in the layout of this run, chosen once from the rules.
 pub enum AnyItems {
     PositionOnly(ItemSorters<PositionOnly>),
     Barcoded(ItemSorters<Barcoded>),
@@ -78,7 +75,6 @@ pub struct EndStore {
     pub incomplete: Sorter<[u64; 2]>,
     pub grouping: Grouping,
     pub examined: Examined,
-    /// How many reads have the fields of barcodes and UMIs.
     pub fields: FieldCounts,
     /// Paired reads without a read group, or with one that the header lacks; the pipeline warns about
     /// them.
@@ -168,7 +164,6 @@ impl EndStore {
         }
     }
 
-    /// Returns the bytes of memory allocated for all items, including spare capacity.
     pub fn bytes(&self) -> u64 {
         let items = match &self.items {
             AnyItems::PositionOnly(items) => items.bytes(),

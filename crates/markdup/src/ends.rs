@@ -514,7 +514,6 @@ impl Rules {
     }
 }
 
-/// Returns whether a record is compared at all: mapped, and neither secondary nor supplementary.
 fn takes_part(record: RecordRef<'_>) -> bool {
     !record.flags().is_unmapped() && record.flags().is_primary()
 }
@@ -526,7 +525,6 @@ fn hash(group: u64, name: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
-/// Reads whose mates have not been seen: a key of read group and name, the read, and caller data.
 pub(super) type Pending<T> = Vec<(u128, ReadSummary, T)>;
 
 /// Pairs the arriving read with the pending read whose mate it is, or makes it pending.

@@ -19,7 +19,6 @@ const COMPARED_AT_ONCE: usize = 1 << 13;
 /// The order of reads that the headers of the inputs declare (SO and GO of the @HD line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stated {
-    /// Records with one name are adjacent.
     Grouped,
     Coordinate,
     Neither,
@@ -59,7 +58,6 @@ impl CoordinateSpan {
         CoordinateSpan { ends: Some((place, place)), broken: false }
     }
 
-    /// Appends the span of the following records.
     fn add(&mut self, next: CoordinateSpan) {
         self.broken |= next.broken;
         self.ends = match (self.ends, next.ends) {
@@ -72,7 +70,6 @@ impl CoordinateSpan {
     }
 }
 
-/// What one batch says about the grouping of the input.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     incomplete: Vec<[u64; 2]>,
@@ -136,7 +133,6 @@ impl Evidence {
     }
 }
 
-/// Counts the primary records of a name group by segment.
 #[derive(Default)]
 struct PrimaryCounts {
     primaries: u64,
@@ -168,13 +164,11 @@ impl PrimaryCounts {
         self.first > 1 || self.last > 1
     }
 
-    /// Returns whether each segment has its mate. Single reads need none.
     fn are_complete(&self) -> bool {
         self.first == self.last && self.other.is_multiple_of(2)
     }
 }
 
-/// The evidence of the whole input.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Grouping {
     #[serde(skip)]
@@ -185,7 +179,6 @@ pub struct Grouping {
     places: CoordinateSpan,
 }
 
-/// The decision about an input whose first records looked grouped, or whose header declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupingDecision {
     pub grouped: bool,
@@ -216,7 +209,6 @@ impl Grouping {
         self.scattered |= next.scattered;
     }
 
-    /// Records that two incomplete name groups have the same name.
     pub fn note_scattered(&mut self) {
         self.scattered = true;
     }

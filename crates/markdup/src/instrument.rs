@@ -18,14 +18,12 @@
 
 use FlowCellKind::{NotPatterned, Patterned};
 
-/// Whether the wells of a flow cell form a pattern, which needs the greater distance.
 #[derive(Clone, Copy)]
 enum FlowCellKind {
     Patterned,
     NotPatterned,
 }
 
-/// The kind of a flow cell, and the reason that the log shows for it.
 type Identified = (FlowCellKind, &'static str);
 
 const FAR: i32 = 2500;
@@ -112,7 +110,6 @@ pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     }
 }
 
-/// Returns the kind of a flow cell from its ID; `None` if the ID is unknown.
 fn flow_cell(id: &[u8]) -> Option<Identified> {
     if id.starts_with(b"000000000-") {
         return Some((NotPatterned, "MiSeq flow cell, not patterned"));
@@ -150,7 +147,6 @@ fn serial(instrument: &[u8]) -> Option<Identified> {
     found.map(|&(_, _, kind, why)| (kind, why))
 }
 
-/// Recognizes names with the lane, column and row of DNBSEQ.
 fn dnbseq(name: &[u8]) -> Option<Identified> {
     let matches = |byte: u8, sign: u8| if sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
     let is_place =

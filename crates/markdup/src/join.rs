@@ -26,7 +26,6 @@ pub struct Join<'a> {
     pub counts: &'a JoinCounts,
 }
 
-/// Counts made while mates are joined; the pipeline warns about them.
 #[derive(Default)]
 pub struct JoinCounts {
     pub lone: Cell<u64>,
@@ -34,7 +33,6 @@ pub struct JoinCounts {
     pub doubled: Cell<u64>,
 }
 
-/// Which segments of the current name have been seen.
 #[derive(Default)]
 struct NameEnds {
     seen: [bool; 2],
@@ -42,7 +40,6 @@ struct NameEnds {
 }
 
 impl NameEnds {
-    /// Notes the segment of a read. A name with several repeated segments is counted once.
     fn add(&mut self, read: &ReadSummary, counts: &JoinCounts) {
         let seen = &mut self.seen[usize::from(read.first_segment)];
         if *seen && !self.is_doubled {
@@ -53,7 +50,6 @@ impl NameEnds {
     }
 }
 
-/// Number of halves between two checks whether the joined items must be spilled.
 const CHECK_INTERVAL: u64 = 1 << 16;
 
 /// Pairs of ordinals: the first record of a template, and one of its records.

@@ -9,7 +9,6 @@ pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 
 const UNKNOWN: u16 = 0;
 
-/// The number of records without a read group.
 const NO_GROUP: u16 = u16::MAX;
 
 /// The read groups of a header, numbered in header order, and their libraries, numbered by first
@@ -32,7 +31,6 @@ pub struct Libraries {
     groups: HashMap<Vec<u8>, u16>,
     library_of: Vec<u16>,
     names: Vec<Vec<u8>>,
-    /// Whether a read group of the header has no library.
     unknown_is_used: bool,
 }
 
@@ -72,7 +70,6 @@ impl Libraries {
         id.map_or(NO_GROUP, |id| self.groups.get(id).copied().unwrap_or(lacking))
     }
 
-    /// Returns the IDs of the read groups by number; `None` for a line without an ID.
     pub fn group_ids(&self) -> Vec<Option<&[u8]>> {
         let mut ids = vec![None; self.library_of.len()];
         self.groups.iter().for_each(|(id, &number)| ids[usize::from(number)] = Some(&id[..]));

@@ -51,14 +51,12 @@ pub struct DuplicateMarks<'a, T> {
     pub(super) sets: RowStore<2>,
     pub(super) tally: DuplicateCounts,
     tiles: Option<TileCounter>,
-    /// Number of candidates for optical duplicates that are stored now.
     buffered: i64,
     most_buffered: i64,
     /// Largest memory in bytes used by members and sets before they were spilled.
     most_noted: u64,
 }
 
-/// A template or a single read as a member of a set.
 pub(super) struct SetEntry {
     pub(super) member: SetMember,
     /// The ordinal that represents it in DI: that of its template, or of its first read in coordinate
@@ -216,7 +214,6 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         }
     }
 
-    /// Returns the pairs by tile and read group, and forgets them. Empty if they were not counted.
     pub(super) fn take_tiles(&mut self) -> Vec<TileCounts> {
         self.tiles.take().map_or_else(Vec::new, TileCounter::sorted)
     }
@@ -273,7 +270,6 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         }
     }
 
-    /// Stores that the records of a template belong to a set.
     pub(super) fn note_member(&mut self, entry: &SetEntry, set: u64) {
         self.members.push([entry.member.ids.0, set]);
         if entry.member.ids.1 != entry.member.ids.0 {
@@ -427,7 +423,6 @@ struct Fragments<'a, S: ItemLayout> {
     set: Option<(S::EndKey, FragmentSet<S>)>,
 }
 
-/// A set of single reads during the scan.
 pub(super) struct FragmentSet<S: ItemLayout> {
     /// The read that stays so far; `None` if a pair has this end, since then all are duplicates.
     kept: Option<S::Fragment>,

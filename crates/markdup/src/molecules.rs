@@ -45,7 +45,6 @@ impl<'a, T: Item> Lookahead<'a, T> {
         Ok(Lookahead { next: rest.next_item()?, rest })
     }
 
-    /// Takes the next item if `is` holds for it.
     fn next_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
         match self.next {
             Some(item) if is(&item) => {
@@ -57,7 +56,6 @@ impl<'a, T: Item> Lookahead<'a, T> {
     }
 }
 
-/// The distinct UMIs of a position and how many templates have each.
 #[derive(Default)]
 struct UmiCounts {
     seen: Vec<UmiCount>,
@@ -79,7 +77,6 @@ impl UmiCounts {
         }
     }
 
-    /// Returns an error if the distinct UMIs take more than `room` bytes.
     fn check(&self, room: u64) -> Result<()> {
         if self.seen.len() as u64 * EACH <= room {
             return Ok(());
@@ -155,7 +152,6 @@ struct Molecules {
     /// Number of the molecule of each root UMI; `u32::MAX` until it is met.
     number_of: Vec<u32>,
     met: u32,
-    /// Number of the first set of this position in the whole input.
     base: u64,
     /// Sets per molecule: 2 if both strands of a duplex molecule are clustered together, otherwise 1.
     strands: usize,

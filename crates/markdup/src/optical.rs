@@ -11,7 +11,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::location::Location;
 
-/// A template as a member of a duplicate set: what the optical test compares.
 #[derive(Clone, Copy, Debug)]
 pub struct SetMember {
     pub location: Location,
@@ -31,7 +30,6 @@ impl SetMember {
     }
 }
 
-/// A position in the file: leftmost position in coordinate mode (otherwise 0), then record ordinals.
 pub type FilePosition = (u32, u64, u64);
 
 /// Memory for one candidate in bytes, including the working memory of the search. The resolver
@@ -65,7 +63,6 @@ pub const CANDIDATE_BYTES: u64 = 120;
 pub struct Candidates {
     /// The members with a known location. Empty if the set is too large to be searched.
     located: Vec<SetMember>,
-    /// Number of all members, with or without a location.
     count: u64,
 }
 
@@ -94,7 +91,6 @@ impl Candidates {
         self.count == 0
     }
 
-    /// Adds the members of the other orientation, if the set is searched as a whole.
     pub fn join(&mut self, other: Candidates, most: u64) {
         self.count += other.count;
         self.located.extend(other.located);

@@ -68,12 +68,10 @@ const LEAST: u64 = 8 << 20;
 pub struct DuplicateResolver<'a, T> {
     pub threads: &'a T,
     pub spill: Arc<Spill>,
-    /// The collector that filled the store.
     pub duplicate_ends: &'a DuplicateEnds,
     /// Memory limit in bytes for the stored items and everything derived from them, apart from the
     /// bits of [`verdict_bytes`].
     pub room: u64,
-    /// Called regularly with the bytes of that memory that are in use.
     pub in_use: &'a dyn Fn(u64),
 }
 
@@ -88,7 +86,6 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 
-/// The result of [`DuplicateResolver::resolve`].
 pub struct Resolved {
     pub verdict: Verdict,
     /// What the names of reads must still decide, by the rules of samtools. `None` by Picard's rules.
@@ -127,7 +124,6 @@ impl<T: Sorting> DuplicateResolver<'_, T> {
     }
 }
 
-/// One call of [`DuplicateResolver::resolve`] by Picard's rules.
 struct ResolverRun<'a, T> {
     resolver: &'a DuplicateResolver<'a, T>,
     mode: Mode,
@@ -288,7 +284,6 @@ impl<T: Sorting> ResolverRun<'_, T> {
         OrdinalTable::new(&linked, self.records, spill, room / 4).map(Some)
     }
 
-    /// Gives every record of a template the duplicate set of its first record.
     fn share_members(
         &self,
         marks: &mut DuplicateMarks<'_, T>,

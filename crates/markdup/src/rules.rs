@@ -27,16 +27,13 @@ use super::umi::Umis;
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     pub strategy: Strategy,
-    /// How a flow cell location is parsed from read names.
     pub names: ReadNames,
-    /// How optical duplicates are found. `None` disables the search.
     pub optical: Option<Optical>,
     /// Barcodes or UMIs that separate templates with equal ends. `None` compares positions only.
     pub coding: Option<Coding>,
     /// Whether to store the members of each set of two or more pairs, for the DI and DS fields.
     pub members: bool,
     pub molecules: bool,
-    /// Whether to count pairs by tile. Needs the search for optical duplicates.
     pub tiles: bool,
     /// The rules of samtools markdup, which replace all others. `None` selects Picard's rules.
     pub samtools: Option<SamtoolsRules>,
@@ -50,7 +47,6 @@ impl Rules {
     }
 }
 
-/// The rules for optical duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optical {
     /// Maximum distance in x and in y, in the unit of the read names (Illumina: a tenth of a pixel).
@@ -71,12 +67,9 @@ impl Default for Optical {
     }
 }
 
-/// What separates templates with equal ends.
 #[derive(Clone, Debug)]
 pub enum Coding {
-    /// Barcodes, compared for equality by Picard's hashes.
     Barcodes(Barcodes),
-    /// UMIs: several similar UMIs can belong to one molecule.
     Umis(Umis),
 }
 
@@ -90,7 +83,6 @@ pub struct FieldCounts {
     have: [[u64; 2]; MOST],
 }
 
-/// How many templates have a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldShare {
     pub tag: Tag,
@@ -101,11 +93,9 @@ pub struct FieldShare {
     pub of: u64,
 }
 
-/// A field, and the ends whose reads can have it.
 #[derive(Clone, Copy)]
 struct EligibleField {
     tag: Tag,
-    /// Whether first segments and last segments can have it.
     ends: [bool; 2],
     /// Whether each read needs the field. Otherwise it is enough that one mate has it.
     by_read: bool,
@@ -118,7 +108,6 @@ impl EligibleField {
 }
 
 impl Rules {
-    /// Returns the fields that barcodes or UMIs are read from.
     fn fields(&self) -> [Option<EligibleField>; MOST] {
         let both = [true, true];
         match (&self.samtools, &self.coding) {
@@ -138,7 +127,6 @@ impl Rules {
 }
 
 impl FieldCounts {
-    /// Counts a read that is compared, and the fields it has.
     pub fn count(&mut self, rules: &Rules, record: RecordRef<'_>) {
         let end = self.count_read(record);
         for (have, eligible) in self.have.iter_mut().zip(rules.fields()) {

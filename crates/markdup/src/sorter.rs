@@ -41,7 +41,6 @@ const CHUNK: usize = 1 << 16;
 
 const FEW: usize = 1 << 10;
 
-/// Number of items that are written to a run, or read back from it, at a time.
 const READ_BACK: usize = 512;
 
 /// Maximum number of runs. At this number they are merged into one, because each run that is read has
@@ -52,10 +51,8 @@ const MOST_RUNS: usize = 64;
 /// input.
 pub type CountFrom<T> = fn(item: &mut T, base: u64);
 
-/// A sorted run on disk.
 struct ItemRun<T> {
     extent: Extent,
-    /// How its records are renumbered when they are read, and the first record of its slice.
     count_from: Option<(CountFrom<T>, u64)>,
 }
 
@@ -78,7 +75,6 @@ struct ItemRun<T> {
 pub struct Sorter<T> {
     chunks: Vec<Vec<T>>,
     runs: Vec<ItemRun<T>>,
-    /// Number of items, in memory and on disk.
     len: u64,
 }
 
@@ -108,7 +104,6 @@ impl<T: Item> Sorter<T> {
         self.len += 1;
     }
 
-    /// Adds the items that are stored one after the other in `words`.
     pub fn extend(&mut self, words: &[u64]) {
         words.chunks_exact(T::WORDS).for_each(|words| self.push(item(words)));
     }
@@ -121,7 +116,6 @@ impl<T: Item> Sorter<T> {
         self.chunks.is_empty() && self.runs.is_empty()
     }
 
-    /// Returns the bytes of memory allocated for the chunks.
     pub fn bytes(&self) -> u64 {
         self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
@@ -170,12 +164,10 @@ impl<T: Item> Sorter<T> {
         self.spill(spill, 0)
     }
 
-    /// Writes all items as one sorted run into the file of `into`; the chunks must be sorted.
     pub fn store(&self, spill: &Spill, into: &Spill) -> Result<StoredItems> {
         Ok(StoredItems { extent: self.write(spill, into, 0)?, len: self.len })
     }
 
-    /// Merges all items, on disk in `spill` and in memory, into one sorted run of `into`.
     fn write(&self, spill: &Spill, into: &Spill, turn: usize) -> Result<Extent> {
         let mut items = self.merge(spill)?;
         let mut extent = into.begin(turn)?;
@@ -251,14 +243,12 @@ impl<T: Item> ItemCursor<'_, T> {
     }
 }
 
-/// A merge that returns the items of all chunks and runs in order.
 pub struct Merged<'a, T> {
     sources: Vec<ItemCursor<'a, T>>,
     tree: LoserTree<T>,
 }
 
 impl<T: Item> Merged<'_, T> {
-    /// Returns the next item; `None` at the end.
     pub fn next_item(&mut self) -> Result<Option<T>> {
         let Some((item, source)) = self.tree.winner() else { return Ok(None) };
         let next = self.sources[source].next()?;

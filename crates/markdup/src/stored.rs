@@ -15,7 +15,6 @@ use super::metrics::Examined;
 use super::rules::FieldCounts;
 use super::sorter::{Sorting, StoredItems};
 
-/// The items of a slice of the input. The path of the file is stored elsewhere.
 #[derive(Serialize, Deserialize)]
 pub struct StoredEnds {
     pairs: StoredItems,

@@ -21,17 +21,14 @@ use super::sorter::Sorter;
 pub struct BitSet(Vec<u64>);
 
 impl BitSet {
-    /// Creates clear bits for `records` records.
     pub fn new(records: u64) -> Self {
         BitSet(vec![0; records.div_ceil(64) as usize])
     }
 
-    /// Returns the bytes of memory for the bits of `records` records.
     pub fn bytes(records: u64) -> u64 {
         records.div_ceil(64) * 8
     }
 
-    /// Writes the bits as little-endian words to the file of `into`.
     pub(super) fn write(&self, into: &Spill) -> Result<Extent> {
         let mut extent = into.begin(0)?;
         for words in self.0.chunks(PIECE) {
@@ -73,7 +70,6 @@ impl BitSet {
     }
 }
 
-/// Number of 64-bit words between two partial sums of a [`Ranks`].
 const STRIDE: usize = 8;
 
 /// Bits with rank: the number of set bits before each. Maps a sparse ordinal to the index of its row.
@@ -93,7 +89,6 @@ impl Ranks {
         Ranks { sums: strides.collect(), bits }
     }
 
-    /// Returns the number of set bits before this one; `None` if it is not set.
     fn rank(&self, ordinal: u64) -> Option<u64> {
         let (word, bit) = ((ordinal / 64) as usize, ordinal % 64);
         if !self.bits.get(ordinal) {
@@ -106,7 +101,6 @@ impl Ranks {
     }
 }
 
-/// Number of rows in one piece of the spill, and of words that are written at a time.
 const PIECE: usize = 1 << 13;
 
 /// Append-only rows of `N` words. Whole pieces can be moved to the spill; a lookup there reads one
@@ -134,7 +128,6 @@ impl<const N: usize> RowStore<N> {
         self.memory.push(row);
     }
 
-    /// Writes whole pieces to the spill and keeps the rest in memory.
     pub fn spill(&mut self, spill: &Spill) -> Result<()> {
         let whole = self.memory.len() / PIECE * PIECE;
         for piece in self.memory[..whole].chunks(PIECE) {
@@ -147,7 +140,6 @@ impl<const N: usize> RowStore<N> {
         Ok(())
     }
 
-    /// Writes all rows in order, on disk and in memory, into the file of `into`.
     pub(super) fn write(&self, spill: &Spill, into: &Spill) -> Result<Extent> {
         let mut extent = into.begin(0)?;
         let mut bytes = vec![0; PIECE * 8 * N];
@@ -181,7 +173,6 @@ impl<const N: usize> RowStore<N> {
         Ok(RowStore { spilled, memory })
     }
 
-    /// Returns row `n`; `None` beyond the end.
     pub fn get(&self, n: u64, spill: &Spill) -> Result<Option<[u64; N]>> {
         let (piece, at) = ((n / PIECE as u64) as usize, n % PIECE as u64);
         let Some(extent) = self.spilled.get(piece) else {
@@ -220,7 +211,6 @@ impl OrdinalTable {
         Ok(OrdinalTable { has: Ranks::new(bits), rows })
     }
 
-    /// Returns the bytes of memory for the bits of `records` records and their partial sums.
     pub fn bytes_of_bits(records: u64) -> u64 {
         BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
     }

@@ -25,13 +25,10 @@ pub fn bytes(tiles: &[TileCounts]) -> u64 {
     tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIBED)
 }
 
-/// The pairs of one tile of a read group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TileCounts {
-    /// Read group, as [`Libraries::optical`](super::Libraries::optical) numbers it.
     pub group: u16,
     pub tile: u16,
-    /// Pairs that were compared.
     pub pairs: u64,
     pub duplicates: u64,
     pub optical: u64,
@@ -45,7 +42,6 @@ pub(super) struct TileCounter {
     is_full: bool,
 }
 
-/// Which of the three counts of a tile a pair is added to.
 #[derive(Clone, Copy)]
 pub(super) enum Seen {
     Pair,
@@ -54,7 +50,6 @@ pub(super) enum Seen {
 }
 
 impl TileCounter {
-    /// Counts a pair if its tile is known.
     pub fn count(&mut self, member: &SetMember, what: Seen) {
         if self.is_full || member.location.tile == Location::NONE.tile {
             return;

@@ -25,37 +25,30 @@ pub struct Verdict {
     pub(super) duplicates: BitSet,
     pub(super) optical: Option<BitSet>,
     pub(super) sets: Option<DuplicateSets>,
-    /// What samtools markdup reports beyond the marks: originals and counts.
     pub(super) findings: Option<Findings>,
     pub(super) spill: Arc<Spill>,
     pub tally: DuplicateCounts,
 }
 
-/// The counts of a resolver run, for metrics, the summary and warnings.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DuplicateCounts {
     pub pairs: u64,
     pub fragments: u64,
-    /// Single reads that are optical duplicates.
     pub optical_fragments: u64,
     /// Reads of pairs that are optical duplicates, by the rules of samtools.
     pub optical_reads: u64,
-    /// Examined records and optical pairs, by library number.
     pub libraries: Vec<LibraryCounts>,
     pub sizes: SetSizes,
     /// Pairs by tile, in the order of read groups and tiles. Empty if they are not counted.
     pub tiles: Vec<TileCounts>,
     /// The largest set, if it is unusually large.
     pub deepest: Option<Deepest>,
-    /// Records by the rules of samtools.
     pub reads: ReadCounts,
     pub mated: u64,
     pub lone: u64,
-    /// Names with two first or two last segments, among those that were joined by name.
     pub doubled_names: u64,
 }
 
-/// The largest duplicate set and its position, which the summary warns about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deepest {
     pub size: u64,
@@ -63,7 +56,6 @@ pub struct Deepest {
     pub five_prime: i64,
 }
 
-/// The duplicate set of each record, if it is written to records.
 pub(super) struct DuplicateSets {
     pub(super) of: OrdinalTable,
     /// The set of records whose set is stored at another name group of the same name.
@@ -71,17 +63,14 @@ pub(super) struct DuplicateSets {
     pub(super) rows: RowStore<2>,
 }
 
-/// The duplicate set of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership {
     pub set: u64,
-    /// Ordinal of the template that stays (DI).
     pub representative: u64,
     /// Number of pairs (DS); 0 for a set of single reads.
     pub pairs: u64,
 }
 
-/// A verdict in the file of a job in stages. The path of the file is stored elsewhere.
 #[derive(Serialize, Deserialize)]
 pub struct StoredVerdict {
     mode: Mode,
@@ -154,7 +143,6 @@ impl StoredVerdict {
 }
 
 impl Verdict {
-    /// Writes the marks of `records` records into the file of `into`, for the next stage of the job.
     pub fn store(self, records: u64, into: &Spill) -> Result<StoredVerdict> {
         let Verdict { mode, by_template, tally, spill, .. } = self;
         let duplicates = self.duplicates.write(into)?;
@@ -193,7 +181,6 @@ impl Verdict {
         findings.stands_for(stamp.ordinal(), &self.spill)
     }
 
-    /// Returns the ordinal under which the marks of a record are stored.
     fn ordinal(&self, stamp: Stamp) -> u64 {
         if self.by_template { stamp.template() } else { stamp.ordinal() }
     }

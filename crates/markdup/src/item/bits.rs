@@ -26,7 +26,6 @@ pub fn get(item: &[u64], Field(at, width): Field) -> u64 {
     (both << bit >> (128 - width)) as u64
 }
 
-/// Writes a field that is still zero; `value` must fit its width.
 pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
     debug_assert!(width == 64 || value >> width == 0, "{value} in {width} bits");
     let (word, bit) = (at / 64, at % 64);
@@ -76,7 +75,6 @@ pub fn biased(value: i64, bias: i64, width: usize) -> u64 {
     (value + bias).clamp(0, (1 << width) - 1) as u64
 }
 
-/// Maps a score to 16 bits so that higher scores sort first.
 pub fn by_score(score: i16) -> u64 {
     (i32::from(i16::MAX) - i32::from(score)) as u64
 }

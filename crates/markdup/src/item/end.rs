@@ -64,7 +64,6 @@ pub fn put_end<S: ItemLayout>(item: &mut [u64], end: &End, code: u128) {
     bits::put_code::<S>(item, END, code);
 }
 
-/// Packs an end with its code. `code` is 0 in a layout without barcodes.
 pub fn end_key<S: ItemLayout>(end: &End, code: u128) -> EndKey<S> {
     let mut key = EndKey::<S>::ZERO;
     put_end::<S>(key.as_mut(), end, code);
@@ -92,7 +91,6 @@ const ORDINAL: Field = Field(195, 40);
 const TEMPLATE_OFFSET: Field = Field(235, 24);
 const GROUP: Field = Field(259, 16);
 
-/// Packs a read that is compared without a mate.
 pub fn fragment<S: ItemLayout>(read: &ReadSummary) -> S::Fragment {
     let mut item = S::Fragment::ZERO;
     let words = item.as_mut();
@@ -127,7 +125,6 @@ pub fn fragment_prefers<S: ItemLayout>(a: &S::Fragment, b: &S::Fragment) -> Opti
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 
-/// Returns the ordinals of the read and of the first record of its template.
 pub fn fragment_ordinals<S: ItemLayout>(item: &S::Fragment) -> (u64, u64) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     let ordinal = of(ORDINAL);

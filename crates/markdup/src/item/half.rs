@@ -12,7 +12,6 @@ pub type Half<S> = <S as ItemLayout>::Half;
 /// values are reserved for reads without a mate.
 pub const HALF_REFS: i32 = (1 << 27) - 4;
 
-/// The role of the record in its template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfKind {
     Paired,
@@ -26,7 +25,6 @@ pub enum HalfKind {
 /// more than twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfOrder {
-    /// The order of a coordinate-sorted file, in which Picard meets them.
     Place,
     Input,
 }

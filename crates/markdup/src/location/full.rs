@@ -3,7 +3,6 @@
 
 use super::{Location, colons, split_last};
 
-/// Number of possible tiles, from 0.
 const TILES: u64 = 1_015_808;
 
 const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
@@ -31,7 +30,6 @@ fn illumina(qname: &[u8], more: usize) -> Option<Location> {
     place(before, whole(tile)?, whole(x)?, then_a_sign(y)?)
 }
 
-/// Number of spots that are treated as one line in DNBSEQ names.
 const LINE: i64 = 1_000_000;
 
 /// Distance between two such lines: more than any optical distance in use, so spots of different
@@ -66,7 +64,6 @@ fn whole(field: &[u8]) -> Option<i64> {
     leading(field).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
 }
 
-/// Parses the integer at the start of a field, unless a letter or digit follows.
 fn then_a_sign(field: &[u8]) -> Option<i64> {
     let (value, rest) = leading(field)?;
     (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(value)

@@ -35,7 +35,6 @@ fn colons(qname: &[u8]) -> usize {
     qname.iter().filter(|&&byte| byte == b':').count()
 }
 
-/// Splits a name at its last colon; `None` if it has none.
 fn split_last(qname: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = qname.iter().rposition(|&byte| byte == b':')?;
     Some((&qname[..colon], &qname[colon + 1..]))

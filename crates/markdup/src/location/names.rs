@@ -75,7 +75,6 @@ impl ReadNames {
         Ok(ReadNames::PicardRegex(regex))
     }
 
-    /// Returns the location in a name; `None` if it has none.
     pub fn location(&self, qname: &[u8]) -> Option<Location> {
         match self {
             ReadNames::Off => None,

@@ -42,7 +42,6 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LibraryCounts {
-    /// Mapped primary records that are single-end or whose mate is unmapped.
     pub unpaired_examined: u64,
     /// Mapped primary records of pairs. Each mate counts, so this is twice the number of pairs.
     pub paired_reads_examined: u64,
@@ -50,7 +49,6 @@ pub struct LibraryCounts {
     pub unmapped: u64,
     pub unpaired_duplicates: u64,
     pub paired_read_duplicates: u64,
-    /// Pairs that are optical duplicates.
     pub optical_pairs: u64,
 }
 
@@ -147,7 +145,6 @@ pub struct DuplicationMetrics {
 }
 
 impl DuplicationMetrics {
-    /// Returns the libraries in byte order of their names, as both text forms list them.
     fn sorted(&self) -> Vec<(&[u8], &LibraryCounts)> {
         let mut libraries: Vec<(&[u8], &LibraryCounts)> =
             self.libraries.iter().map(|(name, counts)| (&name[..], counts)).collect();
@@ -162,7 +159,6 @@ impl DuplicationMetrics {
 pub struct Examined(Vec<LibraryCounts>);
 
 impl Examined {
-    /// Returns the counts of a library, which are added if they are missing.
     pub fn of(&mut self, library: u16) -> &mut LibraryCounts {
         let at = usize::from(library);
         if self.0.len() <= at {

@@ -29,7 +29,6 @@ pub const COLUMNS: [&str; 10] = [
 /// Largest multiple of the sequencing depth in the `CoverageMult` column.
 const DEEPEST: u64 = 100;
 
-/// A column of the histogram: its name, and formatted values by key.
 type HistogramColumn = (&'static str, BTreeMap<u64, String>);
 
 impl DuplicationMetrics {

@@ -5,10 +5,8 @@
 use readmill_record::{Error, Result};
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Which details of duplicates are determined. The default is none.
 #[derive(Clone, Debug, Default)]
 pub struct DuplicateDetails {
-    /// How optical duplicates are found; `None` if they are not searched.
     pub optical: Option<OpticalReads>,
     pub originals: bool,
     pub counts: bool,
@@ -26,7 +24,6 @@ impl DuplicateDetails {
 
 #[derive(Clone, Debug)]
 pub struct OpticalReads {
-    /// Maximum distance in x and in y, in the unit of the read names.
     pub distance: i64,
     pub coords: ReadCoords,
 }
@@ -38,7 +35,6 @@ pub enum ReadCoords {
     /// fields with x and y last; or 4. Everything before x must be equal for two reads to be near.
     #[default]
     Illumina,
-    /// A regular expression that must match somewhere in each name.
     Regex {
         regex: Regex,
         /// The numbers of the groups of the part that must be equal (if there is one), x and y.
@@ -46,10 +42,8 @@ pub enum ReadCoords {
     },
 }
 
-/// The group orders that samtools accepts.
 const ORDERS: [&str; 8] = ["txy", "tyx", "xyt", "yxt", "xty", "ytx", "xy", "yx"];
 
-/// The group order if none is given.
 pub const DEFAULT_ORDER: &str = ORDERS[0];
 
 impl ReadCoords {
@@ -115,7 +109,6 @@ impl ReadCoords {
 /// text before x instead of a tile number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowCellPlace {
-    /// A hash of the part that must be equal.
     pub part: u64,
     pub x: i64,
     pub y: i64,
@@ -126,14 +119,12 @@ impl FlowCellPlace {
         FlowCellPlace { part: xxhash_rust::xxh3::xxh3_64(part), x, y }
     }
 
-    /// Returns whether two reads are at most `distance` apart in x and in y, in the same part.
     pub fn is_near(&self, other: &Self, distance: i64) -> bool {
         let near = |a: i64, b: i64| a.abs_diff(b) <= distance.unsigned_abs();
         self.part == other.part && near(self.x, other.x) && near(self.y, other.y)
     }
 }
 
-/// Parses a name in one of Illumina's formats, by the number of its colons.
 fn illumina_place(name: &[u8]) -> Option<FlowCellPlace> {
     let mut starts = [0; 8];
     let mut colons = 0;

@@ -108,7 +108,6 @@ impl<T: Sorting> Marks<'_, T> {
         self.sets - 1
     }
 
-    /// Adds a read to a group, marks it if `is_marked`, and spills the list if it exceeds its memory.
     fn add_member(&mut self, ordinal: u64, group: u64, is_marked: bool) -> Result<()> {
         if is_marked {
             self.duplicates.set(ordinal);

@@ -19,10 +19,8 @@ use crate::verdict::Verdict;
 /// Expected memory in bytes for one read of a group while it is judged.
 const EXPECTED_BYTES: u64 = 320;
 
-/// Minimum memory in bytes for the reads of a pass, and for each list of findings.
 const LEAST: u64 = 1 << 20;
 
-/// Number of equal shares of the memory for findings: originals, links, counts and names.
 const LISTS: u64 = 4;
 
 /// Compares the reads of each group of duplicates with each other, and collects which of them are
@@ -35,10 +33,8 @@ pub struct GroupJudge {
     /// The group of each single read, and of each paired read that is not a duplicate but has single
     /// reads.
     singles: OrdinalTable,
-    /// Number of reads in all groups.
     reads: u64,
     records: u64,
-    /// Memory in bytes for the reads of a pass.
     pass_bytes: u64,
     /// Memory in bytes for each list of findings, before it is spilled.
     list_bytes: u64,
@@ -49,12 +45,10 @@ pub struct GroupJudge {
     /// Reads that stay, and the number of reads they represent if it is more than one.
     counts: Sorter<[u64; 2]>,
     names: NameStore,
-    /// The number of reads whose names have no location, and the first such name, for a warning.
     unlocated: Option<(u64, Box<[u8]>)>,
 }
 
 impl GroupJudge {
-    /// Prepares to judge groups with `reads` reads in total; `bytes` bytes of memory are free.
     pub fn new(
         details: &DuplicateDetails,
         singles: OrdinalTable,

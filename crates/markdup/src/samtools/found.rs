@@ -24,13 +24,11 @@ impl Findings {
         if details.is_wanted() { 5 } else { 0 }
     }
 
-    /// Returns the bytes of memory that the rows and names take, without the bits of the tables.
     pub fn bytes(&self) -> u64 {
         let tables = [&self.originals, &self.others, &self.counts];
         tables.iter().map(|table| table.bytes_of_rows()).sum::<u64>() + self.names.bytes()
     }
 
-    /// Returns the name of the read that stays in the place of a duplicate.
     pub fn original(&self, ordinal: u64, spill: &Spill) -> Result<Option<Vec<u8>>> {
         let name = match self.originals.get(ordinal, spill)? {
             None => self.others.get(ordinal, spill)?,
@@ -39,7 +37,6 @@ impl Findings {
         name.map(|name| self.names.get(name, spill)).transpose()
     }
 
-    /// Returns the number of reads that a read which stays represents, including itself.
     pub fn stands_for(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
         Ok(self.counts.get(ordinal, spill)?.unwrap_or(1))
     }

@@ -15,9 +15,7 @@ use std::collections::HashMap;
 use super::detail::FlowCellPlace;
 use crate::tables::OrdinalTable;
 
-/// The groups of all duplicates and of the reads that stay in their places.
 pub struct Groups {
-    /// The group of each read of a set of pairs.
     pub members: OrdinalTable,
     /// The group of each single read, and of each paired read that is not a duplicate but has single
     /// reads.
@@ -32,14 +30,10 @@ impl Groups {
     }
 }
 
-/// The properties of a read by which its group is judged.
 pub struct Member {
     pub group: u64,
-    /// Leftmost position and ordinal, which give the order of a coordinate-sorted file.
     pub place: (i32, u64),
-    /// Its unclipped 5′ position, and whether it is on the reverse strand.
     pub end: (i64, bool),
-    /// Whether it is compared without a mate.
     pub is_single: bool,
     pub failed: bool,
     /// The sum of its qualities and those of its mate.
@@ -70,13 +64,11 @@ impl Member {
     }
 }
 
-/// Which member of a group each duplicate duplicates, and which are optical duplicates.
 pub struct GroupLinks {
     /// The index of the member that each was linked to; `None` for the one that stays.
     pub links: Vec<Option<usize>>,
     /// Number of reads that each member represents, including itself.
     pub counts: Vec<u64>,
-    /// Index of the member that stays.
     pub root: usize,
     pub optical: Vec<bool>,
 }

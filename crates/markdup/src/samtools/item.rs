@@ -22,10 +22,8 @@ pub type LocatedEnd = [u64; 3];
 
 pub type SingleItem = [u64; 4];
 
-/// What separates reads with equal ends: read group and barcode.
 const CODE: Field = Field(0, 48);
 
-/// Clips can move positions below zero, so they are stored with this bias.
 const BIAS: i64 = 1 << 33;
 const REF: Field = Field(48, REF_BITS);
 const COORDINATE: Field = Field(75, 34);
@@ -53,7 +51,6 @@ const SINGLE_ORDINAL: Field = Field(182, 40);
 const END_POS: Field = Field(END_BITS, 32);
 const END_ORDINAL: Field = Field(142, 40);
 
-/// Enough for [`HALF_REFS`](crate::item::HALF_REFS) reference sequences, and for none.
 const REF_BITS: usize = 27;
 
 /// A read has up to 2^30 qualities of up to 255, and its mate's score may be any 32-bit number.

@@ -9,7 +9,6 @@ use readmill_record::RecordRef;
 
 use super::PairEnds;
 
-/// The 5′ end of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     pub ref_id: i32,
@@ -18,13 +17,11 @@ pub struct End {
     pub reverse: bool,
 }
 
-/// What separates reads with equal ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Code {
     /// Number of the read group, from 1. 0 if read groups are compared together, and for reads
     /// without one.
     pub read_group: u16,
-    /// Hash of the barcode; 0 without one.
     pub barcode: u32,
 }
 
@@ -62,18 +59,15 @@ pub enum Orientation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairKey {
     pub ref_id: i32,
-    /// The end of the read that is compared.
     pub coordinate: i64,
     /// The strand of the read, if `coordinate` is its 5′ end for all reads with this key.
     pub five_prime: Option<bool>,
     pub other_ref_id: i32,
-    /// The end of the mate that is compared.
     pub other_coordinate: i64,
     pub left: bool,
     pub orientation: Orientation,
 }
 
-/// The unclipped start and end of a read, 1-based and inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     start: i64,
@@ -123,7 +117,6 @@ impl Span {
     }
 }
 
-/// Returns the key of a read and its mate. `compared` selects which ends of the pair count.
 pub fn pair_key(compared: PairEnds, record: RecordRef<'_>, own: Span, mate: Span) -> PairKey {
     let flags = record.flags();
     let (reverse, same_strand) = (flags.is_reverse(), flags.is_reverse() == flags.is_mate_reverse());

@@ -20,7 +20,6 @@ use crate::verdict::{DuplicateCounts, Verdict};
 /// Minimum memory in bytes for the list of ties before it is spilled.
 const LEAST: u64 = 8 << 20;
 
-/// The keys of an input, and the resources to resolve its duplicates.
 pub struct KeyedReads<'a, T> {
     pub items: SamtoolsItems,
     /// Names of records that get the marks of others, and of reads that may give them.
@@ -28,14 +27,11 @@ pub struct KeyedReads<'a, T> {
     pub records: u64,
     pub threads: &'a T,
     pub spill: &'a Arc<Spill>,
-    /// Memory limit in bytes for the keys and everything derived from them.
     pub room: u64,
-    /// Called with the bytes of that memory that are in use.
     pub in_use: &'a dyn Fn(u64),
 }
 
 impl<T: Sorting> KeyedReads<'_, T> {
-    /// Resolves duplicates, except for decisions that need names.
     pub fn resolve(
         self,
         mode: Mode,
@@ -77,7 +73,6 @@ impl<T: Sorting> KeyedReads<'_, T> {
     }
 }
 
-/// The marks of all reads, filled set by set.
 pub(super) struct Marks<'a, T> {
     pub(super) threads: &'a T,
     pub(super) spill: &'a Spill,
@@ -147,15 +142,12 @@ impl<T: Sorting> Marks<'_, T> {
     }
 }
 
-/// A set of paired reads during the scan.
 struct PairSet {
-    /// The first read with the best score.
     best: PairItem,
     /// Number of the set in the list of ties, if several reads have the best score.
     tied: Option<u64>,
 }
 
-/// A cursor over single reads that advances with the ends of paired reads.
 struct Singles<'a> {
     merged: Merged<'a, SingleItem>,
     next: Option<SingleItem>,
@@ -193,7 +185,6 @@ impl<'a> Singles<'a> {
         Ok(())
     }
 
-    /// Processes the remaining reads and returns the number of reads that were marked.
     fn finish(mut self, duplicates: &mut BitSet) -> Result<u64> {
         while let Some(single) = self.next {
             self.add(&single, false, duplicates)?;

@@ -42,10 +42,8 @@ use readmill_record::tag::Tag;
 /// name.
 pub const MOST_WORDS: usize = 4 + 3 + 3;
 
-/// Bytes that a typical record adds: the key of a pair.
 pub const USUAL_BYTES: u64 = 32;
 
-/// How reads are compared by the rules of samtools.
 #[derive(Clone, Debug, Default)]
 pub struct SamtoolsRules {
     pub ends: PairEnds,
@@ -55,7 +53,6 @@ pub struct SamtoolsRules {
     /// Whether reads that failed quality control are compared. They lose against reads that passed.
     pub failed_reads: bool,
     pub by_read_group: bool,
-    /// The field of a barcode: only reads with equal barcodes are compared.
     pub barcode: Option<Tag>,
     pub details: DuplicateDetails,
 }

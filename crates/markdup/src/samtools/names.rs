@@ -1,6 +1,5 @@
 //! Names of records as numbers, to copy marks to other records of a name.
 
-/// The bit of records that get the marks of others of their name.
 pub(super) const OTHER: u64 = 1 << 63;
 
 /// Returns the entry of a record: a 128-bit hash of its name, and its ordinal. Reads that give marks

@@ -13,17 +13,14 @@ const MS: Tag = *b"ms";
 const SA: Tag = *b"SA";
 const XA: Tag = *b"XA";
 
-/// The keys of one batch, as 64-bit words.
 #[derive(Default)]
 pub struct SamtoolsPart {
     pub(super) pairs: Vec<u64>,
     pub(super) paired_ends: Vec<u64>,
     pub(super) located_ends: Vec<u64>,
     pub(super) singles: Vec<u64>,
-    /// Names of records that get the marks of others, and of reads that may give them.
     pub(crate) names: Vec<u64>,
     pub(super) reads: ReadCounts,
-    /// How many reads have a barcode, if barcodes are compared.
     pub(crate) fields: FieldCounts,
 }
 
@@ -112,7 +109,6 @@ impl SamtoolsPart {
     }
 }
 
-/// Returns whether the read is compared together with its mate.
 pub(super) fn has_mate(record: RecordRef<'_>) -> bool {
     let flags = record.flags();
     let is_nowhere = record.next_ref_id() == -1 && record.next_pos() == -1;

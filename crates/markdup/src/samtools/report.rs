@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::json::quoted;
 use readmill_format::library_size::estimated_library_size;
 
-/// Numbers of records by how they are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadCounts {
     pub all: u64,

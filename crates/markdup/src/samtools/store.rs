@@ -8,7 +8,6 @@ use super::part::SamtoolsPart;
 use super::report::ReadCounts;
 use crate::sorter::{Sorter, Sorting, spill_sorted};
 
-/// The keys of all reads: one [`Sorter`] for each kind.
 #[derive(Default)]
 pub struct SamtoolsItems {
     pub(super) pairs: Sorter<PairItem>,
@@ -35,13 +34,11 @@ impl SamtoolsItems {
         self.pairs.bytes() + ends + self.singles.bytes()
     }
 
-    /// Returns the bytes of memory that hold keys, without spare capacity.
     pub fn filled(&self) -> u64 {
         let ends = self.paired_ends.filled() + self.located_ends.filled();
         self.pairs.filled() + ends + self.singles.filled()
     }
 
-    /// Sorts the keys in memory and writes them to the spill. `turn` selects the spill directory.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;

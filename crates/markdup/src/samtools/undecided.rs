@@ -28,7 +28,6 @@ use crate::verdict::Verdict;
 /// of its allocation.
 const SET_BYTES: u64 = 336;
 
-/// Minimum memory in bytes for these reads.
 const LEAST: u64 = 1 << 16;
 
 /// The sets and groups in which names decide. Made by the resolver, and consumed by
@@ -36,7 +35,6 @@ const LEAST: u64 = 1 << 16;
 pub struct Undecided {
     sets_of: OrdinalTable,
     sets: u64,
-    /// Number of sets that are decided in one pass.
     at_once: u64,
     names: Sorter<[u64; 3]>,
     spill: Arc<Spill>,
@@ -44,11 +42,8 @@ pub struct Undecided {
     groups: Option<GroupJudge>,
 }
 
-/// A read whose name takes part in a decision.
 pub enum NamedRead {
-    /// It shares the best score of its set.
     Tied(TiedRead),
-    /// It is in a group whose details are determined.
     Member(Member),
 }
 
@@ -62,20 +57,16 @@ pub struct TiedRead {
     ordinal: u64,
 }
 
-/// What a pass has collected so far.
 pub enum KeptReads {
-    /// The best read so far of each of these sets.
     Best {
         sets: Range<u64>,
         /// The best read so far of each set, in order; `None` before its first read.
         best: Vec<Option<TiedRead>>,
     },
-    /// The members of the groups of the pass.
     Groups {
         /// The first group of the pass, and the distance to the next one.
         every: (u64, u64),
         members: Vec<Member>,
-        /// Bytes of memory that the members take.
         bytes: u64,
     },
 }
@@ -104,7 +95,6 @@ impl Undecided {
         Ok(Undecided { sets_of, sets, at_once, names, spill: Arc::clone(spill), groups: None })
     }
 
-    /// Creates the decisions about all reads of `groups`. `room` bytes of memory are free.
     pub(super) fn of_groups(
         groups: Groups,
         names: Sorter<[u64; 3]>,
@@ -133,7 +123,6 @@ impl Undecided {
         self.groups.as_ref().map_or(u64::MAX, GroupJudge::pass_bytes)
     }
 
-    /// Returns the number of passes over the reads that decide everything.
     pub fn passes(&self) -> u64 {
         match &self.groups {
             Some(judge) => judge.passes(),
@@ -234,7 +223,6 @@ impl KeptReads {
 }
 
 impl Verdict {
-    /// Ends a pass: unmarks the reads that stay, and stores the details of the others.
     pub fn keep(
         &mut self,
         reads: KeptReads,

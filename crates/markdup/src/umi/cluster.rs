@@ -21,7 +21,6 @@ use std::cmp::Reverse;
 
 use super::code::Umi;
 
-/// How the UMIs of one position are combined into molecules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Each distinct UMI is a molecule.
@@ -38,7 +37,6 @@ pub enum Method {
     Paired,
 }
 
-/// A distinct UMI of one position and its frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UmiCount {
     pub umi: Umi,
@@ -182,7 +180,6 @@ pub struct Neighbours<'a> {
 struct PartIndex {
     umis: Vec<Umi>,
     indices: Vec<u32>,
-    /// For each UMI of the list, the range of those that share the part with it.
     sharing: Vec<(u32, u32)>,
 }
 

@@ -48,7 +48,6 @@ impl Umi {
     /// No UMI, which an empty text gives. It sorts before all others.
     pub const NONE: Umi = Umi(0);
 
-    /// Maximum number of symbols, including a dash between halves.
     pub const MOST: usize = 42;
 
     /// Packs a text. Lower case counts as upper case, and `+`, which Illumina writes between two UMIs
@@ -112,7 +111,6 @@ impl Umi {
         (self.shape() == other.shape()).then(|| occupied(self.0 ^ other.0).count_ones())
     }
 
-    /// Returns whether two UMIs of one shape differ in at most `edits` symbols.
     pub(super) fn is_within(self, other: Umi, edits: u32) -> bool {
         let mut differing = occupied(self.0 ^ other.0);
         for _ in 0..edits.min(Self::MOST as u32) {
@@ -155,7 +153,6 @@ fn shift(at: usize) -> usize {
     BITS * (Umi::MOST - 1 - at)
 }
 
-/// Returns the lowest bit of every symbol that is not 0.
 fn occupied(symbols: u128) -> u128 {
     (symbols | symbols >> 1 | symbols >> 2) & LOWEST
 }

@@ -33,7 +33,6 @@ use super::item::ReadSummary;
 pub struct Umis {
     pub source: UmiSource,
     pub method: Method,
-    /// Maximum number of symbols in which two near UMIs differ.
     pub edits: u32,
 }
 
@@ -59,7 +58,6 @@ impl Umis {
         Ok(umi.code())
     }
 
-    /// Returns the code of two mates: the template's UMI and its strand.
     pub fn of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let umi = self.source.of_template(Umi::from_code(first.code), Umi::from_code(last.code));
@@ -90,7 +88,6 @@ impl Umis {
     }
 }
 
-/// Returns the strand bit that separates templates.
 pub fn code_apart(code: u128) -> bool {
     code & APART != 0
 }
@@ -103,7 +100,6 @@ pub fn code_strand(code: u128) -> Strand {
     if code & 1 == 1 { Strand::B } else { Strand::A }
 }
 
-/// Helpers of the tests of UMIs.
 #[cfg(test)]
 mod testing {
     use readmill_simulate::Rng;

@@ -16,7 +16,6 @@ pub enum UmiSource {
     /// At the end of the read name, after the last separator. Without a separator, [`in_name`] knows
     /// the common formats.
     Name(Option<u8>),
-    /// In the bases of the reads, as sequenced.
     Inline {
         /// Number of bases at the start of the first segment.
         first: usize,
