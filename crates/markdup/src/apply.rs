@@ -220,7 +220,7 @@ impl ApplyMarks {
             }
         }
         if let Some((tag, _)) = *molecule_number {
-            fields.remove(tag); // a number of another run would name another molecule
+            fields.remove(tag); // a number of an earlier run would name a different molecule
         }
         if let Some(set) = self.verdict.membership(stamp)? {
             let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();

@@ -117,7 +117,7 @@ impl EndStore {
         self.push_items(part);
         self.grouping.add(&part.evidence);
         if self.grouping.is_scattered() {
-            self.incomplete = Sorter::default(); // the input is known not to be grouped
+            self.incomplete = Sorter::default(); // the input is already known not to be grouped
         } else {
             part.evidence.incomplete().iter().for_each(|&name| self.incomplete.push(name));
         }

@@ -266,7 +266,7 @@ impl DuplicateEnds {
             }
             part.without_read_group += u64::from(!self.libraries.is_known(group.number));
             if record.qname() == b"*" {
-                self.paired_end::<S>(&read, part); // its mate cannot be identified
+                self.paired_end::<S>(&read, part); // "*" is not a name, so its mate cannot be found
                 continue;
             }
             if !self.mate_pairing.in_batch() {
@@ -274,9 +274,9 @@ impl DuplicateEnds {
                 continue;
             }
             if read.next_ref_id < 0 {
-                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // also a single read
+                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // without a mate reference, it also counts as a single read
             }
-            // Records of a template have one name; its read groups are distinguished by their numbers.
+            // Pending reads share a name, so the read group alone is the key. Unknown IDs have one number, hence the hash.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
             let EndsPart { pairs, paired_ends: seconds, .. } = part;
@@ -380,7 +380,8 @@ impl DuplicateEnds {
             push(&mut part.halves, &item::half::<S>(name, read, kind, order));
         }
         if kind == HalfKind::Paired && order == HalfOrder::Place && read.next_ref_id < 0 {
-            push(&mut part.fragments, &self.rules.fragment::<S>(read)); // it has no mate: it is also a single read
+            // Without a mate reference, it also counts as a single read.
+            push(&mut part.fragments, &self.rules.fragment::<S>(read));
         }
     }
 
@@ -484,7 +485,7 @@ impl Rules {
             second.iter().for_each(|end| ends(&item::end_key::<S>(end, 0)));
             return;
         }
-        // Each end counts with its own barcodes, and the pair has those of both.
+        // Each end has its own code, while the code of the pair combines both reads.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
             let code = match &self.coding {
                 Some(Coding::Umis(umis)) => umis.of_mate(seen, arriving, read),

@@ -134,7 +134,7 @@ impl Join<'_> {
                 ends = NameEnds::default();
             }
             members.push([template, read.ordinal]);
-            // From here on the template's first record represents all of it.
+            // From here on the first record represents the whole template.
             let (group, read) = (
                 read.read_group.into(),
                 ReadSummary { ordinal: template, first_record_participates, ..read },

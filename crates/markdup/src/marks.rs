@@ -119,7 +119,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             if S::CODE == 0
                 && let Some(end) = item::pair_end::<S>(&pair)
             {
-                // Paired ends up to this pair's, in order
+                // First all paired ends that sort before the end of this pair.
                 while let Some(key) = other.filter(|key| *key <= end) {
                     fragments.paired_end(&key, self)?;
                     other = paired_ends.next_item()?;
@@ -156,7 +156,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         match self.mode {
             Mode::Template => {
                 let (pos, ids) = (0, (template, template));
-                // Picard identifies the templates of a set by their first record, if that takes part.
+                // Picard identifies templates by their first record, but only if that is mapped and primary.
                 let is_reported = item::pair_first_record_participates::<S>(pair);
                 SetEntry {
                     member: SetMember { location, group, pos, ids },
@@ -332,7 +332,6 @@ pub(super) struct PairSet<S: ItemLayout> {
     candidates: [Candidates; 2],
 }
 
-/// First segment reverse, last segment forward, as [`item::pair_sequenced`] encodes it.
 const REVERSE_FORWARD: u8 = 0b10;
 
 impl<S: ItemLayout> PairSet<S> {

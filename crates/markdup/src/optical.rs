@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// Members at these points of one tile, in the order of the list.
+    /// Makes members at these points of one tile, numbered in order.
     fn members(points: &[(i32, i32)]) -> Vec<SetMember> {
         let member = |(i, &(x, y)): (usize, &(i32, i32))| SetMember {
             location: Location { tile: 1, x, y },

@@ -150,7 +150,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         tally.mated = items.pairs.len();
         (tally.lone, tally.doubled_names) = (counts.lone.get(), counts.doubled.get());
         if items.fragments.is_empty() {
-            items.paired_ends = Sorter::default(); // paired ends matter to single reads alone
+            items.paired_ends = Sorter::default(); // paired ends are only compared with single reads
         }
         let most = duplicate_ends.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
         let beside = self.name_groups.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
@@ -299,7 +299,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         let records = &mut marks.members;
         while let Some([template, record]) = templates.next_item()? {
             while let Some([of, number]) = set.filter(|[of, _]| *of < template) {
-                records.push([of, number]); // a template of adjacent records
+                records.push([of, number]); // all records of this template are adjacent
                 set = sets.next_item()?;
             }
             if let Some([of, number]) = set

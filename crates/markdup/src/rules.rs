@@ -116,7 +116,7 @@ impl Rules {
                 [EligibleField::new(umis.source.tag(), both, false), None, None]
             }
             (None, Some(Coding::Barcodes(barcodes))) => [
-                // Picard takes it from the mate that it meets first.
+                // Picard takes the template's barcode from the mate that it meets first, so both need it.
                 EligibleField::new(barcodes.template, both, true),
                 EligibleField::new(barcodes.first, [true, false], false),
                 EligibleField::new(barcodes.second, [false, true], false),

@@ -29,7 +29,7 @@ impl Strategy {
             Strategy::TotalMappedReferenceLength => {
                 record.cigar().reference_length().clamp(0, CAP.into()) as i16
             }
-            // 14 bits of the hash, from 8192 on: the scores of two mates can overflow, and then wrap
+            // 14 bits of the hash plus 8192: the sum of two mates can overflow and wrap
             Strategy::Random => (murmur3(record.qname()) & 0x3fff) as i16 - i16::MIN / 4,
         };
         if record.flags().is_qc_fail() { score.wrapping_add(i16::MIN / 2) } else { score }
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(sum_of_all_qualities(&[255, 40, 14, 15]), 310);
     }
 
-    /// Guava's and htsjdk's murmur3_32 over UTF-16 code units with seed 1, by the published algorithm.
+    /// Guava's and htsjdk's murmur3_32 over UTF-16 code units with seed 1, from the published algorithm.
     #[test]
     fn hashes_differ_and_stay() {
         let hashes: std::collections::HashSet<u32> =

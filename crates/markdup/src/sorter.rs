@@ -120,7 +120,6 @@ impl<T: Item> Sorter<T> {
         self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
 
-    /// Returns the bytes of the chunks that hold items, without spare capacity.
     pub fn filled(&self) -> u64 {
         self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
     }

@@ -54,7 +54,7 @@ impl TileCounter {
         if self.is_full || member.location.tile == Location::NONE.tile {
             return;
         }
-        // Picard cuts numbers to 16 signed bits.
+        // Picard cuts tile numbers to 16 signed bits; this restores the number of the read name.
         let key = u32::from(member.group) << 16 | u32::from(member.location.tile as u16);
         if let Some(counts) = self.tiles.get_mut(&key) {
             counts[what as usize] += 1;

@@ -41,7 +41,6 @@ pub struct DuplicateCounts {
     pub sizes: SetSizes,
     /// Pairs by tile, in the order of read groups and tiles. Empty if they are not counted.
     pub tiles: Vec<TileCounts>,
-    /// The largest set, if it is unusually large.
     pub deepest: Option<Deepest>,
     pub reads: ReadCounts,
     pub mated: u64,

@@ -75,7 +75,7 @@ pub fn pair<S: ItemLayout>(
     behind(SEQUENCED, u64::from(r1.end.reverse) << 1 | u64::from(r2.end.reverse));
     behind(END1, u64::from(left.next_ref_id >= 0));
     behind(FIRST_RECORD_PARTICIPATES, seen.first_record_participates.into());
-    // Picard keeps the library of the end that was seen first for the pair, of each end for itself.
+    // As in Picard, the pair has the library of the read seen first, but each end its own.
     (item, (right.next_ref_id >= 0).then_some(right.end))
 }
 

@@ -91,7 +91,7 @@ fn leading(field: &[u8]) -> Option<(i64, &[u8])> {
 mod tests {
     use super::*;
 
-    /// Asserts the location of a name; `expected` has the tile before the offset of its lane.
+    /// Checks the location of a name. `expected` has the tile number before the offset of its lane is added.
     fn t(name: &str, expected: Option<(&str, i32, i32, i32)>) {
         let expected = expected.map(|(before, tile, x, y)| {
             let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILES + tile as u64;
@@ -117,7 +117,7 @@ mod tests {
         t("HWI-ST550_0201:3:1101:1626:-16#ACAGTG", Some(("HWI-ST550_0201:3", 1101, 1626, -16)));
         t("HWI-ST550_0201:3:1101:1626:2216:ACAGTG", Some(("HWI-ST550_0201:3", 1101, 1626, 2216)));
         t("HWI-ST550_0201:3:1101:1626:2216:ACA:GTG", Some(("HWI-ST550_0201:3", 1101, 1626, 2216)));
-        // Nine fields and more: what follows y does not matter.
+        // Nine fields or more: fields after y are ignored.
         t("a:b:c:1:2:3:4:5:6:7:8:9", Some(("a:b:c:1", 2, 3, 4)));
     }
 
@@ -168,7 +168,7 @@ mod tests {
             }
         }
         assert_eq!(tile(names[0]), tile("A0:1:F:1:1101:9:9:ACGT"));
-        // Fixed, since locations of reads must not change from release to release.
+        // Locations must not change between releases.
         assert_eq!(tile(names[0]), 123_563);
     }
 }

@@ -219,7 +219,7 @@ mod tests {
         t("", None);
     }
 
-    /// Whether what is no integer ends a location, and after which part, is Picard's own answer.
+    /// Where a group that is not an integer ends a location was observed with Picard.
     #[test]
     fn groups_of_a_regular_expression() {
         let names = ReadNames::parse("t([^_]*)_([^_]*)_(.*)").unwrap();
@@ -241,7 +241,7 @@ mod tests {
     fn a_regular_expression_is_for_the_whole_name() {
         let names = ReadNames::parse("a([0-9])([0-9])?([0-9])|a.*").unwrap();
         t(&names, "a123", Some((1, 2, 3)));
-        // Groups that take no part are no integers.
+        // A group that does not take part in the match is not an integer.
         t(&names, "a13", Some((1, -1, -1)));
         t(&names, "abc", None);
         t(&names, "a1234", None);

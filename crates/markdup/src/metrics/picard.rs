@@ -26,7 +26,6 @@ pub const COLUMNS: [&str; 10] = [
     "ESTIMATED_LIBRARY_SIZE",
 ];
 
-/// Largest multiple of the sequencing depth in the `CoverageMult` column.
 const DEEPEST: u64 = 100;
 
 type HistogramColumn = (&'static str, BTreeMap<u64, String>);

@@ -119,7 +119,6 @@ impl<T: Sorting> Marks<'_, T> {
         Ok(())
     }
 
-    /// Makes a table of the members found so far, and starts an empty list.
     fn take_table(&mut self, records: u64) -> Result<OrdinalTable> {
         let mut rows: Sorter<[u64; 2]> = std::mem::take(&mut self.tied);
         self.threads.sort(rows.chunks_mut())?;

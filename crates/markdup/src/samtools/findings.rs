@@ -36,7 +36,6 @@ pub struct GroupJudge {
     reads: u64,
     records: u64,
     pass_bytes: u64,
-    /// Memory in bytes for each list of findings, before it is spilled.
     list_bytes: u64,
     /// Duplicates, and where the name of the read that stays is stored.
     originals: Sorter<[u64; 2]>,

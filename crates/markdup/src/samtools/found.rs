@@ -68,7 +68,7 @@ impl NameStore {
             self.last.clear();
         }
         let number = (self.pieces.len() as u64) << WITHIN | self.last.len() as u64;
-        self.last.push(name.len() as u8); // (a name has up to 254 bytes)
+        self.last.push(name.len() as u8); // a name has at most 254 bytes
         self.last.extend_from_slice(name);
         Ok(number)
     }

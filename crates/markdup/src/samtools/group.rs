@@ -36,7 +36,6 @@ pub struct Member {
     pub end: (i64, bool),
     pub is_single: bool,
     pub failed: bool,
-    /// The sum of its qualities and those of its mate.
     pub score: i64,
     pub seen: Option<FlowCellPlace>,
     /// Its name, which breaks ties between equal scores.
@@ -81,7 +80,7 @@ impl GroupLinks {
     pub fn of(members: &[Member], distance: Option<i64>, first_only: bool) -> Self {
         let mut links = vec![None; members.len()];
         let mut counts = vec![1; members.len()];
-        // The read that represents each end, for single reads; that of the pairs.
+        // `ends` has the read to which single reads of an end are linked, `best` the best paired read so far.
         let mut ends: HashMap<(i64, bool), usize> = HashMap::new();
         let mut best: Option<usize> = None;
         for (at, read) in members.iter().enumerate() {
@@ -100,7 +99,7 @@ impl GroupLinks {
                 }
             } else if holder.is_single {
                 links[*entry] = Some(at);
-                counts[at] += 1; // (those that the single read stood for are not counted)
+                counts[at] += 1; // without the reads that the single read represented
                 *entry = at;
             }
             if read.is_single {
@@ -166,7 +165,7 @@ mod tests {
     use super::*;
     use crate::samtools::detail::ReadCoords;
 
-    /// A read whose name is `M:1:1101:x:y`: whether it is single, and its score.
+    /// Makes a member whose name is `M:1:1101:x:y`.
     fn read(number: u64, name: &str, is_single: bool, score: i64) -> Member {
         let seen = ReadCoords::Illumina.place(name.as_bytes()).unwrap();
         Member {
@@ -194,7 +193,7 @@ mod tests {
         (links, counts, optical)
     }
 
-    /// A chain of pairs, as samtools 1.24 marks it: each is near the next one, and the last near the one that stays.
+    /// As samtools 1.24 marks pairs at x = 0, 10, 20 and 30: only the one at 10 is near the pair that stays, at 0.
     #[test]
     fn reads_near_a_better_duplicate_are_optical() {
         let reads = [
@@ -210,7 +209,7 @@ mod tests {
         assert_eq!(judge(&reads, true).2, [false, false, true, false, false]);
     }
 
-    /// samtools 1.24: the pair stands for itself and the single read that it replaced, and not for that one's duplicate.
+    /// samtools 1.24: the pair represents itself and the single read that it replaced, but not that read's duplicate.
     #[test]
     fn the_first_pair_takes_the_place_of_single_reads() {
         let reads = [

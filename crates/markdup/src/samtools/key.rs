@@ -12,7 +12,6 @@ use super::PairEnds;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     pub ref_id: i32,
-    /// Its unclipped position, 1-based.
     pub coordinate: i64,
     pub reverse: bool,
 }
@@ -148,7 +147,7 @@ pub fn pair_key(compared: PairEnds, record: RecordRef<'_>, own: Span, mate: Span
     if !same_strand || compared == PairEnds::Sequence {
         return key;
     }
-    // Of templates whose reads lie on one strand, the outer ends are compared, and the strand of the first segment.
+    // If both reads are on one strand, samtools compares the outer ends and the strand of the first segment.
     let (coordinate, other_coordinate) =
         if left { (own.start, mate.end) } else { (own.end, mate.start) };
     let orientation = if (left == flags.is_first()) != reverse {
@@ -163,7 +162,7 @@ pub fn pair_key(compared: PairEnds, record: RecordRef<'_>, own: Span, mate: Span
 mod tests {
     use super::*;
 
-    /// Two values of the published function.
+    /// Values of the published hash function.
     #[test]
     fn barcodes_are_hashed_one_at_a_time() {
         assert_eq!(barcode_hash(b""), 0);

@@ -41,7 +41,8 @@ impl<T: Sorting> KeyedReads<'_, T> {
         let KeyedReads { mut items, mut names, records, threads, spill, room, in_use } = self;
         in_use(items.filled() + names.filled());
         tally.reads = items.reads;
-        spill_sorted(&mut names, threads, spill, 0)?; // they are needed when reads are in order, which takes memory
+        // Names are needed only after the reads are in order, and ordering takes memory.
+        spill_sorted(&mut names, threads, spill, 0)?;
         if items.bytes() > room {
             items.spill(threads, spill, 0)?;
         }

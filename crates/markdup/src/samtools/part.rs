@@ -84,7 +84,7 @@ impl SamtoolsPart {
         self.reads.paired += 1;
         let [cigar, mate_score] = mate_fields(record)?;
         let key = pair_key(rules.ends, record, own, Span::of_text(record.next_pos(), cigar.value));
-        // (samtools holds what the mate scores in 32 bits.)
+        // samtools holds the score of the mate in 32 bits.
         let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
         let failed = record.flags().is_qc_fail();
         self.pairs.extend(item::pair(code, &key, failed, score + of_mate, ordinal));

@@ -48,7 +48,7 @@ impl SamtoolsReport {
     pub fn json(&self, command: &str) -> String {
         let mut text = format!("{{\n    \"COMMAND\": {}", quoted(command));
         for (name, value) in self.rows() {
-            let _ = write!(text, ",\n    \"{name}\": {value}"); // a String takes everything
+            let _ = write!(text, ",\n    \"{name}\": {value}"); // writing to a String cannot fail
         }
         text + "\n}\n"
     }

@@ -269,7 +269,7 @@ mod tests {
             read(4, "abc", 0, 0),
             read(5, "Z", 3, 8),
             read(5, "a", 3, 2),
-            read(6, "A", 0, 0), // of another pass
+            read(6, "A", 0, 0), // a set of another pass
         ] {
             kept.offer(NamedRead::Tied(tied));
         }

@@ -53,7 +53,6 @@ impl Method {
         self == Method::Paired
     }
 
-    /// Returns whether a UMI seen `child` times may be an error of a near one seen `parent` times.
     fn links(self, parent: u64, child: u64) -> bool {
         match self {
             Method::Exact => false,
@@ -186,7 +185,7 @@ struct PartIndex {
 impl<'a> Neighbours<'a> {
     pub fn new(umis: &'a [Umi], edits: u32) -> Self {
         let longest = umis.iter().map(|umi| umi.len()).max().unwrap_or(0);
-        // More parts than symbols are useless: with that many edits, all are near.
+        // More parts than symbols are useless: with that many edits, all UMIs of one shape are near.
         let parts = if umis.len() <= FEW { 0 } else { longest.min(edits as usize) + 1 };
         Neighbours {
             umis,
@@ -271,7 +270,7 @@ mod tests {
     const METHODS: [Method; 5] =
         [Method::Exact, Method::Directional, Method::Adjacency, Method::Cluster, Method::Paired];
 
-    /// The clusters of UMIs with these counts, in the order of arrival: each as its root and its members.
+    /// Clusters UMIs with these counts, in the order of arrival, and formats each cluster as its root and members.
     fn clusters(counts: &[(&str, u64)], method: Method, edits: u32) -> Vec<String> {
         let seen = |(place, &(text, count)): (usize, &(&str, u64))| UmiCount {
             umi: umi(text),
@@ -337,7 +336,7 @@ mod tests {
         assert_eq!(clusters(&[], Method::Directional, 1).len(), 0);
     }
 
-    /// Returns random distinct UMIs with their counts, in order of arrival. Many of them differ from another UMI in only
+    /// Returns random distinct UMIs with their counts, in order of arrival. Many differ from another UMI in only
     /// a few symbols.
     fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
         let mut seen: Vec<(String, u64)> = Vec::new();
@@ -351,7 +350,7 @@ mod tests {
         seen
     }
 
-    /// The rules of the tools as their authors state them, on texts, comparing all with all.
+    /// Clusters by the rules as the tools' authors state them, on texts, comparing all with all.
     fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
         let near =
             |a: usize, b: usize| umi(&seen[a].0).distance(umi(&seen[b].0)).is_some_and(|d| d <= edits);

@@ -87,7 +87,7 @@ impl Umi {
     }
 
     pub fn len(self) -> usize {
-        // No symbol has code 0, so the last one holds the lowest bit that is set.
+        // No symbol has code 0, so the lowest bit that is set belongs to the last symbol.
         if self.is_empty() { 0 } else { Self::MOST - self.0.trailing_zeros() as usize / BITS }
     }
 
@@ -114,7 +114,7 @@ impl Umi {
     pub(super) fn is_within(self, other: Umi, edits: u32) -> bool {
         let mut differing = occupied(self.0 ^ other.0);
         for _ in 0..edits.min(Self::MOST as u32) {
-            differing &= differing.wrapping_sub(1); // one difference less
+            differing &= differing.wrapping_sub(1); // clears one difference
         }
         differing == 0
     }

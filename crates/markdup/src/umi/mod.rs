@@ -80,7 +80,6 @@ impl Umis {
         umi.code() << 1
     }
 
-    /// Returns the code of the end of `mate`, one of the two given reads, as [`Umis::of_end`] does.
     pub fn of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let is_first = std::ptr::eq(mate, first);
@@ -106,12 +105,12 @@ mod testing {
 
     use super::Umi;
 
-    /// The UMI of a text.
+    /// Parses a UMI that is known to be valid.
     pub fn umi(text: &str) -> Umi {
         Umi::parse(text.as_bytes()).unwrap()
     }
 
-    /// A random text of `length` of these symbols.
+    /// Returns a random text of `length` of these symbols.
     pub fn text(random: &mut Rng, symbols: &[u8], length: u64) -> String {
         (0..length).map(|_| char::from(random.pick(symbols))).collect()
     }

@@ -108,7 +108,7 @@ impl UmiSource {
     pub fn of_template(&self, first: Umi, last: Umi) -> Umi {
         match self {
             UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
-                Umi::joined(first, last).unwrap_or_default() // it fits: `inline` checked the lengths
+                Umi::joined(first, last).unwrap_or_default() // it fits, since `inline` checked the lengths
             }
             _ if first.is_empty() => last,
             _ => first,
@@ -226,7 +226,7 @@ mod tests {
     use super::super::testing::umi;
     use super::*;
 
-    /// A record of this name, FLAG, CIGAR (operators in BAM's numbering) and SEQ, with the fields' bytes.
+    /// Makes a BAM record; CIGAR operators are numbers, and `fields` holds the encoded optional fields.
     fn record(qname: &str, flags: u16, cigar: &[(u32, u32)], seq: &str, fields: &[u8]) -> Vec<u8> {
         let mut raw = vec![0; 36];
         raw[12] = qname.len() as u8 + 1;

@@ -1,4 +1,5 @@
-//! Items that were packed with numbers of a slice become, by one addition, those packed with numbers of the whole input.
+//! Checks that adding the start of a slice to a packed item gives the same item as packing it with ordinals of the
+//! whole input.
 #![allow(clippy::unwrap_used)]
 
 use readmill_markdup::Item;
@@ -10,7 +11,7 @@ use readmill_markdup::item::{
 use readmill_markdup::location::Location;
 use readmill_simulate::Rng;
 
-/// The highest number of a record, and more.
+/// Ordinals must be below this: they have 40 bits.
 const RECORDS: u64 = 1 << 40;
 
 fn read(random: &mut Rng, ordinal: u64, template_offset: u32) -> ReadSummary {
@@ -35,7 +36,8 @@ fn read(random: &mut Rng, ordinal: u64, template_offset: u32) -> ReadSummary {
     }
 }
 
-/// Numbers in a slice and the number of records before it: small, large, and as large as they get.
+/// Returns the ordinal of a record in its slice and the number of records before the slice: small, large, and
+/// up to the maximum.
 fn numbers(random: &mut Rng) -> (u64, u64) {
     let bits = 1 + random.below(39);
     let local = 70_000 + random.below64(1 << bits);
@@ -60,7 +62,7 @@ where
         let (local, base) = numbers(&mut random);
         let offset = random.below(1 << 14);
         let one = read(&mut random, local, offset);
-        // The mate: in the same template of adjacent records, or anywhere in the slice.
+        // The mate is in the same template of adjacent records, or anywhere in the slice.
         let (ordinal, offset) = match random.below(3) {
             0 => (local - 60_000 + random.below64(120_000), random.below(4)),
             _ => {

@@ -1,12 +1,12 @@
-//! Metrics files as Picard MarkDuplicates 3.4.0 wrote them (their command lines are cut short), read back into
-//! counts: what we write of these counts must be the file.
+//! Parses metrics files that Picard MarkDuplicates 3.4.0 wrote (with shortened command lines) into counts, and
+//! checks that readmill formats these counts to the same bytes.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
 use readmill_markdup::metrics::{DuplicationMetrics, LibraryCounts, SetSizes};
 
-/// The counts behind a file, its command line and its date.
+/// Parses a metrics file. Returns its counts, command line and date.
 fn read(text: &str) -> (DuplicationMetrics, &str, &str) {
     let mut lines = text.lines();
     let mut comment = |start| {
@@ -28,7 +28,7 @@ fn read(text: &str) -> (DuplicationMetrics, &str, &str) {
             paired_read_duplicates: 2 * n[5],
             optical_pairs: n[6],
         };
-        // In an order that is not that of the file.
+        // Reversed, because the writer must sort libraries by name.
         metrics.libraries.insert(0, (name.as_bytes().to_vec(), counts));
     }
     let mut histogram = rows("## HISTOGRAM").take_while(|row| !row.is_empty());
@@ -54,7 +54,7 @@ fn files_are_those_of_picard() {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let (_, expected) = text.split_once('\n').unwrap(); // the first line says where the file comes from
+        let (_, expected) = text.split_once('\n').unwrap(); // the first line names the origin of the file
         let (metrics, command, date) = read(expected);
         let written = String::from_utf8(metrics.to_picard(command, date)).unwrap();
         assert_eq!(written, expected, "{}", path.display());
