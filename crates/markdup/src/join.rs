@@ -17,7 +17,7 @@ use super::libraries::Libraries;
 use super::rules::Rules;
 use super::sorter::Sorter;
 
-/// What joining needs: the rules, the libraries, and where halves may be spilled. The resolver calls
+/// The rules, libraries and spill that joining needs. The resolver calls
 /// one of its methods, depending on [`MatePairing`] and on whether the input proved to be grouped.
 pub struct Join<'a> {
     pub libraries: &'a Libraries,

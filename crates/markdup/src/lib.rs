@@ -36,6 +36,7 @@
 //! | the same by the rules of samtools | [`samtools`] |
 //! | flags and tags on records | [`apply`] |
 //! | metrics; pairs by tile | [`metrics`], [`tiles`] |
+//! | bits, rows and sparse values by record ordinal | [`tables`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

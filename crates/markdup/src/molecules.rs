@@ -4,7 +4,7 @@
 //! Items are sorted by position and, within it, by UMI. Each position is scanned twice:
 //!
 //! 1. A first cursor counts the distinct UMIs of the position, which are then clustered into molecules.
-//! 2. A second cursor, one position behind the first, marks the templates of each molecule.
+//! 2. A second cursor follows one position later and marks the templates of each molecule.
 //!
 //! So memory grows with the number of distinct UMIs of a position, not with its templates.
 
@@ -177,7 +177,7 @@ impl Molecules {
     }
 }
 
-/// Marks single reads. UMIs of paired reads at the same end are clustered with them: a single read is
+/// Marks duplicates among single reads. UMIs of paired reads at the same end are clustered with them: a single read is
 /// a duplicate if its molecule has a paired read.
 fn mark_fragments<S: ItemLayout, T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,

@@ -1,7 +1,7 @@
 //! Resolves duplicates: from the items of the whole input to the marks of each record.
 //!
 //! 1. Join the halves by name. This adds pairs, paired ends and fragments.
-//! 2. Sort the items; spill them first if they do not fit beside the marks.
+//! 2. Sort the items; spill them first if they and the marks do not fit into the memory.
 //! 3. Scan them once and mark duplicates ([`marks`](super::marks), or [`molecules`](super::molecules) with
 //!    UMIs).
 //! 4. Copy the marks of a template to its other records, if these are not adjacent.

@@ -139,7 +139,7 @@ pub fn pair_end<S: ItemLayout>(item: &Pair<S>) -> Option<EndKey<S>> {
 }
 
 /// Returns the ordinals of read 1, read 2 and the first record of the template. If the records of the
-/// template are not adjacent, the last one is that of read 1.
+/// template are not adjacent, read 1 counts as the first record.
 pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     let (first, second) = (of(FIRST), of(SECOND));

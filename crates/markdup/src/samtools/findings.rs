@@ -39,7 +39,7 @@ pub struct GroupJudge {
     list_bytes: u64,
     /// Duplicates, and where the name of the read that stays is stored.
     originals: Sorter<[u64; 2]>,
-    /// The same for duplicates that were first linked to another read.
+    /// Duplicates that were first linked to another read, and where its name is stored.
     links: Sorter<[u64; 2]>,
     /// Reads that stay, and the number of reads they represent if it is more than one.
     counts: Sorter<[u64; 2]>,

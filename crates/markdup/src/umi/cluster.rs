@@ -350,7 +350,7 @@ mod tests {
         seen
     }
 
-    /// Clusters by the rules as the tools' authors state them, on texts, comparing all with all.
+    /// Clusters texts by the published rules of the tools, comparing all with all.
     fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
         let near =
             |a: usize, b: usize| umi(&seen[a].0).distance(umi(&seen[b].0)).is_some_and(|d| d <= edits);
