@@ -274,7 +274,7 @@ impl DuplicateEnds {
                 continue;
             }
             if read.next_ref_id < 0 {
-                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // without a mate reference, it also counts as a single read
+                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // without a mate reference, also a single read
             }
             // Pending reads share a name, so the read group is the key. Unknown IDs share a number, hence the hash.
             let known = id.is_none() || self.libraries.is_known(group.number);

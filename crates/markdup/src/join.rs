@@ -17,8 +17,8 @@ use super::libraries::Libraries;
 use super::rules::Rules;
 use super::sorter::Sorter;
 
-/// The rules, libraries and spill that joining needs. The resolver calls
-/// one of its methods, depending on [`MatePairing`] and on whether the input proved to be grouped.
+/// The rules, libraries and spill that joining needs. The resolver calls one of its methods, depending on
+/// [`MatePairing`] and on whether the input proved to be grouped.
 pub struct Join<'a> {
     pub libraries: &'a Libraries,
     pub rules: &'a Rules,

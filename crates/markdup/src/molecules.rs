@@ -177,8 +177,8 @@ impl Molecules {
     }
 }
 
-/// Marks duplicates among single reads. UMIs of paired reads at the same end are clustered with them: a single read is
-/// a duplicate if its molecule has a paired read.
+/// Marks duplicates among single reads. UMIs of paired reads at the same end are clustered with them: a
+/// single read is a duplicate if its molecule has a paired read.
 fn mark_fragments<S: ItemLayout, T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
