@@ -1,4 +1,8 @@
-//! Searches adapters in single reads and pairs, and marks them.
+//! Searches reads for adapters and marks the base at which an adapter begins.
+//!
+//! All threads share one [`Marker`]. Batches are searched in parallel ([`Marker::mark`]); what was
+//! found is then counted in the order of the input ([`Marker::settle`]), because Picard drops rare
+//! adapters once it has found enough of them, and the order of the reads decides which ones.
 
 use std::sync::OnceLock;
 
@@ -8,7 +12,31 @@ use serde::{Deserialize, Serialize};
 use super::search::Search;
 use super::{AdapterPair, AdapterRules, Pruning, Stringency};
 
-/// Finds adapters.
+/// Searches adapters in single reads and in pairs, as Picard MarkIlluminaAdapters does.
+///
+/// A run makes one marker from its [`AdapterRules`] and shares it among its threads.
+///
+/// ```
+/// use readmill_filters::adapter::{AdapterPair, AdapterRules, Marker, Stringency};
+/// use readmill_record::{Read, ReadBatch};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let rules = AdapterRules {
+///     adapters: vec![AdapterPair::new("ACACTCTTTCCC", "AGATCGGAAGAGC")?],
+///     single: Stringency { least_bases: 12, error_rate: 0.1 },
+///     pair: Stringency { least_bases: 6, error_rate: 0.1 },
+///     longest: 30,
+///     pruning: None,
+/// };
+/// let mut reads = ReadBatch::new(1, 0); // single reads
+/// let bases = b"TTTTTAGATCGGAAGAGC";
+/// reads.push(Read { name: b"r1", comment: b"", bases, qualities: None });
+/// let found_in = Marker::new(&rules)?.mark(&mut reads);
+/// assert_eq!(found_in, [(0, 0)]); // template 0 has adapter 0,
+/// assert_eq!(reads.adapter(0), Some(6)); // which begins at the sixth base
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Marker {
     pub(super) adapters: Vec<AdapterPair>,
@@ -16,30 +44,34 @@ pub struct Marker {
     single: Search,
     first: Search,
     last: Search,
-    /// Which sequences of `first` and `last` each pair has. Those of `single` are those of `first`.
+    /// For each adapter pair, its sequence's index in `first` and in `last`. `single` uses the same
+    /// indexes as `first`, because both are made from the sequences of the first reads.
     numbers: Vec<(usize, usize)>,
 }
 
-/// The buffers of one thread.
 #[derive(Default)]
 pub(super) struct MarkerBuffers {
     first: Vec<Option<usize>>,
     last: Vec<Option<usize>>,
 }
 
-/// An adapter in the reads of a template.
+/// An adapter found in a template. `starts` has the first base of the adapter in each read,
+/// 0-based; `None` if the read ends before the adapter.
 struct AdapterMatch {
-    /// Its start in each read, 0-based; `None` if the read ends before.
     starts: [Option<usize>; 2],
-    /// Its index among the marker's adapters.
     adapter: usize,
 }
 
-/// Templates of a batch in which an adapter was found: their numbers, and the index of the adapter.
+/// The templates of a batch in which an adapter was found, each as its index in the batch and the
+/// index of the adapter in the marker's list.
 pub type FoundIn = Vec<(usize, usize)>;
 
 impl Marker {
-    /// Creates a marker for the adapters of these rules; adapters that are equal after truncation are merged.
+    /// Creates a marker for the adapters of `rules`. Adapters that are equal after truncation are
+    /// searched once.
+    ///
+    /// # Errors
+    /// A stringency is out of range, an adapter is only N after truncation, or there is no adapter.
     pub fn new(rules: &AdapterRules) -> Result<Self> {
         for Stringency { least_bases, error_rate } in [rules.single, rules.pair] {
             if least_bases == 0 {
@@ -74,12 +106,14 @@ impl Marker {
         Marker { adapters, rules: rules.clone(), single, first, last, numbers }
     }
 
-    /// Returns a marker for some of the adapters, in this order.
+    /// Returns a marker that searches only the adapters with these indexes, in this order. Used
+    /// once the rare adapters have been dropped.
     pub(super) fn only(&self, kept: &[usize]) -> Self {
         Self::of(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
     }
 
-    /// Marks where adapters start in reads; returns the templates that have one.
+    /// Marks the start of the adapter in each read of the batch, and returns the templates that
+    /// have one for [`Marker::settle`].
     pub fn mark(&self, reads: &mut ReadBatch) -> FoundIn {
         let (mut scratch, mut found_in) = (MarkerBuffers::default(), Vec::new());
         for template in 0..reads.templates() {
@@ -90,7 +124,8 @@ impl Marker {
         found_in
     }
 
-    /// The same for one template; returns the index of its adapter.
+    /// Marks the reads of one template, and returns the index of the adapter that was found.
+    /// `scratch` is reused from template to template.
     pub(super) fn mark_template(
         &self,
         reads: &mut ReadBatch,
@@ -110,7 +145,8 @@ impl Marker {
         Some(found.adapter)
     }
 
-    /// Returns the first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
+    /// Returns the first adapter of the list that a single read has (Picard 3.4.0,
+    /// `adapterTrimIlluminaSingleRead`).
     fn in_single(&self, bases: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.single.places(bases, &mut scratch.first);
         let mut all = self.numbers.iter().enumerate();
@@ -120,11 +156,13 @@ impl Marker {
         })
     }
 
-    /// Returns the first adapter that starts at the same base in both reads. If there is none, returns the last
-    /// adapter that only one read has, with at least twice the required bases from its start to the end of that
-    /// read. Then the other read is cut at the same base, too, if it is long enough; a read keeps the mark of an
-    /// earlier adapter if the last one's start is beyond its end. (Picard 3.4.0,
-    /// `adapterTrimIlluminaPairedReads`.)
+    /// Returns the adapter of a pair (Picard 3.4.0, `adapterTrimIlluminaPairedReads`):
+    ///
+    /// 1. The first adapter of the list that starts at the same base in both reads.
+    /// 2. If there is none, the last adapter that only one read has, provided that twice the
+    ///    required number of bases remain from its start to the end of that read. The other read is
+    ///    then cut at the same base if it is long enough; if it is too short, it keeps the mark of
+    ///    an adapter that was tried before.
     fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.first.places(first, &mut scratch.first);
         self.last.places(last, &mut scratch.last);
@@ -150,24 +188,27 @@ impl Marker {
     }
 }
 
-/// Adapters found in the templates of one input so far, in its order.
+/// Numbers of templates with each adapter, counted in the order of one input. A job in stages
+/// stores them, so that the next stage continues the count ([`Marker::resume`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AdapterCounts {
-    /// Each adapter that was found, in the order of first occurrence, and its number of templates.
     seen: Vec<(usize, u64)>,
 }
 
-/// The marker of the remaining adapters, shared by all threads.
+/// The marker of the adapters that remain after pruning. It is set once for each input, and then
+/// read by all threads without a lock.
 #[derive(Debug, Default)]
 pub struct Kept(OnceLock<Marker>);
 
 impl Marker {
-    /// Whether adapters may be dropped at all.
+    /// Returns whether this marker may drop adapters, so that [`Marker::settle`] has to be called
+    /// for each batch.
     pub fn prunes(&self) -> bool {
         self.rules.pruning.is_some() && self.adapters.len() > 1
     }
 
-    /// Sets the remaining adapters, if those found so far decide which they are.
+    /// Sets the remaining adapters if the counts of an earlier stage already decide which ones they
+    /// are. Called before the first batch of an input is read.
     pub fn resume(&self, tally: &AdapterCounts, kept: &Kept) {
         let pruning = self.rules.pruning.filter(|_| !tally.seen.is_empty());
         if let Some(numbers) = pruning.and_then(|pruning| tally.judge(self, pruning)) {
@@ -175,9 +216,11 @@ impl Marker {
         }
     }
 
-    /// Counts the adapters of the next batch in input order, and corrects marks of adapters that are dropped.
-    /// Templates before the deciding one keep their marks: Picard has written them by then. (3.4.0,
-    /// `AdapterMarker.tallyFoundAdapter`.)
+    /// Counts the adapters of the next batch in input order, and corrects the marks of adapters
+    /// that have been dropped since the batch was searched.
+    ///
+    /// Templates before the deciding one keep their marks, because Picard has already written them
+    /// (3.4.0, `AdapterMarker.tallyFoundAdapter`).
     pub fn settle(
         &self,
         tally: &mut AdapterCounts,
@@ -205,7 +248,8 @@ impl Marker {
 }
 
 impl Kept {
-    /// Returns the marker of the remaining adapters; `None` until they are known.
+    /// Returns the marker of the remaining adapters, or `None` while too few adapters were found to
+    /// choose them.
     pub fn marker(&self) -> Option<&Marker> {
         self.0.get()
     }
@@ -219,8 +263,10 @@ impl AdapterCounts {
         }
     }
 
-    /// Returns the remaining adapters, most frequent first; `None` while too few were found. Of equally
-    /// frequent ones only one stays, the last in the order of a Java `HashMap` with 16 buckets.
+    /// Returns the adapters that remain, most frequent first, or `None` while too few were found.
+    ///
+    /// Of equally frequent adapters only one remains, as in Picard: the last one in the order of a
+    /// Java `HashMap` with 16 buckets, which depends on `AdapterPair::java_hash`.
     fn judge(&self, marker: &Marker, pruning: Pruning) -> Option<Vec<usize>> {
         let templates: u64 = self.seen.iter().map(|(_, templates)| templates).sum();
         if templates < pruning.after {
@@ -239,7 +285,6 @@ impl AdapterCounts {
     }
 }
 
-/// Removes the marks of a template.
 fn clear(reads: &mut ReadBatch, template: usize) {
     let segments = reads.segments().max(1);
     (0..segments).for_each(|segment| reads.set_adapter(template * segments + segment, None));

@@ -1,10 +1,19 @@
-//! Marks where reads run into the adapter after their template: XT, as Picard MarkIlluminaAdapters does.
+//! Finds where reads run into the adapter, and marks that base in XT, as Picard
+//! MarkIlluminaAdapters does.
 //!
-//! A template that is shorter than its reads ends at the same base in both, and after it each read continues
-//! with its adapter. [`Marker`] finds that base in single reads and in pairs, and writes it to
-//! [`readmill_record::ReadBatch`]. Picard drops the adapters of its list that are rare among the first ones
-//! found, which depends on the order of the input: [`Kept`] holds the remaining list, once [`AdapterCounts`] has seen
-//! enough templates, in that order; marks that were made meanwhile are corrected.
+//! If a template is shorter than its reads, each read continues with the adapter after the last
+//! base of the template, at the same base in both reads:
+//!
+//! ```text
+//! template      ACGTTGCAACG
+//! first read    ACGTTGCAACG|AGATCGGAAG      XT:i:12 in both reads
+//! last read     CGTTGCAACGT|AGATCGGAAG
+//! ```
+//!
+//! [`Marker`] finds this base and stores it in [`readmill_record::ReadBatch`]. Picard drops the
+//! adapters of its list that are rare among the first ones found, which depends on the order of the
+//! input. [`AdapterCounts`] therefore counts templates in that order; once it has seen enough,
+//! [`Kept`] holds the remaining adapters, and marks that were made meanwhile are corrected.
 
 mod marker;
 mod prefix_scan;
@@ -14,43 +23,42 @@ mod sequences;
 pub use marker::{AdapterCounts, FoundIn, Kept, Marker};
 pub use sequences::AdapterPair;
 
-/// How much of a read must match an adapter.
+/// How many bases of a read must match an adapter, and how well.
+///
+/// Picard's defaults are 12 bases for single reads, 6 for each read of a pair, and an error rate of
+/// 0.1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stringency {
-    /// The least number of compared bases.
+    /// Minimum number of bases of the read that are compared, at least 1.
     pub least_bases: usize,
-    /// The highest rate of mismatches in compared bases; the product with the number of bases is rounded
-    /// down. 0 to 1.
+    /// Maximum share of mismatches among the compared bases, 0 to 1. Its product with the number of
+    /// bases is rounded down.
     pub error_rate: f64,
 }
 
 impl Stringency {
-    /// Returns the allowed mismatches in `bases` bases.
     fn mismatches(&self, bases: usize) -> usize {
         (bases as f64 * self.error_rate) as usize
     }
 }
 
-/// The rules of adapter marking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterRules {
-    /// Adapters, in the order in which they are tried.
     pub adapters: Vec<AdapterPair>,
-    /// The stringency for single reads.
     pub single: Stringency,
-    /// The stringency for each read of a pair.
     pub pair: Stringency,
-    /// Bases of an adapter that are used.
+    /// Maximum number of bases of an adapter that are compared (Picard's
+    /// `ADAPTER_TRUNCATION_LENGTH`).
     pub longest: usize,
-    /// Which adapters are dropped; `None` if all stay.
     pub pruning: Option<Pruning>,
 }
 
-/// When adapters are dropped, and how many stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pruning {
-    /// Templates with an adapter after which the list is pruned; from 1.
+    /// Number of templates with an adapter after which the list is pruned, at least 1 (Picard's
+    /// `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN`).
     pub after: u64,
-    /// Adapters that stay, from 1: the most frequent ones.
+    /// Number of adapters that remain, the most frequent ones; at least 1 (Picard's
+    /// `NUM_ADAPTERS_TO_KEEP`).
     pub keep: usize,
 }

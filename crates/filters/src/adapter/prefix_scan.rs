@@ -1,36 +1,43 @@
-//! Finds the places in a read where an adapter may start, 64 places at a time.
+//! Finds the positions in a read where an adapter may start, 64 positions at a time.
 //!
-//! The first bases of an adapter are compared with the read at all places at once: bit `i` of a word is the
-//! place `i`, each base of the adapter adds the bits of the places where the read has another one, and the
-//! sums, up to four, are in three words. In a read without adapter, almost no place remains after twelve
-//! bases; the remaining ones are compared base by base.
+//! The first bases of an adapter are compared with the read at all 64 positions at once:
+//!
+//! 1. Bit `i` of a word stands for position `i` of the block.
+//! 2. For each base of the adapter, [`BaseBlock`] gives a word of the positions at which the read
+//!    has another base.
+//! 3. These words are added bit by bit. Two words hold the binary digits of the sums, a third one
+//!    marks sums of four and more.
+//!
+//! In a read without the adapter, almost no position remains after twelve bases. The few that
+//! remain are compared base by base (`Search::places`).
 
-/// Bases that are compared at all places.
+/// Number of adapter bases that are compared at all positions.
 const PREFIX: usize = 12;
 
-/// Places of a word.
 const WORD: usize = 64;
 
-/// Numbers of mismatches that are distinguished: none, one, two, three, more.
 const LEVELS: usize = 4;
 
-/// The first bases of one or more adapters.
+/// A filter for positions at which one of the adapters that begin with the same twelve bases may
+/// start.
 #[derive(Clone, Debug)]
 pub(super) struct PrefixScan {
-    /// Number of each base, and its code; N is left out.
+    /// Offset and code of each base of the prefix. N matches any base, so it is left out.
     codes: Vec<(u32, u8)>,
-    /// The number of bases after a place at which 1, 2, 3 and 4 mismatches are allowed.
+    /// The minimum number of bases from a position to the end of the read at which 1, 2, 3 and 4
+    /// mismatches are allowed; `usize::MAX` if so many are never allowed.
     reach: [usize; LEVELS],
 }
 
-/// Returns bits 1 and 2 of a letter, in either case: A 0, C 1, T 2, G 3.
+/// Returns bits 1 and 2 of an ASCII letter, which tell the bases apart in either case: A 0, C 1, T
+/// 2, G 3.
 fn code(base: u8) -> u8 {
     base >> 1 & 3
 }
 
 impl PrefixScan {
-    /// Creates the prefix scan of adapters that begin with `bases`; `allowed` maps the remaining bases of the
-    /// read to allowed mismatches.
+    /// Creates the filter for adapters that begin with `bases` and have at most `longest` bases.
+    /// `allowed` returns the mismatches that are allowed if so many bases of the read remain.
     pub(super) fn new(bases: &[u8], allowed: impl Fn(usize) -> usize, longest: usize) -> Self {
         let codes = (0..).zip(bases).filter(|(_, base)| **base != b'N');
         let codes = codes.map(|(at, &base)| (at, code(base))).collect();
@@ -40,13 +47,14 @@ impl PrefixScan {
         PrefixScan { codes, reach }
     }
 
-    /// Returns the prefix of an adapter that a scan uses.
     pub(super) fn of(adapter: &[u8]) -> &[u8] {
         &adapter[..adapter.len().min(PREFIX)]
     }
 
-    /// Returns the places of a block of 64 bases at which the adapter may start; `len` is that of the read.
-    /// There are no false negatives; places after the end of the read are undefined.
+    /// Returns the positions of a block at which an adapter may start, as bits. `len` is the length
+    /// of the read.
+    ///
+    /// No true position is missed; bits of positions after the end of the read are undefined.
     pub(super) fn places(&self, block_bases: &BaseBlock, len: usize) -> u64 {
         let (mut ones, mut twos, mut more) = (0u64, 0u64, 0u64);
         for &(at, code) in &self.codes {
@@ -65,18 +73,19 @@ impl PrefixScan {
     }
 }
 
-/// 64 bases of a read, and those after them.
+/// 64 bases of a read together with the 64 bases after them, which a prefix that starts near the
+/// end of the block reaches into.
 pub(super) struct BaseBlock {
-    /// Its number: the first base is `block * 64`.
     pub(super) block: usize,
-    /// Bases that are not A, C, T and G, here and in the next block; none after the end of the read.
+    /// For each base code, the positions that have another base: in this block, and in the next
+    /// one. Positions after the end of the read are 0.
     others: [(u64, u64); 4],
-    /// The 64 bases alone.
     planes: [u64; 3],
 }
 
 impl BaseBlock {
-    /// Makes the block with this number; `behind` is the next one, if it was made already.
+    /// Creates the block with this index. `behind` is the block after it, if that was made already:
+    /// blocks are made from the end of the read to its start.
     pub(super) fn new(bases: &[u8], block: usize, behind: Option<&BaseBlock>) -> Self {
         let near = planes(bases, block);
         let far = behind.map_or_else(|| planes(bases, block + 1), |behind| behind.planes);
@@ -89,7 +98,8 @@ impl BaseBlock {
     }
 }
 
-/// Returns the bits of a block for the first `places` places of a read.
+/// Returns a word whose bits are set for the positions of the block that are among the first
+/// `places` of the read.
 pub(super) fn up_to(places: usize, block: usize) -> u64 {
     match places.saturating_sub(block * WORD) {
         0 => 0,
@@ -98,8 +108,9 @@ pub(super) fn up_to(places: usize, block: usize) -> u64 {
     }
 }
 
-/// Returns the two bits of the codes of 64 bases, and which of them the read has. Other letters have the code
-/// of some base.
+/// Returns two words with the code bits of 64 bases, and a third one with the positions that the
+/// read has. Letters other than A, C, G and T get the code of one of these; the exact comparison
+/// counts them as mismatches later.
 fn planes(bases: &[u8], block: usize) -> [u64; 3] {
     let Some(rest) = bases.get(block * WORD..).filter(|rest| !rest.is_empty()) else { return [0; 3] };
     let mut padded = [0; WORD];
@@ -116,8 +127,8 @@ fn planes(bases: &[u8], block: usize) -> [u64; 3] {
     [low, high, up_to(rest.len(), 0)]
 }
 
-/// Packs the lowest bits of eight bytes: each factor of the product moves one of them to its place, and no
-/// two collide.
+/// Packs the lowest bits of eight bytes into one byte. Each bit of the factor moves one of them to
+/// its place, and no two of them collide.
 fn gather(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }

@@ -1,19 +1,20 @@
-//! Finds the place in a read where an adapter starts.
+//! Finds the base of a read at which an adapter starts: a fast scan for possible positions, then an
+//! exact comparison at each of them.
 
 use super::Stringency;
 use super::prefix_scan::{BaseBlock, PrefixScan, up_to};
 
-/// The adapters to search in reads of one segment, each sequence once.
+/// The distinct adapter sequences of one segment (first or last reads).
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     sequences: Vec<Vec<u8>>,
-    /// Prefix scans, and the sequences with that prefix.
     scans: Vec<(PrefixScan, Vec<usize>)>,
     stringency: Stringency,
 }
 
 impl Search {
-    /// Creates a search for these sequences, which are not empty; returns the number of each.
+    /// Creates a search for these sequences, none of which is empty. Also returns, for each
+    /// adapter, the index of its sequence, because several adapters may share one.
     pub(super) fn new<'a>(
         adapters: impl Iterator<Item = &'a [u8]>,
         stringency: Stringency,
@@ -42,9 +43,9 @@ impl Search {
         (Search { sequences, scans, stringency }, numbers)
     }
 
-    /// Writes to `found`, for each sequence, the last place, 0-based, from which the read matches this
-    /// adapter, up to the end of the read or of the adapter. (Picard 3.4.0,
-    /// `ClippingUtility.findIndexOfClipSequence`.)
+    /// Writes to `found`, for each sequence, the last position from which the read matches the
+    /// adapter, up to the end of the read or of the adapter. Positions are 0-based; `None` if there
+    /// is no match. (Picard 3.4.0, `ClippingUtility.findIndexOfClipSequence`.)
     pub(super) fn places(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
         found.clear();
         found.resize(self.sequences.len(), None);
@@ -69,8 +70,8 @@ impl Search {
         }
     }
 
-    /// Whether the rest of a read matches an adapter. Only equal bases match; N of the adapter does not
-    /// count.
+    /// Returns whether the rest of a read matches an adapter within the allowed mismatches. N in
+    /// the adapter matches any base; N in the read is a mismatch.
     fn is_adapter(&self, rest: &[u8], number: usize) -> bool {
         let adapter = &self.sequences[number];
         let mut allowed = self.stringency.mismatches(rest.len().min(adapter.len()));

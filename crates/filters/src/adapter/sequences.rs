@@ -1,20 +1,31 @@
-//! The adapters that library kits ligate, by Picard's names.
+//! The adapters of library preparation kits, under the names that Picard gives them.
 
 use std::str::FromStr;
 
 use readmill_record::{Error, Result};
 
-/// The adapters after the end of a template: one sequence for each segment, in the direction of reading.
+/// The two adapters of a library, each as it appears in the reads.
+///
+/// The kit's sequences are given in the 5' to 3' direction of the library. The first read ends with
+/// the 3' adapter; the last read ends with the reverse complement of the 5' adapter.
+///
+/// ```
+/// use readmill_filters::adapter::AdapterPair;
+///
+/// assert!("INDEXED".parse::<AdapterPair>().is_ok()); // a name of Picard's
+/// assert!("indexed".parse::<AdapterPair>().is_ok());
+/// assert!(AdapterPair::new("ACGT", "NNNN").is_err()); // N alone matches everywhere
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterPair {
-    /// After the first read, or a single one: the 3' adapter. A, C, G, T, and N for any base.
+    /// The 3' adapter, for first and single reads. A, C, G, T, and N for any base.
     pub(super) first: Vec<u8>,
-    /// After the last read: the reverse complement of the 5' adapter.
+    /// The reverse complement of the 5' adapter, for last reads.
     pub(super) last: Vec<u8>,
 }
 
-/// Names, 5' adapters and 3' adapters (Picard 3.4.0, `ADAPTERS` of MarkIlluminaAdapters; the sequences are those of Illumina's
-/// document 1000000002694).
+/// Name, 5' adapter and 3' adapter (Picard 3.4.0, `ADAPTERS` of MarkIlluminaAdapters; the sequences
+/// are those of Illumina's document 1000000002694).
 const KNOWN: [(&str, &str, &str); 9] = [
     (
         "PAIRED_END",
@@ -66,7 +77,6 @@ const KNOWN: [(&str, &str, &str); 9] = [
 impl FromStr for AdapterPair {
     type Err = Error;
 
-    /// Parses one of Picard's names.
     fn from_str(text: &str) -> Result<Self> {
         match KNOWN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(text)) {
             Some((_, five_prime, three_prime)) => Self::new(five_prime, three_prime),
@@ -78,7 +88,11 @@ impl FromStr for AdapterPair {
 }
 
 impl AdapterPair {
-    /// Creates a pair from the sequences of Picard's options `FIVE_PRIME_ADAPTER` and `THREE_PRIME_ADAPTER`.
+    /// Creates a pair from two sequences as Picard's options `FIVE_PRIME_ADAPTER` and
+    /// `THREE_PRIME_ADAPTER` take them.
+    ///
+    /// # Errors
+    /// A sequence has a letter other than A, C, G, T and N, or nothing but N.
     pub fn new(five_prime: &str, three_prime: &str) -> Result<Self> {
         for text in [five_prime, three_prime] {
             let is_base = |letter: u8| b"ACGTN".contains(&letter.to_ascii_uppercase());
@@ -91,7 +105,11 @@ impl AdapterPair {
         Ok(AdapterPair { first: three_prime.to_ascii_uppercase().into_bytes(), last })
     }
 
-    /// Returns the pair with at most the first `bases` bases of each sequence, and no N at their ends.
+    /// Returns the pair with at most the first `bases` bases of each sequence, and without N at
+    /// their ends.
+    ///
+    /// # Errors
+    /// A sequence has nothing but N in its first `bases` bases.
     pub(super) fn truncated(&self, bases: usize) -> Result<Self> {
         let cut = |sequence: &[u8]| {
             let prefix_scan = &sequence[..sequence.len().min(bases)];
@@ -108,8 +126,8 @@ impl AdapterPair {
         Ok(pair)
     }
 
-    /// Returns Java's `hashCode` of Picard's truncated pair, which breaks ties between equally frequent
-    /// adapters.
+    /// Returns Java's `hashCode` of Picard's truncated pair. It decides which of two equally
+    /// frequent adapters remains after pruning.
     pub(super) fn java_hash(&self) -> i32 {
         let hash = |text: &mut dyn Iterator<Item = u8>| {
             text.fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))

@@ -1,8 +1,6 @@
-//! Compares marked adapters with those of Picard 3.4.0 MarkIlluminaAdapters.
-//!
-//! Each line but the first of `tests/oracles/picard/adapters.txt` has the bases of both reads of a template, and XT of both; XT of both with
-//! `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1`; XT of the first read alone; `-` where there is none. Lines follow each
-//! other as in the input.
+//! Each line but the first of `tests/oracles/picard/adapters.txt` has the bases of both reads of a
+//! template, and XT of both; XT of both with `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1`;
+//! XT of the first read alone; `-` if there is none. Lines are in the order of the input.
 
 use readmill_filters::adapter::{
     AdapterCounts, AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency,
@@ -29,8 +27,8 @@ fn rules(pruning: Option<Pruning>) -> AdapterRules {
     }
 }
 
-/// Returns the marks of reads of `segments` segments, in batches of 37 templates of which `in_flight` are
-/// marked before the first of them is pruned.
+/// Returns the marks of reads with this number of segments. They are marked in batches of 37
+/// templates, and `in_flight` batches are marked before the first of them is settled.
 fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
     let marker = Marker::new(&rules(pruning)).expect("rules");
     let (mut tally, kept) = (AdapterCounts::default(), Kept::default());
@@ -65,7 +63,6 @@ fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Op
     done
 }
 
-/// Returns Picard's marks in these columns.
 fn wanted(columns: &[usize]) -> Vec<Option<u32>> {
     let lines = lines();
     lines.iter().flat_map(|line| columns.iter().map(|&at| line[at].parse().ok())).collect()
