@@ -1,4 +1,8 @@
-//! Evaluates a program on a record.
+//! Evaluates a compiled expression on a record.
+//!
+//! [`Evaluation::holds`] walks the tree of nodes from its root. Values borrow from the record, and
+//! texts that a record does not store as text are formatted into reused buffers, so no memory is
+//! allocated for each record.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,17 +14,14 @@ use regex::bytes::Regex;
 use super::value::{Text, TextBuffers, Value, ValueContent, ValueKind, integer};
 use super::variable::{HeaderNames, Variable};
 
-/// Index of a node in its program.
 pub(super) type Id = u32;
 
-/// How an operand of `&&` and `||` is joined with those to its left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Junction {
     And,
     Or,
 }
 
-/// Operators and functions of one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unary {
     Not,
@@ -37,7 +38,7 @@ pub(super) enum Unary {
     Root,
 }
 
-/// Operators and functions of two operands.
+/// Operators and functions with two operands. `And`, `Or` and `ExclusiveOr` are the bitwise ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binary {
     Times,
@@ -66,21 +67,21 @@ pub(super) enum Node {
     Field(Tag),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
-    /// `text =~ pattern`, or `text !~ pattern` where `positive` is false.
+    /// `text =~ pattern`, or `text !~ pattern` if `positive` is false.
     Match {
         text: Id,
         pattern: Box<Regex>,
         positive: bool,
     },
-    /// Operands of `&&` and `||` from left to right.
     Chain(Id, Box<[(Junction, Id)]>),
 }
 
-/// The nodes. Operands precede their operator, the whole expression is the last node.
+/// A compiled expression. Operands precede their operator in `nodes`, so the last node is the root.
 #[derive(Clone, Default)]
 pub(super) struct Program {
     pub nodes: Vec<Node>,
-    /// The offset of each node in the text: of operators, that of the operator.
+    /// Byte offset of each node in the text of the expression, for errors; for an operator, the
+    /// offset of its sign.
     pub places: Vec<u32>,
     pub names: Arc<HeaderNames>,
 }
@@ -94,13 +95,11 @@ impl Program {
         &self.nodes[id as usize]
     }
 
-    /// Returns the node's offset in the text, in bytes.
     pub fn place(&self, id: Id) -> usize {
         self.places[id as usize] as usize
     }
 }
 
-/// Why an operator cannot use a record's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MisfitReason {
     NotMatchable,
@@ -122,15 +121,14 @@ impl MisfitReason {
     }
 }
 
-/// A record's field that is not of the kind that an operator needs.
+/// The failure of an operator on a record, because a field is not of the type that the operator
+/// needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misfit {
-    /// The operator.
     pub node: Id,
     pub reason: MisfitReason,
 }
 
-/// The evaluation of a program on a record.
 pub(super) struct Evaluation<'r, 's> {
     pub program: &'r Program,
     pub record: RecordRef<'r>,
@@ -138,7 +136,8 @@ pub(super) struct Evaluation<'r, 's> {
 }
 
 impl<'r> Evaluation<'r, '_> {
-    /// Whether a node counts as true.
+    /// Returns whether a node counts as true. Conditions and comparisons of plain numbers are
+    /// answered here without making a [`Value`], because most expressions consist of them.
     pub fn holds(&mut self, id: Id) -> Result<bool, Misfit> {
         let program = self.program;
         match program.node(id) {
@@ -167,7 +166,8 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    /// Returns the number of a node that needs no calculation.
+    /// Returns the value of a node that is a literal, a numeric variable or a numeric field; else
+    /// `None`.
     fn plain(&self, id: Id) -> Option<f64> {
         match self.program.node(id) {
             Node::Number(number) => Some(*number),
@@ -182,7 +182,8 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    /// Whether the negation of a node is true.
+    /// Returns whether `!` of a node is true. This is not always the opposite of [`Self::holds`]:
+    /// `0.5` and `!0.5` are both true, because `!` cuts off the fraction.
     fn is_denied(&mut self, id: Id) -> Result<bool, Misfit> {
         match self.program.node(id) {
             Node::Chain(..) | Node::Unary(Unary::Not, _) | Node::Variable(_) | Node::Match { .. } => {
@@ -291,7 +292,6 @@ impl<'r> Evaluation<'r, '_> {
         }))
     }
 
-    /// Compares defined values; `None` for other operators.
     fn compares(
         &mut self,
         operator: Binary,
@@ -317,14 +317,16 @@ impl<'r> Evaluation<'r, '_> {
     }
 }
 
-/// Compares numbers; `None` for other operators. Comparisons with undefined are false.
+/// Compares two numbers. A comparison with NaN, which stands for undefined, is false. Returns
+/// `None` if the operator is not a comparison.
 fn compare(operator: Binary, left: f64, right: f64) -> Option<bool> {
     let order = left.partial_cmp(&right);
     let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
     Some(holds && order.is_some())
 }
 
-/// Returns the result of a comparison for values in this order; `None` for other operators.
+/// Returns the result of a comparison of values that have this order. Returns `None` if the
+/// operator is not a comparison.
 fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     Some(match operator {
         Binary::Less => order.is_lt(),
@@ -345,7 +347,8 @@ fn number(value: Value<'_>) -> Result<f64, MisfitReason> {
     }
 }
 
-/// Returns length, extremes or mean of bytes. Extremes of no bytes are undefined, their mean is 0.
+/// Returns the length, minimum, maximum or mean of bytes. Minimum and maximum of no bytes are
+/// undefined; the mean of no bytes is 0, as in samtools.
 fn measure(operator: Unary, bytes: &[u8]) -> f64 {
     let or_undefined = |byte: Option<&u8>| byte.map_or(f64::NAN, |&byte| f64::from(byte));
     match operator {
@@ -360,7 +363,8 @@ fn measure(operator: Unary, bytes: &[u8]) -> f64 {
     }
 }
 
-/// Returns the value of an optional field. `CG` counts as missing where it holds the true CIGAR.
+/// Returns the value of an optional field. `CG` counts as missing if it holds the true CIGAR of a
+/// long alignment, because htslib removes it when it reads such a record.
 fn field(record: RecordRef<'_>, tag: Tag) -> Value<'_> {
     let absent = Value { what: ValueContent::Nothing, forced: false };
     match record.field(tag) {

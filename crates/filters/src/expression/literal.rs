@@ -1,8 +1,9 @@
-//! Parses the literals of an expression: numbers and texts.
+//! Parses the literals of an expression: numbers and quoted texts.
 
-/// Parses the number that `text` starts with; also returns its length in bytes. It accepts what C's `strtod`
-/// does in the C locale: decimal or `0x` hexadecimal, with or without fraction and exponent, `inf` and `nan`;
-/// no sign.
+/// Parses the number at the start of `text`, and returns it with its length in bytes.
+///
+/// Accepts what C's `strtod` accepts in the C locale: decimal or `0x` hexadecimal, with or without
+/// fraction and exponent, `inf` and `nan`. A sign is not part of the number here, but an operator.
 pub(super) fn number(text: &[u8]) -> Option<(f64, usize)> {
     let starts = |word: &[u8]| text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word));
     if starts(b"0x")
@@ -33,7 +34,6 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Returns the length of the exponent that `text` starts with, 0 if there is none.
 fn exponent(text: &[u8], letter: u8) -> usize {
     if !text.first().is_some_and(|first| first.eq_ignore_ascii_case(&letter)) {
         return 0;
@@ -45,7 +45,6 @@ fn exponent(text: &[u8], letter: u8) -> usize {
     }
 }
 
-/// Parses a hexadecimal number, after its `0x`.
 fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     let (mut value, mut scale, mut at, mut seen, mut point) = (0.0f64, 0i32, 0, false, false);
     while let Some(&byte) = text.get(at) {
@@ -68,9 +67,11 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     seen.then(|| (value * 2f64.powi(scale), at + length))
 }
 
-/// Parses the quoted text that `text` starts with; also returns its length in bytes, including both quotes. A
-/// backslash before `"`, `\`, `t`, `n` or `r` is an escape; before anything else it stays, as patterns need
-/// it.
+/// Parses the quoted text at the start of `text`, and returns it with its length in bytes, both
+/// quotes included.
+///
+/// A backslash before `"`, `\`, `t`, `n` or `r` is an escape. Before anything else it is kept,
+/// because patterns need it. Returns `None` if there is no closing quote.
 pub(super) fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut out, mut at) = (Vec::new(), 1);
     loop {

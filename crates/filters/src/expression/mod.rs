@@ -1,29 +1,39 @@
-//! Filter expressions: the language of `samtools view -e` (samtools 1.24's manual page, section FILTER
-//! EXPRESSIONS; for what the page leaves open: htslib 1.24's `hts_expr.c` and `sam.c`, and runs of samtools).
+//! Filter expressions, in the language of `samtools view -e`.
 //!
-//! An [`Expression`] is compiled once from its text and a header, and evaluated on raw records. It accepts
-//! what samtools accepts and keeps the same reads, also where that may surprise:
-//! - `&&` and `||` bind equally, from left to right; comparisons group from the right (`a < b < c` is
-//!   `a < (b < c)`), and all of them bind more weakly than `&`, `^` and `|`.
-//! - A value that is absent or not a number is *undefined*: comparisons with it are undefined, which is false, and its
-//!   negation is true. But `log`, `exp` and `sqrt` take an absent field for 0, `length` and `avg` give 0.
-//! - A field that exists is true, even when it is 0. `!0.5` is true, because `!` cuts off fractions.
-//! - Of texts, `==` is false and `!=` true when the other side is a number.
+//! The reference is the manual page of samtools 1.24, section FILTER EXPRESSIONS; for what the page
+//! leaves open, `hts_expr.c` and `sam.c` of htslib 1.24, and runs of samtools.
 //!
-//! It differs where samtools 1.24 fails or depends on what it evaluated before:
-//! - `&&` and `||` do not evaluate operands that cannot change the result, so these cannot fail, either.
-//! - `[AA] =~ "x" || [BB] =~ "y"`: samtools takes its patterns in the order of first use, so that a record
-//!   without `AA` makes it look for `y` in `AA` of later ones. Here each pattern belongs to its own operator.
-//! - `exists([AA]) + exists([BB]) + exists([CC])`, `1 + [NM] + !0`: in the third and later operands of a chain
-//!   samtools uses leftovers of an earlier operand (its truth, its text). Here operands are independent, and so is
-//!   a number that was made of a text (`qname == length(qname)` is false).
-//! - Arithmetic on something undefined is undefined for `%`, too, and so is a remainder by less than 1, by
-//!   which samtools crashes.
+//! An [`Expression`] is compiled once from its text and a header, and is then evaluated on raw
+//! records. It accepts what samtools accepts and keeps the same reads, also in cases that may
+//! surprise:
+//! - `&&` and `||` have the same precedence and group from the left; comparisons group from the
+//!   right (`a < b < c` is `a < (b < c)`), and all of them bind more weakly than `&`, `^` and `|`.
+//! - A value that is absent or not a number is *undefined*. Comparisons with it are undefined,
+//!   which is false, and its negation is true. But `log`, `exp` and `sqrt` treat an absent field as
+//!   0, and `length` and `avg` give 0.
+//! - A field that exists is true, even if its value is 0. `!0.5` is true, because `!` cuts off
+//!   fractions.
+//! - If one side of a comparison is a text and the other one a number, `==` is false and `!=` is
+//!   true.
+//!
+//! It differs in cases in which samtools 1.24 fails or depends on earlier evaluations:
+//! - `&&` and `||` do not evaluate operands that cannot change the result, so these cannot fail,
+//!   either.
+//! - `[AA] =~ "x" || [BB] =~ "y"`: samtools takes its patterns in the order of first use, so after
+//!   a record without `AA` it looks for `y` in `AA`. Here each pattern belongs to its own operator.
+//! - `exists([AA]) + exists([BB]) + exists([CC])`, `1 + [NM] + !0`: in the third and later operands
+//!   of a chain, samtools uses leftovers of an earlier operand (its truth, its text). Here operands
+//!   are independent, and so is a number that was made from a text (`qname == length(qname)` is
+//!   false).
+//! - Arithmetic with undefined operands is undefined for `%`, too. So is a remainder by less than
+//!   1, at which samtools crashes.
 //! - A pattern is a text in quotes (samtools allows `[XX]`, but keeps the first record's). See
 //!   [`pattern`] for its syntax.
-//! - `qual == "…"` compares all of the qualities; samtools reads until it finds a 0.
-//! - An array field (`B`) exists and is true, where samtools fails; arithmetic and comparisons refuse it.
-//! - Where the type of an operand is known and wrong, the expression is refused before any read is read.
+//! - `qual == "…"` compares all qualities; samtools stops at the first 0.
+//! - An array field (`B`) exists and is true, but samtools fails on it; arithmetic and comparisons
+//!   refuse it.
+//! - If the type of an operand is known and wrong, the expression is refused before any read is
+//!   read.
 
 mod evaluate;
 mod literal;
@@ -38,7 +48,33 @@ use evaluate::{Evaluation, Program};
 use parse::ExpressionFault;
 use value::TextBuffers;
 
-/// A condition on a record.
+/// A condition on a record, as `--include` and `--exclude` take it.
+///
+/// Compiling looks up names of the header; evaluating a record then only reads. A clone has buffers
+/// of its own, so each thread evaluates with its own clone.
+///
+/// ```
+/// use readmill_filters::expression::Expression;
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Header, RecordRef};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+/// let mut raw = Vec::new();
+/// let line = b"r1\t0\tchr1\t101\t37\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:2";
+/// LineParser::new(&header).parse(line, &mut raw)?;
+/// let record = RecordRef::new(&raw);
+///
+/// let mut good = Expression::parse("mapq >= 20 && !flag.dup && [NM] < 5", &header)?;
+/// assert!(good.matches(record)?);
+/// let mut other = Expression::parse(r#"rname =~ "^chr[2-9]$""#, &header)?;
+/// assert!(!other.matches(record)?);
+///
+/// let error = Expression::parse("mapq = 20", &header).err().unwrap();
+/// assert!(error.to_string().contains("compare with =="));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Expression {
     text: Box<str>,
@@ -47,22 +83,25 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Compiles `text` for records that belong to `header`, from which it takes names of reference sequences
-    /// and libraries. An error shows the wrong place in the expression.
+    /// Compiles `text` for records under `header`, from which it takes the names of reference
+    /// sequences and libraries.
+    ///
+    /// # Errors
+    /// The text is not a valid expression; the error shows the wrong place in it.
     pub fn parse(text: &str, header: &Header) -> Result<Self> {
         let program = parse::program(text, header).map_err(|fault| fault.shown(text))?;
         Ok(Expression { text: text.into(), program, scratch: TextBuffers::default() })
     }
 
-    /// Returns the expression as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it holds for `record`.
+    /// Returns whether the expression holds for `record`.
     ///
     /// # Errors
-    /// If a field holds a text and a number is needed, or the other way round.
+    /// A field of this record has another type than an operator needs, such as a text in
+    /// arithmetic.
     pub fn matches(&mut self, record: RecordRef<'_>) -> Result<bool> {
         self.scratch.begin();
         let mut evaluation = Evaluation { program: &self.program, record, scratch: &mut self.scratch };

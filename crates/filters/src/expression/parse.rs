@@ -1,5 +1,11 @@
-//! Parses the text of an expression into a program, by recursive descent: one function for each level of
-//! precedence.
+//! Parses the text of an expression into a program, by recursive descent.
+//!
+//! There is one function for each level of precedence, from the weakest to the strongest:
+//!
+//! | function | operators | grouping | |---|---|---| | `chain` | `&&` `\|\|` | left | | `equality`
+//! | `==` `!=` `=~` `!~` | right | | `comparison` | `<` `<=` `>` `>=` | right | | `operation` |
+//! `\|` `^` `&` `+ -` `* / %`, see `LEVELS` | left | | `unary` | `!` `~` `+` `-` | right | |
+//! `simple` | literals, variables, fields, functions, parentheses | |
 
 use std::sync::Arc;
 
@@ -10,12 +16,14 @@ use super::value::ValueKind;
 use super::variable::{HeaderNames, Variable};
 use super::{literal, pattern};
 
-/// Deepest nesting, so that neither parsing nor evaluating an expression exhausts the stack.
+/// Maximum depth of nesting. Parsing and evaluating recurse, so it keeps both from overflowing the
+/// stack.
 const DEEPEST: u32 = 200;
 
 type Parsed = Result<Id, ExpressionFault>;
 
-/// Operators of two numbers, weakest first; they group from the left.
+/// Operators with two numbers as operands, from the weakest level to the strongest. They group from
+/// the left.
 const LEVELS: [&[(u8, Binary)]; 5] = [
     &[(b'|', Binary::Or)],
     &[(b'^', Binary::ExclusiveOr)],
@@ -24,7 +32,6 @@ const LEVELS: [&[(u8, Binary)]; 5] = [
     &[(b'*', Binary::Times), (b'/', Binary::Divide), (b'%', Binary::Remainder)],
 ];
 
-/// Functions of one operand, and the kind of their operand.
 const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
     ("length", Unary::Length, ValueKind::Text),
     ("min", Unary::Least, ValueKind::Text),
@@ -36,7 +43,10 @@ const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
     ("sqrt", Unary::Root, ValueKind::Number),
 ];
 
-/// Compiles `text`.
+/// Compiles `text`, and looks up the names of `header` that it uses.
+///
+/// # Errors
+/// The text is not a valid expression.
 pub(super) fn program(text: &str, header: &Header) -> Result<Program, ExpressionFault> {
     let mut parser = Parser {
         text: text.as_bytes(),
@@ -55,7 +65,8 @@ pub(super) fn program(text: &str, header: &Header) -> Result<Program, Expression
     Ok(program)
 }
 
-/// Returns the names in the header that the program's variables need.
+/// Copies the names from the header that the variables of the program need. Most expressions need
+/// none.
 fn names(program: &Program, header: &Header) -> HeaderNames {
     let uses = |variables: &[Variable]| {
         program.nodes.iter().any(|node| matches!(node, Node::Variable(v) if variables.contains(v)))
@@ -74,7 +85,6 @@ struct Parser<'t> {
     text: &'t [u8],
     at: usize,
     depth: u32,
-    /// The kind of each node.
     kinds: Vec<ValueKind>,
     program: Program,
 }
@@ -94,7 +104,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Consumes `word` if it comes next, after spaces; returns its offset.
+    /// Skips spaces and consumes `word` if it is next. Returns its byte offset, or `None` if it is
+    /// not next.
     fn takes(&mut self, word: &[u8]) -> Option<usize> {
         self.skip_spaces();
         let at = self.at;
@@ -115,7 +126,11 @@ impl<'t> Parser<'t> {
         self.program.root()
     }
 
-    /// Returns an error if an operand is known not to be of `kind`.
+    /// Checks that the kind of an operand fits. A field fits always, because its type depends on
+    /// the record.
+    ///
+    /// # Errors
+    /// The operand is known to have the wrong kind; `what` names the operator or function.
     fn expect(
         &self,
         operand: Id,
@@ -134,7 +149,10 @@ impl<'t> Parser<'t> {
         ))
     }
 
-    /// Parses one nesting level deeper.
+    /// Runs `read` one nesting level deeper.
+    ///
+    /// # Errors
+    /// The expression is nested too deeply.
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         if self.depth == DEEPEST {
             return self.fault(format!("the expression nests more than {DEEPEST} deep"));
@@ -145,7 +163,6 @@ impl<'t> Parser<'t> {
         parsed
     }
 
-    /// `a && b || c`: equal in precedence, from left to right.
     fn chain(&mut self) -> Parsed {
         let first = self.equality()?;
         let at = self.at;
@@ -166,7 +183,6 @@ impl<'t> Parser<'t> {
         Ok(self.push(at, ValueKind::Number, Node::Chain(first, rest.into())))
     }
 
-    /// `a == b`, `a != b`, `a =~ "b"`, `a !~ "b"`, from the right.
     fn equality(&mut self) -> Parsed {
         let left = self.comparison()?;
         for (word, operator) in [(b"==", Binary::Equal), (b"!=", Binary::Unequal)] {
@@ -199,7 +215,6 @@ impl<'t> Parser<'t> {
             .map_err(|what| ExpressionFault::new(at, format!("the pattern is wrong: {what}")))
     }
 
-    /// `a < b` and its like, from the right.
     fn comparison(&mut self) -> Parsed {
         let left = self.operation(0)?;
         for (word, operator) in [
@@ -216,7 +231,8 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    /// Operators of `LEVELS[level]` and of the stronger ones, from the left.
+    /// Parses the operators of `LEVELS[level]` and of the stronger levels, which group from the
+    /// left.
     fn operation(&mut self, level: usize) -> Parsed {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.operation(level + 1)?;
@@ -257,7 +273,7 @@ impl<'t> Parser<'t> {
         self.simple()
     }
 
-    /// Parses the operand of a sign: a number may have one more sign.
+    /// Parses the operand of a sign. A number may have one more sign (`--3`), as in samtools.
     fn signed(&mut self) -> Parsed {
         self.skip_spaces();
         let at = self.at;
@@ -275,7 +291,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a number, a text, a variable, a field, a function, or an expression in parentheses.
     fn simple(&mut self) -> Parsed {
         self.skip_spaces();
         let at = self.at;
@@ -327,7 +342,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a variable, or a function and its operands.
     fn word(&mut self) -> Parsed {
         let at = self.at;
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
@@ -374,7 +388,6 @@ impl<'t> Parser<'t> {
         Ok(self.push(at, ValueKind::Number, Node::Binary(Binary::Power, first, second)))
     }
 
-    /// Returns the fault of a text with which no operand can begin.
     fn unexpected(&self) -> ExpressionFault {
         match self.peek() {
             None => ExpressionFault::new(self.at, "something is missing"),
@@ -386,7 +399,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the fault of text after a whole expression.
     fn leftover(&self) -> ExpressionFault {
         match self.rest() {
             [b'=', ..] => {
@@ -398,7 +410,6 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// A fault in an expression, and its byte offset.
 pub(super) struct ExpressionFault {
     at: usize,
     what: String,
@@ -406,17 +417,14 @@ pub(super) struct ExpressionFault {
 }
 
 impl ExpressionFault {
-    /// Creates a fault at byte `at` of the expression.
     pub fn new(at: usize, what: impl Into<String>) -> Self {
         ExpressionFault { at, what: what.into(), hint: None }
     }
 
-    /// Adds a hint for the user.
     pub fn hint(self, hint: &'static str) -> Self {
         ExpressionFault { hint: Some(hint), ..self }
     }
 
-    /// Returns the error, with the expression and the place.
     pub fn shown(self, text: &str) -> Error {
         let before = text.get(..self.at).map_or(self.at, |before| before.chars().count());
         let rest: String = text.get(self.at..).unwrap_or_default().chars().take(20).collect();
@@ -431,7 +439,6 @@ impl ExpressionFault {
     }
 }
 
-/// Returns the fault of an unknown variable.
 fn unknown(at: usize, word: &str) -> ExpressionFault {
     let fault = ExpressionFault::new(at, format!("there is no variable {word}"));
     if word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {

@@ -1,19 +1,34 @@
-//! Patterns of `=~` and `!~`: POSIX extended regular expressions as glibc compiles them in the C locale, as
-//! in samtools, translated to the syntax of the crate `regex`.
+//! Patterns of `=~` and `!~`: POSIX extended regular expressions.
 //!
-//! All is bytes. `.` matches any byte, `^` and `$` the ends of the text. `\w \W \s \S \b \B \< \>` are
-//! glibc's. A backslash before punctuation makes it literal; inside brackets it is an ordinary character.
-//! Refused are back references (`\1`), and backslashes before other letters, which POSIX leaves open: glibc
-//! treats `\d` as the letter d, most people mean a digit.
+//! They mean what glibc makes of them in the C locale, as in samtools, and are translated to the
+//! syntax of the crate `regex`:
+//! - Texts are bytes. `.` matches any byte; `^` and `$` match the ends of the text.
+//! - `\w \W \s \S \b \B \< \>` are glibc's extensions.
+//! - A backslash before punctuation makes it literal. Inside brackets, a backslash is an ordinary
+//!   character.
+//! - Back references (`\1`) are refused, and so are backslashes before other letters, which POSIX
+//!   leaves undefined: glibc treats `\d` as the letter d, but most people mean a digit.
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// The most repetitions of `{n}` (glibc's `RE_DUP_MAX`).
+/// Maximum number of repetitions in `{n}`, which is glibc's `RE_DUP_MAX`.
 const MOST_REPEATS: u32 = 32_767;
-/// Deepest nesting of groups.
+/// Maximum depth of nested groups. The translation recurses, so it keeps it from overflowing the
+/// stack.
 const DEEPEST: u32 = 50;
 
-/// Compiles a POSIX extended regular expression. An error describes the fault.
+/// Compiles a POSIX extended regular expression.
+///
+/// # Errors
+/// Returns a description of the fault, which fits after "the pattern is wrong:".
+///
+/// ```
+/// use readmill_filters::expression::pattern;
+///
+/// let numbered = pattern::compile(b"^read[[:digit:]]{2,}$").unwrap();
+/// assert!(numbered.is_match(b"read12") && !numbered.is_match(b"read1"));
+/// assert_eq!(pattern::compile(b"a(").unwrap_err(), "a ( is not closed");
+/// ```
 pub fn compile(pattern: &[u8]) -> Result<Regex, String> {
     let mut translation = Translation { pattern, at: 0, out: String::new(), depth: 0 };
     translation.alternatives()?;
@@ -28,7 +43,6 @@ struct Translation<'p> {
     pattern: &'p [u8],
     at: usize,
     out: String,
-    /// The number of open groups.
     depth: u32,
 }
 
@@ -43,7 +57,6 @@ impl Translation<'_> {
         next
     }
 
-    /// Translates branches between `|`, up to the end of the group or pattern.
     fn alternatives(&mut self) -> Result<(), String> {
         while let Some(byte) = self.peek() {
             match byte {
@@ -58,7 +71,6 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Translates an atom with its repetitions.
     fn piece(&mut self) -> Result<(), String> {
         let start = self.out.len();
         if !self.atom()? {
@@ -76,7 +88,6 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Translates `{n}`, `{n,}`, `{,m}` and `{n,m}`, after the `{`.
     fn repeats(&mut self) -> Result<(), String> {
         let least = self.count()?;
         let (least, most) =
@@ -105,7 +116,7 @@ impl Translation<'_> {
         }
     }
 
-    /// Translates one atom; returns `false` for an anchor, which cannot be repeated.
+    /// Translates one atom. Returns `false` if it is an anchor, which cannot be repeated.
     fn atom(&mut self) -> Result<bool, String> {
         let Some(byte) = self.peek() else { return Ok(false) };
         self.at += 1;
@@ -165,7 +176,6 @@ impl Translation<'_> {
         Ok(is_atom)
     }
 
-    /// Parses brackets, after the `[`.
     fn brackets(&mut self) -> Result<Bytes, String> {
         let open = || "a [ is not closed".to_string();
         let negative = self.takes(b'^');
@@ -197,7 +207,8 @@ impl Translation<'_> {
         }
     }
 
-    /// Parses a byte inside brackets, which can also be written `[.x.]` and `[=x=]`.
+    /// Parses one byte inside brackets, which may also be written as the collating element `[.x.]`
+    /// or as the equivalence class `[=x=]`.
     fn element(&mut self, byte: u8) -> Result<u8, String> {
         let Some(mark @ (b'.' | b'=')) = self.peek().filter(|_| byte == b'[') else {
             return Ok(byte);
@@ -211,7 +222,8 @@ impl Translation<'_> {
         }
     }
 
-    /// `[:name:]`, after its first bracket.
+    /// Parses a class such as `[:digit:]` after its first bracket, and sets its members in `bytes`
+    /// to `value`.
     fn class(&mut self, bytes: &mut Bytes, value: bool) -> Result<(), String> {
         let rest = &self.pattern[self.at + 1..];
         let length = rest.windows(2).position(|end| end == b":]");
@@ -238,7 +250,6 @@ impl Translation<'_> {
     }
 }
 
-/// The bytes that brackets match.
 struct Bytes([bool; 256]);
 
 impl Bytes {

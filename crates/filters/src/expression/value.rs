@@ -1,31 +1,26 @@
-//! Values of the parts of an expression. Texts that a record does not store as text are formatted at most once for each
-//! record.
+//! Values of the parts of an expression, and the buffers for texts that a record does not store as
+//! text.
 
 use readmill_record::RecordRef;
 use readmill_record::bases::PAIRS;
 use readmill_record::cigar::OPERATORS;
 
-/// The static kind of a value, known at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
     Number,
     Text,
-    /// An optional field, whose type depends on the record.
     Either,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueContent<'r> {
-    /// A number; NaN is undefined.
     Number(f64),
     Text(Text<'r>),
-    /// A field of type `B`.
     Array,
-    /// A missing field.
     Nothing,
 }
 
-/// A value, and whether it is true regardless of its content: fields are true if they exist.
+/// A value, and whether it counts as true whatever it contains: fields are true if they exist.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'r> {
     pub what: ValueContent<'r>,
@@ -33,7 +28,6 @@ pub(super) struct Value<'r> {
 }
 
 impl<'r> Value<'r> {
-    /// Neither a number nor a text, and false.
     pub const UNDEFINED: Value<'static> = Value { what: ValueContent::Number(f64::NAN), forced: false };
 
     pub fn number(number: f64) -> Self {
@@ -44,17 +38,18 @@ impl<'r> Value<'r> {
         Value { what: ValueContent::Text(text), forced: false }
     }
 
-    /// Creates a truth value.
     pub fn answer(answer: bool) -> Self {
         Value { what: ValueContent::Number(f64::from(u8::from(answer))), forced: answer }
     }
 
-    /// Creates a result of arithmetic: true unless it is 0.
+    /// Creates a result of arithmetic, which is true unless it is 0. Further functions keep this
+    /// truth.
     pub fn result(number: f64) -> Self {
         Value { what: ValueContent::Number(number), forced: number != 0.0 }
     }
 
-    /// Creates a function's result for `self`, which keeps its truth, unless there is no result.
+    /// Creates the result of a function of `self`. It is as true as `self` was, or undefined if
+    /// `number` is NaN: `pow([NM], 2)` is true if the field exists, also when it is 0.
     pub fn become_number(self, number: f64) -> Self {
         if number.is_nan() {
             return Value::UNDEFINED;
@@ -62,7 +57,6 @@ impl<'r> Value<'r> {
         Value { what: ValueContent::Number(number), forced: self.forced }
     }
 
-    /// Whether it is defined.
     pub fn is_defined(&self) -> bool {
         match self.what {
             ValueContent::Number(number) => !number.is_nan(),
@@ -71,12 +65,14 @@ impl<'r> Value<'r> {
         }
     }
 
-    /// Whether it is defined or forced to be true.
+    /// Returns whether the value is defined, or true in any case. This is what `exists()` and
+    /// `default()` ask.
     pub fn exists(&self) -> bool {
         self.forced || self.is_defined()
     }
 
-    /// Whether it is true on its own or as an operand of `&&` and `||`. Texts are, also empty ones.
+    /// Returns whether the value is true by itself, or as an operand of `&&` and `||`. Texts are
+    /// true, even empty ones.
     pub fn holds(&self) -> bool {
         self.forced
             || match self.what {
@@ -86,7 +82,7 @@ impl<'r> Value<'r> {
             }
     }
 
-    /// Whether `!` makes it true; only the integer part counts.
+    /// Returns whether `!` makes it true. Only the integer part of a number counts, as in samtools.
     pub fn is_denied(&self) -> bool {
         !self.forced
             && match self.what {
@@ -97,23 +93,22 @@ impl<'r> Value<'r> {
     }
 }
 
-/// Returns the integer part; out of range it is the least integer, as x86-64 converts it.
+/// Returns the integer part of a number. Numbers out of range, and NaN, give the smallest integer,
+/// as the conversion instruction of x86-64 does.
 pub(super) fn integer(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0; // 2^63
     if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
-/// A text, by its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Text<'r> {
     Bytes(&'r [u8]),
-    /// SEQ, which a record stores two bases a byte.
     Seq,
-    /// CIGAR, which a record stores as numbers.
     Cigar,
 }
 
-/// The buffers for the formatted texts of one record.
+/// Buffers for the formatted SEQ and CIGAR of one record. Each is formatted at most once for each
+/// record.
 #[derive(Clone, Default)]
 pub(super) struct TextBuffers {
     seq: Vec<u8>,
@@ -123,12 +118,12 @@ pub(super) struct TextBuffers {
 }
 
 impl TextBuffers {
-    /// Starts a new record.
     pub fn begin(&mut self) {
         (self.has_seq, self.has_cigar) = (false, false);
     }
 
-    /// Formats `text`, for [`TextBuffers::bytes`].
+    /// Formats `text` if needed. Must be called before [`TextBuffers::bytes`]: the two are
+    /// separate, so that the texts of both sides of a comparison can be borrowed at the same time.
     pub fn write(&mut self, record: RecordRef<'_>, text: Text<'_>) {
         match text {
             Text::Bytes(_) => {}
@@ -164,7 +159,6 @@ impl TextBuffers {
         }
     }
 
-    /// Returns the bytes of a formatted text.
     pub fn bytes<'a>(&'a self, text: Text<'a>) -> &'a [u8] {
         match text {
             Text::Bytes(bytes) => bytes,

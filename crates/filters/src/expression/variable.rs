@@ -1,4 +1,4 @@
-//! The variables of expressions, and their values in a record.
+//! The variables of expressions, such as `mapq` and `flag.dup`, and their values in a record.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,11 @@ use readmill_record::{Flags, Header, RecordRef};
 
 use super::value::{Text, Value, ValueKind};
 
-/// A variable, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     Cigar,
     EndPos,
-    /// These bits of FLAG.
+    /// FLAG, restricted to these bits: all of them for `flag`, one for `flag.dup`.
     Flag(u16),
     HardClipped,
     Library,
@@ -35,7 +34,6 @@ pub(super) enum Variable {
 
 use Variable as V;
 
-/// Every variable that samtools documents.
 const NAMES: [(&str, Variable); 34] = [
     ("cigar", V::Cigar),
     ("endpos", V::EndPos),
@@ -74,7 +72,6 @@ const NAMES: [(&str, Variable); 34] = [
 ];
 
 impl Variable {
-    /// Returns the variable called `name`.
     pub fn named(name: &str) -> Option<Variable> {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, variable)| variable)
     }
@@ -88,7 +85,8 @@ impl Variable {
         }
     }
 
-    /// Returns its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
+    /// Returns the value of the variable. Positions are 1-based, and 0 if there is none; indexes of
+    /// reference sequences are 0-based, and -1 if there is none.
     pub fn of<'r>(self, record: RecordRef<'r>, names: &'r HeaderNames) -> Value<'r> {
         let text = |bytes: &'r [u8]| Value::text(Text::Bytes(bytes));
         match self {
@@ -103,7 +101,6 @@ impl Variable {
         }
     }
 
-    /// The value of a variable that is a number.
     pub fn count(self, record: RecordRef<'_>) -> i64 {
         match self {
             V::EndPos => record.end(),
@@ -124,7 +121,6 @@ impl Variable {
     }
 }
 
-/// Hard-clipped bases at both ends.
 fn hard_clipped(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops();
     let clipped = |op: Option<(u32, u32)>| match op {
@@ -134,7 +130,8 @@ fn hard_clipped(cigar: Cigar<'_>) -> i64 {
     clipped(ops.next()) + clipped(ops.next_back())
 }
 
-/// Soft-clipped bases at both ends, inside of hard clips; a lone soft clip counts once.
+/// Returns the number of soft-clipped bases at both ends, inside of hard clips. If the CIGAR is a
+/// single soft clip, it counts once.
 fn soft_clipped(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops().peekable();
     let mut inner = ops.len();
@@ -158,11 +155,11 @@ fn soft_clipped(cigar: Cigar<'_>) -> i64 {
     i64::from(left) + i64::from(right)
 }
 
-/// Names of reference sequences and libraries; empty where no variable needs them.
+/// Names of reference sequences and libraries, copied from the header. Empty if no variable uses
+/// them.
 #[derive(Default)]
 pub(super) struct HeaderNames {
     references: Vec<Box<[u8]>>,
-    /// LB of each read group.
     libraries: HashMap<Box<[u8]>, Box<[u8]>>,
 }
 
@@ -179,13 +176,13 @@ impl HeaderNames {
         }
     }
 
-    /// Returns the name of a reference sequence, `*` for none.
     pub fn reference(&self, id: i32) -> &[u8] {
         let name = usize::try_from(id).ok().and_then(|id| self.references.get(id));
         name.map_or(b"*", |name| name)
     }
 
-    /// Returns the library of a record's read group; empty if unknown.
+    /// Returns the library of a record's read group; empty if the read group or its library is
+    /// unknown.
     pub fn library(&self, record: RecordRef<'_>) -> &[u8] {
         let library = record.read_group().and_then(|group| self.libraries.get(group));
         library.map_or(b"", |library| library)

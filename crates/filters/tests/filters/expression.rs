@@ -1,5 +1,6 @@
-//! The language of filter expressions, each part with the result of samtools 1.24's manual page, htslib's own
-//! tests (`test/test_expr.c`, `test/sam_filter`) or a run. Differences from samtools are noted.
+//! The language of filter expressions. Each part is tested with results of samtools 1.24's manual
+//! page, of htslib's own tests (`test/test_expr.c`, `test/sam_filter`), or of a run. Differences
+//! from samtools are noted.
 #![allow(clippy::unwrap_used)]
 
 mod language;
@@ -137,7 +138,8 @@ fn fields_are_numbers_or_texts_and_true_when_they_are_there() {
         "[NM] + [XF] == .5",
         "[XX] || [NM]",
         "exists([XX]) + exists([RG]) == 1",
-        // samtools loses its way in these three
+        // samtools gives other results for these three, because it uses leftovers of an earlier
+        // operand.
         "1 + [NM] + !0 == 2",
         "exists([XB]) + exists([RG]) + exists([XX]) == 2",
         r#"[XX] =~ "x" || [RG] =~ "g1""#,
@@ -241,7 +243,7 @@ fn long_and_deep_expressions_do_not_exhaust_the_stack() {
     assert_eq!(of_both(&format!("{}1 == 151", "1+".repeat(150))), Ok([true, true]));
 }
 
-/// htslib's `test/sam_filter`: conditions of its kinds, on reads with obvious results.
+/// Conditions of the kinds that htslib's `test/sam_filter` tests, on reads with obvious results.
 #[test]
 fn samtools_own_filter_tests() {
     let header = header();

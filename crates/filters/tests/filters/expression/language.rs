@@ -1,8 +1,9 @@
-//! Operators and functions, on values that do not depend on the record.
+//! Operators and functions, with operands that do not depend on the record.
 
 use super::sample::of_both;
 
-/// Expressions, each followed by `;`, that hold for both reads, or for neither.
+/// Checks that expressions, separated by `;`, hold for both reads (`answer` is true) or for neither
+/// of them.
 fn all_hold(expressions: &str, answer: bool) {
     for text in expressions.split(';') {
         assert_eq!(of_both(text), Ok([answer, answer]), "{text}");

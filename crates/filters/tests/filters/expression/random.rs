@@ -1,9 +1,9 @@
-//! Random expressions and records, the same for a seed. The expressions keep to what samtools evaluates
-//! without errors and without leftovers of an earlier operand (see the differences that `expression` lists).
+//! Random expressions and records, which are the same for the same seed. The expressions are only
+//! such as samtools evaluates without errors and without leftovers of an earlier operand (see the
+//! differences that the module `expression` lists).
 
 use readmill_simulate::Rng;
 
-/// A generator of expressions and records.
 pub struct ExpressionGenerator(Rng);
 
 impl ExpressionGenerator {
@@ -23,7 +23,8 @@ impl ExpressionGenerator {
         self.below(one_in) == 0
     }
 
-    /// A record called `name`. Every one has the text field `ZA`; `XV` is a number in some and a text in others.
+    /// Returns a SAM line of a record called `name`. Every record has the text field `ZA`; `XV` is
+    /// a number in some records and a text in others.
     pub fn record(&mut self, name: &str) -> String {
         let cigar = self.of(&[
             "*",
@@ -81,16 +82,15 @@ impl ExpressionGenerator {
         line
     }
 
-    /// A condition.
     pub fn condition(&mut self, depth: usize) -> String {
         loop {
             let text = self.truth(depth);
             let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-            // samtools takes its patterns in the order of first use, so that one after a field which is
-            // absent in some records is looked for in the wrong place
+            // samtools takes its patterns in the order of first use. If a field before a pattern is
+            // absent in some records, it looks for the pattern in the wrong text.
             let patterns = text.matches("=~").count() + text.matches("!~").count();
             let moves_patterns = patterns > 1 && has(&["] =~", "] !~"]);
-            // it takes an absent field for the text that an earlier operand measured
+            // samtools takes an absent field for the text that an earlier operand has measured.
             let leaves_text =
                 has(&["length(", "min(", "max(", "avg("]) && has(&["[NM]", "[XI]", "[XF]", "[ZZ]"]);
             if !moves_patterns && !leaves_text {
@@ -179,7 +179,7 @@ impl ExpressionGenerator {
         }
     }
 
-    /// An operand that is a number wherever it is defined.
+    /// Returns an operand that is a number if it is defined.
     fn operand(&mut self, depth: usize) -> String {
         match self.below(if depth == 0 { 4 } else { 7 }) {
             0 | 1 => self.number_variable().to_string(),
@@ -199,7 +199,7 @@ impl ExpressionGenerator {
         for _ in 0..self.below(4) {
             let operator = self.of(&["+", "-", "*", "/", "&", "|", "^", "%"]);
             if operator == "%" {
-                // on undefined values, samtools calculates with the least integer
+                // With undefined values, samtools calculates with the smallest integer.
                 let variable = self.of(&["pos", "flag", "tlen", "endpos", "mapq"]);
                 text = format!("({text}) + {variable} % {}", 1 + self.below(40));
             } else {
@@ -258,7 +258,7 @@ const PATTERNS: [&str; 16] = [
     "[]x]",
 ];
 
-/// Bases that a CIGAR takes of the read.
+/// Returns the number of read bases that a CIGAR covers.
 fn readmill_bases(cigar: &str) -> u32 {
     let (mut bases, mut length) = (0, 0);
     for letter in cigar.chars() {
