@@ -1,4 +1,4 @@
-//! The alignments of a template that count.
+//! Selects the alignments of a template that take part in the merge.
 
 use readmill_record::cigar::{consumes_query, consumes_reference};
 use readmill_record::tag::Tag;
@@ -8,49 +8,45 @@ use super::choice::Candidate;
 use super::ops::{Op, maps_bases, ops, reference_length, softened};
 use super::rules::MergeRules;
 
-/// The number of an alignment among those of its read.
+/// The tag of an alignment's number among the alignments of its read (hit index).
 pub const HI: Tag = *b"HI";
 
-/// An alignment that counts.
 #[derive(Clone, Copy)]
 pub struct Hit<'a> {
-    /// Its record.
     pub record: RecordRef<'a>,
-    /// Its flags; where the user says which end a file has, with that end.
+    /// Its flags. If the user states which end a file of alignments belongs to, they are corrected
+    /// accordingly.
     pub flags: Flags,
 }
 
-/// The alignments of a template that count.
 #[derive(Default)]
 pub struct Candidates<'a> {
-    /// Those of the first end, or of the single read.
     pub first: Vec<Hit<'a>>,
-    /// Those of the last end.
     pub last: Vec<Hit<'a>>,
-    /// Supplementary ones of both.
     pub supplementary: [Vec<Hit<'a>>; 2],
 }
 
 impl<'a> Candidates<'a> {
-    /// Whether an end has several.
+    /// Returns whether an end has several alignments, so that a primary one has to be chosen by
+    /// [`arrange`](super::arrange).
     pub fn are_several(&self) -> bool {
         self.first.len().max(self.last.len()) > 1
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty() && self.last.is_empty()
     }
 
-    /// Whether they are of pairs.
     pub fn are_paired(&self) -> bool {
         self.first.iter().chain(&self.last).any(|hit| hit.flags.is_paired())
     }
 
-    /// Adds an alignment, unless it is none or has too many gaps.
+    /// Adds an alignment, unless it is unmapped, aligns no base, or has more gaps than the rules
+    /// allow.
     ///
     /// # Errors
-    /// It is neither of the first nor of the last end of its pair, or single where others are of pairs.
+    /// Its flags state neither the first nor the last end of a pair, or they contradict the other
+    /// alignments of the template on whether reads are paired.
     pub fn add(&mut self, rules: &MergeRules, hit: Hit<'a>) -> Result<()> {
         let operators = || ops(hit.record.cigar());
         let gaps = || operators().filter(|op| matches!(op.1, 1 | 2)).count();
@@ -82,7 +78,7 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Returns the alignments as the choice of the primary one compares them.
+/// Returns the alignments in the form in which [`arrange`](super::arrange) compares them.
 pub fn candidates(hits: &[Hit<'_>]) -> Vec<Candidate> {
     let mut ops = Vec::new();
     hits.iter()

@@ -1,19 +1,21 @@
-//! The choice of the primary alignment, by the rules of Picard MergeBamAlignment 3.4.0.
+//! Chooses the primary alignment among several, by the rules of Picard MergeBamAlignment 3.4.0.
 
 use readmill_record::{Error, Result};
 
 use super::named::named;
 
-/// How the primary alignment is chosen among several.
+/// How the primary alignment is chosen among several (Picard's `PRIMARY_ALIGNMENT_STRATEGY`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrimaryChoice {
-    /// The aligner's, else the pair with the best MAPQ; ends belong together by HI.
+    /// Keep the aligner's choice if it is clear, or else take the pair with the best MAPQs. The
+    /// alignments of both ends are paired by HI.
     BestMapq,
-    /// That of the earliest base of the read; for single reads.
+    /// Take the alignment with the earliest aligned base in the read. For single reads only.
     EarliestBase,
-    /// That with the best MAPQ, of each end by itself.
+    /// Take the alignment with the best MAPQ for each end separately.
     BestEndMapq,
-    /// The pair with the largest insert, else as [`BestEndMapq`](Self::BestEndMapq).
+    /// Take the pair with the largest insert size; without a pair on one sequence, take
+    /// [`BestEndMapq`](Self::BestEndMapq).
     MostDistant,
 }
 
@@ -25,7 +27,10 @@ named!(
     "most-distant" => PrimaryChoice::MostDistant
 );
 
-/// Random numbers as `java.util.Random` of the seed 1 gives them, which break ties as Picard does.
+/// Java's random numbers (`java.util.Random` with the seed 1). They break ties between equally good
+/// alignments, so that the choices are the ones of Picard.
+///
+/// The state continues from template to template, so templates have to be arranged in their order.
 #[derive(Clone, Debug)]
 pub struct TieBreaker(u64);
 
@@ -44,7 +49,7 @@ impl TieBreaker {
         (self.0 >> 17) as i32
     }
 
-    /// A number below `bound`, which is at least 1.
+    /// Returns a number from 0 to `bound - 1`, as `nextInt(bound)` does. `bound` is at least 1.
     fn below(&mut self, bound: usize) -> usize {
         let bound = bound as i32;
         let mut bits = self.next();
@@ -61,50 +66,56 @@ impl TieBreaker {
     }
 }
 
-/// An alignment that may become the primary one.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The reference sequence.
     pub ref_id: i32,
-    /// The first and the last aligned base, 1-based.
+    /// First and last aligned position on the reference, 1-based.
     pub range: (i64, i64),
-    /// MAPQ.
     pub mapq: u8,
-    /// HI.
     pub hit_index: Option<i64>,
-    /// Whether it is neither secondary nor supplementary, as the aligner has it.
+    /// Whether the aligner has flagged it as neither secondary nor supplementary.
     pub is_primary: bool,
-    /// The first aligned base of the read as it was sequenced, 1-based.
+    /// First aligned base of the read in the direction of sequencing, 1-based.
     pub first_base: i64,
 }
 
-/// The alignments of a template, those of both ends side by side where they belong together.
+/// The alignments of a template as a table of rows. Both ends of a pair of alignments are in one
+/// row:
+///
+/// ```text
+/// row   first      last
+/// 0     Some(2)    Some(0)     primary
+/// 1     Some(0)    None        secondary
+/// 2     Some(1)    Some(1)     secondary
+/// ```
+///
+/// The numbers are indexes into the alignments of each end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrangement {
-    /// Alignments of the first end, or of the single read, by their numbers among those.
     pub first: Vec<Option<usize>>,
-    /// Alignments of the last end.
     pub last: Vec<Option<usize>>,
-    /// The row that is primary, while all others are secondary; `None` where the aligner's flags stay.
+    /// The row of the primary alignments; all other rows are secondary. `None` if the aligner's
+    /// flags are kept.
     pub primary: Option<usize>,
-    /// Whether HI becomes the number of the row, where both ends have an alignment in it, and goes elsewhere.
+    /// Whether HI is rewritten: it becomes the row number if both ends have an alignment in the
+    /// row, and is removed if only one end has.
     pub renumbers: bool,
 }
 
 impl Arrangement {
-    /// Rows in all.
     pub fn rows(&self) -> usize {
         self.first.len().max(self.last.len())
     }
 
-    /// Alignments in the order in which they came, for templates with one for each end at most.
+    /// Returns the arrangement of a template that has at most one alignment for each end.
     pub fn of_one(first: bool, last: bool) -> Self {
         let row = |is_there: bool| if is_there { vec![Some(0)] } else { Vec::new() };
         Arrangement { first: row(first), last: row(last), primary: Some(0), renumbers: false }
     }
 }
 
-/// Order of MAPQ: 255, not known, is above 0 and below 1.
+/// Returns the rank of a MAPQ as Picard orders them: 255, which means unknown, is above 0 and below
+/// 1.
 fn rank(mapq: u8) -> u32 {
     match mapq {
         0 => 0,
@@ -113,15 +124,39 @@ fn rank(mapq: u8) -> u32 {
     }
 }
 
-/// A number that grows with both MAPQ.
 fn combined(one: u8, other: u8) -> u32 {
     [one, other].map(|mapq| if mapq == 255 { 1 } else { u32::from(mapq) * 100 }).iter().sum()
 }
 
-/// Arranges the alignments of a template, several of one end at least, and chooses the primary ones.
+/// Arranges the alignments of a template and chooses the primary ones. Called for templates in
+/// which at least one end has several alignments.
+///
+/// `first` and `last` are the alignments of each end. `is_paired` states whether the template has
+/// two reads.
+///
+/// ```
+/// use readmill_filters::merge_alignment::{Candidate, PrimaryChoice, TieBreaker, arrange};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let hit = |start: i64, mapq| Candidate {
+///     ref_id: 0,
+///     range: (start, start + 99),
+///     mapq,
+///     hit_index: None,
+///     is_primary: true,
+///     first_base: 1,
+/// };
+/// let (first, last) = ([hit(100, 60)], [hit(5000, 20), hit(300, 60)]);
+/// let mut ties = TieBreaker::default();
+/// let rows = arrange(PrimaryChoice::BestEndMapq, &first, &last, true, &mut ties)?;
+/// assert_eq!((rows.first[0], rows.last[0]), (Some(0), Some(1))); // the better one is now in row 0
+/// assert_eq!(rows.primary, Some(0));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
-/// The choice does not take pairs.
+/// [`PrimaryChoice::EarliestBase`] is used with pairs.
 pub fn arrange(
     choice: PrimaryChoice,
     first: &[Candidate],
@@ -157,7 +192,8 @@ pub fn arrange(
     Ok(rows)
 }
 
-/// Leaves the first alignments of both ends together, and takes all others apart.
+/// Keeps the first alignments of both ends in one row, and gives each of the others a row of its
+/// own.
 fn part(rows: &mut Arrangement) {
     if rows.first.len() > 1 && rows.last.len() > 1 {
         let apart = rows.first.len() - 1;
@@ -185,7 +221,8 @@ fn best_mapq(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate], ti
     });
 }
 
-/// Brings alignments of the same HI into one row; those without HI come last, and stand alone.
+/// Brings alignments with the same HI into one row. Those without HI get rows of their own at the
+/// end.
 fn by_hit_index(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate]) {
     let index = |all: &[Candidate], at: Option<usize>| at.and_then(|at| all[at].hit_index);
     let place = |index: Option<i64>| (index.is_none(), index);

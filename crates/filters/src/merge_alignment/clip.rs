@@ -1,4 +1,7 @@
-//! Clips of CIGARs, by the rules of htsjdk 4.2.0 (CigarUtil).
+//! Clips alignments: at the end of the reference, at adapters, and where mates overlap.
+//!
+//! The rules are those of htsjdk 4.2.0 (`CigarUtil`), so that CIGARs are the same as Picard's.
+//! Positions and base numbers in this file are 1-based, except for `Draft::pos`.
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Error, Flags, Result};
@@ -14,7 +17,6 @@ fn is_clip(op: u32) -> bool {
     op == SOFT_CLIP || op == HARD_CLIP
 }
 
-/// Whether htsjdk takes the CIGAR for valid, and it fits a read of so many bases.
 fn is_valid(cigar: &[Op], bases: usize) -> bool {
     let last = cigar.len().saturating_sub(1);
     let is_real = |op: u32| !is_clip(op) && op != PADDING;
@@ -43,7 +45,8 @@ fn is_valid(cigar: &[Op], bases: usize) -> bool {
         && query_length(cigar) == bases as i64
 }
 
-/// Clips a CIGAR from base `from` on, 1-based, to its end.
+/// Returns the CIGAR with base `from` (1-based) and all bases after it clipped. `clip` is the
+/// operator, `SOFT_CLIP` or `HARD_CLIP`.
 pub fn clip_end(cigar: &[Op], from: i64, clip: u32) -> Vec<Op> {
     let clipped = query_length(cigar) - from + 1;
     let hard_before = cigar.last().filter(|op| op.1 == HARD_CLIP).map_or(0, |op| op.0);
@@ -76,7 +79,8 @@ pub fn clip_end(cigar: &[Op], from: i64, clip: u32) -> Vec<Op> {
     new
 }
 
-/// Adds soft clips at the ends of a read, as it was sequenced.
+/// Adds soft clips for bases that the aligner did not get to see, at both ends of a read in the
+/// direction of sequencing.
 pub fn add_soft_clips(cigar: &mut Vec<Op>, is_reverse: bool, three_prime: u32, five_prime: u32) {
     if is_reverse {
         cigar.reverse();
@@ -100,7 +104,8 @@ pub fn add_soft_clips(cigar: &mut Vec<Op>, is_reverse: bool, three_prime: u32, f
     }
 }
 
-/// Soft-clips an alignment that ends behind its reference sequence, which has so many bases.
+/// Soft-clips an alignment that reaches beyond the end of its reference sequence. `reference` is
+/// the length of the sequence in bases.
 pub fn clip_behind_reference(read: &mut Draft, reference: i64) {
     let overhang = read.end() - reference;
     if overhang <= 0 {
@@ -117,11 +122,11 @@ const NM: [u8; 2] = *b"NM";
 const MD: [u8; 2] = *b"MD";
 const UQ: [u8; 2] = *b"UQ";
 
-/// Clips the read from base `from` on, 1-based, as it was sequenced. A read of which no base is aligned then becomes
-/// unmapped. A CIGAR that does not fit the read stays as it is.
+/// Clips the read from base `from` on, 1-based in the direction of sequencing. If no aligned base
+/// is left, the read becomes unmapped. A CIGAR that does not fit the read is left as it is.
 ///
 /// # Errors
-/// Hard clips leave no qualities, or what comes out fits no read.
+/// The clipped CIGAR is not valid.
 pub fn clip_three_prime(read: &mut Draft, from: i64, clip: u32) -> Result<()> {
     let length = read.bases.len();
     if !is_valid(&read.cigar, length) || from > length as i64 {
@@ -161,11 +166,14 @@ pub fn clip_three_prime(read: &mut Draft, from: i64, clip: u32) -> Result<()> {
     Ok(())
 }
 
-/// Where hard-clipped bases and their qualities go.
 const CUT_BASES: [u8; 2] = *b"XB";
 const CUT_QUALITIES: [u8; 2] = *b"XQ";
 
-/// The same, and keeps what is cut off in XB and XQ, as it was sequenced.
+/// Hard-clips the read from base `from` on, as [`clip_three_prime`], and keeps the bases and
+/// qualities in XB and XQ, in the direction of sequencing.
+///
+/// # Errors
+/// The read has XB or XQ already, has no qualities, or the clipped CIGAR is not valid.
 fn cut_three_prime(read: &mut Draft, from: i64) -> Result<()> {
     let length = read.bases.len();
     if !is_valid(&read.cigar, length) || from > length as i64 {
@@ -194,8 +202,9 @@ fn cut_three_prime(read: &mut Draft, from: i64) -> Result<()> {
     clip_three_prime(read, from, HARD_CLIP)
 }
 
-/// The base of the read, 1-based, that lies at a position of the reference, 1-based, if soft-clipped bases are taken for
-/// aligned ones; in a deletion that before it. 0 if the read does not reach there.
+/// Returns the base of the read that is aligned to `position` of the reference, both 1-based.
+/// Soft-clipped bases count as aligned ones. In a deletion, it is the base before; 0 if the read
+/// does not reach the position.
 fn base_at(read: &Draft, position: i64) -> i64 {
     if read.is_unmapped() {
         return 0;
@@ -224,15 +233,16 @@ fn base_at(read: &Draft, position: i64) -> i64 {
     0
 }
 
-/// Bases that are clipped before the first aligned one, or behind the last.
 fn clipped<'a>(ops: impl Iterator<Item = &'a Op>) -> i64 {
     ops.take_while(|op| is_clip(op.1)).map(|op| i64::from(op.0)).sum()
 }
 
-/// Clips mates that overlap on opposite strands, so that none goes beyond the start of the other.
+/// Clips mates that overlap on opposite strands, so that neither reaches beyond the start of the
+/// other: softly up to the first aligned base of the mate and, with `hard`, also hard up to the
+/// start of the mate's clipped bases.
 ///
 /// # Errors
-/// See [`clip_three_prime`].
+/// See [`clip_three_prime`]; hard clips also fail on reads with XB or XQ, or without qualities.
 pub fn clip_overlap(one: &mut Draft, other: &mut Draft, hard: bool) -> Result<()> {
     let overlap = !one.is_unmapped()
         && !other.is_unmapped()
@@ -248,7 +258,8 @@ pub fn clip_overlap(one: &mut Draft, other: &mut Draft, hard: bool) -> Result<()
     if hard { clip_to_starts(forward, reverse, true) } else { Ok(()) }
 }
 
-/// Clips both at the start of the other: softly at aligned bases, or hard at those that are clipped before them.
+/// Clips each read at the start of the other: softly at the first aligned base, or hard at the
+/// clipped bases before it.
 fn clip_to_starts(forward: &mut Draft, reverse: &mut Draft, hard: bool) -> Result<()> {
     let reach = |draft: &Draft, clips: i64| if hard && !draft.is_unmapped() { clips } else { 0 };
     let end = reverse.end() + reach(reverse, clipped(reverse.cigar.iter().rev()));
@@ -287,7 +298,7 @@ mod tests {
         String::from_utf8(text).unwrap()
     }
 
-    /// A read of so many bases, all A, at position 101.
+    /// Returns a read of bases A at position 101.
     fn read(cigar: &str, flags: u16) -> Draft {
         let cigar = ops(cigar);
         let length = query_length(&cigar) as usize;

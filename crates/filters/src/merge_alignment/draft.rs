@@ -1,4 +1,4 @@
-//! A record while it changes.
+//! A record in parts, which can be changed more easily than its bytes.
 
 use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
 use readmill_record::tag::{self, Field, Fields, Tag};
@@ -8,38 +8,28 @@ use readmill_record::{Error, Flags, RecordRef, Result, edit};
 use super::ops::{Op, ops, reference_length};
 use crate::turn::turn;
 
-/// Most operators of a CIGAR that BAM stores in its own place.
 const MOST_OPERATORS: usize = u16::MAX as usize;
 
-/// A record in parts, which keeps its memory from one record to the next.
+/// A record that is taken apart, changed, and written again.
+///
+/// Its buffers are reused: [`Draft::load`] replaces the contents by the next record. Bases are
+/// codes of four bits, one in each byte; positions are 0-based, and -1 if there is none.
 #[derive(Clone, Default)]
 pub struct Draft {
-    /// FLAG.
     pub flags: u16,
-    /// The reference sequence, or -1.
     pub ref_id: i32,
-    /// POS, 0-based, or -1.
     pub pos: i32,
-    /// MAPQ.
     pub mapq: u8,
-    /// The operators of CIGAR.
     pub cigar: Vec<Op>,
-    /// RNEXT.
     pub next_ref_id: i32,
-    /// PNEXT, 0-based, or -1.
     pub next_pos: i32,
-    /// TLEN.
     pub tlen: i32,
-    /// Bases, by their codes.
     pub bases: Vec<u8>,
-    /// Qualities.
     pub qualities: Vec<u8>,
-    /// Optional fields, as BAM stores them.
     pub fields: Vec<u8>,
 }
 
 impl Draft {
-    /// Becomes a copy of a record.
     pub fn load(&mut self, record: RecordRef<'_>) {
         (self.flags, self.ref_id, self.pos) = (record.flags().0, record.ref_id(), record.pos());
         (self.mapq, self.tlen) = (record.mapq(), record.tlen());
@@ -55,10 +45,10 @@ impl Draft {
         self.fields.extend_from_slice(record.field_bytes());
     }
 
-    /// Appends the record, called `name`.
+    /// Appends the record with the read name `name` to `out`.
     ///
     /// # Errors
-    /// Its CIGAR has more operators than BAM stores.
+    /// Its CIGAR has more operators than BAM can store (65,535).
     pub fn write(&self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
         if self.cigar.len() > MOST_OPERATORS {
             let what =
@@ -90,42 +80,38 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether all of these flags are set.
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag == flag
     }
 
-    /// Sets or clears a flag.
     pub fn set_flag(&mut self, flag: u16, is_set: bool) {
         self.flags = if is_set { self.flags | flag } else { self.flags & !flag };
     }
 
-    /// Whether it is unmapped.
     pub fn is_unmapped(&self) -> bool {
         self.has(Flags::UNMAPPED)
     }
 
-    /// Whether it is on the reverse strand.
     pub fn is_reverse(&self) -> bool {
         self.has(Flags::REVERSE)
     }
 
-    /// The position of the first aligned base, 1-based; 0 if there is none.
+    /// Returns the position of the first aligned base, 1-based; 0 if there is none.
     pub fn start(&self) -> i64 {
         i64::from(self.pos) + 1
     }
 
-    /// The position of the last aligned base, 1-based; 0 if it is unmapped.
+    /// Returns the position of the last aligned base, 1-based; 0 if the read is unmapped.
     pub fn end(&self) -> i64 {
         if self.is_unmapped() { 0 } else { i64::from(self.pos) + reference_length(&self.cigar) }
     }
 
-    /// The first optional field of this name.
     pub fn field(&self, tag: Tag) -> Option<Field<'_>> {
         tag::find(&self.fields, tag)
     }
 
-    /// Sets the first field of this name to a type letter and a value, or appends the field.
+    /// Sets the first field with this tag to `typed`, a type letter and a value. Appends the field
+    /// if there is none.
     pub fn set_field(&mut self, tag: Tag, typed: &[u8]) {
         if let Some(found) = tag::locate(&self.fields, tag) {
             self.fields.splice(found.start + 2..found.end, typed.iter().copied());
@@ -135,17 +121,14 @@ impl Draft {
         }
     }
 
-    /// Sets a text field.
     pub fn set_text(&mut self, tag: Tag, text: &[u8]) {
         self.set_field(tag, &[b"Z", text, b"\0"].concat());
     }
 
-    /// Sets a field to a small number.
     pub fn set_byte(&mut self, tag: Tag, value: u8) {
         self.set_field(tag, &[b'C', value]);
     }
 
-    /// Sets a field to a number.
     pub fn set_number(&mut self, tag: Tag, value: u32) {
         let mut bytes = [b'I', 0, 0, 0, 0];
         bytes[1..].copy_from_slice(&value.to_le_bytes());
@@ -155,14 +138,14 @@ impl Draft {
         }
     }
 
-    /// Removes all fields of this name.
     pub fn remove_field(&mut self, tag: Tag) {
         while let Some(found) = tag::locate(&self.fields, tag) {
             self.fields.drain(found);
         }
     }
 
-    /// Turns bases and qualities to the other strand, and these fields with them.
+    /// Turns the read to the other strand: bases, qualities, and the optional fields with these
+    /// tags, whose values follow the read.
     pub fn turn(&mut self, complemented: &[Tag], reversed: &[Tag]) {
         self.bases.reverse();
         self.bases.iter_mut().for_each(|code| *code = complement(*code));
@@ -182,13 +165,11 @@ impl Draft {
         }
     }
 
-    /// The letters of its bases.
     pub fn letters(&self, range: std::ops::Range<usize>) -> Vec<u8> {
         self.bases[range].iter().map(|&code| LETTERS[usize::from(code & 15)]).collect()
     }
 }
 
-/// The code of the complementary base.
 pub fn complement(code: u8) -> u8 {
     CODES[usize::from(COMPLEMENTS[usize::from(code & 15)])]
 }

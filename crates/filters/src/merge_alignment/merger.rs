@@ -1,4 +1,4 @@
-//! Writes the records of templates whose alignments are arranged.
+//! Writes the merged records of a template: reads with their alignments carried over.
 
 use std::sync::Arc;
 
@@ -19,16 +19,12 @@ const OA: Tag = *b"OA";
 const CO: Tag = *b"CO";
 const PG: Tag = *b"PG";
 
-/// The text of the field CO in contaminants.
 const CONTAMINATION: &[u8] = b"Cross-species contamination";
 
-/// An alignment as it is carried over.
 #[derive(Clone, Copy)]
 struct Alignment<'a> {
     hit: Hit<'a>,
-    /// Whether it is secondary.
     is_secondary: bool,
-    /// How the field HI changes.
     hit_index: HitIndex,
     is_contaminant: bool,
 }
@@ -40,11 +36,20 @@ enum HitIndex {
     Becomes(u32),
 }
 
-/// Writes records, with memory that it keeps.
+/// Merges alignments into reads. Each thread has one merger, whose buffers are reused for all its
+/// templates.
+///
+/// For each row of the [`Arrangement`]:
+///
+/// 1. The reads are loaded, and the alignments of the row are carried over to them: position,
+///    CIGAR, flags, and the aligner's fields.
+/// 2. Bases beyond the end of the reference, bases that the aligner did not see, and adapters are
+///    clipped.
+/// 3. Mates are clipped where they overlap, and get the fields that describe each other.
+/// 4. The records are written. Supplementary alignments follow after all rows.
 pub struct Merger {
     rules: Arc<MergeRules>,
     contigs: Arc<[(Vec<u8>, i64)]>,
-    /// The records of a row, and those of the primary one.
     row: [Draft; 2],
     primary: [Draft; 2],
     supplementary: Draft,
@@ -52,7 +57,6 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// A merger of reads that are aligned to the sequences of `header`.
     pub fn new(rules: &Arc<MergeRules>, header: &Header) -> Self {
         let contigs = header.references().iter();
         Merger {
@@ -72,10 +76,15 @@ impl Merger {
         }
     }
 
-    /// Appends the records of a template: its reads, one or two, with these alignments. `push` gets the start of each.
+    /// Appends the records of a template to `out`, and calls `push` with `out` and the start of
+    /// each record.
+    ///
+    /// `reads` are the one or two unaligned reads of the template. Without an `arrangement`, each
+    /// end has at most one alignment.
     ///
     /// # Errors
-    /// An alignment does not fit its read.
+    /// An alignment does not fit its read, or single reads are aligned as pairs or the other way
+    /// round.
     pub fn merge(
         &mut self,
         reads: &[RecordRef<'_>],
@@ -178,7 +187,8 @@ impl Merger {
         Ok(())
     }
 
-    /// Whether a primary alignment has few bases between two clips.
+    /// Returns whether a primary alignment looks like contamination: fewer aligned bases than the
+    /// rules require, between two clips.
     fn is_contaminant(&mut self, hits: &Candidates<'_>, rows: &Arrangement) -> bool {
         let Some(least) = self.rules.least_unclipped else { return false };
         let row = rows.primary.or_else(|| {
@@ -201,7 +211,11 @@ impl Merger {
         })
     }
 
-    /// Carries an alignment over to a read.
+    /// Carries an alignment over to a read: flags, position, CIGAR and fields. Unmaps the read if
+    /// no base is aligned or if it is a contaminant.
+    ///
+    /// # Errors
+    /// The alignment does not fit the read.
     fn carry(&mut self, draft: &mut Draft, alignment: Alignment<'_>) -> Result<()> {
         let Alignment { hit: Hit { record, flags }, .. } = alignment;
         self.carry_fields(draft, &alignment);
@@ -227,7 +241,6 @@ impl Merger {
         Ok(())
     }
 
-    /// Carries over the fields of the aligner.
     fn carry_fields(&self, draft: &mut Draft, alignment: &Alignment<'_>) {
         let all = alignment.hit.record.field_bytes();
         let (mut fields, mut at) = (Fields::new(all), 0);
@@ -251,8 +264,11 @@ impl Merger {
         }
     }
 
-    /// Has the CIGAR fit the read: bases that the aligner did not see are clipped, those behind the reference, and
-    /// adapters.
+    /// Makes the CIGAR fit the read: soft-clips bases beyond the end of the reference, bases that
+    /// the aligner did not see, and adapters.
+    ///
+    /// # Errors
+    /// The alignment has more bases than the read, or XT is not a position.
     fn fit(&self, draft: &mut Draft, record: RecordRef<'_>, flags: Flags) -> Result<()> {
         let trimmed = self.rules.trimmed[usize::from(flags.is_paired() && !flags.is_first())];
         let aligned = query_length(&draft.cigar);
@@ -306,7 +322,7 @@ impl Merger {
         draft.set_text(CO, &comment);
     }
 
-    /// An alignment as OA has it, without its strand, as Picard writes it.
+    /// Returns an alignment in the form of the OA field, without a strand, as Picard writes it.
     fn in_words(&mut self, record: RecordRef<'_>) -> Vec<u8> {
         softened(record.cigar(), &mut self.ops);
         let contig = self.contigs.get(record.ref_id() as usize).map_or(&b"*"[..], |it| &it.0);
@@ -321,7 +337,7 @@ impl Merger {
         text
     }
 
-    /// Clips mates that overlap, and tells each of the other.
+    /// Clips overlapping mates, then sets position, mate fields, TLEN and 0x2 of both reads.
     fn pair(&self, first: &mut Draft, last: &mut Draft) -> Result<()> {
         if self.rules.overlap != OverlapClip::None {
             clip_overlap(first, last, self.rules.overlap == OverlapClip::Hard)?;
@@ -347,7 +363,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Writes what a read of a pair says of its mate.
+    /// Writes the fields of a read that describe its mate: RNEXT, PNEXT, 0x8, 0x20, MQ and MC.
     fn tell(&self, draft: &mut Draft, mate: &Draft) {
         (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
         draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
@@ -371,7 +387,8 @@ impl Merger {
         draft.set_field(tag::MC, &typed);
     }
 
-    /// Writes what a supplementary alignment says of the primary one of its mate.
+    /// Writes the fields of a supplementary alignment that describe the primary alignment of its
+    /// mate.
     fn tell_of_mate(&self, draft: &mut Draft, mate: &Draft) {
         (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
         draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
@@ -382,8 +399,10 @@ impl Merger {
     }
 }
 
-/// Makes a read unmapped, as it was sequenced. Of its fields, those that Picard turns by itself are turned back, whatever the
-/// rules say of others: so does htsjdk, whose default lists Picard uses here.
+/// Makes a read unmapped, and turns it back to the direction of sequencing.
+///
+/// Of its fields, the ones that htsjdk turns by default are turned back, whatever the rules say
+/// about others: Picard uses htsjdk's default lists here.
 fn unmap(draft: &mut Draft) {
     if draft.is_reverse() {
         draft.turn(&MergeRules::COMPLEMENTED, &MergeRules::REVERSED);
@@ -396,12 +415,11 @@ fn unmap(draft: &mut Draft) {
     draft.cigar.clear();
 }
 
-/// Where a read starts as it was sequenced, 1-based.
 fn five_prime(draft: &Draft) -> i64 {
     if draft.is_reverse() { draft.end() } else { draft.start() }
 }
 
-/// TLEN of `one`, whose mate is `other`.
+/// Returns TLEN of `one`, whose mate is `other`; 0 if they are not both mapped to one sequence.
 fn insert(one: &Draft, other: &Draft) -> i32 {
     if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id {
         return 0;
@@ -410,7 +428,8 @@ fn insert(one: &Draft, other: &Draft) -> i32 {
     (end - start + if end >= start { 1 } else { -1 }) as i32
 }
 
-/// How two mates lie, of which `one` has its TLEN; `None` where they are not both on one sequence.
+/// Returns the orientation of a pair; `one` must already have its TLEN. `None` if the mates are not
+/// both mapped to one sequence.
 fn orientation(one: &Draft, other: &Draft) -> Option<Orientation> {
     if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id || one.ref_id < 0 {
         return None;

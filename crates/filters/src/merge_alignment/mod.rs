@@ -1,9 +1,18 @@
-//! Puts alignments onto the records of reads that were not aligned, by the rules of Picard MergeBamAlignment 3.4.0: a template
-//! keeps its fields, and gets positions, CIGARs and the aligner's fields.
+//! Merges alignments into the records of unaligned reads, by the rules of Picard MergeBamAlignment
+//! 3.4.0. A template keeps its own fields, and gets positions, CIGARs and the aligner's fields.
 //!
-//! 1. [`candidates`] says which alignments of a template count; where an end has several, [`arrange`] puts them into rows,
-//!    and chooses the primary one.
-//! 2. [`Merger`] writes the records of a template: alignments are carried over, clipped, and mates get the fields about each other.
+//! ```text
+//! unaligned reads ---------------------------------------------> Merger --> records
+//! alignments --> Candidates --> candidates() --> arrange() ----->  ^
+//!                which ones     comparable       rows with the     |
+//!                take part                       primary one     MergeRules
+//! ```
+//!
+//! 1. [`Candidates`] selects the alignments of a template that take part. If an end has several,
+//!    [`arrange`] pairs them in rows and chooses the primary row. This happens in the order of
+//!    templates, because ties are broken by a sequence of random numbers, as in Picard.
+//! 2. [`Merger`] writes the records of a template, on any thread: it carries the alignments over,
+//!    clips them, and sets the mate fields.
 
 mod candidates;
 mod choice;

@@ -1,13 +1,11 @@
-//! Values of flags, and their names.
+//! A macro for enums whose values have a name on the command line.
 
-/// An enum of the command line: its values and their names.
+/// Implements `NAMES`, `name` and `FromStr` for an enum from a list of its values and their names.
 macro_rules! named {
     ($type:ty, $($name:literal => $value:expr),+) => {
         impl $type {
-            /// All, with their names.
             pub const NAMES: &'static [(&'static str, $type)] = &[$(($name, $value)),+];
 
-            /// Its name.
             pub fn name(self) -> &'static str {
                 Self::NAMES.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| name)
             }

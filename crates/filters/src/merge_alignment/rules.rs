@@ -1,44 +1,51 @@
-//! The choices that a merge leaves to the user.
+//! The options that a merge leaves to the user.
 
 use readmill_record::tag::Tag;
 
 use super::choice::PrimaryChoice;
 use super::named::named;
 
-/// How a merge is done.
+/// The options of a merge of alignments, most of which are options of Picard MergeBamAlignment.
+///
+/// ```
+/// use readmill_filters::merge_alignment::MergeRules;
+///
+/// let rules = MergeRules { kept: vec![*b"XS"], dropped: vec![*b"NM"], ..MergeRules::default() };
+/// assert!(rules.carries(*b"AS"));
+/// assert!(rules.carries(*b"XS")); // of the reserved tags, only the ones in `kept`
+/// assert!(!rules.carries(*b"XA"));
+/// assert!(!rules.carries(*b"NM"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct MergeRules {
-    /// Fields of the aligner that are kept although their names begin with X, Y, Z or a small letter.
+    /// Fields of the aligner that are carried over although their tags are reserved for users (X,
+    /// Y, Z or a lower-case letter at the start).
     pub kept: Vec<Tag>,
-    /// Fields of the aligner that are left out.
     pub dropped: Vec<Tag>,
-    /// Fields that are turned with the read.
+    /// Fields whose values are reversed when the read is turned to the reverse strand.
     pub reversed: Vec<Tag>,
-    /// Fields that are turned and complemented.
+    /// Fields with bases, which are also complemented.
     pub complemented: Vec<Tag>,
-    /// Orientations of proper pairs; `None` leaves the flag as the aligner has it.
+    /// Orientations of proper pairs, by which 0x2 is set. `None` keeps the aligner's flag.
     pub orientations: Option<Vec<Orientation>>,
-    /// Whether bases from XT on are clipped.
+    /// Whether bases from the position in XT on are soft-clipped.
     pub clip_adapters: bool,
-    /// How mates that overlap are clipped.
     pub overlap: OverlapClip,
-    /// Whether templates without an alignment are left out.
     pub aligned_only: bool,
-    /// Most insertions and deletions of an alignment; `None` for any number.
+    /// Maximum number of insertions and deletions of an alignment that takes part; `None` for any
+    /// number.
     pub most_gaps: Option<usize>,
-    /// How the primary alignment is chosen.
     pub primary: PrimaryChoice,
-    /// Whether secondary alignments are written.
     pub secondary: bool,
-    /// Whether MC is written.
     pub mate_cigar: bool,
-    /// Fewer aligned bases than this between two clips make a read a contaminant; `None` if none is looked for.
+    /// Minimum number of aligned bases of an alignment with clips on both sides. With fewer, the
+    /// read is unmapped as a contaminant. `None` disables the check.
     pub least_unclipped: Option<u32>,
-    /// How alignments of contaminants change.
     pub contaminants: ContaminantAlignments,
-    /// Bases that were cut off the start of the first and the last read before they were aligned.
+    /// Number of bases that were cut off the start of the first and of the last read before they
+    /// were aligned.
     pub trimmed: [u32; 2],
-    /// The program that all records name in PG, if any.
+    /// The ID of the program that all records name in PG, if any.
     pub program: Option<Vec<u8>>,
 }
 
@@ -66,54 +73,48 @@ impl Default for MergeRules {
 }
 
 impl MergeRules {
-    /// Fields that are turned with a read, as htsjdk has them.
     pub const REVERSED: [Tag; 2] = [*b"OQ", *b"U2"];
-    /// Fields that are turned and complemented.
     pub const COMPLEMENTED: [Tag; 2] = [*b"E2", *b"SQ"];
 
-    /// Whether a field of the aligner is carried over.
     pub fn carries(&self, tag: Tag) -> bool {
         let is_reserved = tag[0].is_ascii_lowercase() || b"XYZ".contains(&tag[0]);
         (!is_reserved || self.kept.contains(&tag)) && !self.dropped.contains(&tag)
     }
 }
 
-/// How two reads lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orientation {
-    /// The forward read starts before the reverse one does.
+    /// The forward read starts before the reverse one (FR).
     Inward,
-    /// The reverse read starts first.
+    /// The reverse read starts before the forward one (RF).
     Outward,
-    /// Both are on one strand.
     Tandem,
 }
 
 named!(Orientation, "FR" => Orientation::Inward, "RF" => Orientation::Outward, "TANDEM" => Orientation::Tandem);
 
-/// How mates that overlap are clipped where each goes beyond the start of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverlapClip {
-    /// Not at all.
     None,
-    /// Softly.
     Soft,
-    /// Softly up to the aligned starts, and hard, with XB and XQ, up to those of the reads.
+    /// Softly up to the first aligned base of the mate, then hard up to the start of the mate;
+    /// hard-clipped bases are kept in XB and XQ.
     Hard,
 }
 
 named!(OverlapClip, "none" => OverlapClip::None, "soft" => OverlapClip::Soft, "hard" => OverlapClip::Hard);
 
-/// What becomes of the alignment of a read that is made unmapped as a contaminant.
+/// What happens to the alignment of a read that is unmapped as a contaminant (Picard's
+/// `UNMAPPED_READ_STRATEGY`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContaminantAlignments {
-    /// The position stays; CIGAR and MAPQ go.
+    /// Keep the position, remove CIGAR and MAPQ.
     Leave,
-    /// All of it stays, though the record then breaks rules.
+    /// Keep everything, even though the record then violates the SAM specification.
     LeaveAll,
-    /// As `Leave`, and OA has it.
+    /// As `Leave`, and store the alignment in OA.
     Copy,
-    /// OA has it, and the position goes, too.
+    /// Store the alignment in OA, and remove the position as well.
     Move,
 }
 
