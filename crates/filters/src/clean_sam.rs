@@ -1,4 +1,4 @@
-//! Clips alignments that reach beyond the end of their reference sequence.
+//! The flag `--clean-sam`: clips alignments that reach beyond the end of their reference sequence.
 
 use std::sync::Arc;
 
@@ -33,18 +33,17 @@ impl Filter for CleanSamRequest {
     }
 }
 
-/// Makes alignments end where their reference sequence does, as Picard 3.4 CleanSam: the overhang is
-/// soft-clipped, in the CIGAR and in MC, the mate's CIGAR; unmapped reads get MAPQ 0. NM, MD, UQ and TLEN
-/// stay as they are.
+/// Makes alignments end where their reference sequence ends, as Picard 3.4 CleanSam: bases beyond
+/// the end are soft-clipped, in the CIGAR and in MC (the mate's CIGAR), and unmapped reads get MAPQ
+/// 0. NM, MD, UQ and TLEN do not change.
 ///
-/// Picard counts the overhang in bases of the reference and clips as many of the read, so a deletion there
-/// clips more than necessary, and an insertion leaves an overhang. This step does the same, unless the result
-/// does not fit the read or aligns no base (SEQ `*`, long deletions): then the CIGAR is cut where the
-/// sequence ends. A read that lies wholly beyond the end becomes unmapped without a position, as in samtools
-/// fixmate.
+/// Picard counts the overhang in reference bases and clips as many bases of the read. So a deletion
+/// in the overhang clips more than necessary, and an insertion leaves an overhang. This step does
+/// the same, unless the result does not fit the read or aligns no base (SEQ `*`, long deletions):
+/// then the CIGAR is cut exactly at the end of the sequence. A read that lies completely beyond the
+/// end becomes unmapped without a position, as in samtools fixmate.
 #[derive(Clone)]
 pub struct CleanSam {
-    /// The length of each reference sequence.
     lengths: Arc<[i64]>,
     ops: Vec<Packed>,
     clipped: Vec<Packed>,
@@ -61,20 +60,21 @@ struct CleanCounts {
 }
 
 impl CleanSam {
-    /// The step for reads on the sequences of `header`.
     pub fn new(header: &Header) -> Self {
         let lengths = header.references().iter().map(|it| i64::from(it.length)).collect();
         let [ops, clipped] = [const { Vec::new() }; 2];
         CleanSam { lengths, ops, clipped, text: Vec::new(), counts: CleanCounts::default() }
     }
 
-    /// Returns the reference bases between the end of the sequence and `end`, 0-based and exclusive.
+    /// Returns by how many reference bases `end` (0-based, exclusive) lies beyond the end of the
+    /// sequence; 0 or less if it does not, or if there is no such sequence.
     fn overhang(&self, ref_id: i32, end: i64) -> i64 {
         let length = usize::try_from(ref_id).ok().and_then(|id| self.lengths.get(id));
         length.map_or(0, |length| end - length)
     }
 
-    /// Returns the overhang of the read; 0 or less if it has none.
+    /// Returns the overhang of the read itself, in reference bases; 0 or less if nothing is to be
+    /// clipped.
     fn own(&self, record: RecordRef<'_>) -> i64 {
         if record.flags().is_unmapped() || record.pos() < 0 {
             return 0;
@@ -83,7 +83,8 @@ impl CleanSam {
         if span == 0 { 0 } else { self.overhang(record.ref_id(), i64::from(record.pos()) + span) }
     }
 
-    /// Returns the overhang of the mate, by MC, which is parsed into `ops`.
+    /// Returns the overhang of the mate, 0 or less if it has none. The mate's CIGAR is taken from
+    /// MC and left in `self.ops` for [`clip`].
     fn mate(&mut self, record: RecordRef<'_>) -> i64 {
         let flags = record.flags();
         let none = !flags.is_paired() || flags.is_mate_unmapped() || record.next_pos() < 0;
@@ -107,7 +108,8 @@ impl CleanSam {
         !idle && self.own(record) <= 0 && self.mate(record) <= 0
     }
 
-    /// Appends the cleaned record.
+    /// Appends the record to `out` with its own CIGAR and MC clipped, and with MAPQ 0 if it is
+    /// unmapped.
     fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let (start, own) = (out.len(), self.own(record));
         if own > 0 {
@@ -139,7 +141,6 @@ impl CleanSam {
     }
 }
 
-/// Makes a read unmapped: 0x4 set, 0x2 cleared, no position, MAPQ 0.
 fn unmap(raw: &mut [u8]) {
     let flags = RecordRef::new(raw).flags().0;
     edit::set_flags(raw, flags & !Flags::PROPER | Flags::UNMAPPED);
@@ -157,13 +158,13 @@ fn query_length(ops: &[Packed]) -> i64 {
     ops.iter().filter(|&&op| consumes_query(op & 15)).map(|&op| i64::from(op >> 4)).sum()
 }
 
-/// Whether an operator aligns bases to bases (M, = and X).
 fn aligns(op: Packed) -> bool {
     consumes_query(op & 15) && consumes_reference(op & 15)
 }
 
-/// Writes to `out` the operators `ops` with an overhang of `overhang` reference bases clipped. Returns
-/// `false` if no base is aligned before the end of the sequence.
+/// Writes `ops` to `out` with an overhang of `overhang` reference bases clipped: as Picard does if
+/// that gives a usable CIGAR, else exactly at the end of the sequence. Returns `false` if no base
+/// before the end is aligned, so that the read has to become unmapped.
 fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     let fits = clip_as_picard(ops, overhang, out) && query_length(out) == query_length(ops);
     if fits && out.iter().any(|&op| aligns(op)) {
@@ -172,8 +173,9 @@ fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     clip_at_end(ops, overhang, out)
 }
 
-/// Replaces an overhang of `overhang` reference bases by a soft clip; hard clips at the end stay. Returns
-/// `false` if no base is aligned before.
+/// Replaces an overhang of `overhang` reference bases by a soft clip; hard clips at the end remain.
+/// Returns `false` if no base before the end is aligned. `--fix-mates samtools` clips by this
+/// function, too.
 pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     let hard = ops.iter().rposition(|op| op & 15 != HARD_CLIP).map_or(0, |last| last + 1);
     let (mut left, mut soft) = (reference_length(ops) - overhang, 0);
@@ -204,14 +206,16 @@ pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) 
     out.iter().any(|&op| aligns(op))
 }
 
-/// Clips as many bases of the read as the overhang has bases of the reference (`AbstractAlignmentMerger` of
-/// Picard 3.4, `CigarUtil.softClipEndOfRead` of htsjdk 4.2). Returns `false` where these fail.
+/// Clips as many bases of the read as the overhang has reference bases (`AbstractAlignmentMerger`
+/// of Picard 3.4, `CigarUtil.softClipEndOfRead` of htsjdk 4.2). Returns `false` for CIGARs on which
+/// these fail.
 fn clip_as_picard(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     out.clear();
     let Some(&last) = ops.last() else { return false };
     let of_kind = |kind| if last & 15 == kind { i64::from(last >> 4) } else { 0 };
     let length = query_length(ops);
-    // bases of the read that stay, and clipped bases, including a soft clip at the end of the CIGAR
+    // Bases of the read that remain, and bases that are clipped, including a soft clip that is
+    // there already.
     let stay = length - overhang - of_kind(SOFT_CLIP);
     let clipped = length - stay;
     let mut before = 0;
@@ -257,7 +261,7 @@ impl Step for CleanSam {
         Box::new(self.clone())
     }
 
-    /// Two operators, a clip and its text, in the CIGAR and in MC.
+    /// A clip adds at most two operators (8 bytes) to the CIGAR and their text (10 bytes) to MC.
     fn growth(&self) -> usize {
         8 + 10
     }
@@ -291,12 +295,12 @@ impl Step for CleanSam {
 
 #[cfg(test)]
 mod tests {
-    //! Compares with results of Picard 3.4.0 CleanSam on a sequence of 100 bases.
+    //! Expected results are those of Picard 3.4.0 CleanSam on a sequence of 100 bases.
 
     use super::super::testing::{applied, header};
     use super::*;
 
-    /// The read from column 2 to 6 after the step, and its MC.
+    /// Returns columns 2 to 6 and the optional fields of a read after the step.
     fn cleaned(line: &str) -> String {
         let header = header("@SQ SN:c LN:100;@SQ SN:d LN:1000");
         let after = applied(&mut CleanSam::new(&header), &header, &header, &[line]).remove(0);
@@ -306,7 +310,7 @@ mod tests {
         shown
     }
 
-    /// A read of this CIGAR at this position, and its CIGAR afterwards.
+    /// Returns the CIGAR that a read with this CIGAR at this position has after the step.
     fn cigar(pos: u32, cigar: &str) -> String {
         let mut ops = Vec::new();
         assert!(realign::parse(cigar.as_bytes(), &mut ops));
@@ -329,9 +333,9 @@ mod tests {
             (98, "2M1D2M", "2M2S"),
             (100, "1S1M", "1S1M"),
             (95, "2S10M", "2S6M4S"),
-            // it counts bases of the reference and clips bases of the read
+            // Picard counts reference bases and clips read bases.
             (97, "4M1I3M1I1M", "4M1I1M4S"),
-            // a hard clip hides a soft clip from it
+            // Picard does not look for a soft clip before a hard clip.
             (97, "5M3S2H", "5M3S2H"),
         ] {
             assert_eq!(cigar(pos, before), after, "{before} at {pos}");

@@ -1,26 +1,27 @@
-//! Templates that lack a mate, by their names: if one name occurs twice, its reads are not adjacent.
+//! Finds out whether the mates of the input are adjacent, from the names of templates that lack a
+//! mate: if such a name occurs twice, its reads are in different places.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_record::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bits of a hash that choose its slot.
+/// Number of bits of a hash that choose its slot: 65,536 slots of 8 bytes.
 const SLOT_BITS: u32 = 16;
 
-/// A slot's lowest bit: the name came more than once.
 const TWICE: u64 = 1;
 
-/// Records names in a fixed amount of memory (512 KiB): each slot keeps the smallest hash that falls into it,
-/// and whether it occurred more than once. The order of names does not matter, so any number of threads can
-/// add them, and the result is a function of the input.
+/// Detects names that occur twice, in a fixed amount of memory (512 KiB).
 ///
-/// Input in which most templates are scattered is always detected, and so is any with up to about ten
-/// thousand templates that lack a mate. A few scattered templates among many that lack a mate may be missed;
-/// they are counted.
+/// Each slot keeps the smallest hash that falls into it, and whether that hash occurred more than
+/// once. The result does not depend on the order of names, so any number of threads can add them,
+/// and a run on the same input gives the same answer.
+///
+/// An input in which most templates are scattered is always detected, and so is any input with up
+/// to about ten thousand templates that lack a mate. A few scattered templates among many that lack
+/// a mate may be missed; they are counted.
 pub struct LoneMates {
     slots: Box<[AtomicU64]>,
-    /// Templates of paired reads that lack a mate, and in all.
     lone: AtomicU64,
     all: AtomicU64,
 }
@@ -33,7 +34,8 @@ impl Default for LoneMates {
 }
 
 impl LoneMates {
-    /// Adds a template that lacks a mate. Unnamed reads are ignored.
+    /// Records the name of a template that lacks a mate. Unnamed reads are ignored, since `*` does
+    /// not identify a template.
     pub(crate) fn note(&self, name: &[u8]) {
         if name == b"*" {
             return;
@@ -48,7 +50,10 @@ impl LoneMates {
         let _ = self.slots[slot].fetch_update(Relaxed, Relaxed, keep);
     }
 
-    /// Returns an error if the reads of a template were not adjacent.
+    /// Checks that no name was recorded twice. The run calls this when all reads have been seen.
+    ///
+    /// # Errors
+    /// Mates are not adjacent in the input.
     pub fn check(&self) -> Result<()> {
         let kept = self.slots.iter().map(|slot| slot.load(Relaxed)).filter(|&kept| kept != u64::MAX);
         if kept.filter(|kept| kept & TWICE != 0).count() == 0 {
@@ -57,19 +62,22 @@ impl LoneMates {
         Err(Self::scattered())
     }
 
-    /// Returns the error for an input whose mates are not adjacent.
+    /// Returns the error for an input whose mates are not adjacent. It is also used before the run,
+    /// if the header or the first reads show it.
     pub fn scattered() -> Error {
         Error::input("mates do not stand together, so they cannot be told of each other")
             .hint("bring mates together first: readmill collate IN -o together.bam, or readmill sort -n")
     }
 
-    /// Adds counts of templates of paired reads: those that lack a mate, and all.
+    /// Adds to the counts: templates of paired reads that lack a mate, and all templates of paired
+    /// reads.
     pub(crate) fn count(&self, lone: u64, all: u64) {
         self.lone.fetch_add(lone, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }
 
-    /// Returns the number of templates of paired reads that lack a mate, and of all.
+    /// Returns the number of templates that lack a mate, and of all templates of paired reads. The
+    /// run warns if the first is more than half of the second.
     pub fn share(&self) -> (u64, u64) {
         (self.lone.load(Relaxed), self.all.load(Relaxed))
     }

@@ -1,4 +1,9 @@
-//! Fills in the mate fields of paired reads.
+//! The flag `--fix-mates`: fill in the mate fields of paired reads, by the rules of Picard or
+//! samtools.
+//!
+//! 1. `apply` makes a `PlannedRead` of each record of the batch.
+//! 2. The rules (`picard` or `samtools`) change the planned reads of one template at a time.
+//! 3. All records are rewritten from their plans, so that each record is copied only once.
 
 mod picard;
 mod read;
@@ -52,20 +57,20 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Memory of one thread where all reads are as small as possible: 120 bytes for each of 27,000.
+/// Bytes of the planned reads of one thread if all reads are as small as possible: 120 bytes for
+/// each of 27,000.
 const THREAD_MEMORY: u64 = 4 << 20;
 
-/// The tool whose rules are used.
+/// The tool whose rules are used; they differ in TLEN, flags, fields and what is sanitised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MateRules {
-    /// Picard 3.4.0 FixMateInformation, as it is by default.
+    /// Picard 3.4.0 FixMateInformation with its default options.
     Picard,
-    /// samtools 1.24 `fixmate -m`, with all that it sanitises by default.
+    /// samtools 1.24 `fixmate -m`, with everything that it sanitises by default.
     Samtools,
 }
 
 impl MateRules {
-    /// Their name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             MateRules::Picard => "picard",
@@ -118,10 +123,12 @@ impl Filter for FixMatesRequest {
     }
 }
 
-/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (and, as samtools, ms and 0x2) of reads whose
-/// mates are adjacent: templates must be grouped, as in the output of aligners and sorts by name. A read
-/// without its mate is counted, and by the rules it is unchanged or marked as without mate; [`LoneMates`]
-/// detects mates elsewhere.
+/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (by the rules of samtools, ms and
+/// 0x2, too) of reads whose mates are adjacent.
+///
+/// Templates must be grouped, as in the output of aligners and of sorts by name. A read whose mate
+/// is missing is counted; by the rules of Picard it is not changed, by those of samtools it is
+/// marked as having no mate. [`LoneMates`] detects mates that are elsewhere in the input.
 pub struct FixMates {
     rules: MateRules,
     extras: Extras,
@@ -139,7 +146,7 @@ struct MateCounts {
     dropped: u64,
 }
 
-/// The reads of a batch, in reusable memory.
+/// The planned reads of a batch and their texts, whose memory is reused from batch to batch.
 #[derive(Default)]
 struct TemplateBuffers {
     reads: Vec<PlannedRead>,
@@ -147,7 +154,7 @@ struct TemplateBuffers {
 }
 
 impl FixMates {
-    /// The step for reads on the sequences of `header`.
+    /// Creates the step for reads on the sequences of `header`.
     pub fn new(rules: MateRules, header: &Header) -> Self {
         let references = header.references().into();
         let (counts, scratch) = Default::default();
@@ -155,12 +162,12 @@ impl FixMates {
         FixMates { rules, extras, references, lone, counts, scratch }
     }
 
-    /// Returns the record of templates that lack a mate.
+    /// Returns the record of templates that lack a mate, which the run checks at its end.
     pub fn lone_mates(&self) -> Arc<LoneMates> {
         Arc::clone(&self.lone)
     }
 
-    /// Plans the changes of a template, whose reads are those of `range`.
+    /// Plans the changes of one template, whose reads are those of `range`, and counts its outcome.
     fn fix(&mut self, batch: &Batch, range: Range<usize>) {
         let TemplateBuffers { reads, texts } = &mut self.scratch;
         let spans = &batch.spans[range.clone()];
@@ -183,7 +190,8 @@ impl FixMates {
     }
 }
 
-/// Whether a primary read of a template lacks the other end.
+/// Returns whether a template has more primary reads of one end than of the other. Such a template
+/// is noted in [`LoneMates`] even if the rules could fix a part of it.
 fn lacks_an_end(reads: &[PlannedRead]) -> bool {
     let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
     let (mut first, mut last) = (0, 0);
@@ -195,7 +203,7 @@ fn lacks_an_end(reads: &[PlannedRead]) -> bool {
     first != last
 }
 
-/// Returns the ranges of templates.
+/// Returns the ranges of adjacent reads that belong to one template.
 fn templates(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     spans.chunk_by(|a, b| a.stamp.template() == b.stamp.template()).map(move |template| {
@@ -216,11 +224,13 @@ impl Step for FixMates {
         Box::new(FixMates { rules, extras, references, lone, counts, scratch })
     }
 
-    /// MQ, ms and the head of MC, and the CIGAR of the mate as text: ten letters at most for its four bytes. Memory
-    /// is reserved for reads as if all had the least size, 37 bytes, so this is for each 37 bytes of a template.
+    /// Largest growth of a record: MQ, ms, the head of MC, and the mate's CIGAR as text, which has
+    /// at most ten letters for each operator of four bytes. Memory is reserved as if all reads had
+    /// the minimum size, 37 bytes, so this is the growth for each 37 bytes of a template.
     fn growth(&self) -> usize {
         let cigar = 37 * 10 / 4;
-        // ct is the CIGARs of both ends; its head, their numbers and strands, and their distance.
+        // ct has the CIGARs of both ends, its head, the numbers and strands of the ends, and their
+        // distance.
         let template_cigar = if self.extras.template_cigar { 4 + 5 + 11 + 2 * cigar } else { 0 };
         7 + 7 + 4 + cigar + template_cigar
     }

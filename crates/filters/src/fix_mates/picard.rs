@@ -1,11 +1,12 @@
-//! The rules of Picard 3.4.0 FixMateInformation (htsjdk 4.2, `SamPairUtil`), from its source and from runs.
+//! The rules of Picard 3.4.0 FixMateInformation (`SamPairUtil` of htsjdk 4.2), found by reading its
+//! source and by running it.
 
 use readmill_record::{Batch, Flags, Span};
 
 use super::read::{FieldChange, PlannedRead, TemplateOutcome, Texts};
 
-/// Sets the mate fields of a template's primary reads, and those of supplementary alignments from the other
-/// end's primary read. Secondary alignments and 0x2 do not change.
+/// Sets the mate fields of the primary reads of a template. Supplementary alignments get theirs
+/// from the primary read of the other end. Secondary alignments and 0x2 do not change.
 pub(super) fn fix(
     reads: &mut [PlannedRead],
     batch: &Batch,
@@ -49,8 +50,8 @@ pub(super) fn fix(
     TemplateOutcome::Fixed
 }
 
-/// Sets the mate fields of two primary reads. If only one is mapped, the other gets its position; if none is,
-/// none has a position.
+/// Sets the mate fields of two primary reads. If only one of them is mapped, the other one gets its
+/// position; if none is, both lose their positions.
 fn link_mates(
     reads: &mut [PlannedRead],
     [first, last]: [usize; 2],
@@ -79,7 +80,8 @@ fn link_mates(
     reads[last].tlen = tlen.wrapping_neg();
 }
 
-/// Returns the length from the 5′ base of the first to that of the last, inclusive; clips do not count.
+/// Returns TLEN from the 5′ base of the first read to the 5′ base of the last one, both included.
+/// Clips do not count. It is 0 if a read is unmapped or the reads are on different sequences.
 fn template_length(first: &PlannedRead, last: &PlannedRead) -> i32 {
     if !(first.is_mapped() && last.is_mapped()) || first.ref_id != last.ref_id {
         return 0;

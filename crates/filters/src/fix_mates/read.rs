@@ -1,4 +1,5 @@
-//! The planned changes of a read, which are made for a whole template, then written.
+//! The planned changes of a read. They are made for a whole template first, because mates need each
+//! other's new values, and are then written.
 
 use std::ops::Range;
 
@@ -6,49 +7,40 @@ use readmill_record::realign::Packed;
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Flags, RecordRef, edit, realign};
 
-/// Mapping quality of the mate.
 const MQ: Tag = *b"MQ";
-/// Score of the mate, for samtools markdup.
+/// Sum of the mate's base qualities, which samtools markdup uses.
 const MS: Tag = *b"ms";
 
-/// CIGAR of the template.
 const CT: Tag = *b"ct";
 
-/// What samtools does in addition, if it is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extras {
-    /// Write ct.
     pub(super) template_cigar: bool,
-    /// Drop unmapped reads and secondary alignments.
+    /// Drop unmapped reads and secondary alignments once mates are fixed (`--drop-once-fixed`,
+    /// `-r`).
     pub(super) drops: bool,
 }
 
-/// The result for a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplateOutcome {
-    /// It has no mates.
     Single,
-    /// The mate fields were set.
     Fixed,
-    /// A mate is missing.
     Lone,
-    /// It has two primary reads of one end, and was not changed.
+    /// The template has two primary reads of one end, so Picard's rules did not change it. (Picard
+    /// stops.)
     Doubled,
 }
 
-/// The change of an optional field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum FieldChange<T> {
-    /// It does not change.
     #[default]
     Same,
-    /// It is removed.
     Gone,
-    /// It gets this value.
     Set(T),
 }
 
-/// CIGARs that are written: new ones as operators, those of mates as text.
+/// New CIGARs as operators, and the CIGARs of mates as text. Planned reads refer to ranges of
+/// these, so a batch has two buffers and not one for each read.
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) ops: Vec<Packed>,
@@ -61,7 +53,6 @@ impl Texts {
         self.text.clear();
     }
 
-    /// Appends the CIGAR of a read as text.
     pub(super) fn cigar(&mut self, read: &PlannedRead, record: RecordRef<'_>) -> Range<usize> {
         let start = self.text.len();
         match &read.cigar {
@@ -75,7 +66,7 @@ impl Texts {
     }
 }
 
-/// A read with its planned changes. Positions are 0-based, -1 is none.
+/// The fields of a read with their planned changes. Positions are 0-based, and -1 if there is none.
 pub(super) struct PlannedRead {
     pub(super) flags: u16,
     pub(super) ref_id: i32,
@@ -84,22 +75,18 @@ pub(super) struct PlannedRead {
     pub(super) next_ref_id: i32,
     pub(super) next_pos: i32,
     pub(super) tlen: i32,
-    /// Bases of the reference that its CIGAR covers.
     pub(super) span: i64,
-    /// Its new CIGAR, among [`Texts::ops`].
+    /// Range of its new CIGAR in [`Texts::ops`]; `None` if the CIGAR does not change.
     pub(super) cigar: Option<Range<usize>>,
-    /// Whether NM, MD, CG and SM are removed.
+    /// Whether NM, MD, CG and SM are removed, because the read became unmapped.
     pub(super) strips: bool,
     pub(super) mq: FieldChange<u8>,
-    /// The CIGAR of the mate, in [`Texts::text`].
     pub(super) mc: FieldChange<Range<usize>>,
     pub(super) ms: FieldChange<u32>,
-    /// The CIGAR of the template, in [`Texts::text`].
     pub(super) ct: FieldChange<Range<usize>>,
 }
 
 impl PlannedRead {
-    /// Takes a read without changes.
     pub(super) fn of(record: RecordRef<'_>) -> Self {
         PlannedRead {
             flags: record.flags().0,
@@ -135,19 +122,21 @@ impl PlannedRead {
         !self.is(Flags::SECONDARY | Flags::SUPPLEMENTARY)
     }
 
-    /// Sets the position and strand of its mate.
     pub(super) fn point_at(&mut self, mate: (i32, i32, bool)) {
         (self.next_ref_id, self.next_pos) = (mate.0, mate.1);
         self.set(Flags::MATE_REVERSE, mate.2);
     }
 
-    /// Returns reference sequence, position and whether it is reverse, for its mate.
+    /// Returns the reference sequence, the position, and whether the strand is reverse: the values
+    /// that its mate takes over ([`PlannedRead::point_at`]).
     pub(super) fn place(&self) -> (i32, i32, bool) {
         (self.ref_id, self.pos, self.is(Flags::REVERSE))
     }
 
-    /// Appends the changed record. If `appends`, as in samtools, fields are removed, and appended as wide
-    /// integers; else they keep their places.
+    /// Appends the record with its planned changes to `out`.
+    ///
+    /// With `appends`, as in samtools, fields are removed and appended as 32-bit integers.
+    /// Otherwise they keep their places.
     pub(super) fn write(&self, record: RecordRef<'_>, texts: &Texts, appends: bool, out: &mut Vec<u8>) {
         let start = out.len();
         match &self.cigar {
@@ -180,21 +169,19 @@ impl PlannedRead {
     }
 }
 
-/// Returns the type and bytes of an integer as `i`.
 fn wide(n: u32) -> Vec<u8> {
     let mut value = vec![b'i'];
     value.extend(n.to_le_bytes());
     value
 }
 
-/// Returns the type and bytes of a mapping quality, which is one byte.
 fn narrow(n: u32) -> Vec<u8> {
     u8::try_from(n).map_or_else(|_| wide(n), |n| vec![b'C', n])
 }
 
 impl<T> FieldChange<T> {
-    /// Applies the change to the field `tag` of the record that starts at `start` of `out` and reaches to its
-    /// end.
+    /// Applies the change to the field `tag` of the record that reaches from `start` to the end of
+    /// `out`.
     fn write(
         &self,
         out: &mut Vec<u8>,
@@ -210,7 +197,7 @@ impl<T> FieldChange<T> {
         };
         let fields = start + RecordRef::new(&out[start..]).fields_start();
         if let Some(found) = tag::locate(&out[fields..], tag) {
-            // A field that was there twice would still say what it said before.
+            // If the field occurs twice, the second one would keep its old value, so it is removed.
             let first = if appends { fields + found.start } else { fields + found.end };
             while let Some(again) = tag::locate(&out[first..], tag) {
                 out.drain(first + again.start..first + again.end);

@@ -1,4 +1,4 @@
-//! The rules of samtools 1.24 `fixmate -m`, from `bam_mate.c` and from runs.
+//! The rules of samtools 1.24 `fixmate -m`, found by reading `bam_mate.c` and by running it.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::Packed;
@@ -7,12 +7,13 @@ use readmill_record::{Batch, Flags, RecordRef, Span};
 use super::read::{Extras, FieldChange, PlannedRead, TemplateOutcome, Texts};
 use crate::clean_sam;
 
-/// Bases of a lower quality do not count in a read's score.
 const LEAST_QUALITY: u8 = 15;
 
-/// Sanitises the reads of a template, sets the mate fields of the first two primary ones (each further one
-/// replaces the second), and those of supplementary alignments from the other end's primary read. A lone
-/// primary read has no mate.
+/// Sanitises the reads of a template, then sets their mate fields.
+///
+/// The first two primary reads are linked; each further one takes the place of the second.
+/// Supplementary alignments get their mate fields from the primary read of the other end. A single
+/// primary read loses its mate fields.
 pub(super) fn fix(
     reads: &mut [PlannedRead],
     batch: &Batch,
@@ -64,7 +65,6 @@ pub(super) fn fix(
     if outcome == TemplateOutcome::Single && paired { TemplateOutcome::Lone } else { outcome }
 }
 
-/// A template.
 struct TemplateReads<'a> {
     reads: &'a mut [PlannedRead],
     batch: &'a Batch,
@@ -77,7 +77,8 @@ impl TemplateReads<'_> {
         self.batch.record(self.spans[i])
     }
 
-    /// Sets the mate fields of two primary reads.
+    /// Links two primary reads: sets the position of an unmapped one, the mate fields, TLEN, 0x2
+    /// and ms of both.
     fn link_mates(&mut self, a: usize, b: usize) {
         [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PAIRED, true));
         for (i, mate) in [(b, a), (a, b)] {
@@ -98,8 +99,8 @@ impl TemplateReads<'_> {
         self.reads[b].ms = FieldChange::Set(scores[0]);
     }
 
-    /// Sets the mate fields of read `i`. 0x8 is set and never cleared; MQ stays if the mate has no mapping
-    /// quality.
+    /// Sets the mate fields of read `i` from read `mate`. 0x8 is set if the mate is unmapped, but
+    /// never cleared. MQ is not changed if the mate is unmapped.
     fn set_mate_fields(&mut self, mate: usize, i: usize) {
         let (place, mapped, mapq) =
             (self.reads[mate].place(), self.reads[mate].is_mapped(), self.reads[mate].mapq);
@@ -118,7 +119,8 @@ impl TemplateReads<'_> {
         }
     }
 
-    /// Takes from the mate of a read that will be dropped what it says about that.
+    /// Clears the flags that describe an unmapped mate, since that mate is going to be dropped
+    /// (`fixmate -r`).
     fn leave_alone(&mut self, a: usize, b: usize) {
         for (one, other) in [(a, b), (b, a)] {
             if !self.reads[one].is_mapped() {
@@ -127,8 +129,11 @@ impl TemplateReads<'_> {
         }
     }
 
-    /// Writes ct to the left one of two primary reads on one sequence: for each, which end it is, its strand and its CIGAR,
-    /// with the distance from the end of the left one to the start of the right one between them. The other's ct is removed.
+    /// Writes ct to the left one of two primary reads on the same sequence, and removes it from the
+    /// other one.
+    ///
+    /// ct consists of the number, strand and CIGAR of each end, with the distance from the end of
+    /// the left read to the start of the right one between them, such as `1F10M-10T2F2S8M`.
     fn set_template_cigar(&mut self, a: usize, b: usize) {
         let (left, right) = if self.reads[a].pos > self.reads[b].pos { (b, a) } else { (a, b) };
         let [one, other] = [&self.reads[left], &self.reads[right]];
@@ -150,7 +155,8 @@ impl TemplateReads<'_> {
         self.reads[right].ct = FieldChange::Gone;
     }
 
-    /// Returns the length from the 5′ end of one to that of the other; ends lie between bases.
+    /// Returns TLEN from the 5′ end of one read to the 5′ end of the other. Ends are counted
+    /// between bases, so equal positions give 0.
     fn template_length(&self, a: usize, b: usize) -> i32 {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         let unmapped = Flags::UNMAPPED | Flags::MATE_UNMAPPED;
@@ -160,7 +166,8 @@ impl TemplateReads<'_> {
         (five_prime(b) - five_prime(a)) as i32
     }
 
-    /// Whether the leftmost 5′ end is forward, and the other reverse.
+    /// Returns whether the leftmost 5′ end is on the forward strand and the other one on the
+    /// reverse strand.
     fn may_be_proper(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         if !a.is_mapped() || !b.is_mapped() || a.ref_id != b.ref_id {
@@ -171,22 +178,29 @@ impl TemplateReads<'_> {
     }
 }
 
-/// Returns the start of a forward read, the end of a reverse one, which has at least one base.
+/// Returns the 5′ end of a read: the start of a forward read, the end of a reverse one, which
+/// counts as at least one base long.
 fn five_prime(read: &PlannedRead) -> i64 {
     let pos = i64::from(read.pos);
     if read.is(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
 }
 
-/// Returns the sum of qualities of 15 or more. Without qualities, samtools counts 255 for each base.
+/// Returns the sum of the qualities of 15 or more. If the read has no qualities, each base counts
+/// 255, as in samtools.
 fn score(record: RecordRef<'_>) -> u32 {
     let good = record.qual().iter().filter(|&&quality| quality >= LEAST_QUALITY);
     good.fold(0, |sum: u32, &quality| sum.wrapping_add(u32::from(quality)))
 }
 
-/// Sanitises as samtools does by default: reads without a position or beyond their sequence become unmapped,
-/// alignments end where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and
-/// a CIGAR has no operator twice in a row, and none of length 0. 1.24 clips wrongly where other operators
-/// than matches lie beyond the end; here clipping is that of `--clean-sam`.
+/// Sanitises a read as samtools does by default:
+///
+/// - A read without a position, or beyond its sequence, becomes unmapped.
+/// - An alignment ends where its sequence ends.
+/// - An unmapped read loses its CIGAR, MAPQ, NM, MD, CG and SM.
+/// - A CIGAR has no operator twice in a row, and none of length 0.
+///
+/// samtools 1.24 clips wrongly if operators other than matches lie beyond the end; here the
+/// clipping is the one of `--clean-sam`.
 fn sanitise(
     read: &mut PlannedRead,
     record: RecordRef<'_>,
@@ -216,7 +230,8 @@ fn sanitise(
     }
 }
 
-/// Clips the overhang; a read of which no aligned base remains becomes unmapped.
+/// Clips the overhang of a read, in reference bases. If no aligned base remains, the read becomes
+/// unmapped.
 fn trim(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts, overhang: i64) {
     let ops: Vec<Packed> = record.cigar().ops().map(|(op, n)| n << 4 | op).collect();
     let mut clipped = Vec::new();
@@ -231,7 +246,8 @@ fn trim(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts, overha
     }
 }
 
-/// Merges equal adjacent operators, and drops those of length 0.
+/// Merges adjacent operators of the same kind, and drops those of length 0. A CIGAR that has
+/// neither is left as it is.
 fn unite(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts) {
     let is_plain = |mut ops: &mut dyn Iterator<Item = (u32, u32)>| {
         let mut last = u32::MAX;
