@@ -1,4 +1,5 @@
-//! Counts the adapter bases of reads, as Picard MarkIlluminaAdapters (3.4.0) does.
+//! Counts the adapter bases of reads, as Picard MarkIlluminaAdapters (3.4.0) does in its metrics
+//! file.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::{Report, TallySpec};
 
-/// The specification of the tally, for which `readmill align` has a flag of its own.
+/// The description of this tally. It has neither `--adapters FILE` nor a subcommand: `readmill
+/// align` and `readmill import` have a flag of their own for it.
 pub const SPEC: TallySpec = TallySpec {
     of_input: true,
     names_sample: true,
@@ -19,38 +21,34 @@ pub const SPEC: TallySpec = TallySpec {
     })
 };
 
-/// Counts reads by the number of bases from XT to their end.
 pub struct AdapterBases {
-    /// Pays for the numbers, since XT may hold any.
+    /// Charges the numbers as they appear, because XT of an input may hold any number.
     paid: SharedPrepaid,
 }
 
 impl AdapterBases {
-    /// The tally, whose counts are charged to `ledger`.
     pub fn new(ledger: &Ledger) -> Self {
         AdapterBases { paid: SharedPrepaid::new(ledger.empty("counts of adapter bases")) }
     }
 }
 
-/// Bytes of memory of a number: its share of a node of the map, of which half is in use, its bin, and a line of the text, which may
-/// be copied as it grows.
+/// Bytes of memory for each distinct number: its share of a map node that is half full, its bin,
+/// and its line of text, which may be copied while the text grows.
 const NUMBER_BYTES: u64 = 2 * 24 + 16 + 3 * 32;
 
-/// Numbers of reads of a thread by adapter bases.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct AdapterPartial {
     counts: BTreeMap<i64, u64>,
-    /// Bytes of memory for more numbers that are paid for.
     #[serde(skip)]
     left: u64,
 }
 
-/// Numbers of reads by adapter bases, including the first one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AdapterCounts(pub BTreeMap<i64, u64>);
 
 impl AdapterCounts {
-    /// Formats Picard's metrics file, with the command line, and the date when it `started`, in any form.
+    /// Formats Picard's metrics file. `started` stands in the place of its date and may have any
+    /// form, since equal runs have to write equal bytes.
     pub fn to_text(&self, command_line: &str, started: &str) -> Vec<u8> {
         let mut text = metrics::comments(command_line, started);
         text.extend_from_slice(b"\n\n");

@@ -1,14 +1,13 @@
-//! The number of reads, as `samtools view -c` writes it.
+//! The number of reads, as `samtools view -c` prints it.
 
 use readmill_record::{Batch, Detail, Result, Tally};
 
 use super::spec::{Report, TallySpec};
 
-/// The specification of the tally. `readmill view -c` asks for it; it has no flag or subcommand of its own.
+/// The description of this tally. `readmill view -c` asks for it; it has no flag and no subcommand.
 pub const SPEC: TallySpec =
     TallySpec::new("count", |_| Report::new(Count, |reads, _| format!("{reads}\n").into_bytes()));
 
-/// Counts reads.
 struct Count;
 
 impl Tally for Count {

@@ -1,4 +1,4 @@
-//! Numbers of reads by FLAG, in the text, the JSON and the table of `samtools flagstat` (1.24).
+//! Numbers of reads by FLAG, in the text, JSON and TSV formats of `samtools flagstat` (1.24).
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::{Report, TallySpec};
 
-/// The specification of the tally.
+/// The description of this tally, with the flag `--flagstat FILE`, the subcommand `flagstat`, and
+/// its formats.
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write numbers of reads by FLAG, as samtools flagstat does"),
     command_help: Some("Numbers of reads by FLAG, as samtools flagstat"),
@@ -21,18 +22,16 @@ static JSON: TallySpec =
 static TSV: TallySpec =
     TallySpec::new("flagstat", |_| Report::new(Flagstat, |counts, _| counts.to_tsv().into_bytes()));
 
-/// Counts reads by FLAG.
 #[derive(Clone, Copy, Default)]
 pub struct Flagstat;
 
-/// Numbers of reads: first those that pass quality controls, then those that do not (0x200).
+/// The counts of each row of the report: first of reads that pass quality control, then of reads
+/// that fail it (0x200).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagstatCounts([[u64; ROWS.len()]; 2]);
 
-/// The label of a row, and the row that its percentage refers to.
 struct RowLabel(&'static str, Option<usize>);
 
-/// The rows in the order in which they are written.
 static ROWS: [RowLabel; 16] = [
     RowLabel("total (QC-passed reads + QC-failed reads)", None),
     RowLabel("primary", None),
@@ -69,7 +68,7 @@ const SINGLETONS: usize = 13;
 const OTHER_CONTIG: usize = 14;
 const OTHER_CONTIG_SURE: usize = 15;
 
-/// From this mapping quality on, a mate on another contig counts in the last row.
+/// Minimum mapping quality at which a read with its mate on another contig counts in the last row.
 const SURE: u8 = 5;
 
 impl FlagstatCounts {
@@ -103,7 +102,6 @@ impl FlagstatCounts {
         add(OTHER_CONTIG_SURE, elsewhere && record.mapq() >= SURE);
     }
 
-    /// Returns the text of `samtools flagstat`.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (i, RowLabel(name, of)) in ROWS.iter().enumerate() {
@@ -119,7 +117,6 @@ impl FlagstatCounts {
         text
     }
 
-    /// Returns the table of `samtools flagstat -O tsv`.
     pub fn to_tsv(&self) -> String {
         let mut text = String::new();
         for (i, RowLabel(name, of)) in ROWS.iter().enumerate() {
@@ -133,7 +130,7 @@ impl FlagstatCounts {
         text
     }
 
-    /// Returns the JSON of `samtools flagstat -O json`, with its spaces at the ends of lines.
+    /// Returns the JSON of `samtools flagstat -O json`, including its spaces at the ends of lines.
     pub fn to_json(&self) -> String {
         let mut parts = Vec::new();
         for (name, counts) in ["QC-passed reads", "QC-failed reads"].iter().zip(&self.0) {
@@ -156,7 +153,8 @@ impl FlagstatCounts {
     }
 }
 
-/// Formats a share in percent; samtools divides numbers of 24 bits.
+/// Formats a share in percent with two decimals. samtools divides in single precision, so this
+/// does, too.
 fn percent(n: u64, of: u64) -> String {
     if of == 0 {
         return "N/A".to_string();

@@ -1,4 +1,5 @@
-//! Numbers of reads by reference sequence, as `samtools idxstats` (1.24) writes them.
+//! Numbers of reads by reference sequence, as `samtools idxstats` (1.24) prints them. They are
+//! counted from the reads, so no index is needed.
 
 use std::fmt::Write as _;
 
@@ -7,7 +8,6 @@ use readmill_record::{Batch, Header, Result, Tally};
 
 use super::spec::{Report, TallySpec};
 
-/// The specification of the tally.
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write numbers of reads by reference sequence, as samtools idxstats does"),
     command_help: Some("Numbers of reads by reference sequence, as samtools idxstats; needs no index"),
@@ -16,48 +16,43 @@ pub const SPEC: TallySpec = TallySpec {
     })
 };
 
-/// Counts reads by reference sequence.
 pub struct Idxstats {
     header: Header,
 }
 
 impl Idxstats {
-    /// Creates the tally for reads under this header.
     pub fn new(header: &Header) -> Self {
         Idxstats { header: header.clone() }
     }
 }
 
-/// Numbers of reads by reference sequence.
 #[derive(Debug, PartialEq, Eq)]
 pub struct IdxstatsCounts {
     header: Header,
-    /// Mapped and unmapped reads, first of no reference sequence, then of each.
+    /// First the reads without a reference sequence, then those of each sequence: mapped, unmapped.
     reads: ReadCounts,
 }
 
-/// Mapped and unmapped reads.
 type ReadCounts = Vec<[u64; 2]>;
 
 impl IdxstatsCounts {
-    /// Each reference sequence with its mapped and its unmapped reads.
     pub fn references(&self) -> impl Iterator<Item = (&ReferenceSequence, [u64; 2])> {
         self.header.references().iter().zip(self.reads[1..].iter().copied())
     }
 
-    /// Mapped and unmapped reads that have no reference sequence.
     pub fn unplaced(&self) -> [u64; 2] {
         self.reads[0]
     }
 
-    /// Returns the text of `samtools idxstats`: name, length in bases, mapped reads, unmapped reads.
+    /// Formats the text of `samtools idxstats`: name, length in bases, mapped reads, unmapped
+    /// reads.
     pub fn to_text(&self) -> Vec<u8> {
         let digits = |n: u64| n.checked_ilog10().unwrap_or(0) as usize + 1;
         let line = |(reference, [mapped, unmapped]): (&ReferenceSequence, [u64; 2])| {
             let numbers = [u64::from(reference.length), mapped, unmapped];
             reference.name.len() + numbers.map(digits).iter().sum::<usize>() + 4
         };
-        // As many bytes as are needed: the list would double else.
+        // Reserved at once, because a growing buffer would take twice the memory.
         let mut text = Vec::with_capacity(self.references().map(line).sum::<usize>() + 64);
         let mut numbers = String::new();
         for (ReferenceSequence { name, length }, [mapped, unmapped]) in self.references() {
@@ -72,7 +67,7 @@ impl IdxstatsCounts {
     }
 }
 
-/// Bytes of a line of text beside the name, with counts of up to ten digits.
+/// Bytes of a line of text without the name, with counts of up to ten digits.
 const LINE: u64 = 34;
 
 impl Tally for Idxstats {

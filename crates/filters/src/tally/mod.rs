@@ -1,7 +1,8 @@
-//! Tallies, which count reads during a run, one file each.
+//! Tallies: statistics that are counted while reads pass through a run.
 //!
-//! A module with a tally has a [`TallySpec`], which [`TALLIES`] lists. The flag, the subcommand and the file of the result
-//! follow from it.
+//! Each tally is one file with a [`TallySpec`], which [`TALLIES`] lists. The command line derives
+//! the flag `--NAME FILE` and the subcommand from it; the run makes a [`Report`], counts with it on
+//! all threads, and writes its text at the end.
 
 pub mod adapters;
 pub mod checksum;
@@ -18,7 +19,6 @@ pub use idxstats::{Idxstats, IdxstatsCounts};
 pub use spec::{CountMemory, Report, RunNames, TallyContext, TallySpec};
 pub use stats::{Stats, StatsCounts};
 
-/// All tallies whose result is a file, in the order of the help.
 pub const TALLIES: &[&TallySpec] = &[
     &flagstat::SPEC,
     &idxstats::SPEC,

@@ -1,4 +1,5 @@
-//! Tallies as the rest of the program sees them: their specifications, and the reports of a run.
+//! The interface between tallies and the rest of the program: their descriptions, and the reports
+//! of a run.
 
 use std::sync::Arc;
 
@@ -7,28 +8,40 @@ use readmill_record::{DynTally, Header, Ledger, ReportText, Result, SharedTally,
 use super::stats::StatsOrder;
 
 /// The description of a tally whose result is a file.
+///
+/// It is a constant from which the command line makes the flag `--NAME FILE` and the subcommand
+/// `NAME`, and the run makes a [`Report`].
+///
+/// ```
+/// use readmill_filters::tally::TALLIES;
+///
+/// let flagstat = TALLIES.iter().find(|tally| tally.name == "flagstat").unwrap();
+/// assert!(flagstat.flag_help.is_some() && flagstat.command_help.is_some());
+/// assert_eq!(flagstat.formats.map(|(name, _)| name), ["json", "tsv"]);
+/// ```
 #[derive(Debug)]
 pub struct TallySpec {
-    /// Its name.
     pub name: &'static str,
-    /// Help of the flag `--NAME FILE` of commands that write reads; `None` if they have no such flag.
+    /// Help of the flag `--NAME FILE` in commands that write reads; `None` if they have no such
+    /// flag.
     pub flag_help: Option<&'static str>,
-    /// Help of the subcommand NAME, which does nothing else; `None` if there is none, or one with flags of its own.
+    /// Help of the subcommand `NAME`, which only writes this result; `None` if there is none, or if
+    /// it has flags of its own.
     pub command_help: Option<&'static str>,
-    /// Whether it sees reads as they come, instead of those of the main output.
+    /// Whether it counts the reads of the input, before any step, instead of the reads of the main
+    /// output.
     pub of_input: bool,
-    /// Whether its text names the sample.
     pub names_sample: bool,
-    /// The memory of its counts, if that is more than a few KiB.
     pub memory: Option<CountMemory>,
-    /// Other formats of its text, by their names, each as the tally that writes it; the subcommand has them.
+    /// Other formats of the result that the subcommand offers, by name, each with the tally that
+    /// writes it.
     pub formats: &'static [(&'static str, &'static TallySpec)],
-    /// Makes the tally for a run.
     pub make: fn(&TallyContext<'_>) -> Report,
 }
 
 impl TallySpec {
-    /// A tally of output reads, without a flag or a subcommand.
+    /// Creates the description of a tally of output reads without a flag and without a subcommand.
+    /// Others override its fields.
     pub(super) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> Report) -> Self {
         let (flag_help, command_help, memory) = (None, None, None);
         let formats = &[];
@@ -45,44 +58,35 @@ impl TallySpec {
     }
 }
 
-/// The memory that counts take on each thread, and once more for their sum.
+/// Memory for counts, which each thread needs, and once more for their sum.
 #[derive(Clone, Copy, Debug)]
 pub struct CountMemory {
-    /// Its name in the division of the memory.
     pub name: &'static str,
-    /// Returns the bytes of one thread.
     pub bytes: fn() -> usize,
 }
 
-/// The facts about reads that are known before they are counted.
 #[derive(Clone, Copy, Debug)]
 pub struct TallyContext<'a> {
-    /// The header under which they leave.
     pub header: &'a Header,
-    /// Whether they are sorted by coordinate.
     pub sorted: bool,
-    /// The count of what statistics tell by the order of reads, if they are wanted.
     pub stats: Option<&'a Arc<StatsOrder>>,
-    /// The ledger that pays for what grows with the reads.
     pub ledger: &'a Ledger,
 }
 
-/// The facts about its run that the text of a tally may state.
 #[derive(Clone, Copy)]
 pub struct RunNames<'a> {
-    /// The main output, or else the first input.
+    /// The path of the main output or, if there is none, of the first input.
     pub file: &'a str,
-    /// The name of the sample.
     pub sample: &'a str,
-    /// Returns a command line that begins like one of this tool of Picard.
+    /// Returns the command line of the run in the form that this tool of Picard would write it to
+    /// its metrics file.
     pub in_place_of: &'a dyn Fn(&str) -> String,
-    /// In place of a date: equal runs write equal bytes.
+    /// The text that stands in the place of a date, because equal runs have to write equal bytes.
     pub started: &'a str,
 }
 
-/// A tally of a run, and the texts that its result becomes: one for each of its files.
+/// A tally of a run, together with the function that formats its result: one text for each file.
 pub struct Report {
-    /// The tally.
     pub tally: Arc<dyn DynTally>,
     texts: Box<MakeTexts>,
 }
@@ -90,12 +94,10 @@ pub struct Report {
 type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync;
 
 impl Report {
-    /// A tally whose result `text` formats.
     pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
         Report::of_files(tally, move |total, names| Ok(vec![text(total, names).into()]))
     }
 
-    /// A tally whose result `texts` formats, as one text for each file.
     pub fn of_files<T: Tally + 'static>(
         tally: T,
         texts: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync + 'static,
@@ -105,10 +107,10 @@ impl Report {
         Report { tally, texts: Box::new(move |names| texts(counted.total()?, names)) }
     }
 
-    /// Returns the texts once the run is over, and resets the tally.
+    /// Returns the texts, and resets the tally. Called once, when all reads have been counted.
     ///
     /// # Errors
-    /// If the counts have no result.
+    /// The counts do not give a result.
     pub fn texts(&self, names: &RunNames<'_>) -> Result<Vec<ReportText>> {
         (self.texts)(names)
     }

@@ -1,5 +1,6 @@
-//! Compares with the text of `samtools stats` (1.24) for unusual reads of every kind. samtools wrote the
-//! file below its first line; the lines that name the program and the sections that we do not write are left out.
+//! Compares with the text of `samtools stats` (1.24) for unusual reads of every kind. samtools
+//! wrote the file after its first line; lines that name the program, and sections that readmill
+//! does not write, were removed.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp, Ta
 const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");
 const TEXT: &str = include_str!("../../../../tests/oracles/samtools/stats.txt");
 
-/// The reads in batches of `size`, counted by two counters in turn and merged.
+/// Returns the text for the reads in batches of `size`, counted by two threads' counters and
+/// merged.
 fn counted(tally: Stats, size: usize) -> String {
     let (head, lines): (Vec<&str>, Vec<&str>) = READS.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();
@@ -90,7 +92,7 @@ fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
     assert_eq!(text.lines().filter(|line| line.starts_with("RL\t")).count(), 0);
 }
 
-/// The rows of these sections of SAM text, counted in batches of `size` records.
+/// Returns the rows of these sections for SAM text that is counted in batches of `size` records.
 fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) -> Vec<String> {
     let (head, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();
@@ -127,7 +129,7 @@ const PAIRS: &str = "@SQ\tSN:c1\tLN:1000\n@SQ\tSN:c2\tLN:1000\n\
 fn depths_and_gc_do_not_depend_on_where_pieces_begin() {
     let sections = ["SN\tis sorted", "SN\tbases mapped (cigar)", "COV", "GCD"];
     for size in [1, 2, 3, 9] {
-        // As samtools 1.24 has them.
+        // The rows of samtools 1.24.
         let rows = in_order(PAIRS, &StatsOptions::default(), size, &sections);
         assert_eq!(
             rows[..2],
@@ -139,7 +141,7 @@ fn depths_and_gc_do_not_depend_on_where_pieces_begin() {
         assert_eq!(rows[2..5], ["COV\t[1-1]\t1\t9", "COV\t[2-2]\t2\t7", "COV\t[3-3]\t3\t2"], "{size}");
         let bins = StatsOptions { gc_bin: 100, ..StatsOptions::default() };
         let rows = in_order(PAIRS, &bins, size, &["GCD"]);
-        // The last bin has a sum, 1.0, where others have a share.
+        // The last bin has a sum, 1.0, in a column in which the others have a share.
         let depths = |depth: &str| [depth; 5].join("\t");
         let wanted = [("0.0", "50", "0.000"), ("1.0", "75", "0.058"), ("31.0", "100", "0.174")];
         let wanted =

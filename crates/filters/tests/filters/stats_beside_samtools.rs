@@ -20,7 +20,7 @@ fn samtools(arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// Returns the rows that both write.
+/// Returns the rows of the sections that both programs write.
 fn shared(text: &str) -> Vec<&str> {
     let ours_alone = ["# This file", "# The command line"];
     let theirs_alone = [
@@ -45,7 +45,8 @@ fn shared(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !left_out(line)).collect()
 }
 
-/// Returns our text for reads in SAM, counted in batches of `size` by two counters that are merged.
+/// Returns readmill's text for SAM reads, counted in batches of `size` by two counters that are
+/// merged.
 fn ours(sam: &str, sorted: bool, size: usize) -> String {
     let (head, lines): (Vec<&str>, Vec<&str>) = sam.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();
@@ -86,7 +87,7 @@ fn odd_reads() {
     for seed in 1..=20 {
         let mut random = ExpressionGenerator::new(seed);
         let head = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n";
-        // samtools stops at a mapped read without CIGAR; most reads of a file are not long
+        // samtools stops at a mapped read without a CIGAR; most reads of a file are not long.
         let lines: Vec<String> =
             (0..random.below(400)).map(|i| random.record(&format!("r{i}"))).collect();
         std::fs::write(&input, format!("{head}{}\n", lines.join("\n"))).unwrap();

@@ -1,8 +1,9 @@
 //! Checksums of reads that do not depend on their order.
 //!
-//! Each column is the sum, modulo 2^128, of a hash of each record: the same for reads in any order, different
-//! if a read is lost, doubled or altered. (A sum, because an exclusive or does not detect doubled reads.)
-//! [`sequencing`] has the checksums of other tools.
+//! Each column is the sum, modulo 2^128, of a hash of each record. It is the same for reads in any
+//! order, and different if a read is lost, doubled or altered. (An exclusive or would not notice
+//! doubled reads.) `--verify` compares the columns before and after the steps of a run, and
+//! `readmill checksum` prints them. [`sequencing`] has the checksums of other tools.
 
 pub mod sequencing;
 
@@ -16,7 +17,8 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 use super::spec::{Report, TallySpec};
 pub use sequencing::{BAMSEQCHKSUM, SAMTOOLS_CHECKSUM, SequencingChecksum, SequencingSums};
 
-/// The specification of the tally, whose subcommand has flags of its own.
+/// The description of this tally, for the flag `--checksum FILE`. The subcommand has flags of its
+/// own, so it is not made from this.
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some(
         "Write checksums of the reads that do not depend on their order, as readmill checksum does",
@@ -28,22 +30,47 @@ pub const SPEC: TallySpec = TallySpec {
     })
 };
 
-/// Computes checksums of reads under one header.
+/// Computes the checksums of reads under one header.
+///
+/// ```
+/// use readmill_filters::tally::Checksum;
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Batch, Header, Stamp, Tags, Tally};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let header = Header::parse(b"@SQ\tSN:1\tLN:100\n")?;
+/// let sums_of = |names: &[&str]| -> readmill_record::Result<_> {
+///     let (mut parser, mut batch) = (LineParser::new(&header), Batch::default());
+///     for name in names {
+///         let mut raw = Vec::new();
+///         parser.parse(format!("{name}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII").as_bytes(), &mut raw)?;
+///         batch.push(&raw, Stamp::default())?;
+///     }
+///     let (tally, mut sums) = (Checksum::new(&header, Tags::default()), Default::default());
+///     tally.observe(&mut sums, &batch)?;
+///     Ok(sums)
+/// };
+/// assert_eq!(sums_of(&["a", "b"])?, sums_of(&["b", "a"])?);
+/// assert_ne!(sums_of(&["a", "b"])?, sums_of(&["a", "a"])?);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Checksum {
-    /// A hash of the name of each reference sequence, so that its index does not matter.
+    /// A hash of the name of each reference sequence. It is used instead of the index, which may
+    /// differ between files.
     references: Vec<u64>,
     ignored: Tags,
 }
 
 impl Checksum {
-    /// Creates the tally for reads under this header, without the optional fields `ignored`.
+    /// Creates the tally for reads under `header`. Optional fields with the tags `ignored` do not
+    /// count.
     pub fn new(header: &Header, ignored: Tags) -> Self {
         let names = header.references().iter();
         let references = names.map(|reference| xxh3_64_with_seed(&reference.name, 0)).collect();
         Checksum { references, ignored }
     }
 
-    /// Returns the hash of a reference sequence.
     fn reference(&self, ref_id: i32) -> u64 {
         usize::try_from(ref_id).ok().and_then(|id| self.references.get(id).copied()).unwrap_or(0)
     }
@@ -52,7 +79,7 @@ impl Checksum {
         let flags = record.flags().0;
         let segment = u64::from(flags & (Flags::PAIRED | Flags::FIRST | Flags::LAST));
         let name = xxh3_128_with_seed(record.qname(), segment);
-        // The seed ties the following hashes to this read.
+        // As a seed, the hash of the name ties all other hashes to this read.
         let own = name as u64;
         let kept = u64::from(flags & !Flags::DUPLICATE);
         columns.records += 1;
@@ -77,7 +104,7 @@ impl Checksum {
     }
 
     fn tags(&self, record: RecordRef<'_>, seed: u64) -> u128 {
-        // Not all formats keep the order of fields.
+        // Some formats do not keep the order of optional fields, so their hashes are added.
         let fields = record.fields().filter(|field| !self.ignores(record, field));
         let sum = fields.map(|field| hash(&field, seed)).fold(0, u128::wrapping_add);
         xxh3_128_with_seed(&sum.to_le_bytes(), seed)
@@ -101,8 +128,8 @@ fn bases(record: RecordRef<'_>, seed: u64) -> u128 {
     xxh3_128_with_seed(whole, seed ^ (last + 1))
 }
 
-/// Returns the hash of an optional field. Integers are hashed by value, without their type, because formats may store the
-/// same integer with different types.
+/// Returns the hash of an optional field. Integers are hashed by value, because formats may store
+/// the same integer with different types.
 fn hash(field: &Field<'_>, seed: u64) -> u128 {
     let kind = if field.integer().is_some() { b'i' } else { field.kind };
     let seed = seed ^ u64::from_le_bytes([field.tag[0], field.tag[1], kind, 0, 0, 0, 0, 0]);
@@ -112,25 +139,21 @@ fn hash(field: &Field<'_>, seed: u64) -> u128 {
     }
 }
 
-/// The part of records that a checksum covers.
+/// A part of each record with a checksum of its own: a column of [`Columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordPart {
-    /// QNAME, and which segment of its template a read is.
+    /// QNAME, and whether the read is a single, first or last one.
     Names,
-    /// FLAG without 0x400.
+    /// FLAG without 0x400, which may change in any run.
     Flags,
-    /// RNAME, POS, MAPQ, CIGAR, RNEXT, PNEXT, TLEN.
     Alignment,
-    /// SEQ.
     Bases,
-    /// QUAL.
     Qualities,
-    /// Optional fields, in any order.
+    /// Optional fields, whose order does not count.
     Tags,
 }
 
 impl RecordPart {
-    /// All of them.
     pub const ALL: [RecordPart; 6] = [
         RecordPart::Names,
         RecordPart::Flags,
@@ -140,7 +163,6 @@ impl RecordPart {
         RecordPart::Tags,
     ];
 
-    /// Its name in the text.
     pub fn name(self) -> &'static str {
         match self {
             RecordPart::Names => "names",
@@ -153,10 +175,8 @@ impl RecordPart {
     }
 }
 
-/// Checksums of reads, one for each column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Columns {
-    /// Number of records.
     pub records: u64,
     sums: [u128; RecordPart::ALL.len()],
 }
@@ -167,13 +187,13 @@ impl Columns {
         *sum = sum.wrapping_add(hash);
     }
 
-    /// Returns the checksum of a column.
     pub fn sum(&self, column: RecordPart) -> u128 {
         self.sums[column as usize]
     }
 
-    /// Returns the columns in which these reads differ from others, although only `changes` are allowed. It
-    /// is empty if reads may be dropped or added.
+    /// Returns the names of the columns in which these reads differ from `other`, except those that
+    /// `changes` allow to differ. Returns nothing if the steps may drop or add reads, since then
+    /// every column may change.
     pub fn broken(&self, other: &Columns, changes: &Changes) -> Vec<&'static str> {
         if changes.reads {
             return Vec::new();
@@ -193,7 +213,6 @@ impl Columns {
         records.into_iter().chain(columns.map(RecordPart::name)).collect()
     }
 
-    /// Formats a line for the number of records, and one for each column.
     pub fn to_text(&self) -> String {
         let mut text = format!("records\t{}\n", self.records);
         for column in RecordPart::ALL {

@@ -1,10 +1,15 @@
-//! Checksums of the sequencer's data, as `samtools checksum` (1.24) and biobambam2's `bamseqchksum` define
-//! them, so that either side of a pipeline can be compared with those tools.
+//! Checksums of the sequencer's data, as `samtools checksum` (1.24) and biobambam2's `bamseqchksum`
+//! define them, so that both ends of a pipeline can be compared with those tools.
 //!
-//! Of each primary record, the CRC-32 of the segment bits of FLAG (0xc1) and SEQ in the direction of
-//! sequencing is computed; and of that with the name before it, with QUAL after it, and with the fields BC,
-//! FI, QT, RT, TC after it. Each column is the product of these numbers modulo 2^31 - 1, over all reads and
-//! for each read group.
+//! For each primary record, four CRC-32 values are computed, with SEQ in the direction of
+//! sequencing:
+//!
+//! | column | of | |---|---| | `seq` | the segment bits of FLAG (0xc1), SEQ | | `name` | QNAME, the
+//! segment bits, SEQ | | `qual` | the segment bits, SEQ, QUAL | | `tags` | the segment bits, SEQ,
+//! the fields BC, FI, QT, RT, TC |
+//!
+//! Each column is the product of its values modulo 2^31 - 1, over all reads and for each read
+//! group.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,52 +22,49 @@ use serde::{Deserialize, Serialize};
 
 use super::super::spec::{Report, TallySpec};
 
-/// The tally whose text is that of `samtools checksum`.
 pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |context| {
     Report::of_files(SequencingChecksum::new(context.ledger), |sums, names| {
         Ok(vec![ReportText::Parts(Box::new(sums.into_samtools(names.file)))])
     })
 });
 
-/// The tally whose text is that of `bamseqchksum`.
 pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |context| {
     Report::of_files(SequencingChecksum::new(context.ledger), |sums, _| {
         Ok(vec![ReportText::Parts(Box::new(sums.into_bamseqchksum()))])
     })
 });
 
-/// Computes the checksums.
 pub struct SequencingChecksum {
-    /// Pays for the sums of read groups, which reads name: the header need not.
+    /// Charges the sums of read groups as they appear, because reads may name groups that the
+    /// header lacks.
     paid: SharedPrepaid,
 }
 
 impl SequencingChecksum {
-    /// The tally, whose sums of read groups are charged to `ledger`.
     pub fn new(ledger: &Ledger) -> Self {
         SequencingChecksum { paid: SharedPrepaid::new(ledger.empty("checksums of read groups")) }
     }
 }
 
-/// Bytes of memory of the sums of a read group beside its name: its share of a node of the map, of which half is in use, and
-/// what the allocator adds.
+/// Bytes of memory for the sums of a read group without its name: its share of a map node that is
+/// half full, and the overhead of the allocator.
 const GROUP_BYTES: usize = 2 * size_of::<(Vec<u8>, SumSet)>() + 48;
 
 const PRIME: u64 = (1 << 31) - 1;
 
-/// The bits of FLAG that come from the sequencer.
 const SEGMENT: u16 = Flags::PAIRED | Flags::FIRST | Flags::LAST;
 
-/// The optional fields that come from the sequencer, in this order.
+/// The optional fields that the sequencer determines, in the order in which they are hashed.
 const TAGS: [Tag; 5] = [*b"BC", *b"FI", *b"QT", *b"RT", *b"TC"];
 
-/// Multiplies by one more CRC, where zero and the prime count as one.
+/// Multiplies a product by one more CRC. A CRC of 0 or of the prime counts as 1, so that the
+/// product never becomes 0.
 fn times(product: u64, crc: u64) -> u64 {
     let crc = crc & PRIME;
     product * if crc == 0 || crc == PRIME { 1 } else { crc } % PRIME
 }
 
-/// Number and products of some reads: of SEQ, with names, with QUAL, with tags.
+/// Number of reads and products of their CRCs: of SEQ, with names, with QUAL, with tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Sums {
     records: u64,
@@ -90,7 +92,7 @@ impl Sums {
         }
     }
 
-    /// Returns one number for all of it, without QUAL, as in samtools.
+    /// Returns one number for all columns but QUAL, as samtools combines them.
     fn combined(&self) -> u64 {
         let [seq, name, _, tags] = self.products;
         let parts = [self.records >> 32, self.records & 0xffff_ffff, seq, name, seq, tags];
@@ -98,7 +100,7 @@ impl Sums {
     }
 }
 
-/// The sums of all reads, and of those that pass quality controls.
+/// The sums of all reads, and of the reads that pass quality control (0x200 not set).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SumSet {
     all: Sums,
@@ -114,16 +116,13 @@ impl SumSet {
     }
 }
 
-/// The checksums of all reads and of each read group.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SequencingSums {
     all: SumSet,
     without_group: SumSet,
     groups: BTreeMap<Vec<u8>, SumSet>,
-    /// Bytes of memory for more groups that are paid for.
     #[serde(skip)]
     paid: u64,
-    /// Memory for SEQ and QUAL as text.
     #[serde(skip)]
     seq: Vec<u8>,
     #[serde(skip)]
@@ -162,7 +161,6 @@ impl SequencingSums {
         [seq, name, crc(seq, &[&self.qual]), self.with_tags(record, seq)]
     }
 
-    /// Writes SEQ and QUAL in the direction of sequencing.
     fn read_off(&mut self, record: RecordRef<'_>) {
         let (packed, l_seq) = (record.seq(), record.l_seq());
         let base = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
@@ -192,7 +190,8 @@ impl SequencingSums {
         hasher.finalize()
     }
 
-    /// The text of `samtools checksum FILE`, in parts.
+    /// Returns the text of `samtools checksum FILE` as a sequence of parts: with many read groups,
+    /// it is too long for one buffer.
     pub fn into_samtools(self, file: &str) -> impl Iterator<Item = Vec<u8>> + use<> {
         let head = format!(
             "# Checksum 1.0 for file: {file}\n# Aux tags:          BC,FI,QT,RT,TC\n# BAM flags:         \
@@ -216,7 +215,6 @@ impl SequencingSums {
         })
     }
 
-    /// The text of `bamseqchksum`, in parts.
     pub fn into_bamseqchksum(self) -> impl Iterator<Item = Vec<u8>> {
         let head =
             b"###\tset\tcount\t\tb_seq\tname_b_seq\tb_seq_qual\tb_seq_tags(BC,FI,QT,RT,TC)\n".to_vec();
@@ -230,8 +228,9 @@ impl SequencingSums {
         })
     }
 
-    /// The text of every set behind `head`, in parts: of all reads, those without a read group, which `without` names, and
-    /// those of each read group in the order of their names.
+    /// Returns the text after `head` in parts of about [`PART_BYTES`]: the sums of all reads, of
+    /// reads without a read group (which `without` names), and of each read group in the order of
+    /// their names.
     fn parts(
         self,
         head: Vec<u8>,
@@ -257,10 +256,10 @@ impl SequencingSums {
     }
 }
 
-/// The bytes of a part of the text, about.
 const PART_BYTES: usize = 64 << 10;
 
-/// Adds a field as BAM stores it, integers in the smallest type, unsigned where they are not negative.
+/// Adds a field to a hash as BAM stores it, with integers in the smallest type, unsigned if they
+/// are not negative.
 fn update(hasher: &mut Hasher, field: &Field<'_>) {
     hasher.update(&field.tag);
     let Some(value) = field.integer() else {
