@@ -1,4 +1,4 @@
-//! Sets and clears bits of FLAG.
+//! The flags `--add-flags` and `--remove-flags`: set and clear bits of FLAG in all reads.
 
 use readmill_record::{Batch, Changes, Result, Step, edit};
 
@@ -25,7 +25,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Sets bits of FLAG in all reads, then clears others (`samtools view --add-flags`, `--remove-flags`).
+/// Sets bits of FLAG in all reads, then clears others (`samtools view --add-flags`,
+/// `--remove-flags`). A bit that is in both lists is cleared.
 #[derive(Clone, Debug)]
 pub struct ChangeFlags {
     set: u16,

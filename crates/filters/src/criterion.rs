@@ -1,33 +1,63 @@
-//! The step of all filters that only drop reads.
+//! The common step of all filters that keep or drop each read by a yes/no question.
 
 use readmill_record::{Batch, Changes, Detail, RecordRef, Result, Step};
 
-/// Says which reads stay.
+/// Decides for each read whether it is kept.
+///
+/// A filter that only drops reads implements this instead of a whole [`Step`]; [`Criterion::step`]
+/// adds the rest: dropping, counting, and the name of the read in an error. The criterion is cloned
+/// for each thread, so it may keep scratch memory.
+///
+/// ```
+/// use readmill_filters::Criterion;
+/// use readmill_record::{RecordRef, Result};
+///
+/// /// Drops reads that are not the first of a pair.
+/// #[derive(Clone)]
+/// struct FirstOfPair;
+///
+/// impl Criterion for FirstOfPair {
+///     fn name(&self) -> &'static str {
+///         "first-of-pair"
+///     }
+///
+///     fn dropped(&self) -> &'static str {
+///         "reads dropped that are not the first of a pair"
+///     }
+///
+///     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool> {
+///         Ok(record.flags().is_first())
+///     }
+/// }
+///
+/// let step = FirstOfPair.step(); // a Step for the pipeline
+/// # let _ = step;
+/// ```
 pub trait Criterion: Clone + Send + Sync + 'static {
-    /// The name of its step, which is that of its flag.
+    /// Returns the name of the step, which is the name of its flag without `--`.
     fn name(&self) -> &'static str;
 
-    /// The name of the dropped reads in the summary.
+    /// Returns the line of the run's summary that counts the dropped reads.
     fn dropped(&self) -> &'static str;
 
-    /// Whether a read stays.
+    /// Returns whether the read is kept. Called once for each read, so it must not allocate.
     ///
     /// # Errors
-    /// If that cannot be said of this read.
+    /// The question has no answer for this read, such as arithmetic with a text field. The run
+    /// stops at it.
     fn keeps(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
-    /// How much of each read it looks at.
+    /// Returns the parts of a record that [`Criterion::keeps`] needs. A reader need not decode the
+    /// others.
     fn detail(&self) -> Detail {
         Detail::Whole
     }
 
-    /// Makes the step.
     fn step(self) -> Keep<Self> {
         Keep { criterion: self, dropped: 0 }
     }
 }
 
-/// Keeps the reads that a criterion is true of.
 #[derive(Clone)]
 pub struct Keep<C> {
     criterion: C,

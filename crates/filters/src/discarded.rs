@@ -1,10 +1,11 @@
-//! Reads that a filter drops, where only a share of all may be.
+//! A limit on the share of reads that `--whole-templates` may drop.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_record::{Error, Result};
 
-/// Reads that are dropped, of all, and the share that may be.
+/// Counts dropped reads over all threads, and fails the run at its end if their share is too large:
+/// as Picard RevertSam does with `MAX_DISCARD_FRACTION`.
 #[derive(Debug, Default)]
 pub struct Discarded {
     dropped: AtomicU64,
@@ -13,21 +14,21 @@ pub struct Discarded {
 }
 
 impl Discarded {
-    /// Nothing yet; this share of all reads may be dropped.
+    /// Creates an empty count. `most` is the maximum share of all reads that may be dropped, 0 to
+    /// 1.
     pub(crate) fn new(most: f64) -> Self {
         Discarded { most, ..Discarded::default() }
     }
 
-    /// Adds reads: those that are dropped, and all.
     pub(crate) fn note(&self, dropped: u64, all: u64) {
         self.dropped.fetch_add(dropped, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }
 
-    /// Checks the share, once all reads have been seen.
+    /// Checks the share. The run calls this once all reads have been seen.
     ///
     /// # Errors
-    /// More are dropped than may be.
+    /// More reads were dropped than the limit allows.
     pub fn check(&self) -> Result<()> {
         let (dropped, all) = (self.dropped.load(Relaxed), self.all.load(Relaxed));
         let share = dropped as f64 / all.max(1) as f64;

@@ -1,4 +1,4 @@
-//! Drops unmapped reads.
+//! The flags `--drop-unmapped` and `--drop-unmapped-strict`.
 
 use readmill_record::{Detail, RecordRef, Result, Step};
 
@@ -24,11 +24,10 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Drops reads flagged unmapped (0x4); the strict form also those without a reference sequence or position,
-/// whatever their flag (elPrep's `--filter-unmapped-reads-strict`).
+/// Drops reads flagged unmapped (0x4). The strict form also drops reads without a reference
+/// sequence or position, whatever their FLAG (elPrep's `--filter-unmapped-reads-strict`).
 #[derive(Clone, Debug)]
 pub struct DropUnmapped {
-    /// Whether this is the strict form.
     pub strict: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Drops reads that do not map exactly.
+//! The flags `--exact-mapping` and `--exact-mapping-strict`.
 
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{RecordRef, Result, Step};
@@ -25,28 +25,27 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any operator but M
-/// and S in the CIGAR. A read without CIGAR stays. An M can be a mismatch; the strict form uses the aligner's
-/// fields.
+/// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any
+/// operator but M and S in the CIGAR. A read without a CIGAR is kept. Since an M can be a mismatch,
+/// there is a strict form that relies on the aligner's fields.
 ///
-/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if its fields say that it is
-/// the only best hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`, as bwa aln writes
-/// them. A field of another type counts as missing; elPrep 5.1.3 stops at it.
+/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if its fields say
+/// that it is the only best hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`,
+/// as bwa aln writes them. A field of another type counts as missing; elPrep 5.1.3 stops with an
+/// error.
 #[derive(Clone, Debug)]
 pub struct ExactMapping {
-    /// Whether this is the strict form.
     pub strict: bool,
 }
 
-/// The fields that the strict form requires.
 const SAID: [(Tag, i64); 5] = [(*b"X0", 1), (*b"X1", 0), (*b"XM", 0), (*b"XO", 0), (*b"XG", 0)];
 
-/// Whether the CIGAR has no operator but M (0) and S (4).
 fn aligned_without_gaps(record: RecordRef<'_>) -> bool {
     record.cigar().ops().all(|(op, _)| op == 0 || op == 4)
 }
 
-/// Whether the fields say that the hit is unique and exact. Of fields that share a tag the first counts.
+/// Returns whether the fields state a unique and exact hit. If a tag occurs twice, its first field
+/// counts.
 fn said_to_be_exact(record: RecordRef<'_>) -> bool {
     let mut missing = (1u8 << SAID.len()) - 1;
     for field in record.fields() {
@@ -61,7 +60,6 @@ fn said_to_be_exact(record: RecordRef<'_>) -> bool {
     missing == 0
 }
 
-/// The value of an integer field.
 pub(super) fn integer(field: Field<'_>) -> Option<i64> {
     let v = field.value;
     Some(match (field.kind, v.len()) {
@@ -118,7 +116,8 @@ mod tests {
         let reads = cigars.map(|cigar| format!("{cigar} 0 c 5 60 {cigar} * 0 0 ACGT IIII"));
         let reads = reads.each_ref().map(String::as_str);
         let mut step = ExactMapping { strict: false }.step();
-        // htslib, and so the reader, takes a placed read without CIGAR for unmapped; it is as exact as can be
+        // htslib, and therefore the reader, treats a placed read without CIGAR as unmapped; it has
+        // nothing inexact.
         assert_eq!(kept(&mut step, &header, &reads), "4M 1S3M 2M2S 4S *");
         assert_eq!(step.counts()[0].1, 7);
     }

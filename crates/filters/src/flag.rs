@@ -1,4 +1,8 @@
-//! Flags of filters: their descriptions, of which the command line makes its arguments, and those that were given.
+//! Command-line flags of filters: their descriptions, and the flags that a user gave.
+//!
+//! This crate does not know the command-line parser. Each filter describes its flags as [`Flag`]s,
+//! the command line makes its arguments from them (`src/cli/filter_flags.rs`), and hands back
+//! [`GivenFlags`].
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -7,58 +11,47 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Flags, Result};
 
-/// A flag of a filter.
+/// The description of one flag, from which argument, help and @PG follow.
+///
+/// ```
+/// use readmill_filters::flag::{Flag, Value};
+///
+/// const MIN_MAPQ: Flag = Flag::with_value("min-mapq", Value::U8, "N", "Drop reads with a lower MAPQ");
+/// const STRICT: Flag = Flag::switch("strict", "Drop reads without MAPQ, too").requires("min-mapq");
+/// assert_eq!(STRICT.requires, Some(MIN_MAPQ.name));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// Its name, without `--`.
     pub name: &'static str,
-    /// One line of help.
     pub help: &'static str,
-    /// The kind of its value.
     pub value: Value,
-    /// The name of the value in the help.
     pub metavar: &'static str,
-    /// Whether it may be given again.
     pub repeats: bool,
-    /// Other names, which the help does not show.
     pub aliases: &'static [&'static str],
-    /// Names that `samtools view` has for it: a letter, or a longer name. `readmill filter` alone accepts them, because
-    /// letters mean other things elsewhere.
+    /// The names of this flag in `samtools view`: a letter, or a longer name. Only `readmill
+    /// filter` accepts them, because the letters have other meanings in other commands.
     pub samtools: &'static [&'static str],
-    /// A flag without which it has no effect.
     pub requires: Option<&'static str>,
-    /// A flag that contradicts it.
     pub conflicts: Option<&'static str>,
 }
 
-/// The kind of a flag's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// None: the flag is a switch.
     None,
-    /// Any text.
     Text,
-    /// The name of a file.
     File,
-    /// A whole number up to 255.
     U8,
-    /// A whole number of 32 bits.
     U32,
-    /// A number.
     F64,
-    /// Bits of FLAG, as a number or by their names.
     Flags,
-    /// One of these words, each with its help.
     OneOf(&'static [(&'static str, &'static str)]),
 }
 
 impl Flag {
-    /// A flag without a value.
     pub const fn switch(name: &'static str, help: &'static str) -> Self {
         Self::with_value(name, Value::None, "", help)
     }
 
-    /// A flag with a value of this kind, which the help calls `metavar`.
     pub const fn with_value(
         name: &'static str,
         value: Value,
@@ -69,46 +62,55 @@ impl Flag {
         Flag { name, help, value, metavar, repeats, aliases: &[], samtools: &[], requires, conflicts }
     }
 
-    /// The same flag, which may be given again.
     #[must_use]
     pub const fn repeats(self) -> Self {
         Flag { repeats: true, ..self }
     }
 
-    /// The same flag with other names, which the help does not show.
     #[must_use]
     pub const fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Flag { aliases, ..self }
     }
 
-    /// The same flag with the names that `samtools view` has for it.
     #[must_use]
     pub const fn samtools(self, samtools: &'static [&'static str]) -> Self {
         Flag { samtools, ..self }
     }
 
-    /// The same flag, which has no effect without another one.
     #[must_use]
     pub const fn requires(self, name: &'static str) -> Self {
         Flag { requires: Some(name), ..self }
     }
 
-    /// The same flag, which contradicts another one.
     #[must_use]
     pub const fn conflicts_with(self, name: &'static str) -> Self {
         Flag { conflicts: Some(name), ..self }
     }
 }
 
-/// The flags that were given, with their values, in any order.
+/// The flags that a user gave, with their values, in any order.
+///
+/// ```
+/// use readmill_filters::flag::{Flag, GivenFlags, Value};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let flags = [Flag::with_value("min-mapq", Value::U8, "N", ""), Flag::switch("strict", "")];
+/// let given = GivenFlags::from_words(flags.iter(), ["--min-mapq", "20"])?;
+/// assert_eq!(given.parsed::<u8>("min-mapq")?, Some(20));
+/// assert!(!given.is_given("strict"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct GivenFlags(Vec<(&'static str, OsString)>);
 
 impl GivenFlags {
-    /// Parses a command line of these flags, such as `["--min-mapq", "20"]`.
+    /// Parses a command line that consists only of these flags, such as `["--min-mapq", "20"]`.
+    /// Used for a line in @PG, for tests, and for callers of the library.
     ///
     /// # Errors
-    /// If a flag is unknown, lacks its value or the flag that it requires, contradicts another, or is given twice.
+    /// A flag is unknown, lacks its value or a flag that it requires, contradicts another, or is
+    /// given twice.
     pub fn from_words<'a, W: Into<OsString>>(
         flags: impl Iterator<Item = &'a Flag> + Clone,
         words: impl IntoIterator<Item = W>,
@@ -130,7 +132,8 @@ impl GivenFlags {
             given.add(flag.name, value);
         }
         for flag in flags.clone().filter(|flag| given.is_given(flag.name)) {
-            // A flag that is none of these, such as --reference, is the caller's to check.
+            // A required flag that is not in this list, such as --reference, is checked by the
+            // caller.
             let known = |name: &&str| flags.clone().any(|flag| flag.name == *name);
             if let Some(other) = flag.requires.filter(known).filter(|other| !given.is_given(other)) {
                 return Err(lacks(flag, &format!("--{other}")));
@@ -145,7 +148,6 @@ impl GivenFlags {
         Ok(given)
     }
 
-    /// Adds a flag. The value of a switch is empty.
     pub fn add(&mut self, name: &'static str, value: impl Into<OsString>) {
         self.0.push((name, value.into()));
     }
@@ -154,28 +156,26 @@ impl GivenFlags {
         self.0.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// Whether the flag is given.
     pub fn is_given(&self, name: &str) -> bool {
         self.values(name).next().is_some()
     }
 
-    /// Returns the file that the flag names.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.values(name).next().map(PathBuf::from)
     }
 
-    /// Returns the value of the flag.
+    /// Returns the parsed value of a flag, or `None` if it was not given.
     ///
     /// # Errors
-    /// If it is no such value.
+    /// The value cannot be parsed; the error names the flag.
     pub fn parsed<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Option<T>> {
         Ok(self.all(name)?.pop())
     }
 
-    /// Returns all values of a flag that may be given again.
+    /// Returns all values of a flag that may be given several times, in their order.
     ///
     /// # Errors
-    /// If one is no such value.
+    /// A value cannot be parsed; the error names the flag.
     pub fn all<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Vec<T>> {
         let parse = |value: &OsStr| {
             let wrong = |why: &dyn Display| {
@@ -187,10 +187,10 @@ impl GivenFlags {
         self.values(name).map(parse).collect()
     }
 
-    /// Returns the bits of FLAG that any of the flag's values has.
+    /// Returns the union of the FLAG bits of all values of this flag, 0 if it was not given.
     ///
     /// # Errors
-    /// If a value is neither a number nor made of names of bits.
+    /// A value is neither a number nor a list of bit names.
     pub fn bits(&self, name: &str) -> Result<u16> {
         Ok(self.all(name)?.into_iter().fold(0, |bits, flags: Flags| bits | flags.0))
     }
@@ -200,12 +200,11 @@ fn lacks(flag: &Flag, what: &str) -> Error {
     Error::usage(format!("--{} needs {what}", flag.name))
 }
 
-/// Returns a flag and its value, as @PG states them.
 pub(crate) fn with_value(flag: &str, value: impl Display) -> Vec<String> {
     vec![flag.to_string(), value.to_string()]
 }
 
-/// Returns a word as a shell takes it, whatever is in it.
+/// Quotes a word for a POSIX shell, so that the command line in @PG can be pasted.
 pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -1,4 +1,5 @@
-//! Drops reads by the bits of FLAG.
+//! The flags `--require-flags`, `--exclude-flags`, `--include-flags` and `--exclude-all-flags`:
+//! keep or drop reads by the bits of FLAG.
 
 use readmill_record::{Detail, Flags, RecordRef, Result, Step};
 
@@ -37,21 +38,29 @@ const fn bits(name: &'static str, help: &'static str) -> Flag {
     Flag::with_value(name, Value::Flags, "FLAGS", help).repeats()
 }
 
-/// Keeps the reads whose FLAG satisfies these rules. A rule of 0 has no effect.
+/// Keeps the reads whose FLAG fulfils all of these rules. A rule of 0 has no effect.
+///
+/// ```
+/// use readmill_filters::FlagRules;
+/// use readmill_record::Flags;
+///
+/// let rules = FlagRules { required: Flags::PAIRED, excluded: Flags::DUPLICATE, ..FlagRules::default() };
+/// assert!(rules.keep(Flags(Flags::PAIRED | Flags::PROPER)));
+/// assert!(!rules.keep(Flags(Flags::PAIRED | Flags::DUPLICATE)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagRules {
-    /// All of these bits are set (`--require-flags`, samtools view's `-f`).
+    /// All of these bits must be set (`--require-flags`, `-f` of samtools view).
     pub required: u16,
-    /// None of these bits is set (`--exclude-flags`, `-F`).
+    /// None of these bits may be set (`--exclude-flags`, `-F`).
     pub excluded: u16,
-    /// At least one of these bits is set (`--include-flags`, `--rf`).
+    /// At least one of these bits must be set (`--include-flags`, `--rf`).
     pub any_of: u16,
-    /// Not all of these bits are set (`--exclude-all-flags`, `-G`).
+    /// Not all of these bits may be set together (`--exclude-all-flags`, `-G`).
     pub excluded_together: u16,
 }
 
 impl FlagRules {
-    /// Whether a read with these flags stays.
     pub fn keep(&self, flags: Flags) -> bool {
         let Flags(bits) = flags;
         bits & self.required == self.required

@@ -1,4 +1,5 @@
-//! Gives all read groups another sample, or another library.
+//! The flags `--set-sample` and `--set-library`: give all read groups of the header another sample
+//! or library.
 
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Detail, Error, Header, Result, Step};
@@ -37,10 +38,11 @@ struct GroupField {
 }
 
 impl GroupField {
-    /// Changes the header.
+    /// Sets the field in every `@RG` line.
     ///
     /// # Errors
-    /// The name cannot stand in a header, or the read groups have different ones, as in Picard RevertSam 3.4.0.
+    /// The name has characters that a header cannot hold, or the read groups have different values.
+    /// Picard RevertSam 3.4.0 refuses these, too.
     fn set(&self, header: &mut Header) -> Result<()> {
         if self.name.is_empty() || !self.name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return Err(Error::usage(format!(
@@ -80,7 +82,7 @@ impl Filter for GroupField {
     }
 }
 
-/// Leaves reads as they are: the header alone has changed.
+/// A step that does not change reads, for edits of the header alone.
 struct HeaderAlone(&'static str);
 
 impl Step for HeaderAlone {

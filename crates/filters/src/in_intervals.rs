@@ -1,4 +1,5 @@
-//! Keeps reads that overlap intervals, as GATK's `-L` and `-XL` choose them.
+//! The flags `--in-intervals` and `--outside-intervals`: keep reads that overlap intervals, as
+//! GATK's `-L` and `-XL` do.
 
 use std::path::{Path, PathBuf};
 
@@ -90,13 +91,12 @@ impl Filter for InIntervalsRequest {
     }
 }
 
-/// Drops reads that overlap none of the intervals, as GATK 4.6.2 chooses reads by `-L` and `-XL`. A read that aligns no
-/// base, and an unmapped one with a position, is one base long.
+/// Drops reads that overlap none of the intervals, as GATK 4.6.2 selects reads by `-L` and `-XL`.
+/// An unmapped read with a position, and a read that aligns no base, count as one base long.
 #[derive(Clone)]
 struct InIntervals {
-    /// `None` if only reads without a position are wanted.
+    /// `None` if only reads without a position are wanted (`--in-intervals unmapped` alone).
     intervals: Option<Intervals>,
-    /// Whether reads without a position stay.
     unplaced: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Keeps the reads of some read groups.
+//! The flags `--in-read-group` and `--in-read-groups`: keep or drop the reads of some read groups.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -45,12 +45,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 #[derive(Debug)]
 struct InReadGroupsRequest {
     ids: Vec<String>,
-    /// A file, after `^` one of read groups to drop.
+    /// A file of read groups to keep; with `^` before its name, of read groups to drop.
     list: Option<PathBuf>,
 }
 
 impl InReadGroupsRequest {
-    /// The file of the list, and whether its read groups are kept.
     fn list(&self) -> Option<(&Path, bool)> {
         let path = self.list.as_deref()?;
         let dropped = path.as_os_str().as_bytes().strip_prefix(b"^");
@@ -100,25 +99,25 @@ impl Filter for InReadGroupsRequest {
     }
 }
 
-/// Keeps the reads of the read groups that are named (`--in-read-group`, samtools view's `-r` and `-R`), or
-/// of all others. Reads without `RG` stay, as in samtools, unless they are excluded (its
+/// Keeps the reads of the named read groups (`--in-read-group`, `-r` and `-R` of samtools view), or
+/// of all others. Reads without `RG` are kept, as in samtools, unless they are excluded (its
 /// `--exclude-no-read-group`).
 ///
-/// The header keeps the `@RG` lines of groups whose reads stay, and those without an ID. (samtools 1.24 does so
-/// for `-r` and `-R FILE`; for `-R ^FILE` it removes the lines of the groups that stay.)
+/// The header keeps the `@RG` lines of groups whose reads are kept, and lines without an ID.
+/// (samtools 1.24 does so for `-r` and `-R FILE`; for `-R ^FILE` it removes the lines of the groups
+/// whose reads it keeps.)
 #[derive(Clone)]
 pub struct InReadGroups {
-    /// In order, for a search: a few comparisons take less time than a hash.
+    /// Sorted, for a binary search: with few groups, it takes less time than a hash.
     ids: Arc<[Vec<u8>]>,
     keep: bool,
     keep_ungrouped: bool,
-    /// The memory of the list.
     _charge: Option<Arc<Charge>>,
 }
 
 impl InReadGroups {
-    /// Keeps the groups of `ids`, or drops them where `keep` is false; the `@RG` lines of
-    /// dropped groups are removed from `header`.
+    /// Creates the criterion for the groups of `ids`, which are kept if `keep` is true and dropped
+    /// if it is not. Removes the `@RG` lines of dropped groups from `header`.
     pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
         ids.sort_unstable();
         let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
@@ -127,28 +126,26 @@ impl InReadGroups {
         Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, _charge: None })
     }
 
-    /// Drops reads without `RG`, too.
     #[must_use]
     pub fn without_ungrouped(self) -> Self {
         InReadGroups { keep_ungrouped: false, ..self }
     }
 
-    /// Holds the charge of the list as long as the list itself.
     #[must_use]
     pub fn paid_by(self, charge: Charge) -> Self {
         InReadGroups { _charge: Some(Arc::new(charge)), ..self }
     }
 }
 
-/// Whether `id` is among the sorted `ids`.
 fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
     ids.binary_search_by(|other| other.as_slice().cmp(id)).is_ok()
 }
 
-/// Adds the IDs in a file to `ids`, charged to `prepaid`: words between white space, as in samtools.
+/// Appends the IDs in `text`, the contents of a list file, to `ids`: words between white space, as
+/// samtools reads them. Their memory is charged to `prepaid`.
 ///
 /// # Errors
-/// If the memory is not available.
+/// The ledger has no memory left for them.
 pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
     for word in words(text) {
         make_room(ids, 1, prepaid.charge())?;
@@ -158,16 +155,13 @@ pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Res
     Ok(())
 }
 
-/// The words of a text between white space.
 pub fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
     words.filter(|word| !word.is_empty())
 }
 
-/// How many read groups a warning names.
 const MOST_NAMED: usize = 10;
 
-/// Returns the `ids` that the header does not define, in order.
 pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
     let defined: HashSet<&[u8]> = header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect();
     let unknown = ids.iter().filter(move |id| !defined.contains(id.as_slice()));
@@ -197,7 +191,8 @@ mod tests {
 
     const HEADER: &str = "@RG\tID:a\n@RG\tID:b\n@RG\tSM:x\n@CO\tend\n";
 
-    /// Returns which of three reads, in `a`, in `b` and in none, stay; and the header.
+    /// Returns which of three reads (in group `a`, in `b`, in none) are kept, and the header after
+    /// the step.
     fn left(ids: &[&str], keep: bool, ungrouped: bool) -> (String, String) {
         let mut batch = Batch::default();
         for (name, fields) in [(b'a', &b"RGZa\0"[..]), (b'b', b"NMC\x01RGZb\0"), (b'-', b"RGAa")] {

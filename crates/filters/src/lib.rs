@@ -1,8 +1,17 @@
-//! Filters and edits of reads, one file each; also the expression language of filters, adapters, tallies, and
-//! the rules that route reads to outputs.
+//! Filters and edits of reads, tallies, adapter marking, and the routing of reads to several
+//! outputs.
 //!
-//! Each filter is a [`Step`](readmill_record::Step), each tally a [`Tally`](readmill_record::Tally). To add a filter, write
-//! a module with a [`FilterSpec`] and list it in [`FILTERS`]; docs/ARCHITECTURE.md has an example.
+//! | part | what it does | starts at | |---|---|---| | filters and edits | drop or change reads;
+//! one file each | [`FILTERS`], [`spec`] | | tallies | count reads: flagstat, idxstats, stats,
+//! checksums | [`tally::TALLIES`] | | expressions | the language of `samtools view -e` |
+//! [`expression`] | | adapters | mark adapters as Picard MarkIlluminaAdapters | [`adapter`] | |
+//! merge of alignments | alignments onto unaligned reads, as Picard MergeBamAlignment |
+//! [`merge_alignment`] | | routes | which reads go to which output | [`route`] |
+//!
+//! Each filter becomes a [`Step`](readmill_record::Step) of the pipeline, each tally is a
+//! [`Tally`](readmill_record::Tally). The crate starts no threads and does not know the
+//! command-line parser. To add a filter, write a module with a [`FilterSpec`] and list it in
+//! [`FILTERS`]; docs/ARCHITECTURE.md has an example.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -80,7 +89,7 @@ pub use subsample::Subsample;
 pub use to_read_group::ToReadGroup;
 pub use with_tag::WithTag;
 
-/// All filters and edits, in the order in which they are applied, which is that of the help.
+/// All filters and edits. They are applied in this order, and the help lists them in this order.
 pub const FILTERS: &[&FilterSpec] = &[
     &drop_unmapped::SPEC,
     &min_mapq::SPEC,
@@ -111,20 +120,21 @@ pub const FILTERS: &[&FilterSpec] = &[
 ];
 
 impl Filters {
-    /// Makes the filters that these flags ask for.
+    /// Makes the filters that the given flags ask for, in the order of [`FILTERS`].
     ///
     /// # Errors
-    /// If a value is wrong.
+    /// A value is wrong, or flags contradict each other.
     pub fn parse(given: &GivenFlags) -> Result<Self> {
         let mut filters = Filters::default();
         FILTERS.iter().try_for_each(|spec| (spec.parse)(given, &mut filters))?;
         Ok(filters)
     }
 
-    /// Makes the filters of a command line such as `["--min-mapq", "20"]`. The order of flags has no effect.
+    /// Makes the filters of a command line such as `["--min-mapq", "20"]`. The order of flags has
+    /// no effect.
     ///
     /// # Errors
-    /// If a flag is unknown or its value is wrong.
+    /// A flag is unknown, or its value is wrong.
     pub fn from_words<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Result<Self> {
         let flags = FILTERS.iter().flat_map(|spec| spec.flags);
         Filters::parse(&GivenFlags::from_words(flags, words)?)

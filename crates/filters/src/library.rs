@@ -1,4 +1,4 @@
-//! Keeps the reads of a library.
+//! The flag `--library`: keep the reads of one library.
 
 use readmill_record::{Header, RecordRef, Result, Step};
 
@@ -38,15 +38,16 @@ impl Filter for LibraryRequest {
     }
 }
 
-/// Keeps the reads whose read group has a library (`samtools view -l`); reads without a read group are dropped.
+/// Keeps the reads whose read group has this library, LB (`samtools view -l`). Reads without a read
+/// group are dropped.
 #[derive(Clone)]
 pub struct Library {
-    /// The read groups of the library.
     groups: Vec<Vec<u8>>,
 }
 
 impl Library {
-    /// Keeps the reads of a library of this header.
+    /// Creates the criterion from the `@RG` lines of `header`. If none has this library, all reads
+    /// are dropped.
     pub fn new(library: &[u8], header: &Header) -> Self {
         let own = header.lines_of(b"RG").filter(|line| line.get(b"LB") == Some(library));
         let mut groups: Vec<Vec<u8>> = own.filter_map(|line| Some(line.get(b"ID")?.to_vec())).collect();

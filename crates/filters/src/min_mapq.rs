@@ -1,4 +1,4 @@
-//! Drops reads of low mapping quality.
+//! The flag `--min-mapq`: drop reads of low mapping quality.
 
 use readmill_record::{Detail, RecordRef, Result, Step};
 
@@ -21,11 +21,10 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Drops reads whose MAPQ is below a threshold (`samtools view -q`, elPrep's `--filter-mapping-quality`).
-/// 255, an unknown quality, is compared as a number, as in both tools.
+/// Drops reads whose MAPQ is below a threshold (`samtools view -q`, elPrep's
+/// `--filter-mapping-quality`). An unknown quality, 255, is compared as a number, as in both tools.
 #[derive(Clone, Debug)]
 pub struct MinMapq {
-    /// The least quality that is kept.
     pub least: u8,
 }
 

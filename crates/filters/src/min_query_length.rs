@@ -1,4 +1,4 @@
-//! Drops reads with few bases, as their CIGAR counts them.
+//! The flag `--min-query-length`: drop short reads, as their CIGAR counts bases.
 
 use readmill_record::{Detail, RecordRef, Result, Step, cigar};
 
@@ -21,10 +21,10 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Drops reads whose CIGAR has fewer bases than a threshold (`samtools view -m`). A read without CIGAR has none.
+/// Drops reads whose CIGAR covers fewer bases of the read than a threshold (`samtools view -m`).
+/// Soft and hard clips count; a read without a CIGAR has length 0.
 #[derive(Clone, Debug)]
 pub struct MinQueryLength {
-    /// The fewest bases that stay.
     pub least: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Writes the fields that describe differences from the reference.
+//! The flag `--nm-md-uq`: write the fields that describe how a read differs from the reference.
 
 use readmill_format::reference::{Matched, Reference, WINDOW_BYTES, Window};
 use readmill_record::bases::CODES;
@@ -49,15 +49,20 @@ impl Filter for NmMdUqRequest {
     }
 }
 
-/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are
-/// inserted or deleted; MD has the reference's bases where they differ; UQ is the sum of qualities of bases
-/// that differ, and does not change where there are no qualities. Unmapped reads, and reads without bases,
-/// are not changed.
+/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags:
 ///
-/// N in both is not a difference, as in Picard; samtools 1.24 calmd counts it. Letters in MD are upper case,
-/// as in the SAM specification and samtools; Picard keeps those of a soft-masked reference. `=` in SEQ is not
-/// a difference, as in samtools. Correct fields stay, wrong ones change in their places, and missing ones are
-/// appended. Reads may come in any order; coordinate order makes the best use of the cached reference.
+/// - NM is the number of bases that differ, are inserted or are deleted.
+/// - MD has the reference's bases where the read differs.
+/// - UQ is the sum of the qualities of the bases that differ. It is not changed if the read has no
+///   qualities.
+///
+/// Unmapped reads, and reads without bases, are not changed.
+///
+/// N in both is not a difference, as in Picard; samtools 1.24 calmd counts it. Letters in MD are
+/// upper case, as in the SAM specification and samtools; Picard keeps the case of a soft-masked
+/// reference. `=` in SEQ is not a difference, as in samtools. Correct fields are left alone, wrong
+/// ones are replaced where they are, and missing ones are appended. Reads may have any order, but
+/// coordinate order makes the best use of the cached reference.
 pub struct NmMdUq {
     reference: Reference,
     window: Window,
@@ -72,13 +77,11 @@ struct NmMdUqCounts {
     baseless: u64,
 }
 
-/// The fields of a read.
 #[derive(Default)]
 struct ReadDifferences {
     nm: u32,
     uq: u32,
     md: Vec<u8>,
-    /// Matching bases since MD was last written to.
     matched: u32,
 }
 
@@ -87,7 +90,11 @@ const MD: Tag = *b"MD";
 const UQ: Tag = *b"UQ";
 
 impl NmMdUq {
-    /// The step for reads on the contigs of `header`, which are found in this reference by their names.
+    /// Creates the step for reads on the contigs of `header`, which are looked up in the reference
+    /// by name.
+    ///
+    /// # Errors
+    /// The contigs of the header do not match those of the reference.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
         let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
         Ok(NmMdUq {
@@ -99,7 +106,8 @@ impl NmMdUq {
         })
     }
 
-    /// Compares a read with the reference; `false` if there is nothing to compare.
+    /// Compares a read with the reference and leaves the result in `self.differences`. Returns
+    /// `false` if there is nothing to compare: the read is unmapped, or has no bases.
     fn compare(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
         if record.flags().is_unmapped() {
@@ -118,7 +126,7 @@ impl NmMdUq {
         Ok(true)
     }
 
-    /// Appends the record with its fields; `true` if they changed.
+    /// Appends the record with its fields to `out`. Returns whether any field changed.
     fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(record.raw());
@@ -141,12 +149,10 @@ impl NmMdUq {
     }
 }
 
-/// Whether there is QUAL.
 fn has_qualities(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
-/// Returns the type and bytes of an integer in as few bytes as possible.
 fn narrow(n: u32) -> Vec<u8> {
     match (u8::try_from(n), u16::try_from(n)) {
         (Ok(n), _) => vec![b'C', n],
@@ -156,8 +162,10 @@ fn narrow(n: u32) -> Vec<u8> {
 }
 
 impl ReadDifferences {
-    /// Compares along the alignment, up to the end of the read and of the contig. What lies beyond the contig is no
-    /// difference, as for samtools calmd: a read that begins there has the fields `NM:i:0 MD:Z:0`.
+    /// Compares along the alignment, up to the end of the read and of the contig.
+    ///
+    /// Bases beyond the end of the contig are not a difference, as in samtools calmd: a read that
+    /// begins there gets `NM:i:0 MD:Z:0`.
     fn walk(
         &mut self,
         record: RecordRef<'_>,
@@ -203,7 +211,8 @@ impl ReadDifferences {
         Ok(())
     }
 
-    /// Compares bases of the read from `base` on with the letters of the reference.
+    /// Compares the bases of the read from `base` on with the letters of the reference at the same
+    /// positions.
     fn aligned(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
         let (seq, qual) = (record.seq(), record.qual());
         let counts_qualities = has_qualities(record);
@@ -221,7 +230,8 @@ impl ReadDifferences {
         }
     }
 
-    /// Writes the number of matching bases up to here.
+    /// Writes the number of matching bases to MD, and starts a new count. Called before each
+    /// difference.
     fn break_off(&mut self) {
         number(std::mem::take(&mut self.matched), &mut self.md);
     }
@@ -268,7 +278,8 @@ mod tests {
     use super::super::testing::{applied, header};
     use super::*;
 
-    /// Returns NM, MD and UQ of a read with this position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
+    /// Returns NM, MD and UQ of a read with this position, CIGAR, SEQ and QUAL. Contig `c` is
+    /// ACGTACGTNNacgt.
     fn differences(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
         fields(&format!("r 0 c {pos} 60 {cigar} * 0 0 {seq} {qual}"))
     }
@@ -299,8 +310,9 @@ mod tests {
         assert_eq!(differences(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
     }
 
-    /// Guards against former defects: deleted bases before the end of the contig were not counted, and a read that
-    /// begins beyond it ended the run. The results are those of samtools 1.24 calmd.
+    /// Guards against former defects: deleted bases before the end of the contig were not counted,
+    /// and a read that begins beyond the contig ended the run. The expected results are those of
+    /// samtools 1.24 calmd.
     #[test]
     fn what_reaches_or_lies_beyond_the_contig_is_told_as_by_calmd() {
         assert_eq!(differences(9, "4M3D4M", "NNACACGT", "IIIIIIII"), "NM:i:2 MD:Z:4^GT0 UQ:i:0");

@@ -1,4 +1,4 @@
-//! Numbers records in the order of the input.
+//! The flag `--number-records`: number records in the order of the input.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,14 +23,14 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// The most digits of a number.
 const MOST_DIGITS: usize = 20;
 
-/// Stores the number of each record in a field, as samtools import 1.24 does.
+/// Stores the number of each record in the input, from 0, in an optional field, as samtools import
+/// 1.24 `--order` does. With it, the order of the input can be restored after a sort.
 #[derive(Clone, Debug)]
 struct NumberRecords {
     tag: Tag,
-    /// The digits of a text; a number, if there are none.
+    /// Number of digits of a text field (`TAG:DIGITS`); `None` for an integer field.
     digits: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Removes optional fields.
+//! The flags `--remove-optional-fields` and `--keep-optional-fields`.
 
 use readmill_record::tag::{self, Fields, Tag, TagSet};
 use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step, Tags, edit};
@@ -58,7 +58,6 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 #[derive(Debug)]
 struct OptionalFieldsRequest {
     named: Vec<Tag>,
-    /// Whether the named ones stay, and all others are removed.
     keep: bool,
 }
 
@@ -80,20 +79,28 @@ impl Filter for OptionalFieldsRequest {
     }
 }
 
-/// Removes optional fields: the named ones, or all but these (elPrep's `--remove-optional-fields` and
-/// `--keep-optional-fields`). RG is removed like any other; so is CG, except one that holds the CIGAR.
+/// Removes optional fields: the named ones, or all others (elPrep's `--remove-optional-fields` and
+/// `--keep-optional-fields`). RG is removed like any other field. CG is, too, unless it holds the
+/// true CIGAR of a record with more than 65,535 operators (SAM specification, section 4.2.2).
 #[derive(Clone)]
 pub struct OptionalFields {
     named: Vec<Tag>,
-    /// Whether the named ones stay, and all others are removed.
     keep: bool,
-    /// The fields of a record that are to be removed.
     removing: TagSet,
-    /// The number of removed fields.
     removed: u64,
 }
 
-/// Parses tags from a list such as `NM,MD`, with or without spaces.
+/// Parses a list of tags such as `NM,MD`, with or without spaces. Returns them sorted, each once.
+///
+/// ```
+/// use readmill_filters::optional_fields::parse_tags;
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// assert_eq!(parse_tags("NM, MD,NM")?, [*b"MD", *b"NM"]);
+/// assert!(parse_tags("NMM").is_err());
+/// # Ok(())
+/// # }
+/// ```
 pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
     let parse = |text: &str| match *text.trim().as_bytes() {
         [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
@@ -107,18 +114,16 @@ pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
 }
 
 impl OptionalFields {
-    /// Removes these fields.
     pub fn remove(named: Vec<Tag>) -> Self {
         OptionalFields { removing: TagSet::of(&named), named, keep: false, removed: 0 }
     }
 
-    /// Removes all fields but these.
     pub fn keep(named: Vec<Tag>) -> Self {
         OptionalFields { removing: TagSet::all_but(&named), named, keep: true, removed: 0 }
     }
 
-    /// Moves the remaining optional fields together; returns the new length of the record, and the number of
-    /// removed fields.
+    /// Moves the remaining optional fields together. Returns the new length of the record in bytes,
+    /// and the number of removed fields.
     fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
         if !self.removing.meets(record.field_bytes()) {

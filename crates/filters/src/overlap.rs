@@ -1,4 +1,4 @@
-//! Keeps reads that overlap regions.
+//! The flag `--overlap`: keep reads that overlap the regions of a file.
 
 use std::path::{Path, PathBuf};
 
@@ -51,25 +51,30 @@ impl Filter for OverlapRequest {
     }
 }
 
-/// Drops reads that overlap none of the regions (`samtools view -L`, elPrep's `--filter-non-overlapping-reads`).
+/// Drops reads that overlap none of the regions (`samtools view -L`, elPrep's
+/// `--filter-non-overlapping-reads`).
 ///
-/// A read reaches from POS to the last reference base of its CIGAR; an unmapped one with a position, and one
-/// that aligns no base, is one base long. Reads without a position are dropped. Regions that touch count as
-/// one; one without bases is overlapped by reads that have a base on either side of it. samtools 1.24 and
-/// elPrep 5.1.3 do the same; where they differ (a CIGAR with deletions or skips and no base of the read),
-/// this step follows samtools.
+/// A read covers the reference from POS to the last reference base of its CIGAR. An unmapped read
+/// with a position, and a read that aligns no base, is one base long. Reads without a position are
+/// dropped. Regions that touch count as one; a region without bases is overlapped by reads that
+/// have a base on both sides of it. samtools 1.24 and elPrep 5.1.3 do the same; where they differ
+/// (a CIGAR with deletions or skips and no base of the read), this step follows samtools.
 #[derive(Clone)]
 pub struct Overlap {
-    /// The regions. Those without bases lie between two bases.
     regions: Set,
-    /// Contigs of the file that the header lacks.
     unknown: UnknownContigs,
 }
 
 impl Overlap {
-    /// Reads the regions of a BED file, an interval list, a VCF or BCF. Regions on contigs that the header
-    /// lacks are ignored, and [`Overlap::warning`] names them; if there is no other, the file belongs to another genome, which is an error. The
-    /// regions are charged to `ledger`.
+    /// Reads the regions of a BED file, an interval list, a VCF or BCF. Their memory is charged to
+    /// `ledger`.
+    ///
+    /// Regions on contigs that the header lacks are ignored, and [`Overlap::warning`] names these
+    /// contigs.
+    ///
+    /// # Errors
+    /// The file cannot be read, or all its regions are on unknown contigs, so that it probably
+    /// belongs to another genome.
     pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut regions, mut unknown) = (List::new(ledger), UnknownContigs::default());
         let mut features = Features::open(path, ledger)?;
@@ -87,17 +92,18 @@ impl Overlap {
         Ok(Overlap { regions: regions.into_set(header.references().len())?, unknown })
     }
 
-    /// Returns the warning about regions of the file `path` that are ignored; `None` if all count.
+    /// Returns a warning about the ignored regions of the file `path`; `None` if none was ignored.
     pub fn warning(&self, path: &Path) -> Option<String> {
         self.unknown.warning(path, "regions")
     }
 
-    /// The regions: contig, first base, and the base after the last; they are in order, and separate.
+    /// Returns the regions as contig index, first base, and the base after the last one, 0-based.
+    /// They are sorted and do not overlap. The reader of an indexed input takes its regions from
+    /// here.
     pub fn regions(&self) -> &[(u32, u32, u32)] {
         self.regions.intervals()
     }
 
-    /// Whether there are no regions, so that all reads are dropped.
     pub fn is_empty(&self) -> bool {
         self.regions.intervals().is_empty()
     }

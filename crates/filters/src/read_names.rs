@@ -1,4 +1,7 @@
-//! Keeps or drops reads by a list of names.
+//! The flag `--qname-file`: keep or drop reads by a list of names.
+//!
+//! Lists have millions of names, so a list is held as the text of its file, with the bounds of each
+//! word and a hash table of 32-bit word numbers. No name has an allocation of its own.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +18,6 @@ use crate::flag::{Flag, Value, with_value};
 use crate::in_read_groups::words;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
-/// Ledger name of lists.
 const NAMES: &str = "names of reads";
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -34,12 +36,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 
 #[derive(Debug)]
 struct ReadNamesRequest {
-    /// A file, after `^` one of names to drop.
+    /// A file of names to keep; with `^` before its name, of names to drop.
     list: PathBuf,
 }
 
 impl ReadNamesRequest {
-    /// The file, and whether its names are kept.
     fn file(&self) -> (&Path, bool) {
         match self.list.as_os_str().as_bytes().strip_prefix(b"^") {
             Some(name) => (Path::new(OsStr::from_bytes(name)), false),
@@ -63,31 +64,34 @@ impl Filter for ReadNamesRequest {
     }
 }
 
-/// The words of a file, charged to the ledger. Clones share them.
+/// A set of the words of a file, whose memory is charged to the ledger. Clones share it, so that
+/// all threads use one table. `--with-tag-in` uses it, too.
 #[derive(Clone)]
 pub struct WordSet(Arc<Words>);
 
-/// Words of a text, and where they are: no word has memory of its own, since lists have millions.
 struct Words {
     text: Vec<u8>,
-    /// Where each word begins and ends.
+    /// First and last byte (exclusive) of each word in `text`.
     places: Vec<(usize, usize)>,
     table: HashTable<u32>,
     _charge: Charge,
 }
 
 impl WordSet {
-    /// Reads the words of a file: those between white space, as in samtools.
+    /// Reads the words of a file, separated by white space as in samtools.
     ///
     /// # Errors
-    /// The file cannot be read, or the memory is not free.
+    /// The file cannot be read, or the ledger has no memory left for it.
     pub fn open(path: &Path, context: &MakeContext<'_>) -> Result<Self> {
         let mut charge = context.ledger.empty(NAMES);
         let text = text::read_all(path, &mut charge)?;
         WordSet::of_text(text, charge).map_err(|e| e.file(path))
     }
 
-    /// The words of a text whose memory `charge` pays for.
+    /// Builds the set from a text whose memory is already charged to `charge`.
+    ///
+    /// # Errors
+    /// There are 2^32 words or more, or the ledger has no memory left for the table.
     fn of_text(text: Vec<u8>, mut charge: Charge) -> Result<Self> {
         let mut places = Vec::new();
         for word in words(&text) {
@@ -113,7 +117,6 @@ impl WordSet {
         Ok(WordSet(Arc::new(Words { text, places, table, _charge: charge })))
     }
 
-    /// Whether a word is among them.
     pub fn contains(&self, word: &[u8]) -> bool {
         let Words { text, places, table, .. } = &*self.0;
         let is_it = |&number: &u32| {
@@ -124,7 +127,17 @@ impl WordSet {
     }
 }
 
-/// Keeps the reads whose names are in a list (`samtools view -N`), or drops them.
+/// Keeps the reads whose names are in a list (`samtools view -N`), or drops them (`-N ^FILE`).
+///
+/// ```
+/// use readmill_filters::Filters;
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let filters = Filters::from_words(["--qname-file", "^names.txt"])?; // drops the listed reads
+/// assert_eq!(filters.files().next().unwrap().to_str(), Some("names.txt"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ReadNames {
     names: WordSet,

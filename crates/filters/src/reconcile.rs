@@ -1,4 +1,4 @@
-//! Makes the reads of one input fit a header that was merged from several.
+//! Makes the reads of one input fit a header that was merged from the headers of several inputs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,27 +7,28 @@ use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, Changes, RecordRef, Result, Step, edit};
 
-/// The program that wrote a record.
 const PG: Tag = *b"PG";
 
-/// Gives reads the indexes and IDs of a merged header (see `Header::merge`). It is made for one input: every
-/// batch must hold reads of that input alone, checked against that input's header.
+/// Gives reads the reference indexes, read groups and programs of a merged header (see
+/// `Header::merge`).
 ///
-/// Fields keep their places. Names of reference sequences, as in `SA:Z`, are the same in all inputs;
-/// positions do not change, so bins do not, either.
+/// One such step is made for each input, and sees only reads of that input that were checked
+/// against its own header. If two inputs have different read groups of the same ID, the merged
+/// header renames one of them, and this step renames it in the reads.
+///
+/// Fields keep their places. Names of reference sequences, as in `SA:Z`, are the same in all
+/// inputs. Positions do not change, so BAI bins do not change, either.
 #[derive(Clone)]
 pub struct Reconcile {
-    /// The new index of each reference sequence.
     ref_ids: Option<Arc<[i32]>>,
-    /// The tags whose IDs may change.
     names: Arc<[(Tag, IdRenames)]>,
-    /// The read group of all reads, if they get one.
+    /// ID of the read group that all reads get, in the merged header (see
+    /// [`Reconcile::into_group`]).
     group: Option<Arc<[u8]>>,
     removed: u64,
 }
 
 impl Reconcile {
-    /// Creates the step for the input that these renames belong to.
     pub fn new(renames: Renames) -> Self {
         let names = [(tag::RG, renames.read_groups), (PG, renames.programs)];
         Reconcile {
@@ -38,7 +39,8 @@ impl Reconcile {
         }
     }
 
-    /// Puts all reads into the read group that has this ID in the header of the input.
+    /// Makes the step put all reads into one read group. `id` is its ID in the header of the input;
+    /// `renames` gives its ID in the merged header. Used if each input file becomes a read group.
     pub fn into_group(self, renames: &IdRenames, id: &[u8]) -> Self {
         let id = match renames.fate(id) {
             Fate::Become(new) => new,
@@ -48,14 +50,15 @@ impl Reconcile {
         Reconcile { group: Some(id.into()), names, ..self }
     }
 
-    /// Whether it never changes a read, so that it can be left out.
+    /// Returns whether the step never changes a read, so that it can be left out of the pipeline.
     pub fn is_identity(&self) -> bool {
         self.ref_ids.is_none() && self.names.is_empty() && self.group.is_none()
     }
 }
 
-/// Returns the IDs of a record in the tags of `names`: the index of the tag, the ID, and the offset of the
-/// field among the optional fields. Of fields with the same tag, which are invalid, the first counts.
+/// Calls `show` for each ID of a record in the fields `names`, with the index of the tag, the ID,
+/// and the byte range of the field among the optional fields. If a tag occurs twice, which is
+/// invalid, only its first field is shown.
 fn each_id<'a>(
     names: &[(Tag, IdRenames)],
     record: RecordRef<'a>,
@@ -78,7 +81,6 @@ fn each_id<'a>(
     }
 }
 
-/// Replaces reference indexes; -1 stays -1.
 fn renumber(batch: &mut Batch, new_ids: &[i32]) {
     let new_id = |old: i32| usize::try_from(old).ok().and_then(|old| new_ids.get(old).copied());
     batch.edit(|_, raw| {
@@ -89,7 +91,6 @@ fn renumber(batch: &mut Batch, new_ids: &[i32]) {
     });
 }
 
-/// Whether all IDs of all records stay.
 fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
     let mut last: [&[u8]; 2] = [b"", b""]; // neighbours usually have the same groups
     batch.records().all(|(_, record)| {
@@ -104,7 +105,8 @@ fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
     })
 }
 
-/// Appends the record with its new IDs. Returns the number of removed fields.
+/// Appends the record with its new IDs to `out`. Returns the number of removed fields: an ID that
+/// only another input defines must not be mistaken for the renamed one, so its field is removed.
 fn rename(record: RecordRef<'_>, names: &[(Tag, IdRenames)], out: &mut Vec<u8>) -> u64 {
     let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
     let (mut copied, mut removed) = (0, 0);
@@ -177,7 +179,7 @@ mod tests {
     use readmill_record::header::Merged;
     use readmill_record::{Header, Stamp};
 
-    /// A record called `r` with these reference indexes and optional fields.
+    /// Returns a record called `r` with these reference indexes and optional fields.
     fn record(ref_id: i32, next_ref_id: i32, fields: &[u8]) -> Vec<u8> {
         let mut raw = vec![0u8; 36];
         raw[12] = 2;
@@ -203,7 +205,8 @@ mod tests {
         Header::merge(&headers).unwrap()
     }
 
-    /// The records of the batch after the step, which must be well-formed and keep to `growth`.
+    /// Returns the records of the batch after the step, which must be well-formed and not longer
+    /// than `Step::growth` allows.
     fn applied(step: &mut Reconcile, before: &[Vec<u8>], n_ref: i32) -> Vec<Vec<u8>> {
         let mut batch = batch(before);
         step.apply(&mut batch).unwrap();

@@ -1,4 +1,4 @@
-//! Renames reference sequences.
+//! The flag `--rename-contigs`: rename reference sequences by a table of old and new names.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -46,41 +46,42 @@ impl Filter for RenameContigsRequest {
     }
 }
 
-/// Renames reference sequences (`chr1` for `1`): SN of `@SQ`, and the optional fields of records that name a sequence.
-/// These are SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are numbers in BAM and follow the header.
+/// Renames reference sequences (such as `1` to `chr1`): SN of `@SQ`, and the optional fields that
+/// name a sequence. These are SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are
+/// indexes in BAM and follow the header.
 ///
-/// Nothing else changes: the order of sequences stays, so a sorted file stays sorted; M5, UR and AN stay,
-/// except that a new name is removed from the same line's AN, since all names must be different (SAM
-/// specification, section 1.3). elPrep's hidden `rename-chromosomes` puts `chr` before every name, in RNAME
-/// and RNEXT alone.
+/// Nothing else changes. The order of sequences is the same, so a sorted file is still sorted. M5,
+/// UR and AN are kept, except that a new name is removed from the AN of its own line, because all
+/// names must be different (SAM specification, section 1.3). elPrep's hidden `rename-chromosomes`
+/// puts `chr` before every name, in RNAME and RNEXT alone.
 #[derive(Clone)]
 pub struct RenameContigs {
     names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
-    /// Fields that can name a sequence.
     fields: TagSet,
-    /// The most bytes by which a name grows.
+    /// Largest number of bytes by which a new name is longer than the old one, for `Step::growth`.
     longer: usize,
-    /// The memory of the names.
     _charge: Option<Arc<Charge>>,
 }
 
-/// Bytes of a table entry in addition to its names: two byte vectors, in a table that is at worst half full
-/// and exists twice while it grows.
+/// Bytes of a table entry without its names: two byte vectors, in a table that is at worst half
+/// full and exists twice while it grows.
 const ENTRY: usize = 3 * 2 * size_of::<Vec<u8>>();
 
-/// Fields with lists of alignments, each of which begins with the name of its sequence.
 const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
 
-/// The sequence of the next hit.
 const CC: Tag = *b"CC";
 
-/// The least commas of an entry that starts with a name: `name,pos,CIGAR,NM` has three.
+/// Minimum number of commas in an entry that starts with a name: `name,pos,CIGAR,NM` has three.
 const COMMAS: usize = 3;
 
 impl RenameContigs {
-    /// Reads a table of old and new names, one pair in each line, separated by a tab or spaces, and renames
-    /// the sequences of `header`. Lines about sequences that the header lacks are ignored, unless all are.
+    /// Reads a table of old and new names, one pair on each line, separated by a tab or spaces, and
+    /// renames the sequences of `header`. Lines about sequences that the header lacks are ignored.
     /// The table is charged to `ledger`.
+    ///
+    /// # Errors
+    /// A line is malformed, no old name is in the header, or two sequences would have the same
+    /// name.
     pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
         let (mut lines, mut table) = (LineReader::open(path, ledger)?, HashMap::new());
         let mut prepaid = Prepaid::new(ledger.empty("new names of contigs"));
@@ -106,7 +107,10 @@ impl RenameContigs {
         Ok(RenameContigs { _charge: Some(Arc::new(prepaid.into_charge())), ..step })
     }
 
-    /// Creates the step for a table of old and new names.
+    /// Creates the step from a table of old and new names, and renames the sequences of `header`.
+    ///
+    /// # Errors
+    /// No old name is in the header, or two sequences would have the same name.
     pub fn new(mut table: HashMap<Vec<u8>, Vec<u8>>, header: &mut Header) -> Result<Self> {
         let known: HashSet<&[u8]> = header.references().iter().map(|it| &it.name[..]).collect();
         let first = table.keys().min().cloned();
@@ -133,7 +137,6 @@ impl RenameContigs {
         Ok(RenameContigs { names: Arc::new(table), fields, longer: longer.unwrap_or(0), _charge: None })
     }
 
-    /// Appends the record with the new names.
     fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let (start, bytes) = (out.len(), record.field_bytes());
         out.extend_from_slice(&record.raw()[..record.fields_start()]);
@@ -148,7 +151,8 @@ impl RenameContigs {
         edit::close(out, start);
     }
 
-    /// Appends a field that names sequences; `false` if it does not.
+    /// Appends a field with its new names to `out`; returns `false`, and appends nothing, if this
+    /// field does not name sequences.
     fn write_field(&self, Field { tag, kind, value }: Field<'_>, out: &mut Vec<u8>) -> bool {
         let (one, list) = (tag == CC, LISTS.contains(&tag));
         if kind != b'Z' || !(one || list) {
@@ -177,7 +181,6 @@ impl RenameContigs {
     }
 }
 
-/// Returns the fields that can name a sequence.
 fn naming() -> Vec<Tag> {
     LISTS.into_iter().chain([CC]).collect()
 }
@@ -186,13 +189,11 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Whether this is a valid name of a reference sequence (SAM specification, section 1.2.1).
 fn is_name(name: &[u8]) -> bool {
     let fits = |byte: u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(&byte);
     !matches!(name, [] | [b'*' | b'=', ..]) && name.iter().all(|&byte| fits(byte))
 }
 
-/// Returns an `@SQ` line with its new name.
 fn rename_line(line: &HeaderLine, table: &HashMap<Vec<u8>, Vec<u8>>) -> HeaderLine {
     let mut line = line.clone();
     let Some(new) = line.get(b"SN").and_then(|old| table.get(old)) else { return line };
@@ -218,8 +219,9 @@ impl Step for RenameContigs {
         Box::new(self.clone())
     }
 
-    /// A renamed entry has at least five bytes, so 38 bytes, the smallest record, grow by at most this,
-    /// including CC. Memory is reserved as if all reads were as small as that.
+    /// A renamed entry of a list has at least five bytes, so a record of 38 bytes, the smallest
+    /// that has one, grows by at most this, CC included. Memory is reserved as if all reads were
+    /// that small.
     fn growth(&self) -> usize {
         (38 / 5 + 2) * self.longer
     }

@@ -1,4 +1,4 @@
-//! Replaces, reorders and filters the dictionary of reference sequences.
+//! The flag `--sequence-dictionary`: replace, reorder and filter the reference sequences.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,19 +48,24 @@ impl Filter for ReplaceDictionaryRequest {
     }
 }
 
-/// Replaces the dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks are
-/// removed and counted. A read whose mate's sequence is dropped gets an unmapped mate: RNEXT `*`, PNEXT 0,
-/// TLEN 0, 0x8 set, MC removed (elPrep leaves them dangling).
+/// Replaces the sequence dictionary (elPrep's `--replace-reference-sequences`).
+///
+/// Reads on sequences that the new dictionary lacks are removed and counted. A read whose mate's
+/// sequence is dropped gets an unmapped mate: RNEXT `*`, PNEXT 0, TLEN 0, 0x8 set, MC removed.
+/// (elPrep leaves these fields as they are, with a sequence that no longer exists.)
 #[derive(Clone)]
 pub struct ReplaceDictionary {
-    /// New index of each old reference sequence; `None` where it is dropped.
     new_ids: Arc<[Option<i32>]>,
     removed: u64,
     unmated: u64,
 }
 
 impl ReplaceDictionary {
-    /// Replaces the `@SQ` lines of `header` by those of `dictionary`.
+    /// Replaces the `@SQ` lines of `header` by those of `dictionary`. If this changes the order of
+    /// sequences, the header no longer claims coordinate order.
+    ///
+    /// # Errors
+    /// A sequence has another length or MD5 in the dictionary.
     pub fn new(dictionary: &Header, header: &mut Header) -> Result<Self> {
         let mut new_ids = Vec::new();
         let old_lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
@@ -91,7 +96,8 @@ impl ReplaceDictionary {
         Ok(ReplaceDictionary { new_ids: new_ids.into(), removed: 0, unmated: 0 })
     }
 
-    /// Returns the new index of `ref_id`; `None` if it is dropped. -1 stays -1.
+    /// Returns the new index of a reference sequence; `None` if it is dropped. -1, no sequence, is
+    /// not changed.
     fn new_id(&self, ref_id: i32) -> Option<i32> {
         usize::try_from(ref_id).map_or(Some(-1), |id| self.new_ids.get(id).copied().flatten())
     }

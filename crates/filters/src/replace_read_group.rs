@@ -1,4 +1,4 @@
-//! Replaces all read groups by one.
+//! The flag `--read-group`: replace all read groups by one.
 
 use std::sync::Arc;
 
@@ -48,15 +48,16 @@ impl Filter for ReplaceReadGroupRequest {
 }
 
 /// Puts every read into one read group (elPrep's `--replace-read-group`, Picard's
-/// AddOrReplaceReadGroups): all `@RG` lines become this one, and `RG:Z` of every read names it.
+/// AddOrReplaceReadGroups): all `@RG` lines are replaced by this one, and `RG:Z` of every read
+/// names it.
 #[derive(Clone)]
 pub struct ReplaceReadGroup {
     id: Arc<[u8]>,
 }
 
 impl ReplaceReadGroup {
-    /// Parses the group from `ID:g1 LB:l1 …` or from a header line with real or written tabs
-    /// (`@RG\tID:g1\tLB:l1`), and sets it in the header.
+    /// Parses the group from `ID:g1 LB:l1 …`, or from a header line with tabs or with `\t` in place
+    /// of them (`@RG\tID:g1\tLB:l1`), and sets it in the header.
     pub fn new(group: &str, header: &mut Header) -> Result<Self> {
         let line = GivenReadGroup::parse_any(group)?.line;
         let id = line.get(b"ID").unwrap_or_default().into();

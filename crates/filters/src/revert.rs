@@ -1,4 +1,5 @@
-//! Makes reads as they were before they were aligned.
+//! The flag `--revert`: make reads as they were before they were aligned, by the rules of Picard
+//! RevertSam.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,6 @@ use crate::flag::{Flag, GivenFlags, Value, quoted};
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 use crate::turn::turn;
 
-/// The parts of a record that a revert can keep.
 const KEPT: &[(&str, &str)] = &[
     ("alignments", "where reads are aligned, and all fields and header lines"),
     ("duplicates", "the flag 0x400"),
@@ -69,16 +69,16 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     parse,
 };
 
-/// Fields of Picard RevertSam 3.4.0 and htsjdk 4.2.0 (SAMRecord.TAGS_TO_REVERSE and TAGS_TO_REVERSE_COMPLEMENT).
+/// Default tags of Picard RevertSam 3.4.0 (`ATTRIBUTE_TO_CLEAR`), and of htsjdk 4.2.0
+/// (`SAMRecord.TAGS_TO_REVERSE` and `TAGS_TO_REVERSE_COMPLEMENT`).
 const CLEARED: [Tag; 8] = [*b"NM", *b"UQ", *b"PG", *b"MD", *b"MQ", *b"SA", *b"MC", *b"AS"];
 const REVERSED: [Tag; 2] = [*b"OQ", *b"U2"];
 const COMPLEMENTED: [Tag; 2] = [*b"E2", *b"SQ"];
 
-/// Where MergeBamAlignment puts bases and qualities that it cuts off.
+/// Tags in which Picard MergeBamAlignment keeps the bases and qualities that it hard-clips.
 const CUT_BASES: Tag = *b"XB";
 const CUT_QUALITIES: Tag = *b"XQ";
 
-/// A list of tags, separated by commas; there may be none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TagList(Vec<Tag>);
 
@@ -130,20 +130,20 @@ fn rules_of(given: &GivenFlags) -> Result<Option<Rules>> {
     }))
 }
 
-/// The changes that a revert makes.
+/// What a revert changes. `true` means that the part is reverted, unless the field says otherwise.
 #[derive(Clone, Debug)]
 struct Rules {
     alignments: bool,
     duplicates: bool,
     qualities: bool,
     hard_clips: bool,
-    /// Whether lines `@PG` stay.
+    /// Whether the `@PG` lines of the header are kept.
     programs: bool,
-    /// Those before the line of this ID stay.
+    /// The `@PG` lines before the line with this ID are kept, whatever `programs` is.
     programs_before: Option<String>,
-    /// Whether a read with another number of original qualities than bases loses its qualities, and is no error.
+    /// Whether a read whose OQ or XQ does not fit its bases loses its qualities. Otherwise it is an
+    /// error.
     erases_unequal: bool,
-    /// Whether RG of reads and the lines `@RG` go.
     read_groups: bool,
     cleared: TagList,
     reversed: TagList,
@@ -193,6 +193,14 @@ impl Filter for Rules {
 }
 
 /// Makes reads as they were before they were aligned, by the rules of Picard RevertSam 3.4.0.
+///
+/// For each record, in this order:
+///
+/// 1. Secondary and supplementary records are dropped.
+/// 2. Qualities are restored from OQ, and the read is turned to the direction of sequencing.
+/// 3. Bases and qualities that were hard-clipped (XB and XQ) are appended.
+/// 4. Position, CIGAR, mate fields, the duplicate flag, and tags that belong to the alignment are
+///    removed.
 #[derive(Clone)]
 struct Revert {
     rules: Rules,
@@ -204,7 +212,8 @@ struct Revert {
 }
 
 impl Revert {
-    /// The step; `header` loses all lines but `@HD`, `@RG` and what the rules keep, unless alignments stay.
+    /// Creates the step, and reverts the header. Unless alignments are kept, it loses all lines but
+    /// `@HD`, `@RG` and the `@PG` lines that the rules keep.
     fn new(rules: Rules, header: &mut Header) -> Result<Self> {
         if rules.alignments {
             let rejected = rules.programs_before.as_deref().map(str::as_bytes);
@@ -238,7 +247,7 @@ impl Revert {
     fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let (start, rules) = (out.len(), &self.rules);
         let is_turned = rules.alignments && record.flags().is_reverse();
-        // An empty OQ is none, as for htsjdk.
+        // htsjdk treats an empty OQ as missing, too.
         let original = rules.qualities.then(|| text(record, tag::OQ)).flatten();
         let original = original.filter(|letters| !letters.is_empty());
         let cut =
@@ -363,7 +372,6 @@ impl Revert {
     }
 }
 
-/// The text of a field.
 fn text(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
     record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
 }
@@ -425,7 +433,7 @@ mod tests {
         applied(&mut step, &before, &after, lines)
     }
 
-    /// The rules of these flags, by way of their words.
+    /// Returns the rules that these flags ask for.
     fn rules(given: &GivenFlags) -> Rules {
         rules_of(given).unwrap().unwrap()
     }
@@ -483,7 +491,8 @@ mod tests {
         assert_eq!(made(&["--revert-keep", "alignments"]), kept);
     }
 
-    /// Guards against a former defect: Picard RevertSam SANITIZE discards such templates, and the run ended.
+    /// Guards against a former defect: Picard RevertSam SANITIZE discards such templates, but the
+    /// run ended.
     #[test]
     fn qualities_of_another_length_can_be_erased() {
         let erase = |fields: &str| {
@@ -497,7 +506,7 @@ mod tests {
         assert_eq!(erase("OQ:Z:AB XB:Z:A XQ:Z:II"), "r 4 * 0 0 * * 0 0 CGTA BAII");
     }
 
-    /// htsjdk takes an empty OQ for none.
+    /// htsjdk treats an empty OQ as missing.
     #[test]
     fn an_empty_oq_leaves_the_qualities() {
         assert_eq!(

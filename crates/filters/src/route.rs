@@ -1,33 +1,63 @@
-//! Routes reads to outputs.
+//! Decides which reads go to which outputs, for commands that write several: `split`, `fastq`, and
+//! `--copy-to` and `--move-to` of other commands.
+//!
+//! ```text
+//!                 +-- Route: each read alone -------+--> main output
+//! batch of reads -+     (Everything, ByReadGroup,   +--> extra output 0
+//!                 |      ByContigs)                 +--> extra output 1
+//!                 +-- BySegment: whole templates ---+--> ...
+//! ```
+//!
+//! This module only chooses numbers of outputs; `src/outputs` opens and writes the files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use readmill_record::{Batch, Error, Flags, Header, RecordRef, Result};
 
-/// Routes reads to outputs.
+/// Chooses the outputs of each read.
+///
+/// Each thread routes the reads of its batches with its own copy, so a route may remember the last
+/// read.
+///
+/// ```
+/// use readmill_filters::route::{ByContigs, Route};
+/// use readmill_format::sam::LineParser;
+/// use readmill_record::{Header, RecordRef};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let header = Header::parse(b"@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:60\n@SQ\tSN:3\tLN:40\n")?;
+/// let mut route = ByContigs::new(&header, Some(100)); // groups of at most 100 bases
+/// assert_eq!(route.groups(), 2); // 1 alone, 2 and 3 together
+/// let mut raw = Vec::new();
+/// LineParser::new(&header).parse(b"r\t0\t3\t7\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw)?;
+/// let mut places = Vec::new();
+/// let stays = route.route(RecordRef::new(&raw), &mut places)?;
+/// assert_eq!((&places[..], stays), (&[1][..], false));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Route: Send + Sync {
-    /// Returns a copy for another thread.
     fn fork(&self) -> Box<dyn Route>;
 
-    /// Appends the numbers of the extra outputs for the read; returns whether it goes to the main output,
-    /// too.
+    /// Appends the numbers of the extra outputs for a read to `places`. Returns whether the read
+    /// goes to the main output, too.
+    ///
+    /// # Errors
+    /// The choice cannot be made for this read, such as an expression with a field of the wrong
+    /// type.
     fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool>;
 }
 
-/// A named class of reads.
+/// A class of reads that `--copy-to FILE=CLASS` and `--move-to FILE=CLASS` accept by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Flagged unmapped (0x4).
     Unmapped,
-    /// Both ends are mapped, and not as a proper pair (0x2).
     Discordant,
-    /// Flagged as duplicates (0x400).
     Duplicates,
 }
 
 impl Class {
-    /// Returns the class called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "unmapped" => Class::Unmapped,
@@ -37,7 +67,6 @@ impl Class {
         })
     }
 
-    /// Whether the read is in the class.
     pub fn holds(self, record: RecordRef<'_>) -> bool {
         let flags = record.flags();
         match self {
@@ -51,7 +80,8 @@ impl Class {
     }
 }
 
-/// Routes all reads to one output.
+/// Sends all reads to one output. Used by `split` by number of reads, whose writer starts a new
+/// file when one is full.
 #[derive(Clone, Copy)]
 pub struct Everything;
 
@@ -66,29 +96,27 @@ impl Route for Everything {
     }
 }
 
-/// Routes each read group to its own output, in the order of the header; the last output is for reads of none
-/// of them.
+/// Sends each read group to its own output, in the order of the header. The last output gets the
+/// reads that are in none of these groups.
 #[derive(Clone)]
 pub struct ByReadGroup {
     places: Arc<HashMap<Vec<u8>, usize>>,
-    /// The last read group, and its output.
     last: (Vec<u8>, usize),
 }
 
 impl ByReadGroup {
-    /// Creates the route for the read groups of this header.
     pub fn new(header: &Header) -> Self {
         let ids = header.lines_of(b"RG").filter_map(|line| line.get(b"ID"));
         let places = ids.enumerate().map(|(place, id)| (id.to_vec(), place));
         ByReadGroup { places: Arc::new(places.collect()), last: (Vec::new(), usize::MAX) }
     }
 
-    /// The number of read groups, which is the place of reads of none of them.
+    /// Returns the number of read groups, which is also the number of the output for reads in none
+    /// of them.
     pub fn rest(&self) -> usize {
         self.places.len()
     }
 
-    /// The output of a read group.
     fn place(&self, group: Option<&[u8]>) -> usize {
         group.and_then(|group| self.places.get(group).copied()).unwrap_or(self.rest())
     }
@@ -112,17 +140,18 @@ impl Route for ByReadGroup {
     }
 }
 
-/// Routes groups of contigs to their own outputs; the last output is for reads without a reference sequence.
+/// Sends groups of contigs to their own outputs. The last output gets the reads without a reference
+/// sequence.
 #[derive(Clone)]
 pub struct ByContigs {
-    /// The output of each reference sequence.
     places: Arc<[usize]>,
     groups: usize,
 }
 
 impl ByContigs {
-    /// Packs contigs, in their order, into groups of at most `most` bases; `None` means the length of the
-    /// longest (as elPrep splits). A longer contig has its own group.
+    /// Packs contigs, in their order, into groups of at most `most` bases. `None` means the length
+    /// of the longest contig, as elPrep splits. A contig that is longer than `most` is alone in its
+    /// group.
     pub fn new(header: &Header, most: Option<u64>) -> Self {
         let lengths = || header.references().iter().map(|reference| u64::from(reference.length));
         let most = most.unwrap_or_else(|| lengths().max().unwrap_or(0));
@@ -138,7 +167,6 @@ impl ByContigs {
         ByContigs { places: places.into(), groups }
     }
 
-    /// Number of groups.
     pub fn groups(&self) -> usize {
         self.groups
     }
@@ -156,53 +184,46 @@ impl Route for ByContigs {
     }
 }
 
-/// Routes the ends of templates to numbered outputs.
+/// Chooses outputs by the ends of templates, for FASTQ: first ends, last ends, and all other reads.
+///
+/// All records of a template have to be given together, because an end that lacks the other end may
+/// have an output of its own.
 #[derive(Clone)]
 pub struct BySegment {
-    /// The outputs for reads flagged as neither end or as both, for first ends, for last ends; `None` drops
-    /// them.
+    /// Outputs for reads flagged as neither end or as both, for first ends, and for last ends.
+    /// `None` drops these reads.
     pub places: [Option<usize>; 3],
-    /// Ends whose other end is not adjacent.
     pub singles: Singles,
-    /// Records with any of these flags are dropped.
     pub exclude: u16,
-    /// Paired reads are an error.
     pub single_end: bool,
-    /// Adds the number of its read group to the output of a template; that of its last record counts.
+    /// If given, the number of the template's read group is added to the number of its output. The
+    /// read group of its last record counts.
     pub groups: Option<ByReadGroup>,
 }
 
-/// The place of ends whose other end is not adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Singles {
-    /// They go where all other ends go.
     Stay,
-    /// They go to this output.
     To(usize),
-    /// They are left out.
     Dropped,
-    /// They are an error.
     Refused,
 }
 
-/// Counts of routed templates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Records dropped by their flags.
     pub excluded: u64,
-    /// Records dropped because their end was already written.
+    /// Records that were dropped because their end was already written: secondary and supplementary
+    /// alignments.
     pub repeated: u64,
-    /// Ends without their other end.
     pub singles: u64,
-    /// Those of them that were left out.
     pub dropped: u64,
 }
 
 impl BySegment {
-    /// Refuses a paired read where the input has to be single-end.
+    /// Refuses a paired read if single-end reads are expected.
     ///
     /// # Errors
-    /// The read is paired, and not dropped by its flags.
+    /// The read is paired, and its FLAG does not exclude it.
     pub fn check(&self, record: RecordRef<'_>) -> Result<()> {
         let flags = record.flags();
         if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
@@ -214,11 +235,13 @@ impl BySegment {
         Ok(())
     }
 
-    /// Calls the function with each read of a template and its output. Of several records of one end the
-    /// first primary one is used, else the first, so both ends are written equally often.
+    /// Calls `show` with each read of a template and the number of its output.
+    ///
+    /// If an end has several records, the first primary one is used, or else the first one, so that
+    /// both ends are written equally often.
     ///
     /// # Errors
-    /// An end lacks its other end, and such ends are refused; or the function fails.
+    /// An end lacks its other end and [`Singles::Refused`] is set, or `show` fails.
     pub fn route<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>>,
@@ -277,8 +300,8 @@ fn lacks_other_end() -> Error {
         .hint("write such reads to a file by -s, or leave them out by --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
 }
 
-/// Returns the start of each template of a batch, which is a run of adjacent records of one name, and the end
-/// of the batch.
+/// Returns the index of the first record of each template of a batch, and at last the length of the
+/// batch. A template is a run of adjacent records with one name; records named `*` are each alone.
 pub fn templates(batch: &Batch) -> Vec<usize> {
     let name = |i: usize| batch.record(batch.spans[i]).qname();
     let begins = (0..batch.len()).filter(|&i| i == 0 || name(i) != name(i - 1) || name(i) == b"*");

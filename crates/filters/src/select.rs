@@ -1,4 +1,4 @@
-//! Keeps or drops reads by an expression.
+//! The flags `--include` and `--exclude`: keep or drop reads by an expression.
 
 use readmill_record::{RecordRef, Result, Step};
 
@@ -33,13 +33,11 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Keeps the reads for which an expression is true (`--include`, samtools' `view -e`), or drops them
-/// (`--exclude`).
+/// Keeps the reads for which an expression holds (`--include`, samtools' `view -e`), or drops them
+/// (`--exclude`). An expression that fails on a read ends the run.
 #[derive(Clone)]
 pub struct Select {
-    /// The expression.
     pub expression: Expression,
-    /// Whether its reads stay.
     pub keep: bool,
 }
 

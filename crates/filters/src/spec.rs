@@ -1,7 +1,17 @@
-//! Filters as the rest of the program sees them: their specifications, the filters of a plan, and the steps of a run.
+//! The interface between filters and the rest of the program.
 //!
-//! A module with a filter has a constant `SPEC`, which [`FILTERS`](crate::FILTERS) lists. It turns flags into requests,
-//! each of which is a [`Filter`]; a run makes a step of each.
+//! ```text
+//!  FilterSpec --parse--> Filters --make--> FilterSteps
+//!  (constant)            (of a plan)       (of a run, in the pipeline)
+//!  flags, help           words for @PG     before the sort, after duplicates, last
+//!                        files, checks
+//! ```
+//!
+//! 1. Each filter module has a constant `SPEC`, which [`FILTERS`](crate::FILTERS) lists. The
+//!    command line makes its arguments and help from it.
+//! 2. [`FilterSpec::parse`] turns flags into [`Filter`]s: checked requests, which have opened
+//!    nothing yet. The plan asks them for words, files and properties.
+//! 3. A run calls [`Filters::make`] once, and each [`Filter`] makes its [`Step`].
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -14,172 +24,196 @@ use crate::discarded::Discarded;
 use crate::flag::{Flag, GivenFlags};
 use crate::lone_mates::LoneMates;
 
-/// The description of a filter: its flags, and how it is made of them.
+/// The description of a filter: its command-line flags, and the function that turns them into
+/// requests.
+///
+/// To add a filter, write a module with a constant of this type and list it in
+/// [`FILTERS`](crate::FILTERS). Flags, help, the line in @PG and the order of steps follow from
+/// that.
+///
+/// ```
+/// use readmill_filters::flag::GivenFlags;
+/// use readmill_filters::{FILTERS, Filters};
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let has_flag = |name| FILTERS.iter().find(|spec| spec.flags.iter().any(|flag| flag.name == name));
+/// let spec = has_flag("min-mapq").unwrap();
+/// let given = GivenFlags::from_words(spec.flags.iter(), ["--min-mapq", "20"])?;
+/// let mut filters = Filters::default();
+/// (spec.parse)(&given, &mut filters)?;
+/// # let words = filters.words(readmill_filters::spec::Stage::BeforeSort);
+/// # assert_eq!(words, ["--min-mapq", "20"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct FilterSpec {
-    /// Its flags, in the order of the help.
     pub flags: &'static [Flag],
-    /// Adds the filters that the flags ask for, none if no flag is given.
     pub parse: fn(&GivenFlags, &mut Filters) -> Result<()>,
 }
 
-/// When a filter sees the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Before reads are sorted.
+    /// Before the sort and duplicate marking, while the input is read.
     BeforeSort,
-    /// When reads are sorted and duplicates marked, before base qualities are recalibrated.
+    /// After the sort and duplicate marking, before base qualities are recalibrated.
     AfterDuplicates,
-    /// When all else is done.
+    /// After everything else, just before the reads are written.
     Last,
 }
 
-/// A filter or an edit of reads that a plan asks for. Nothing is opened yet.
+/// A filter or an edit of reads that a plan asks for.
+///
+/// It is a request: flags have been parsed, but no file is open. Most filters only need
+/// [`Filter::words`] and [`Filter::make`]; the other methods tell the planner about files, memory
+/// and conditions.
 pub trait Filter: Debug + Send + Sync {
-    /// Its flags and their values, as @PG states them.
+    /// Returns the flags and values of this filter as @PG states them. Parsing them again gives the
+    /// same filter.
     fn words(&self) -> Vec<String>;
 
-    /// Makes the step: opens files, and changes the header as the step will change reads.
+    /// Makes the step. Opens files, charges their memory, and edits the header in the way in which
+    /// the step will edit reads.
     ///
     /// # Errors
-    /// If a file cannot be read, or what was asked for does not fit the header.
+    /// A file cannot be read, memory is not available, or the request does not fit the header.
     fn make(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>>;
 
-    /// When it sees the reads.
     fn stage(&self) -> Stage {
         Stage::BeforeSort
     }
 
-    /// The files that it reads.
+    /// Returns the files that the filter reads, so that no output overwrites them.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// The properties that matter to the rest of the program.
     fn facts(&self) -> FilterFacts {
         FilterFacts::default()
     }
 
-    /// Checks that it fits the rest of the plan.
+    /// Checks that the filter fits the rest of the plan, before the run starts.
     ///
     /// # Errors
-    /// If the plan lacks what it needs.
+    /// The plan lacks something that the filter needs, such as a reference.
     fn check(&self, _plan: PlanFacts) -> Result<()> {
         Ok(())
     }
 }
 
-/// The properties of a filter that matter to the rest of the program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilterFacts {
-    /// It needs mates that are adjacent in the input.
+    /// The filter needs inputs whose mates are adjacent, which the run checks before it starts.
     pub adjacent_mates: bool,
-    /// It reads the reference of the run, which @PG then names.
+    /// The filter reads the reference of the run, so @PG names the reference.
     pub reference: bool,
-    /// Only reads that it has changed fit the header that it makes.
+    /// Reads that the filter has not changed do not fit the new header. They cannot be written to
+    /// an output of dropped reads.
     pub other_header: bool,
-    /// It gives all reads a read group.
     pub sets_read_group: bool,
-    /// The memory of each of its threads: a name and bytes.
+    /// Memory that each thread needs: a name for the division of memory, and bytes. Counted once
+    /// per thread before the run.
     pub thread_memory: Option<(&'static str, u64)>,
 }
 
-/// The properties of the plan that a filter may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanFacts {
-    /// The run has a reference.
     pub has_reference: bool,
-    /// Duplicates are marked.
     pub marks_duplicates: bool,
 }
 
-/// The surroundings in which a filter makes its step.
 pub struct MakeContext<'a> {
-    /// The header of the reads, as the filters before have left it.
+    /// The header of the reads as the filters before this one have left it. An edit changes it.
     pub header: &'a mut Header,
-    /// Where the memory of its tables is charged.
     pub ledger: &'a Ledger,
-    /// The run.
     pub host: &'a dyn FilterHost,
-    /// Where a filter of mates puts the templates that lack one, which the run checks at its end.
+    /// Set by a filter that needs adjacent mates. The run checks it when all reads have been seen.
     pub lone_mates: Option<Arc<LoneMates>>,
-    /// Where a filter counts reads that it drops, which the run checks at its end.
+    /// Set by a filter that limits the share of dropped reads. The run checks it at its end.
     pub discarded: Option<Arc<Discarded>>,
 }
 
-/// Services of the run for filters that make their steps.
+/// Services of a run for filters that make their steps: messages, headers of other files, the
+/// reference. A trait, because this crate may not depend on the program above it.
 pub trait FilterHost {
-    /// Tells the user something.
+    /// Prints a line of information for the user, such as the seed of a subsample.
     fn say(&self, text: &str);
 
-    /// Warns the user.
     fn warn(&self, text: &str);
 
-    /// Reads the header of a SAM, BAM, CRAM or .dict file, whose memory is charged.
+    /// Reads the header of a SAM, BAM, CRAM or .dict file.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// The file cannot be read, or its header is larger than the run allows.
     fn header_of(&self, path: &Path) -> Result<Header>;
 
     /// Opens the reference of the run.
     ///
     /// # Errors
-    /// If it cannot be read, or there is none.
+    /// The reference cannot be read, or the run has none.
     fn reference(&self) -> Result<Reference>;
 }
 
 /// The filters of a plan, in the order in which they are applied.
+///
+/// The order is fixed by [`FILTERS`](crate::FILTERS), whatever the order of flags.
+///
+/// ```
+/// use readmill_filters::Filters;
+/// use readmill_filters::spec::Stage;
+///
+/// # fn main() -> readmill_record::Result<()> {
+/// let filters = Filters::from_words(["--remove-optional-fields", "XA", "--min-mapq", "20"])?;
+/// assert_eq!(filters.words(Stage::BeforeSort), ["--min-mapq", "20"]);
+/// assert_eq!(filters.words(Stage::Last), ["--remove-optional-fields", "XA"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Filters(Vec<Arc<dyn Filter>>);
 
-/// The steps of filters, by their [`Stage`].
+/// The steps of the filters of a run, sorted by [`Stage`], and the checks that the run makes at its
+/// end.
 #[derive(Default)]
 pub struct FilterSteps {
-    /// Before the sort.
     pub before_sort: Vec<Box<dyn Step>>,
-    /// After the sort: duplicates are marked, qualities are still the old ones.
     pub after_duplicates: Vec<Box<dyn Step>>,
-    /// After recalibration.
     pub last: Vec<Box<dyn Step>>,
-    /// Templates that lack a mate, if mates are fixed.
     pub lone: Option<Arc<LoneMates>>,
-    /// Reads that are dropped, if only so many may be.
     pub discarded: Option<Arc<Discarded>>,
 }
 
 impl Filters {
-    /// Adds a filter, applied after those before.
     pub fn add(&mut self, filter: impl Filter + 'static) {
         self.0.push(Arc::new(filter));
     }
 
-    /// Returns the canonical command line of the filters of a stage, for @PG.
+    /// Returns the canonical command line of the filters of a stage, for @PG. Parsing it gives the
+    /// same filters.
     pub fn words(&self, stage: Stage) -> Vec<String> {
         self.0.iter().filter(|it| it.stage() == stage).flat_map(|it| it.words()).collect()
     }
 
-    /// Returns the files that they read.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         self.0.iter().flat_map(|it| it.files())
     }
 
-    /// Returns what the rest of the program must know of each.
     pub fn facts(&self) -> impl Iterator<Item = FilterFacts> {
         self.0.iter().map(|it| it.facts())
     }
 
-    /// Checks that they fit the rest of the plan.
+    /// Checks that all filters fit the rest of the plan.
     ///
     /// # Errors
-    /// If the plan lacks what one of them needs.
+    /// The plan lacks something that one of them needs.
     pub fn check(&self, plan: PlanFacts) -> Result<()> {
         self.0.iter().try_for_each(|it| it.check(plan))
     }
 
-    /// Makes their steps. Those that only drop reads see the header as it is; edits change it, one after the other.
+    /// Makes the steps. Each filter sees the header as the filters before it have changed it.
     ///
     /// # Errors
-    /// If a file cannot be read, or what was asked for does not fit the header.
+    /// A file cannot be read, memory is not available, or a request does not fit the header.
     pub fn make(&self, context: &mut MakeContext<'_>) -> Result<FilterSteps> {
         let mut steps = FilterSteps::default();
         for filter in &self.0 {

@@ -1,4 +1,4 @@
-//! Keeps a fraction of templates.
+//! The flag `--subsample`: keep a fraction of the templates.
 
 use readmill_record::header::HeaderLine;
 use readmill_record::{Detail, Error, Header, RecordRef, Result, Step};
@@ -40,11 +40,9 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 
 #[derive(Debug)]
 struct SubsampleRequest {
-    /// How much of all, above 0 and up to 1.
     fraction: f64,
-    /// The seed of the choice; `None`: made from the header.
     seed: Option<u32>,
-    /// Once duplicates are marked, among all reads.
+    /// Whether templates are chosen after duplicates are marked, so that marking sees all reads.
     after_duplicates: bool,
 }
 
@@ -87,21 +85,25 @@ impl Filter for SubsampleRequest {
     }
 }
 
-/// Keeps a fraction of read names, and all reads of each: those that `samtools view --subsample` (1.24) keeps
-/// for the same seed. A name's hash decides, so with the same seed a smaller fraction is a subset of a larger
-/// one.
+/// Keeps a fraction of read names, and all reads of each name: the ones that `samtools view
+/// --subsample` (1.24) keeps for the same seed. The hash of the name decides, so with the same seed
+/// a smaller fraction is a subset of a larger one.
 #[derive(Clone)]
 pub struct Subsample {
     fraction: f64,
     seed: u32,
-    /// The seed, as the hashes use it.
+    /// The seed as samtools mixes it into the hash of a name: the first value of glibc's `rand`.
     mask: u32,
 }
 
 impl Subsample {
-    /// Keeps `fraction` of the names (above 0, at most 1). The same seed keeps the same names;
-    /// without one it is derived from the header, as in samtools: it differs between a file and a sample of
-    /// it.
+    /// Creates the criterion for `fraction` of the names (above 0, at most 1).
+    ///
+    /// The same seed keeps the same names. Without a seed, one is derived from the header, as in
+    /// samtools, so a file and a sample of it have different seeds.
+    ///
+    /// # Errors
+    /// The fraction is out of range.
     pub fn new(fraction: f64, seed: Option<u32>, header: &Header) -> Result<Self> {
         if !(fraction > 0.0 && fraction <= 1.0) {
             return Err(Error::usage(format!("{fraction} is no fraction of reads to keep"))
@@ -112,13 +114,12 @@ impl Subsample {
         Ok(Subsample { fraction, seed, mask })
     }
 
-    /// Returns the seed.
     pub fn seed(&self) -> u32 {
         self.seed
     }
 
-    /// Adds the comment of samtools to the header. It also changes the seed of the next sample that is drawn
-    /// without one.
+    /// Adds the comment line of samtools to the header. It records fraction and seed, and it also
+    /// changes the seed of the next sample that is drawn without one.
     pub fn note(&self, header: &mut Header) -> Result<()> {
         let mut lines: Vec<HeaderLine> = header.lines_of(b"CO").cloned().collect();
         let (fraction, seed) = (self.fraction, self.seed);
@@ -127,8 +128,9 @@ impl Subsample {
     }
 }
 
-/// Returns the smallest fraction that an earlier sample of the same seed has kept, by the comments and programs of the
-/// header; `None` if there is no such sample.
+/// Returns the smallest fraction that an earlier sample with the same seed has kept, as comments
+/// and programs of the header state it; `None` if there was none. A second sample with that seed
+/// would keep the same names.
 fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
     let comments = header.lines_of(b"CO").filter_map(|line| {
         let text = std::str::from_utf8(line.text()).ok()?;
@@ -143,7 +145,8 @@ fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
     fractions.map(|(fraction, _)| fraction).reduce(f64::min)
 }
 
-/// Returns the fraction and the seed of `samtools view -s SEED.FRACTION`, or `--subsample` and `--subsample-seed`.
+/// Parses the fraction and the seed of a samtools command line: `samtools view -s SEED.FRACTION`,
+/// or `--subsample` and `--subsample-seed`.
 fn sample_of_samtools(words: &[&str]) -> Option<(f64, u32)> {
     let value = |flag: &str| {
         let at = words.iter().position(|word| {
@@ -160,14 +163,14 @@ fn sample_of_samtools(words: &[&str]) -> Option<(f64, u32)> {
     Some((format!("0.{digits}").parse().ok()?, seed.parse().ok()?))
 }
 
-/// Returns the hash of a name, of signed bytes as on x86 (`__ac_X31_hash_string` in klib's khash.h).
+/// Returns klib's hash of a name, with signed bytes as on x86 (`__ac_X31_hash_string` in khash.h).
 fn x31(text: &[u8]) -> u32 {
     text.iter().fold(0, |hash: u32, &byte| {
         hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()).cast_unsigned())
     })
 }
 
-/// Thomas Wang's mixing of 32 bits (`__ac_Wang_hash` in klib's khash.h).
+/// Returns Thomas Wang's 32-bit mix of a number (`__ac_Wang_hash` in klib's khash.h).
 fn wang(mut key: u32) -> u32 {
     key = key.wrapping_add(!(key << 15));
     key ^= key >> 10;
@@ -177,13 +180,12 @@ fn wang(mut key: u32) -> u32 {
     key ^ key >> 16
 }
 
-/// The 32-bit FNV-1a hash.
 fn fnv1a(text: &[u8]) -> u32 {
     text.iter().fold(2_166_136_261, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619))
 }
 
-/// Returns the first number of glibc's `rand` after `srand(seed)`: an additive feedback generator of 31
-/// words, filled by a linear congruential one, after 310 discarded numbers.
+/// Returns the first number of glibc's `rand` after `srand(seed)`: an additive feedback generator
+/// of 31 words, which a linear congruential generator fills, after 310 discarded numbers.
 fn first_random(seed: u32) -> u32 {
     const MODULUS: i64 = 2_147_483_647;
     let mut words = [0u32; 345];

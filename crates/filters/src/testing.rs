@@ -1,9 +1,10 @@
-//! Helpers of tests: steps are applied to reads written as SAM text.
+//! Helpers for unit tests: apply steps to reads that are written as SAM text.
 
 use readmill_format::sam::{LineParser, write_record};
 use readmill_record::{Batch, Header, RecordRef, Stamp, Step, edit};
 
-/// Makes a batch of these lines, stamped as the first of the input. Columns may be separated by spaces.
+/// Makes a batch of these SAM lines, stamped as the first records of an input. Columns may be
+/// separated by spaces.
 pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     let (mut parser, mut batch) = (LineParser::new(header), Batch::default());
     for line in lines {
@@ -16,8 +17,8 @@ pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     batch
 }
 
-/// Returns the records of a batch as lines whose columns are separated by a space. They must be complete,
-/// with correct bins.
+/// Returns the records of a batch as lines with a space between columns. Checks that they are
+/// well-formed and have the right BAI bin.
 pub fn lines(header: &Header, batch: &Batch) -> Vec<String> {
     let line = |record: RecordRef<'_>| {
         assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()));
@@ -31,14 +32,14 @@ pub fn lines(header: &Header, batch: &Batch) -> Vec<String> {
     batch.records().map(|(_, record)| line(record)).collect()
 }
 
-/// Returns these lines after a step; `after` is the header after it.
+/// Returns the lines `given` after a step. `after` is the header that the step has made of
+/// `before`.
 pub fn applied(step: &mut dyn Step, before: &Header, after: &Header, given: &[&str]) -> Vec<String> {
     let mut batch = batch(before, given);
     step.apply(&mut batch).unwrap();
     lines(after, &batch)
 }
 
-/// Returns the names of the reads that a step keeps, separated by spaces.
 pub fn kept(step: &mut dyn Step, header: &Header, given: &[&str]) -> String {
     let mut batch = batch(header, given);
     step.apply(&mut batch).unwrap();
@@ -46,7 +47,6 @@ pub fn kept(step: &mut dyn Step, header: &Header, given: &[&str]) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// Makes a header of these lines, separated by `;`, whose fields are separated by spaces.
 pub fn header(text: &str) -> Header {
     Header::parse(text.replace(';', "\n").replace(' ', "\t").as_bytes()).unwrap()
 }

@@ -1,4 +1,5 @@
-//! Puts reads into a read group and keeps the others in the header: all reads, or those that have none.
+//! The flags `--to-read-group` and `--orphans-to-read-group`: put reads into one read group, and
+//! keep the other read groups in the header.
 
 use std::sync::Arc;
 
@@ -35,12 +36,9 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// The reads that change their read group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// All reads.
     All,
-    /// Reads without RG.
     WithoutGroup,
 }
 
@@ -74,8 +72,8 @@ impl Filter for ToReadGroupRequest {
     }
 }
 
-/// Puts reads into one read group, as `samtools addreplacerg` does: all, or those that have none. The other `@RG` lines
-/// stay.
+/// Puts reads into one read group, as `samtools addreplacerg` does: all reads, or only those that
+/// have none. The other `@RG` lines are kept.
 #[derive(Clone)]
 pub struct ToReadGroup {
     id: Arc<[u8]>,
@@ -83,10 +81,10 @@ pub struct ToReadGroup {
 }
 
 impl ToReadGroup {
-    /// Puts all reads into the read group of this ID, which the header must have.
+    /// Creates the step that puts all reads into the read group with this ID.
     ///
     /// # Errors
-    /// If the header has no such read group.
+    /// The header has no such read group.
     pub fn all(id: &str, header: &Header) -> Result<Self> {
         match group_of(header, id.as_bytes()) {
             Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), of: Reads::All }),
@@ -96,11 +94,11 @@ impl ToReadGroup {
         }
     }
 
-    /// Puts reads without a read group into this one: the ID of one in the header, else a description of a new one, which
-    /// the header gets.
+    /// Creates the step that puts reads without a read group into one: `group` is the ID of a read
+    /// group of the header, or the description of a new one, which is added to the header.
     ///
     /// # Errors
-    /// If it is neither, or if the header has another read group of the new one's ID.
+    /// It is neither, or the header has another read group with the ID of the new one.
     pub fn orphans(group: &str, header: &mut Header) -> Result<Self> {
         if group_of(header, group.as_bytes()).is_some() {
             return Ok(ToReadGroup { id: group.as_bytes().into(), of: Reads::WithoutGroup });
@@ -125,7 +123,6 @@ impl ToReadGroup {
     }
 }
 
-/// The `@RG` line of an ID.
 fn group_of<'a>(header: &'a Header, id: &[u8]) -> Option<&'a HeaderLine> {
     header.lines_of(b"RG").find(|line| line.get(b"ID") == Some(id))
 }

@@ -1,9 +1,12 @@
-//! Values of optional fields, turned with their read.
+//! Turns optional fields whose values follow the direction of the read, when the read is turned.
 
 use readmill_record::tag::width;
 
-/// Turns the value of a field, as BAM stores it, around: the letters of a text, the elements of an array. Bases become
-/// their complements, others stay, as in htsjdk 4.2.0 (SequenceUtil.complement).
+/// Reverses the value of a field, as BAM stores it: the letters of a text, the elements of an
+/// array.
+///
+/// If `is_bases` is set, letters also become their complements. Letters other than A, C, G and T do
+/// not change, as in htsjdk 4.2.0 (`SequenceUtil.complement`).
 pub fn turn(kind: u8, value: &mut [u8], is_bases: bool) {
     match (kind, value) {
         (b'Z' | b'H', [text @ .., _]) => {

@@ -1,4 +1,4 @@
-//! Drops templates that are not whole, or come several times.
+//! The flag `--whole-templates`: drop templates that are incomplete or contradictory.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::flag::{Flag, Value};
 use crate::route::templates;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
-/// The share that may be dropped, unless another is given.
+/// The default of `--max-discarded`, which is that of Picard RevertSam.
 const USUAL_SHARE: f64 = 0.01;
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -68,9 +68,9 @@ impl Filter for WholeTemplatesRequest {
     }
 }
 
-/// Drops all reads of a template unless it has one first and one last read, or one single read, each with as many
-/// qualities as bases: as Picard RevertSam 3.4.0 with SANITIZE. (A template with both ends keeps single reads of its
-/// name, as there.)
+/// Drops all reads of a template unless it has exactly one first and one last read, or one single
+/// read, each with as many qualities as bases: as Picard RevertSam 3.4.0 with SANITIZE. (As there,
+/// a template with both ends also keeps single reads of its name.)
 #[derive(Clone)]
 struct WholeTemplates {
     keep_first: bool,
@@ -78,12 +78,11 @@ struct WholeTemplates {
     discarded: Arc<Discarded>,
 }
 
-/// The reads of a template that stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stay {
     All,
     None,
-    /// The first of each end, or, if there are only single reads, the first.
+    /// The first read of each end or, if there are only single reads, the first of these.
     First,
 }
 

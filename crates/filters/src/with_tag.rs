@@ -1,4 +1,5 @@
-//! Keeps reads that have an optional field, or some values of it.
+//! The flags `--with-tag` and `--with-tag-in`: keep reads that have an optional field, or some
+//! values of it.
 
 use std::path::{Path, PathBuf};
 
@@ -94,14 +95,16 @@ impl Filter for WithTagRequest {
     }
 }
 
-/// Keeps reads with an optional field (`samtools view -d`, `-D`), or some values of it: integers in decimal,
-/// characters and texts as they are. No value of another type is listed.
+/// Keeps reads that have an optional field (`-d` and `-D` of samtools view), or one of some values
+/// of it.
+///
+/// Integers are compared in decimal, characters and texts as they are. Fields of other types
+/// (floats and arrays) match only if any value will do.
 #[derive(Clone)]
 pub struct WithTag {
     tag: Tag,
     values: Vec<Vec<u8>>,
     lists: Vec<WordSet>,
-    /// Any value will do.
     any: bool,
 }
 

@@ -32,7 +32,6 @@ fn samtools(arguments: &[&str], input: &Path) -> (String, Vec<String>) {
     (head, reads.iter().map(|line| line.split('\t').next().unwrap().to_string()).collect())
 }
 
-/// Returns the names of the reads that a step keeps.
 fn left(mut step: impl Step, lines: &[String]) -> Vec<String> {
     let header = Header::parse(HEADER.as_bytes()).unwrap();
     let (mut parser, mut batch, mut raw) = (LineParser::new(&header), Batch::default(), Vec::new());
