@@ -106,7 +106,6 @@ pub struct GivenFlags(Vec<(&'static str, OsString)>);
 
 impl GivenFlags {
     /// Parses a command line that consists only of these flags, such as `["--min-mapq", "20"]`.
-    /// Used for a line in @PG, for tests, and for callers of the library.
     ///
     /// # Errors
     /// A flag is unknown, lacks its value or a flag that it requires, contradicts another, or is

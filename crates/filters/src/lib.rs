@@ -1,12 +1,14 @@
 //! Filters and edits of reads, tallies, adapter marking, and the routing of reads to several
 //! outputs.
 //!
-//! | part | what it does | starts at | |---|---|---| | filters and edits | drop or change reads;
-//! one file each | [`FILTERS`], [`spec`] | | tallies | count reads: flagstat, idxstats, stats,
-//! checksums | [`tally::TALLIES`] | | expressions | the language of `samtools view -e` |
-//! [`expression`] | | adapters | mark adapters as Picard MarkIlluminaAdapters | [`adapter`] | |
-//! merge of alignments | alignments onto unaligned reads, as Picard MergeBamAlignment |
-//! [`merge_alignment`] | | routes | which reads go to which output | [`route`] |
+//! | part | what it does | starts at |
+//! |---|---|---|
+//! | filters and edits | drop or change reads; one file each | [`FILTERS`], [`spec`] |
+//! | tallies | count reads: flagstat, idxstats, stats, checksums | [`tally::TALLIES`] |
+//! | expressions | the language of `samtools view -e` | [`expression`] |
+//! | adapters | mark adapters as Picard MarkIlluminaAdapters | [`adapter`] |
+//! | merge of alignments | as Picard MergeBamAlignment | [`merge_alignment`] |
+//! | routes | which reads go to which output | [`route`] |
 //!
 //! Each filter becomes a [`Step`](readmill_record::Step) of the pipeline, each tally is a
 //! [`Tally`](readmill_record::Tally). The crate starts no threads and does not know the

@@ -212,8 +212,8 @@ pub enum Singles {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     pub excluded: u64,
-    /// Records that were dropped because their end was already written: secondary and supplementary
-    /// alignments.
+    /// Records that were dropped because another record of the same end was written, such as
+    /// secondary and supplementary alignments.
     pub repeated: u64,
     pub singles: u64,
     pub dropped: u64,

@@ -2,10 +2,14 @@
 //!
 //! There is one function for each level of precedence, from the weakest to the strongest:
 //!
-//! | function | operators | grouping | |---|---|---| | `chain` | `&&` `\|\|` | left | | `equality`
-//! | `==` `!=` `=~` `!~` | right | | `comparison` | `<` `<=` `>` `>=` | right | | `operation` |
-//! `\|` `^` `&` `+ -` `* / %`, see `LEVELS` | left | | `unary` | `!` `~` `+` `-` | right | |
-//! `simple` | literals, variables, fields, functions, parentheses | |
+//! | function | operators | grouping |
+//! |---|---|---|
+//! | `chain` | `&&` `\|\|` | left |
+//! | `equality` | `==` `!=` `=~` `!~` | right |
+//! | `comparison` | `<` `<=` `>` `>=` | right |
+//! | `operation` | `\|` `^` `&` `+ -` `* / %`, see `LEVELS` | left |
+//! | `unary` | `!` `~` `+` `-` | right |
+//! | `simple` | literals, variables, fields, functions, parentheses | |
 
 use std::sync::Arc;
 
@@ -16,8 +20,8 @@ use super::value::ValueKind;
 use super::variable::{HeaderNames, Variable};
 use super::{literal, pattern};
 
-/// Maximum depth of nesting. Parsing and evaluating recurse, so it keeps both from overflowing the
-/// stack.
+/// Maximum depth of nesting. Parsing and evaluating recurse for each level, so the depth is limited
+/// to protect the stack.
 const DEEPEST: u32 = 200;
 
 type Parsed = Result<Id, ExpressionFault>;

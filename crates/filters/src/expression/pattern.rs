@@ -13,8 +13,8 @@ use regex::bytes::{Regex, RegexBuilder};
 
 /// Maximum number of repetitions in `{n}`, which is glibc's `RE_DUP_MAX`.
 const MOST_REPEATS: u32 = 32_767;
-/// Maximum depth of nested groups. The translation recurses, so it keeps it from overflowing the
-/// stack.
+/// Maximum depth of nested groups. The translation recurses for each group, so the depth is limited
+/// to protect the stack.
 const DEEPEST: u32 = 50;
 
 /// Compiles a POSIX extended regular expression.

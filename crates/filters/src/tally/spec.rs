@@ -17,7 +17,7 @@ use super::stats::StatsOrder;
 ///
 /// let flagstat = TALLIES.iter().find(|tally| tally.name == "flagstat").unwrap();
 /// assert!(flagstat.flag_help.is_some() && flagstat.command_help.is_some());
-/// assert_eq!(flagstat.formats.map(|(name, _)| name), ["json", "tsv"]);
+/// assert_eq!(flagstat.formats.len(), 2); // JSON and TSV
 /// ```
 #[derive(Debug)]
 pub struct TallySpec {

@@ -4,9 +4,12 @@
 //! For each primary record, four CRC-32 values are computed, with SEQ in the direction of
 //! sequencing:
 //!
-//! | column | of | |---|---| | `seq` | the segment bits of FLAG (0xc1), SEQ | | `name` | QNAME, the
-//! segment bits, SEQ | | `qual` | the segment bits, SEQ, QUAL | | `tags` | the segment bits, SEQ,
-//! the fields BC, FI, QT, RT, TC |
+//! | column | of |
+//! |---|---|
+//! | `seq` | the segment bits of FLAG (0xc1), SEQ |
+//! | `name` | QNAME, the segment bits, SEQ |
+//! | `qual` | the segment bits, SEQ, QUAL |
+//! | `tags` | the segment bits, SEQ, the fields BC, FI, QT, RT, TC |
 //!
 //! Each column is the product of its values modulo 2^31 - 1, over all reads and for each read
 //! group.
