@@ -1,4 +1,15 @@
-//! The pipeline of a batch: tallies, steps, counting for recalibration, and routing to extra outputs.
+//! What is done to each batch of reads, on one thread: tallies, steps, counting for recalibration,
+//! and routing to extra outputs.
+//!
+//! A [`BatchPipeline`] is built once for a pass and shared by all threads. Each thread makes a
+//! [`PipelineWorker`] from it, sends its batches through the worker, and adds the worker's counts
+//! to the totals at the end of the pass.
+//!
+//! ```text
+//! tallies_before → filters → steps → counter → late → tallies_after → extra → tallies_of_main
+//!                  │ dropped reads                                    │ routed reads
+//!                  └────────────────────► extra outputs ◄─────────────┘
+//! ```
 
 use readmill_bqsr::CovariateWorker;
 use readmill_filters::route::Segments;
@@ -9,49 +20,42 @@ use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::routing::{self, RoutedRecords, Router};
 
-/// Tallies.
 pub type DynTallies<'a> = Vec<&'a dyn DynTally>;
 
-/// Everything that is done to the reads of a batch, in the order of the fields.
+/// The stages that every batch of a pass goes through, in the order of the fields. A stage that a
+/// run does not need is empty or `None`.
 #[derive(Clone, Default)]
 pub struct BatchPipeline<'a> {
-    /// Tallies of the reads as they come in.
     pub tallies_before: DynTallies<'a>,
-    /// Filters that come before the steps, if the reads that they drop go to an extra output.
+    /// Filters whose dropped reads are kept in an extra output instead of being discarded
+    /// (`--move-to` with dropped reads). They run before all other steps.
     pub filters: Option<RoutedFilters<'a>>,
-    /// The steps.
     pub steps: &'a [Box<dyn Step>],
-    /// Counts covariates of the reads that the steps have changed.
+    /// Counts covariates for recalibration, after `steps` has decided which reads are duplicates.
     pub counter: Option<&'a CovariateCounter>,
-    /// The steps that come last.
+    /// Steps that need the duplicate flags or the final order, such as applying a recalibration.
     pub late: &'a [Box<dyn Step>],
-    /// Tallies of the reads after all steps.
+    /// Tallies of the reads after all steps, before any of them is moved to an extra output.
     pub tallies_after: DynTallies<'a>,
-    /// Takes reads that go to extra outputs.
     pub extra: Option<&'a ExtraWriter<'a>>,
-    /// Tallies of the reads that stay for the main output.
     pub tallies_of_main: DynTallies<'a>,
 }
 
-/// Filters whose dropped reads go to an extra output.
 #[derive(Clone, Copy)]
 pub struct RoutedFilters<'a> {
-    /// Steps that only drop reads.
+    /// Steps that only drop reads and never change them, so the dropped reads are those whose spans
+    /// are missing afterwards.
     pub steps: &'a [Box<dyn Step>],
-    /// The number of the extra output.
     pub place: usize,
 }
 
-/// One thread's copies of such filters.
 struct FilterWorker {
     steps: ThreadSteps,
     place: usize,
-    /// The reads before the filters.
     before: Vec<Span>,
 }
 
 impl FilterWorker {
-    /// Applies the filters; adds the reads that they drop to `routed`.
     fn apply(&mut self, batch: &mut Batch, routed: &mut RoutedRecords) -> Result<()> {
         self.before.clear();
         self.before.extend_from_slice(&batch.spans);
@@ -63,7 +67,6 @@ impl FilterWorker {
     }
 }
 
-/// One thread's worker for a pipeline.
 pub struct PipelineWorker<'a> {
     tallies_before: Vec<Box<dyn TallyWorker + 'a>>,
     filters: Option<FilterWorker>,
@@ -76,7 +79,8 @@ pub struct PipelineWorker<'a> {
 }
 
 impl<'a> BatchPipeline<'a> {
-    /// How much of each read it looks at.
+    /// Returns how much of each read the pipeline looks at. The reader does not decode the rest,
+    /// which saves most of the time of commands that need only flags or positions.
     pub fn detail(&self) -> Detail {
         if self.filters.is_some() || self.counter.is_some() || self.extra.is_some() {
             return Detail::Whole;
@@ -87,7 +91,6 @@ impl<'a> BatchPipeline<'a> {
         steps.chain(tallies).max().unwrap_or(Detail::Flags)
     }
 
-    /// Returns a worker for the calling thread.
     pub fn worker(&self) -> PipelineWorker<'a> {
         let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|tally| tally.worker()).collect();
         PipelineWorker {
@@ -108,7 +111,8 @@ impl<'a> BatchPipeline<'a> {
 }
 
 impl PipelineWorker<'_> {
-    /// Runs a batch through the pipeline; returns the reads that go to extra outputs.
+    /// Runs a batch through all stages and leaves in it the reads for the main output. Returns the
+    /// reads for the extra outputs, which the caller passes on in input order.
     pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
         self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         let mut dropped = RoutedRecords::default();
@@ -133,7 +137,8 @@ impl PipelineWorker<'_> {
         Ok(routed)
     }
 
-    /// Adds what this thread has counted to the totals.
+    /// Adds this thread's counts to `sums`, to the totals of the recalibration, and to the shared
+    /// tallies. Called once for each worker, after the pass.
     pub fn finish(mut self, sums: &mut StepCounts) {
         let filters = self.filters.iter().map(|filters| &filters.steps);
         add_counts(sums, filters.chain([&self.steps, &self.late]));

@@ -1,8 +1,10 @@
-//! Counts covariates of bases for recalibration: while reads pass, or in a pass of its own over the runs, once
-//! duplicates are known.
+//! Counts covariates of bases for recalibration, like GATK's BaseRecalibrator.
 //!
-//! Each thread counts by itself; its counts go into the totals at the end, or when they have become large. Sums of
-//! integers do not depend on which thread counted.
+//! Counting happens either while reads pass through a
+//! [`BatchPipeline`](super::batch_pipeline::BatchPipeline), or in a separate pass over the sorted
+//! runs, if duplicates must be known first. Each thread has its own counts. They are added to the
+//! totals at the end of the pass, or earlier if they have grown too large. The totals are integers,
+//! so the result does not depend on which thread counted a read.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,31 +20,29 @@ use readmill_sort::{Merge, Partition, Range};
 
 use crate::process::console::Console;
 
-/// Counts covariates, and holds the totals.
+/// The configuration and the totals of covariate counting, shared by all threads of a pass.
 pub struct CovariateCounter {
     reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,
-    /// Bytes that a thread's counts may take before they go into the totals.
+    /// Maximum bytes of one thread's counts. Larger counts are added to the totals, and the thread
+    /// starts again from zero.
     most_bytes: usize,
     totals: Mutex<Totals>,
-    /// Bytes of the largest counts of a thread so far.
     largest: AtomicUsize,
 }
 
 impl CovariateCounter {
-    /// Creates a counter with empty totals.
     pub fn new(reference: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
         let (reference, counting) = (Arc::clone(reference), Arc::new(counting));
         let (totals, largest) = Default::default();
         CovariateCounter { reference, counting, most_bytes, totals, largest }
     }
 
-    /// Returns one thread's counter.
     pub fn worker(&self) -> CovariateWorker {
         self.reference.worker(&self.counting)
     }
 
-    /// Counts a read.
+    /// Counts the bases of one read. An error names the read and its number in the input.
     fn count_read(
         &self,
         worker: &mut CovariateWorker,
@@ -57,37 +57,34 @@ impl CovariateCounter {
         worker.observe(record, dup).map_err(place)
     }
 
-    /// Counts the reads of a batch, whose duplicates are flagged.
+    /// Counts the reads of a batch. A read is treated as a duplicate if its flag 0x400 is set.
     pub fn count_batch(&self, worker: &mut CovariateWorker, batch: &Batch) -> Result<()> {
         let mut records = batch.records();
         records.try_for_each(|(stamp, it)| self.count_read(worker, stamp, it, it.flags().is_duplicate()))
     }
 
-    /// Adds a thread's counts to the totals.
     pub fn merge(&self, worker: &mut CovariateWorker) {
         self.largest.fetch_max(worker.counters.bytes(), Relaxed);
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut worker.counters);
     }
 
-    /// Returns the bytes that one thread took to count, and those of the totals.
+    /// Returns the peak bytes that one thread needed for counting, and the bytes of the totals.
     pub fn used_bytes(&self) -> (u64, u64) {
         let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         ((WORKER_BYTES + self.largest.load(Relaxed)) as u64, totals.heap_bytes() as u64)
     }
 
-    /// Returns all counts.
     pub fn into_totals(self) -> Totals {
         self.totals.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the report of all counts, and the number of bases.
     pub fn report(self) -> Result<(Report, u64)> {
         let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
         report(self.into_totals(), &reference.groups, &counting)
     }
 }
 
-/// Returns the report of counts of reads of these groups, and the number of bases.
+/// Makes the recalibration report from `totals`. Also returns the number of counted bases.
 pub fn report(totals: Totals, groups: &ReadGroups, counting: &CountOptions) -> Result<(Report, u64)> {
     let tables = totals.tables(groups.names());
     let mismatches = tables.groups.iter().map(|group| &group.events[0]);
@@ -96,13 +93,16 @@ pub fn report(totals: Totals, groups: &ReadGroups, counting: &CountOptions) -> R
     Ok((Report::new(&tables, counting.arguments.clone())?, bases))
 }
 
-/// Whether a read is a duplicate: by the verdict, or else by its flag.
+/// Returns whether a read is a duplicate: by the verdict of this run if duplicates were marked,
+/// otherwise by its flag.
 fn is_duplicate(verdict: Option<&Verdict>, stamp: Stamp, record: RecordRef<'_>) -> bool {
     let flagged = || record.flags().is_duplicate();
     verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
 }
 
-/// Counts all reads of a merge, in output order. Their bytes stay where they are.
+/// Counts the covariates of all reads of `merge`, in output order, without writing anything. This
+/// is the separate pass of a run that marks duplicates and recalibrates: `verdict` tells which
+/// reads are duplicates.
 pub fn count_runs(
     crew: Crew,
     mut merge: Merge,
@@ -134,8 +134,9 @@ pub fn count_runs(
     Ok(())
 }
 
-/// Finds positions at which the reads, sorted by coordinate, differ from the reference so often that the sample must
-/// differ; also returns their number.
+/// Finds positions at which so many reads differ from the reference that the sample itself probably
+/// differs there. The reads of `merge` must be sorted by coordinate. Adds the positions to `found`,
+/// which then replaces a file of known sites; also returns their number.
 pub fn find_suspects(
     crew: Crew,
     merge: Merge,
@@ -152,8 +153,9 @@ pub fn find_suspects(
     found.finish()
 }
 
-/// Compares all reads of a merge, sorted by coordinate, with the reference; `each` takes where they begin, end and differ,
-/// in their order.
+/// Compares all reads of `merge`, which must be sorted by coordinate, with the reference. Calls
+/// `each` with the events of each range (where reads begin, end and differ from the reference), in
+/// coordinate order.
 pub fn compare_runs(
     crew: Crew,
     mut merge: Merge,

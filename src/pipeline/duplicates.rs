@@ -1,4 +1,5 @@
-//! Duplicates: how template ends are stored while reading, and the barrier at which duplicates are resolved.
+//! Duplicate marking in a run: how template ends are stored while the input is read ([`prepare`]),
+//! and how they are resolved once all reads are known ([`DuplicateResolver`]).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,13 +20,20 @@ use crate::pipeline::inputs::{FirstReads, Inputs};
 use crate::plan::{DuplicateMode, Duplicates};
 use crate::process::console::Console;
 
-/// Returns the order of reads that the headers of all inputs state.
+/// Returns whether the headers of the inputs state that reads are grouped by name, sorted by
+/// coordinate, or neither.
 pub fn stated(inputs: &Inputs) -> Stated {
     Stated::by(inputs.list().iter().map(|input| &input.header))
 }
 
-/// Decides how template ends are stored. Unless the mode leaves no choice, the header and the first piece of the input
-/// decide: where templates stand together, mates are paired at once; elsewhere they are joined by name.
+/// Decides how template ends are stored while the input is read. Called before the first read is
+/// taken.
+///
+/// The mode of the user decides if there is one. In automatic mode, the header and the first chunk
+/// of the input decide: if the records of a template look adjacent, mates are paired within a
+/// batch, which needs the least memory; otherwise they are joined by name at the end of the input.
+/// This function also chooses the pixel distance of optical duplicates from the instrument name in
+/// the first read name, if the user has not given one.
 pub fn prepare(
     wanted: &Duplicates,
     header: &Header,
@@ -66,30 +74,30 @@ pub fn prepare(
     DuplicateEnds::new(header, mate_pairing, rules)
 }
 
-/// Resolves duplicates once all reads are known.
+/// Resolves duplicates after the last read: the barrier between ingest and merge.
 pub struct DuplicateResolver<'a> {
-    /// The threads.
     pub crew: Crew,
-    /// The ledger to which the marks are charged.
     pub ledger: &'a Ledger,
-    /// The most bytes that the marks may take.
     pub most: u64,
-    /// The spill.
     pub spill: &'a Arc<Spill>,
-    /// How ends were stored.
     pub duplicate_ends: &'a DuplicateEnds,
-    /// Whether a template was too long to be kept together.
+    /// Whether a template was so long that it was split between batches; then the input does not
+    /// count as grouped by name.
     pub cut: bool,
-    /// Messages.
     pub console: &'a Console,
 }
 
 impl DuplicateResolver<'_> {
-    /// Resolves duplicates among all ends, which are charged to `charge`, of an input of `records` records. Also
-    /// returns the charge of the marks.
+    /// Resolves duplicates among `ends`, whose memory is held by `charge`. `records` is the number
+    /// of records in the input. Returns the verdict and the charge of its memory; the memory of the
+    /// ends is released.
     ///
-    /// `collect_again` collects the items anew and returns their charge: it is called if mates were paired where they
-    /// stand together, and coordinate mode pairs them over the whole input.
+    /// `collect_again` is called if mates were paired within batches, but the whole input shows
+    /// that it is not grouped by name. It must collect the items again from all reads, in the order
+    /// of coordinates, and return their charge.
+    ///
+    /// # Errors No template has the field of the barcode or UMI, or the marks or the ends do not
+    /// fit into memory; then the hint names the `-m` to use.
     pub fn resolve(
         &self,
         wanted: DuplicateMode,
@@ -119,7 +127,7 @@ impl DuplicateResolver<'_> {
         let bits = markdup::verdict_bytes(&self.duplicate_ends.rules, records);
         let mut marks = self.ledger.empty("marks of duplicates");
         if bits > self.most {
-            // Half of what -m is more goes to the marks.
+            // About half of what -m adds is available for the marks.
             let least = (self.ledger.capacity() + 2 * (bits - self.most)).div_ceil(1 << 20);
             return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
                 .hint(format!("raise -m to {least}M or more")));
@@ -132,7 +140,8 @@ impl DuplicateResolver<'_> {
         let resolver =
             markdup::DuplicateResolver { threads: &threads, spill, duplicate_ends, room, in_use };
         let resolved = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
-            // What does not fit is counted as far as it fits: twice the memory is the next to try.
+            // The resolver stops at the first shortage, so the full need is unknown: suggest twice
+            // the memory.
             let least = (self.ledger.capacity() + room).div_ceil(1 << 20);
             match error.hint.as_deref().and_then(|hint| hint.strip_prefix("raise -m")) {
                 Some(rest) => error.clone().hint(format!("raise -m to {least}M or more{rest}")),
@@ -147,7 +156,8 @@ impl DuplicateResolver<'_> {
         Ok((resolved, marks))
     }
 
-    /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.
+    /// Returns an error if no read has the field of the barcode or UMI, and warns if only some have
+    /// it.
     fn check_fields(&self, ends: &EndStore) -> Result<()> {
         for FieldShare { tag, by_read, have, of } in ends.fields.shares(&self.duplicate_ends.rules) {
             let tag = String::from_utf8_lossy(&tag).into_owned();
@@ -166,7 +176,8 @@ impl DuplicateResolver<'_> {
         Ok(())
     }
 
-    /// Returns the mode, and whether templates stand together.
+    /// Returns the mode in which duplicates are resolved, and whether the records of each template
+    /// are adjacent.
     fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &EndStore) -> (Mode, bool) {
         let in_batch = self.duplicate_ends.mate_pairing().in_batch() && !self.cut;
         let GroupingDecision { grouped, contradicts } = ends.grouping.decide(stated);
@@ -182,8 +193,9 @@ impl DuplicateResolver<'_> {
         }
     }
 
-    /// Warns where no paired read has a mate, and where names have an end twice: so many of them stand together, apart from
-    /// those that were counted while mates were joined.
+    /// Warns if no paired read has its mate in the input, or if a name occurs with two first or two
+    /// last reads. `doubled` is the number of such names among adjacent records; `tally` has those
+    /// found while mates were joined by name.
     fn warn_of_mates(&self, tally: &DuplicateCounts, doubled: u64) {
         let doubled = doubled + tally.doubled_names;
         if doubled > 0 {
@@ -201,7 +213,8 @@ impl DuplicateResolver<'_> {
         }
     }
 
-    /// Warns that the header contradicts the reads.
+    /// Warns that the sort order in the header contradicts the reads. `grouped` is what the reads
+    /// show.
     fn warn_of_header(&self, grouped: bool) {
         self.console.warn(if grouped {
             "the header says that reads are sorted by coordinate (SO:coordinate), but they stand together by name; \

@@ -1,5 +1,6 @@
-//! The merge: ranges of the final order are sorted on all threads, cut into partitions, gathered and encoded on all
-//! threads. The same merge writes reads to the spill as one sorted run.
+//! The final merge: ranges of the output order are sorted in parallel and cut into partitions
+//! serially; the records of each partition are then gathered, changed by the late steps and encoded
+//! in parallel ([`to_sink`]). The same merge can write one sorted run to the spill ([`to_spill`]).
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -15,11 +16,8 @@ use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartTarget, PartWriter};
 use crate::process::console::Console;
 
-/// The result of writing all reads.
 pub struct Written {
-    /// Records written.
     pub records: u64,
-    /// Counts of the steps.
     pub counts: StepCounts,
 }
 
@@ -28,26 +26,28 @@ struct SinkPass<'a> {
     writer: PartWriter<'a>,
 }
 
-/// The part of the output order that a merge writes: all of it, unless separate runs of the program write ranges.
+/// The part of the output order that a merge writes. It is the whole order, unless the processes of
+/// a job in stages each write a range of it.
 #[derive(Default)]
 pub struct OutputRange {
-    /// Cuts partitions.
     pub cutter: Cutter,
-    /// Only partitions that start after so many bytes of records are written; `None` for those from the first on.
+    /// Only partitions that start after this many bytes of records are written. `None` includes the
+    /// first partition.
     pub after: Option<u64>,
-    /// The start of the next range: no partition is written that starts after it.
+    /// Start of the next range: partitions that start after it are not written. `None` includes the
+    /// last partition.
     pub until: Option<RangeStart>,
 }
 
 impl OutputRange {
-    /// The range from `start` to the start of the next one, in partitions of so many bytes; `None` means the first record
-    /// and the last.
+    /// Returns the range from `start` to the start of the next range, `until`, cut into partitions
+    /// of `partition` bytes. `None` means from the first record or to the last.
     pub fn between(partition: u64, start: Option<&RangeStart>, until: Option<RangeStart>) -> Self {
         let after = start.map(|start| start.bytes);
         OutputRange { cutter: Cutter::every(partition).resume(after.unwrap_or(0)), after, until }
     }
 
-    /// The partitions of the range, and whether one came that is behind it.
+    /// Returns the partitions that belong to the range, and whether any came after its end.
     fn own(&self, mut partitions: Vec<Partition>) -> (Vec<Partition>, bool) {
         partitions.retain(|partition| self.after.is_none_or(|after| partition.start() > after));
         let Some(until) = &self.until else { return (partitions, false) };
@@ -64,24 +64,19 @@ impl From<Cutter> for OutputRange {
     }
 }
 
-/// The work of a ticket of the merge.
 enum MergeTask {
-    /// Writes a range.
     Range(Range),
-    /// Waits until the range before is cut: it may have been the last.
+    /// Waits until earlier ranges are cut, because one of them may have been the last.
     Wait,
-    /// Writes what is left after the last range.
     End,
 }
 
-/// A task after its first parallel phase.
 enum OpenedMerge {
     Range(Ordered),
     Wait,
     End,
 }
 
-/// One thread's batch, pipeline and encoder.
 type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder);
 
 impl<'a> Pass for SinkPass<'a> {
@@ -122,7 +117,11 @@ impl<'a> SinkPass<'a> {
     }
 }
 
-/// Merges reads into the output, or a range of them.
+/// Merges reads into `target`, or only the range `output` of them, through the stages of
+/// `pipeline`.
+///
+/// Claiming ranges, cutting them and writing parts are serial. Putting a range in order, gathering
+/// its records and encoding them are parallel.
 pub fn to_sink(
     crew: Crew,
     mut merge: Merge,
@@ -134,7 +133,8 @@ pub fn to_sink(
 ) -> Result<Written> {
     let (mut records, mut ended) = (0, false);
     let until = output.until.clone();
-    // Ranges that are not cut yet, once all of the output range is under way; whether it is complete.
+    // The number of ranges that are claimed but not cut, and whether the end of the output range
+    // was seen.
     let (uncut, complete) = (AtomicU64::new(0), AtomicBool::new(false));
     let extra = pipeline.extra;
     let pass = SinkPass { pipeline, writer: target.writer(header, crew.in_flight)? };
@@ -181,7 +181,8 @@ pub fn to_sink(
     Ok(Written { records, counts })
 }
 
-/// Merges reads into one sorted run of the spill.
+/// Merges reads into one sorted run on disk, with frames as `framing` has them. `largest` is the
+/// size of the largest record in bytes, which limits the number of tickets in flight.
 pub fn to_spill(
     context: &SortContext,
     framing: Framing,

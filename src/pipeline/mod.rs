@@ -1,4 +1,8 @@
-//! The passes of a run: where the engine, which knows only threads, meets steps and formats.
+//! The passes of a run. They connect the engine, which knows only threads, with steps and formats.
+//!
+//! | pass | module | |---|---| | input to output, nothing is kept | [`stream`] | | input to the
+//! sort buffer | [`ingest`], [`flush`], [`presorted`] | | sort buffer to output | [`merge`] | |
+//! sort buffer to counts or decisions | [`count`], [`recollect`], [`undecided`] |
 
 pub mod batch_pipeline;
 pub mod count;
@@ -24,18 +28,18 @@ use std::borrow::Cow;
 use readmill_record::Step;
 use readmill_record::{Batch, Result};
 
-/// One thread's own copies of the steps.
 pub type ThreadSteps = Vec<Box<dyn Step>>;
 
-/// Copies of the steps for one thread.
 pub fn fork_steps(steps: &[Box<dyn Step>]) -> ThreadSteps {
     steps.iter().map(|step| step.fork()).collect()
 }
 
-/// How many records consecutive steps process at a time, if each of them can take few: some ten thousand bytes.
+/// Number of records that pass through consecutive steps together, if each of these steps can work
+/// on a part of a batch. They take some ten thousand bytes, so they stay in the cache.
 const RECORDS_TOGETHER: usize = 64;
 
-/// Applies the steps in order.
+/// Applies the steps to a batch, in order. Consecutive steps that look at one record at a time get
+/// the batch in small parts, so that the records stay in the cache from step to step.
 pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
     for row in steps.chunk_by_mut(|step, next| step.by_record() && next.by_record()) {
         match row {
@@ -48,15 +52,12 @@ pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
     Ok(())
 }
 
-/// Numbers of reads by name, in the order in which the names first appear.
 pub type StepCounts = Vec<(Cow<'static, str>, u64)>;
 
-/// Adds the counts of all copies of the steps.
 pub fn add_counts<'a>(sums: &mut StepCounts, workers: impl Iterator<Item = &'a ThreadSteps>) {
     sum_counts(sums, workers.flatten().flat_map(|step| step.counts()).map(|(name, n)| (name.into(), n)));
 }
 
-/// Adds counts.
 pub fn sum_counts(sums: &mut StepCounts, more: impl IntoIterator<Item = (Cow<'static, str>, u64)>) {
     for (name, n) in more {
         match sums.iter_mut().find(|sum| sum.0 == name) {

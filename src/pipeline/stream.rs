@@ -1,4 +1,5 @@
-//! Streams reads: pieces in, steps, encoded parts out; no read is kept.
+//! The streaming pass: chunks in, steps, encoded parts out. No read is kept, so memory does not
+//! depend on the input. Used if nothing is sorted and no duplicates are marked.
 
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM;
@@ -14,11 +15,12 @@ use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::process::console::Console;
 
-/// Bytes of regions that one thread reads in less time than others take to start.
+/// Bytes of regions below which one thread finishes before other threads have started.
 const FEW_BYTES: u64 = 2 << 20;
 
-/// Returns the part of a crew that reads these inputs. CRAM pieces are larger than others, so fewer are in flight where they do
-/// not fit into `room`; one that is larger than its share is refused.
+/// Returns the part of a crew that reads these inputs. One thread suffices for a few small regions.
+/// CRAM containers are larger than chunks of other formats, so fewer tickets are in flight if not
+/// all of them would fit into `room` bytes. A container larger than its share is rejected later.
 pub fn crew(mut crew: Crew, inputs: &mut [Inputs], room: u64, ledger: &Ledger) -> Result<Crew> {
     let bytes: Option<u64> = inputs.iter().map(Inputs::few_bytes).sum();
     if bytes.is_some_and(|bytes| bytes < FEW_BYTES) {
@@ -40,31 +42,24 @@ pub fn crew(mut crew: Crew, inputs: &mut [Inputs], room: u64, ledger: &Ledger) -
 struct StreamPass<'a> {
     readers: FeedReaders,
     pipeline: BatchPipeline<'a>,
-    /// Encodes the reads; `None` where no main output is written.
     writer: Option<PartWriter<'a>>,
 }
 
-/// One thread's reader, pipeline and encoder.
 struct StreamWorker<'a> {
     reader: FeedReader,
     steps: PipelineWorker<'a>,
     encoder: Option<PartEncoder>,
 }
 
-/// The result of a batch.
 struct StreamedBatch {
-    /// Records that were read.
     read: u64,
-    /// The part of the main output.
     part: Option<EncodedPart>,
-    /// Reads that go to extra outputs.
     routed: RoutedRecords,
-    /// Its memory beyond the share of a batch.
     charge: Charge,
 }
 
 impl<'a> Pass for StreamPass<'a> {
-    /// A task and its charge; `None` for an idle ticket.
+    /// A task and its charge. `None` for an idle ticket.
     type Input = Option<(InputTask, Charge)>;
     type Opened = Option<(OpenedTask, Charge)>;
     type Linked = Option<(LinkedBatch, Charge)>;
@@ -104,16 +99,13 @@ impl<'a> Pass for StreamPass<'a> {
     }
 }
 
-/// The main output of a stream.
 pub struct StreamOutput<'a> {
-    /// Takes the encoded parts.
     pub sink: &'a mut Sink,
-    /// The header of the output.
     pub header: &'a Header,
 }
 
-/// Streams the input through the steps into the main output, if there is one, and into extra outputs; also returns the
-/// number of records read.
+/// Streams the input through the steps into the main output, if there is one, and into extra
+/// outputs. Also returns the number of records read.
 pub fn stream(
     crew: Crew,
     feed: Feed,
@@ -133,7 +125,7 @@ pub fn stream(
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };
     let Feed { mut input, mut link } = feed;
     let (mut read, mut records) = (0, 0);
-    // Whether memory was lacking at the last claim, with nothing under way that would release some.
+    // Whether memory was short at the last claim while no ticket in flight could release any.
     let mut last_was_short = false;
     let workers = readmill_engine::run(
         crew,
@@ -146,7 +138,7 @@ pub fn stream(
             let next = match input.claim() {
                 Ok(Some(next)) => next,
                 Ok(None) => return Ok(None),
-                // An idle ticket writes what waits to be written, too.
+                // An idle ticket writes pending parts, too, which may release memory.
                 Err(error) if error.is_shortage() && (any_under_way || !last_was_short) => {
                     last_was_short = !any_under_way;
                     return Ok(Some(None));
@@ -170,7 +162,7 @@ pub fn stream(
             extra.map_or(Ok(()), |extra| extra.take(routed))?;
             if let (Some(mut part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
                 records += part.records;
-                // The part may wait until it is written; the reads are gone.
+                // The part may wait to be written, but its reads are no longer in memory.
                 charge.resize(charge.bytes().min(part.bytes.capacity() as u64));
                 part.charge = Some(charge);
                 output.sink.take(part, writer)?;
