@@ -1,4 +1,11 @@
-//! From the inputs to checked records: pieces are opened in parallel, linked in order, checked in parallel.
+//! Turns inputs into batches of checked records. This is the reading half of every pass:
+//!
+//! ```text
+//! FeedInput::claim     serial     chunks of a file, FASTQ reads, or templates to merge
+//! FeedReader::open     parallel   inflate, decode, align
+//! FeedReaders::link    serial     join records that chunks cut, keep templates together
+//! FeedReader::check    parallel   validate and number records, fit them to the merged header
+//! ```
 
 use std::sync::Arc;
 
@@ -17,37 +24,33 @@ use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs, Prepared, ReadTask};
 use crate::process::pause::{self, Moment};
 
-/// The inputs, and the link that joins their pieces to whole records.
+/// The inputs of a pass and the linker of their chunks. A pass takes it apart: the claimer owns
+/// `input`, the serial linking phase owns `link`.
 pub struct Feed {
-    /// The side that claims pieces.
     pub input: FeedInput,
-    /// The link.
     pub link: Linker,
 }
 
-/// Joins pieces in their order.
+/// Joins opened chunks in input order, so that each batch holds whole records and whole templates.
 pub struct Linker {
-    /// Records to templates.
     chain: ChunkLinker,
-    /// Batches to cohorts, where reads are aligned.
+    /// Collects FASTQ batches into cohorts for the insert size; `None` unless reads are aligned.
     align: Option<AlignLink>,
-    /// Templates to their alignments, where these are merged.
+    /// Pairs unaligned templates with their alignments; `None` unless alignments are merged.
     merge: Option<MergeLink>,
-    /// Batches to larger ones, where the output wants these.
     gather: Option<Gather>,
 }
 
-/// Gathers batches of one input.
+/// Joins consecutive batches of one input until they have enough bytes. CRAM output uses it,
+/// because small containers compress badly.
 struct Gather {
-    /// The bytes of records that are enough.
     enough: u64,
-    /// Records that are not enough yet.
     held: Option<LinkedBatch>,
 }
 
 impl Gather {
-    /// Adds a batch, and returns the records to process now: none as long as they are not enough. The last batch of an
-    /// input, and one with an error, do not wait.
+    /// Adds a batch and returns the records to process now, which are none while too few bytes are
+    /// held. The last batch of an input, and a batch with an error, are passed on at once.
     fn add(&mut self, next: LinkedBatch, last: bool, readers: &FeedReaders) -> Result<LinkedBatch> {
         let all = match self.held.take() {
             None => next,
@@ -74,68 +77,61 @@ impl Gather {
 }
 
 impl Linker {
-    /// Records linked so far.
     pub fn records(&self) -> u64 {
         self.chain.records()
     }
 
-    /// Bytes of records held back.
     pub fn waiting_bytes(&self) -> u64 {
         self.chain.waiting_bytes()
     }
 
-    /// Whether some template was too long to be kept together.
+    /// Returns whether a template was too long to stay in one batch. Then mates may be in different
+    /// batches, and the input does not count as grouped by name.
     pub fn was_cut(&self) -> bool {
         self.chain.was_cut()
     }
 }
 
-/// The claiming side of a feed.
+/// The claiming side of a [`Feed`]: takes the next chunk from the inputs, one thread at a time.
 pub struct FeedInput {
-    /// The inputs.
     pub inputs: Inputs,
-    /// How much of each read is looked at.
     detail: Detail,
-    /// Counts records for the modules of FastQC.
     fastqc: Option<Arc<FastqcRun>>,
     buffers: Arc<FeedBuffers>,
 }
 
-/// The most bytes of a buffer that is reused: no more where long reads came.
+/// Maximum bytes of a buffer that is reused. Buffers that have grown for long reads are freed.
 const KEPT_BYTES: usize = 3 * MAX_CLAIM / 2;
 
-/// Buffers that are reused.
 struct FeedBuffers {
     batches: Pool<Batch>,
     chunks: Pool<Chunk>,
     used: Arc<TicketUse>,
 }
 
-/// How much of the share of batches under way was used, by [`TicketBuffer`].
+/// Peak use of the memory share of the batches in flight, for each [`TicketBuffer`]. The memory
+/// report of a run shows it.
 pub type TicketUse = ShareUse<3>;
 
-/// A kind of buffer that a ticket has.
 #[derive(Clone, Copy)]
 pub enum TicketBuffer {
-    /// The claimed part of the input.
     Claim,
-    /// Records.
     Batch,
-    /// The product of the records: entries of the sort buffer, or an encoded part of the output.
+    /// The result of the records: entries of the sort buffer, or an encoded part of the output.
     Product,
 }
 
-/// A task of reading, after it was opened in parallel.
 pub type OpenedTask = ReadTask<Opened, AlignTaskResult, MergeTaskResult>;
 
-/// Whole records of one input.
 pub struct LinkedBatch {
     input: usize,
     linked: Linked,
 }
 
 impl Feed {
-    /// A feed that refuses records larger than `max_record`.
+    /// Creates a feed that rejects records larger than `max_record`. `crew` gives the number of
+    /// tickets in flight, and with it the number of pooled buffers; their peak sizes are recorded
+    /// in `used`.
     pub fn new(inputs: Inputs, max_record: Limit, crew: Crew, used: &Arc<TicketUse>) -> Self {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput {
@@ -152,29 +148,29 @@ impl Feed {
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align, merge, gather: None } }
     }
 
-    /// A feed of batches of about so many bytes of records, if that is more than usual; `None` for usual ones. Those of
-    /// one file end where its chunks do, so they do not depend on threads.
+    /// Makes batches of about `bytes` bytes of records, if that is more than the usual batch;
+    /// `None` keeps the usual size. Batch boundaries depend only on the chunks of the file, never
+    /// on threads.
     pub fn gathering(mut self, bytes: Option<u64>) -> Self {
         let gather = |bytes: u64| Gather { enough: bytes - MAX_CLAIM as u64 / 2, held: None };
         self.link.gather = bytes.filter(|&bytes| bytes > MAX_CLAIM as u64).map(gather);
         self
     }
 
-    /// A feed for a run that looks at this much of each record. Where decoding can be saved, records have no more. Below
-    /// [`Detail::Whole`] optional fields are not checked, and templates are not told apart.
+    /// Limits decoding to the parts of a record that the run looks at. Below [`Detail::Whole`],
+    /// optional fields are not checked, and records of different templates are not told apart.
     pub fn detail(mut self, detail: Detail) -> Self {
         self.input.detail = detail;
         self
     }
 
-    /// A feed whose records are counted for the modules of FastQC, input by input. Of those that are prepared as they are read,
-    /// the reads were counted.
+    /// Counts all records for the FastQC modules, input by input. Does nothing for FASTQ input:
+    /// there the lanes count the reads themselves, before they are aligned.
     pub fn counting(mut self, fastqc: Option<&Arc<FastqcRun>>) -> Self {
         self.input.fastqc = fastqc.filter(|_| self.input.inputs.prepared_first().is_none()).cloned();
         self
     }
 
-    /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
         let FeedInput { inputs, detail, fastqc, buffers } = &self.input;
         FeedReaders {
@@ -188,7 +184,8 @@ impl Feed {
 }
 
 impl FeedInput {
-    /// Claims the next task.
+    /// Claims the next task. Called by one thread at a time, in the order of the input; `None`
+    /// after the last input.
     pub fn claim(&mut self) -> Result<Option<InputTask>> {
         pause::at(Moment::PieceRead);
         self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
@@ -196,7 +193,7 @@ impl FeedInput {
 }
 
 impl InputTask {
-    /// The most bytes that its records take as BAM.
+    /// Returns the maximum bytes of its records in BAM form.
     pub fn bound(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.bound() as u64,
@@ -206,7 +203,6 @@ impl InputTask {
         }
     }
 
-    /// An upper bound of the number of its records, if it is known.
     pub fn most_records(&self) -> Option<u64> {
         match self {
             InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
@@ -216,7 +212,8 @@ impl InputTask {
         }
     }
 
-    /// Bytes that opening it takes beyond the usual share.
+    /// Returns the bytes needed to open it beyond the usual share of a ticket, such as those of a
+    /// large CRAM container.
     pub fn working(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.working() as u64,
@@ -224,7 +221,7 @@ impl InputTask {
         }
     }
 
-    /// Bytes that were read from the input for it.
+    /// Returns the bytes read from the input file for it. Progress is shown by their sum.
     pub fn read_bytes(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.read_bytes() as u64,
@@ -235,7 +232,8 @@ impl InputTask {
     }
 }
 
-/// Makes readers, one for each thread.
+/// The part of a [`Feed`] that all threads share. It makes one [`FeedReader`] for each thread, and
+/// links opened tasks.
 #[derive(Clone)]
 pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
@@ -246,14 +244,14 @@ pub struct FeedReaders {
 }
 
 impl FeedReaders {
-    /// Returns a reader for the calling thread.
     pub fn reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
         let (shared, text) = (self.clone(), RecordText::default());
         FeedReader { shared, opener: None, aligner: None, merger: None, reconcile, text }
     }
 
-    /// Links a piece to those before it.
+    /// Links an opened task to those before it: serial, in claim order. The returned batch may be
+    /// empty, while records wait for the rest of their template.
     pub fn link(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
         let spare = || self.buffers.batches.take().unwrap_or_default();
         let Linker { chain, align, merge, gather } = link;
@@ -276,12 +274,10 @@ impl FeedReaders {
         }
     }
 
-    /// Notes the bytes of a buffer of a ticket.
     pub fn note(&self, buffer: TicketBuffer, bytes: u64) {
         self.buffers.used.note(buffer as usize, bytes);
     }
 
-    /// Recycles the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
         self.note(TicketBuffer::Batch, batch.heap_bytes());
         batch.retire(KEPT_BYTES);
@@ -290,31 +286,30 @@ impl FeedReaders {
 }
 
 impl LinkedBatch {
-    /// Bytes of its records.
     pub fn bytes(&self) -> u64 {
         self.linked.batch.record_bytes()
     }
 
-    /// Returns the name of the first record, if there is one. The record has not been checked: the name may be empty.
+    /// Returns the name of the first record; `None` if the batch is empty. The record has not been
+    /// checked, so the name may be empty.
     pub fn first_name(&self) -> Option<&[u8]> {
         self.linked.batch.records().next().map(UncheckedRecord::name)
     }
 }
 
-/// Opens and checks records, on one thread.
+/// One thread's decoder, aligner or merger, which opens claimed tasks and checks linked records.
 pub struct FeedReader {
     shared: FeedReaders,
-    /// Opens pieces of the input of that number.
     opener: Option<(usize, Opener)>,
     aligner: Option<AlignWorker>,
     merger: Option<MergeWorker>,
     reconcile: Vec<Option<Reconcile>>,
-    /// Text of records that are counted.
     text: RecordText,
 }
 
 impl FeedReader {
-    /// Opens a claimed task.
+    /// Opens a claimed task in parallel with others: inflates and decodes a chunk, or aligns or
+    /// merges reads.
     pub fn open(&mut self, next: InputTask) -> Result<OpenedTask> {
         let (number, claim) = match next {
             InputTask::End(input) => return Ok(OpenedTask::End(input)),
@@ -370,8 +365,8 @@ impl FeedReader {
         worker.perform(task, || buffers.batches.take().unwrap_or_default())
     }
 
-    /// Checks and numbers the records, adapts them to the common header, and passes them to `then`. An error names the
-    /// input and the number of the record in it.
+    /// Checks and numbers the records, adapts them to the merged header, and passes them to `then`.
+    /// An error names the input file and the number of the record in that file.
     pub fn check<T>(&mut self, linked: LinkedBatch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
         let Linked { batch, first, number, fault } = linked.linked;
         let input = &self.shared.inputs[linked.input];

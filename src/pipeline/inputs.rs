@@ -1,4 +1,9 @@
 //! The inputs of a run, read one after the other as if they were one file.
+//!
+//! [`Inputs::open`] reads and merges all headers. [`Inputs::next`] then returns the tasks of the
+//! first input, an [`InputTask::End`], the tasks of the second input, and so on. FASTQ to align and
+//! alignments to merge appear as one input whose records are made while they are read
+//! ([`Prepared`]).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,8 +28,11 @@ use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 use crate::process::console::Console;
 
-/// The header of a file whose reads are all in a read group that is called after it, by the rules of `samtools merge -r`
-/// 1.24: the first `@RG` line gets the new ID.
+/// Returns a copy of a file's header in which the first `@RG` line has the file name (without its
+/// ending) as ID, by the rules of `samtools merge -r` 1.24. All reads of the file are put into this
+/// read group.
+///
+/// # Errors The input is a pipe, which has no name, or its name has control characters.
 fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -51,22 +59,20 @@ fn grouped((header, path): (&Header, &PathBuf)) -> Result<Header> {
     Ok(header)
 }
 
-/// An input whose header has been read.
+/// An input file and its header. The file may be closed until its turn to be read.
 pub struct InputFile {
-    /// Its file; `-` is standard input.
     pub path: PathBuf,
-    /// Its own header.
     pub header: Header,
-    /// Adapts its reads to the common header; `None` where they fit.
+    /// Adapts its reads to the merged header, for example by renumbering contigs. `None` if they
+    /// fit already.
     pub reconcile: Option<Reconcile>,
-    /// The decoder setup, if it is CRAM.
     pub setup: Option<Arc<cram::Setup>>,
-    /// Its size, where it has one.
     size: Option<u64>,
 }
 
 impl InputFile {
-    /// Names the file in an error about its content.
+    /// Returns a function that adds the path to an error about the content of the file. Other
+    /// errors (of the disk or of memory) stay unchanged.
     pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
             let placed = error.place.record.is_some() || error.place.offset.is_some();
@@ -75,49 +81,39 @@ impl InputFile {
     }
 }
 
-/// A task of reading, as it was claimed or after a phase: a piece of an input is then a `P`, a task of the aligner an `A`, one
-/// of a merge an `M`.
+/// A task of reading, in one phase of a pass. `P` is a chunk of a file, `A` a task of the aligner,
+/// and `M` a task of merging alignments, each in the form of that phase.
 pub enum ReadTask<P, A, M> {
-    /// A piece of the input of that number.
     Piece(usize, P),
-    /// The end of the input of that number.
     End(usize),
-    /// A task of the aligner.
     Align(A),
-    /// A task of a merge.
     Merge(M),
 }
 
-/// A task of reading as it is claimed.
 pub type InputTask = ReadTask<Claim, AlignClaim, MergeClaim>;
 
-/// A task of the aligner, as it is claimed.
 pub struct AlignClaim {
-    /// The task.
     pub task: AlignTask,
-    /// Bytes read of its files since the task before.
     pub read_bytes: u64,
 }
 
-/// A task of a merge, as it is claimed.
 pub struct MergeClaim {
-    /// The task.
     pub task: MergeTask,
-    /// Bytes read of its files since the task before.
     pub read_bytes: u64,
 }
 
-/// Reads that become records as they are read, of files that look otherwise.
+/// Records that are made while reading, from files that do not hold them in this form. They appear
+/// to the rest of the run as one input.
 #[derive(Clone)]
 pub enum Prepared {
-    /// Reads that are aligned.
     Aligned(Arc<Lanes>),
-    /// Reads that get the alignments of other files.
+    /// Unaligned reads that get the alignments of other files (Picard MergeBamAlignment).
     Merged(Arc<Merging>),
 }
 
 impl Prepared {
-    /// The name of the first read.
+    /// Returns the name of the first read, or `None` if there are no reads. Optical duplicates take
+    /// the type of instrument from it.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match self {
             Prepared::Aligned(lanes) => lanes.first_name(),
@@ -139,7 +135,6 @@ impl Prepared {
         }
     }
 
-    /// The next task, and what is read of the files for it.
     fn next(&self, read_bytes: u64) -> Result<Option<InputTask>> {
         Ok(match self {
             Prepared::Aligned(lanes) => {
@@ -152,28 +147,29 @@ impl Prepared {
     }
 }
 
-/// All inputs; one of them is being read.
 pub struct Inputs {
     list: Arc<[InputFile]>,
     header: Header,
     at: usize,
-    /// How many of them are read.
+    /// Index after the last input to read. It is smaller than the number of inputs if only one of
+    /// them is read.
     end: usize,
-    /// Opened sources; `None` for those that have been read, or are opened again later.
+    /// Opened sources. `None` for inputs that have been read, and for files that are opened again
+    /// when it is their turn.
     sources: Vec<Option<Source>>,
     rules: OpenOptions,
-    /// About how many bytes are read of the only input, if only regions of it are.
     region_bytes: Option<u64>,
-    /// Charge of opening a file again.
     _reopening: Option<Charge>,
     context: Option<InputTask>,
-    /// Reads that are prepared first, and the bytes read of their files so far; then `list` has one input for all of them.
+    /// Records that are made while reading, and the bytes read for them so far. If set, `list` has
+    /// one entry for all files.
     prepared: Option<(Prepared, u64)>,
 }
 
 impl Inputs {
-    /// Reads all headers and merges them. Files that can be opened again are closed until they are read, so any number
-    /// of them can be given. If they are grouped by file, all reads of each go into a read group of its name.
+    /// Opens the files, reads their headers and merges them. Regular files after the first are
+    /// closed until it is their turn, so any number of files can be given. With `group_by_file`,
+    /// the reads of each file are put into a read group named after it.
     pub fn open(paths: &[PathBuf], rules: OpenOptions, group_by_file: bool) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
@@ -230,10 +226,10 @@ impl Inputs {
         })
     }
 
-    /// Reads only regions of the only input; returns its index.
+    /// Restricts reading to the requested regions of the only input. Returns the path of its index.
     ///
-    /// # Errors
-    /// It has no index, a contig is not in its header, or the memory is not free.
+    /// # Errors The input has no index, a contig is not in its header, or there is too little
+    /// memory for the regions.
     pub fn select(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
         let path = self.list[0].path.clone();
         let regions = region_input::regions(request, &self.header, &self.rules.ledger, console)?;
@@ -251,17 +247,18 @@ impl Inputs {
         Ok(index)
     }
 
-    /// Reads no more.
+    /// Stops reading: no further task is returned, and a task that was put back is dropped.
     pub fn close(&mut self) {
         (self.at, self.context) = (self.end, None);
     }
 
-    /// About how many bytes are still to be read, where only regions are, or nothing.
+    /// Returns the estimated bytes still to read if that is known to be little: regions of a file,
+    /// or nothing. `None` for whole inputs.
     pub fn few_bytes(&self) -> Option<u64> {
         if self.at == self.end { Some(0) } else { self.region_bytes }
     }
 
-    /// Creates one input of reads that are prepared as they are read; errors about records name `path`.
+    /// Creates inputs that consist of `prepared` alone. Errors about records name `path`.
     pub fn prepared(prepared: Prepared, path: &Path, header: Header) -> Self {
         let (path, own, size) = (path.to_path_buf(), header.clone(), prepared.size());
         let input = InputFile { path, header: own, reconcile: None, setup: None, size };
@@ -283,8 +280,10 @@ impl Inputs {
         }
     }
 
-    /// Whether the first two pieces of `stream`, which looks like the input of this number, are of different templates:
-    /// the last read of the first has another name than the first read of the second.
+    /// Returns whether the first two chunks of `stream` belong to different templates: the last
+    /// read of the first has another name than the first read of the second. `stream` must be
+    /// formatted like the input with index `number`. A job in stages uses it to find a place to cut
+    /// the input between templates.
     pub fn names_differ(&self, number: usize, stream: Box<dyn Read + Send>) -> Result<bool> {
         let own = &self.list[number];
         let mut source = Source::open(stream, &named(&own.path, &self.rules)).map_err(own.named())?;
@@ -302,10 +301,11 @@ impl Inputs {
         Ok(matches!(&names[..], [[_, before], [after, _], ..] if before != after))
     }
 
-    /// Reads only the input of this number, as `input`: a part of its file that looks like a file.
+    /// Restricts reading to the input with index `number`, and to the part of it that `input` holds
+    /// (header included). Used if each process of a job in stages reads one slice of a file.
     pub fn narrow(&mut self, number: usize, input: Box<dyn Read + Send>) -> Result<()> {
         let own = &self.list[number];
-        // The header once more, and as it is read.
+        // Two headers: the one kept here, and a second copy while it is compared.
         let ledger = &self.rules.ledger;
         let charge = ledger.charge("headers", 2 * Source::opening_bytes(&own.header))?;
         let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&own.path, &self.rules) };
@@ -313,18 +313,16 @@ impl Inputs {
         self.sources.iter_mut().for_each(|source| *source = None);
         self.sources[number] = Some(source);
         (self.at, self.end, self._reopening) = (number, number + 1, Some(charge));
-        self.context = None; // of the whole input
+        self.context = None; // a task of the whole input
         Ok(())
     }
 
-    /// Reads only the input of this number.
     pub fn narrow_to(&mut self, number: usize) {
         (self.at, self.end) = (number, number + 1);
         let is_of = |task: &InputTask| matches!(task, InputTask::Piece(of, _) if *of == number);
         self.context = self.context.take().filter(is_of);
     }
 
-    /// Returns the lanes of the aligner, if reads are aligned.
     pub fn lanes(&self) -> Option<&Arc<Lanes>> {
         match self.prepared_first() {
             Some(Prepared::Aligned(lanes)) => Some(lanes),
@@ -332,32 +330,28 @@ impl Inputs {
         }
     }
 
-    /// Returns the reads that are prepared as they are read, if that is so.
+    /// Returns the records that are made while reading; `None` if the inputs are files of records.
     pub fn prepared_first(&self) -> Option<&Prepared> {
         self.prepared.as_ref().map(|(prepared, _)| prepared)
     }
 
-    /// Returns the merged header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The inputs.
     pub fn list(&self) -> Arc<[InputFile]> {
         Arc::clone(&self.list)
     }
 
-    /// Whether there is CRAM among them.
     pub fn any_cram(&self) -> bool {
         self.list.iter().any(|input| input.setup.is_some())
     }
 
-    /// Warns of header lines that were mended.
     pub fn warn_of_headers(&self, console: &Console) {
         self.list.iter().for_each(|input| console.warn_of_header(&input.path, &input.header));
     }
 
-    /// Warns of CRAM inputs whose contigs have another length in the reference than in the header.
+    /// Warns about CRAM inputs in which a contig has a different length than in the reference.
     pub fn warn_of_lengths(&self, console: &Console) {
         let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
         if let Some(text) = setups.filter_map(|setup| setup.references.unequal_lengths()).next() {
@@ -367,24 +361,25 @@ impl Inputs {
         }
     }
 
-    /// Limits CRAM containers, with their decoded form, from here on.
+    /// Sets the maximum bytes of a CRAM container together with its decoded records, for open and
+    /// later inputs. Larger containers are an error.
     pub fn limit_containers(&mut self, most: Limit) {
         self.rules.container = most;
         self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(most));
     }
 
-    /// Bytes of all inputs, where they have a size.
+    /// Returns the bytes of all inputs, for the progress. `None` if one of them is a pipe.
     pub fn size(&self) -> Option<u64> {
         self.few_bytes().or_else(|| self.list.iter().map(|input| input.size).sum())
     }
 
-    /// Returns the most bytes by which a record may grow to fit the common header.
+    /// Returns the maximum number of bytes by which a record may grow when it is adapted to the
+    /// merged header.
     pub fn growth(&self) -> usize {
         let steps = self.list.iter().filter_map(|input| input.reconcile.as_ref());
         steps.map(Step::growth).max().unwrap_or(0)
     }
 
-    /// Returns the next task without taking it.
     pub fn peek(&mut self) -> Result<Option<&InputTask>> {
         if self.context.is_none() {
             self.context = self.next(Chunk::default())?;
@@ -392,34 +387,37 @@ impl Inputs {
         Ok(self.context.as_ref())
     }
 
-    /// Returns the first reads without taking them.
+    /// Reads and checks the first reads, and leaves them in place. Used to decide how mates are
+    /// paired, and to forecast the size of the sort.
     ///
-    /// # Errors
-    /// They cannot be read, or there is too little memory for them.
+    /// # Errors They cannot be read, or there is too little memory for them.
     pub fn first_reads(&mut self) -> Result<FirstReads> {
         let ledger = self.rules.ledger.clone();
         let list = self.list();
         let Some(InputTask::Piece(number, claim)) = self.peek()? else { return Ok(FirstReads::Absent) };
-        // The piece once more, its records, and as many that the link holds back. Pieces of the usual size take less
-        // than the batches that will be under way.
+        // Memory for the claimed chunk once more, for its records, and for as many records in the
+        // linker. Chunks of the usual size need less than the batches that will be in flight.
         let bytes = claim.read_bytes() + claim.working() + 3 * claim.bound();
         let charge = ledger.charge("the first reads", bytes.saturating_sub(4 * MAX_CLAIM) as u64)?;
         let batch = open_alone(claim.clone(), &list[*number]);
         Ok(batch.map_or(FirstReads::Damaged, |batch| FirstReads::Read { batch, _charge: charge }))
     }
 
-    /// Estimates the bytes of BAM records in all inputs from the first one; `None` if that is not known.
+    /// Estimates the bytes of BAM records in all inputs, from the compression of the first one.
+    /// `None` if the size of an input is unknown.
     pub fn expected_bytes(&self) -> Option<u64> {
         let expansion = self.sources.first()?.as_ref()?.expansion()?;
         self.size().map(|size| (size as f64 * expansion) as u64)
     }
 
-    /// Puts back the task that was taken last.
+    /// Puts back a task, so that it is returned next. Called by a claimer that has no memory for it
+    /// yet.
     pub fn put_back(&mut self, next: InputTask) {
         self.context = Some(next);
     }
 
-    /// Takes the next task, and reuses memory where possible; `None` after the end of the last input.
+    /// Takes the next task, and uses the memory of `reuse` for it if possible. Each input ends with
+    /// an [`InputTask::End`]; `None` follows the end of the last one.
     pub fn next(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
         if let Some(next) = self.context.take() {
             return Ok(Some(next));
@@ -449,18 +447,14 @@ impl Inputs {
     }
 }
 
-/// The first reads of the inputs.
 pub enum FirstReads {
-    /// The records of the first piece, and their charge.
     Read { batch: Batch, _charge: Charge },
-    /// The first piece is damaged, which reading it will report.
+    /// The first chunk is damaged; the error is reported when the chunk is read.
     Damaged,
-    /// There are no reads, or they are aligned as they come.
     Absent,
 }
 
 impl FirstReads {
-    /// The records, if there are any.
     pub fn batch(&self) -> Option<&Batch> {
         match self {
             FirstReads::Read { batch, .. } => Some(batch),
@@ -469,26 +463,27 @@ impl FirstReads {
     }
 }
 
-/// Opens a piece of an input as checked records; `None` where it is damaged.
+/// Opens a chunk of an input as checked records, apart from any pass. `None` if it is damaged.
 fn open_alone(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
     let mut link = ChunkLinker::new(Limit::NONE);
     let mut batch = link.link(opened).batch;
     if batch.is_empty() {
-        batch = link.finish(Batch::default()).batch; // a piece of a single template
+        batch = link.finish(Batch::default()).batch; // all records of the chunk are of one template
     }
     let mut batch = batch.check(0, input.header.n_ref()).ok()?;
     batch.stamp(0);
     Some(batch)
 }
 
-/// Returns the bytes that merging a header takes beside it: its lines once more, and tables of its contigs.
+/// Returns the bytes needed to merge a header in addition to the header itself: a copy of its
+/// lines, and tables of its contigs.
 fn merging_bytes(header: &Header) -> u64 {
     header.heap_bytes() + 160 * header.references().len() as u64
 }
 
-/// Replaces "input N" in an error of merging headers by the file name.
+/// Replaces "input N" in an error about merging headers by the name of the file.
 fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
     for (i, path) in paths.iter().enumerate().rev() {
         error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());
@@ -496,10 +491,12 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
     error
 }
 
-/// Opens a file again whose header was read before.
+/// Opens a file again whose header was read by [`Inputs::open`].
+///
+/// # Errors The file cannot be opened, or its header has changed since.
 fn reopen(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
     let (file, _) = open_summed(&input.path, rules)?;
-    let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
+    let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged by `open`
     let source = Source::open(file, &rules).map_err(input.named())?;
     if *source.header() != input.header {
         return Err(Error::input("the file was changed while others were read").file(&input.path));

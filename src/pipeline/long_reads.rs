@@ -1,4 +1,4 @@
-//! The memory of long reads and CRAM containers under way.
+//! Limits the memory of long reads and CRAM containers in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,57 +7,56 @@ use readmill_record::{Charge, Ledger};
 
 use crate::pipeline::inputs::InputTask;
 
-/// Charges what reads in flight take beyond the share of a batch: CRAM containers, long reads, and records that the
-/// link holds back.
+/// The memory that reads in flight need beyond the usual share of a batch: CRAM containers, long
+/// reads, and records that the linker holds back.
 ///
-/// How much a long read takes is known when it is linked, and then it cannot wait. So once there are long reads, a task is
-/// claimed only if the next one, and the growth of those that are not linked yet, fit into the free memory; else the
+/// The size of a long read is known only when it is linked, and then it cannot wait any more. So
+/// after the first long read, a task is claimed only if the largest read seen so far, and the
+/// growth of tasks that are claimed but not yet linked, fit into the free memory. Otherwise the
 /// claimer claims idle tickets until earlier ones are committed.
 pub struct LongReads<'a> {
     ledger: &'a Ledger,
     copies: u64,
-    /// The bytes of a batch that has a share of memory.
     usual: u64,
-    /// The largest charge of a ticket, and how much one grew when it was linked.
+    /// Largest charge of a ticket so far. `growth` is the largest increase of one when it was
+    /// linked.
     largest: AtomicU64,
     growth: AtomicU64,
-    /// Tickets that were claimed, linked, committed: idle ones do not count.
+    /// Number of tickets that were claimed, linked and committed. Idle tickets do not count.
     claimed: AtomicU64,
     linked: AtomicU64,
     committed: AtomicU64,
 }
 
-/// How many copies of a long read are in memory at once: in its batch, in a step, and encoded.
+/// Copies of a long read in memory at once: in its batch, in a step, and encoded.
 pub const COPIES: u64 = 4;
 
 impl<'a> LongReads<'a> {
-    /// The name of the memory.
     pub const NAME: &'static str = "long reads and CRAM containers under way";
 
-    /// Charges reads to `ledger`, of which so many copies are in memory at once, beyond batches of `usual` bytes.
+    /// Creates the limit: reads in batches of more than `usual` bytes are charged to `ledger`,
+    /// `copies` times.
     pub fn new(ledger: &'a Ledger, copies: u64, usual: u64) -> Self {
         let (largest, growth, claimed, linked, committed) = Default::default();
         LongReads { ledger, copies, usual, largest, growth, claimed, linked, committed }
     }
 
-    /// Whether the next task must wait for tickets under way.
     pub fn must_wait(&self) -> bool {
         let (largest, growth) = (self.largest.load(Relaxed), self.growth.load(Relaxed));
         if largest == 0 || !self.any_under_way() {
             return false;
         }
         let unlinked = self.claimed.load(Relaxed) - self.linked.load(Relaxed);
-        // Half as much again, for a line of SAM that is not claimed yet.
+        // The factor 1.5 covers a SAM line that is not claimed completely yet.
         self.ledger.free() < largest + largest / 2 + unlinked * growth
     }
 
-    /// Whether tickets are under way, which will release memory.
     pub fn any_under_way(&self) -> bool {
         self.claimed.load(Relaxed) > self.committed.load(Relaxed)
     }
 
-    /// Charges a task that is claimed. The charge of a CRAM container never exceeds the limit for containers, because the
-    /// input refuses larger ones.
+    /// Charges a task that was claimed. The charge of a CRAM container never exceeds the limit for
+    /// containers, because the inputs reject larger ones.
     pub fn claim(&self, next: &InputTask) -> Charge {
         self.claimed.fetch_add(1, Relaxed);
         let mut charge = self.ledger.empty(LongReads::NAME);
@@ -67,7 +66,8 @@ impl<'a> LongReads<'a> {
         charge
     }
 
-    /// Charges the reads that the link has released, and those that it still holds back.
+    /// Adjusts the charges after a task was linked. `bytes` is the size of the records that the
+    /// linker passed on, `waiting` the size of those that it still holds back.
     pub fn link(&self, bytes: u64, waiting: u64, charge: &mut Charge, held_back: &mut Charge) {
         let cost = |bytes: u64| self.copies * bytes.saturating_sub(self.usual);
         let claimed = charge.bytes();
@@ -79,7 +79,6 @@ impl<'a> LongReads<'a> {
         self.linked.fetch_add(1, Relaxed);
     }
 
-    /// Notes that a ticket was committed.
     pub fn commit(&self) {
         self.committed.fetch_add(1, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Opens files of records for reading.
+//! Opens files of reads, and checks them before a run begins.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -13,7 +13,8 @@ use readmill_record::{Error, Result, input_file};
 
 use crate::plan::check_index_mark;
 
-/// Opens a file or pipe as a stream; also returns its size, if it has one.
+/// Opens a file or pipe as a stream, `-` as standard input. Also returns its size in bytes, or
+/// `None` for a pipe.
 pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {
         let stdin = input_file::stdin().map_err(|e| Error::io("standard input cannot be read", &e))?;
@@ -30,7 +31,8 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     Ok((Box::new(file), meta.is_file().then_some(meta.len())))
 }
 
-/// Opens a file or pipe as a stream, whose bytes are summed if the rules want it; also returns its size, if it has one.
+/// Opens a file or pipe like [`open`]. If the rules ask for checksums of the inputs, the bytes are
+/// summed while they are read.
 pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     let (stream, size) = open(path)?;
     Ok(match &rules.sums {
@@ -39,7 +41,8 @@ pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + S
     })
 }
 
-/// Refuses a regular file that is given twice, under whatever names.
+/// Returns an error if the same regular file is given twice, also under different names (links).
+/// Its reads would be counted twice.
 pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     let mut seen: HashMap<(u64, u64), &Path> = HashMap::new();
     for path in paths {
@@ -57,11 +60,11 @@ pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
     Ok(())
 }
 
-/// Refuses files of records that are cut short, as far as their ends show it, before anything is read or written. Pipes are
-/// not checked.
+/// Returns an error if a file of reads is truncated, as far as its end shows, so that this is
+/// reported before anything is read or written. Pipes are not checked.
 pub fn check_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     paths.into_iter().try_for_each(|path| {
-        // A file that cannot be opened is reported when it is opened.
+        // A file that cannot be opened is reported later, when it is opened for reading.
         let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
         let file = size.and_then(|_| File::open(path).ok()).filter(|_| path.as_os_str() != "-");
         let Some((file, size)) = file.zip(size) else { return Ok(()) };
@@ -69,13 +72,13 @@ pub fn check_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
     })
 }
 
-/// Returns the rules for a file of this name.
 pub fn named(path: &Path, rules: &OpenOptions) -> OpenOptions {
     let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
     OpenOptions { name, ..rules.clone() }
 }
 
-/// Whether any of these files is CRAM; pipes are not looked at.
+/// Returns whether any of the files is CRAM. Pipes are not read, since their bytes could not be put
+/// back.
 pub fn is_any_cram(paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| {
         let mut start = [0; 4];

@@ -1,4 +1,4 @@
-//! Finds the index of an input, and the regions of it that are read.
+//! Finds the index of an input, and turns requested regions into positions in its header.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -15,10 +15,12 @@ use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{RegionRequest, no_index_of_a_pipe};
 use crate::process::console::Console;
 
-/// Ledger name of regions.
 const REGIONS: &str = "regions";
 
-/// Returns the regions that a request means.
+/// Returns the regions of a request: those on the command line, and those of a BED file. They are
+/// merged if each read shall be returned once, and otherwise read one after the other.
+///
+/// # Errors A region names no contig of the header, or the BED file cannot be read.
 pub fn regions(
     request: &RegionRequest,
     header: &Header,
@@ -36,13 +38,13 @@ pub fn regions(
         make_room(&mut list, overlap.regions().len(), &mut charge)?;
         list.extend(overlap.regions().iter().map(|&(contig, start, end)| {
             let (start, end) = (i64::from(start), i64::from(end));
-            // One without bases is overlapped by reads on both sides of it.
+            // Reads on both sides of an interval without bases overlap it.
             let around = i64::from(start == end);
             Region::Part(Part { contig, start: (start - around).max(0), end: end + around })
         }));
     }
     if request.in_any_order {
-        list.sort_unstable(); // so that blocks of several regions are inflated once
+        list.sort_unstable(); // so that each block of the file is inflated once
     }
     match request.each_once {
         true => Ok(Regions::united(list, charge)),
@@ -50,10 +52,11 @@ pub fn regions(
     }
 }
 
-/// Returns the index of a file, warns if it is older than the file.
+/// Returns the path of the index of a file: `given`, or the first that exists of FILE.csi and
+/// FILE.bai, or FILE.crai for CRAM. An index that is older than the file is used only if there is
+/// no newer one, with a warning.
 ///
-/// # Errors
-/// The file is of a kind without an index, or has none.
+/// # Errors The file is a pipe or plain SAM, or has no index.
 pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<PathBuf> {
     let shown = path.display();
     let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file() && path.as_os_str() != "-");
@@ -90,7 +93,7 @@ pub fn index(path: &Path, given: Option<&Path>, console: &Console) -> Result<Pat
         None => {
             let name = with_suffix(path, endings[endings.len() - 1]);
             let what = format!("{shown} has no index ({} is not there)", name.display());
-            // As any other file that is not there.
+            // The same kind of error as for any other missing file.
             let missing = Error { kind: ErrorKind::Io, ..Error::usage(what) };
             Err(missing.hint(format!(
                 "make it: readmill index {shown}; if the file is not sorted, sort it: readmill sort {shown} -o OUT.bam"
