@@ -1,11 +1,17 @@
-//! Flushes full memory to disk while reading goes on in fresh memory.
+//! Flushes full memory to disk while reading continues into fresh memory.
 //!
-//! Reads are sorted list by list, merged range by range and written as one run, by tickets of the pass that reads: the
-//! claimer alternates between tasks of a [`Flush`] and pieces of the input, so a process that writes into our input
-//! does not wait for our disk. Tickets are committed in the order in which they were claimed; so one stage knows that
-//! the one before it is complete.
+//! The work is done by tickets of the pass that reads: the claimer alternates between chunks of the
+//! input and tasks of the [`Flush`]. So a process that writes into our input does not wait for our
+//! disk.
 //!
-//! Presorted reads go into the output instead of a run ([`super::presorted`]).
+//! 1. [`Seal`](FlushPhase::Seal): no ticket writes into the old arena any more.
+//! 2. [`Sort`](FlushPhase::Sort): each list of entries is sorted, in parallel.
+//! 3. [`Write`](FlushPhase::Write): ranges of the merged lists are put in order in parallel, and
+//!    become frames of a run. If the reads were sorted already, they become parts of the output
+//!    instead ([`super::presorted`]).
+//! 4. [`Close`](FlushPhase::Close): the run is complete.
+//!
+//! Tickets are committed in claim order, so a stage may rely on the stage before it being complete.
 
 use std::sync::Arc;
 
@@ -18,7 +24,8 @@ use readmill_sort::{
 
 use super::sort_context;
 
-/// The flush under way: its stage and its next tasks.
+/// The state of the flush: its current stage and the tasks that remain. The claimer takes tasks
+/// from it, and the committer moves it to the next stage.
 pub struct Flush {
     stage: FlushStage,
     sort: RunSort,
@@ -26,60 +33,51 @@ pub struct Flush {
 }
 
 enum FlushStage {
-    /// No flush is under way.
     Idle,
-    /// Waits until no ticket fills the old memory any more.
     Sealing(Arc<Arena>),
-    /// Lists are sorted.
+    /// Sorting lists. `all` is the number of lists that must be sorted before they can be merged.
     Sorting {
         sealed: Arc<Sealed>,
         unsorted: std::vec::IntoIter<Vec<Entry>>,
         lists: Vec<List>,
         all: usize,
     },
-    /// Ranges are ordered and written.
     Writing(Merge, FlushTarget),
-    /// The last ranges are under way.
+    /// All ranges have been claimed, but not all of them are written.
     Closing,
 }
 
-/// Where flushed reads go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushTarget {
-    /// Into a run.
     Run,
-    /// Into the output.
     Output,
 }
 
-/// A task of a flush, in one of its phases: `L` is a list, `W` a range that is written, and `C` the records that do not
-/// fill a partition of the output.
+/// A task of a flush in one phase of a pass. `L` is a list of entries, `W` a range that is written,
+/// and `C` the records left over at the end that do not fill a partition of the output.
 pub enum FlushPhase<L, W, C> {
-    /// Seals the old memory, once no ticket fills it any more; done when it is committed.
+    /// Seals the old arena. Claimed as soon as the flush begins; when it is committed, all tickets
+    /// that wrote into the arena are done, because they were claimed earlier.
     Seal,
-    /// Sorts a list.
     Sort(L),
-    /// Orders a range and writes it.
     Write(W, FlushTarget),
-    /// Ends the run, once all its ranges are written.
     Close(C, FlushTarget),
 }
 
-/// A task of a flush, as it is claimed.
 pub type FlushTask = FlushPhase<UnsortedList, Range, ()>;
-/// A task after its first parallel phase: the list is sorted, the range is in order.
+/// A task after the parallel opening phase: its list is sorted, or its range is in order.
 pub type OpenedFlush = FlushPhase<List, Ordered, ()>;
-/// A task after the link: the range is cut into partitions of the output, or is one of the run.
+/// A task after the serial linking phase: a range for the output is cut into partitions.
 pub type LinkedFlush = FlushPhase<List, Vec<Partition>, Option<Partition>>;
 
-/// A list that is to be sorted, and the memory of its reads.
 pub struct UnsortedList {
     entries: Vec<Entry>,
     sealed: Arc<Sealed>,
 }
 
 impl OpenedFlush {
-    /// Cuts partitions for the output.
+    /// Cuts a range for the output into partitions. Serial, because partition borders depend on all
+    /// bytes before them.
     pub fn link(self, cutter: &mut Cutter) -> LinkedFlush {
         match self {
             OpenedFlush::Seal => LinkedFlush::Seal,
@@ -99,7 +97,6 @@ impl OpenedFlush {
     }
 }
 
-/// One thread's buffers for a flush.
 pub struct FlushWorker {
     entries: Vec<Entry>,
     writer: FrameWriter,
@@ -107,23 +104,22 @@ pub struct FlushWorker {
 }
 
 impl Flush {
-    /// Creates an idle flush.
     pub fn new(sort: RunSort, spill: Arc<Spill>) -> Self {
         Flush { stage: FlushStage::Idle, sort, spill }
     }
 
-    /// Whether no flush is under way.
     pub fn is_idle(&self) -> bool {
         matches!(self.stage, FlushStage::Idle)
     }
 
-    /// Begins to flush `arena`; the task that is returned must be claimed next.
+    /// Begins to flush `arena`. The caller must claim the returned task next, so that all tickets
+    /// that write into the arena were claimed before it.
     pub fn begin(&mut self, arena: Arc<Arena>) -> FlushTask {
         self.stage = FlushStage::Sealing(arena);
         FlushTask::Seal
     }
 
-    /// Returns the next task, if it can be done now.
+    /// Returns the next task, or `None` if the tasks of the next stage are not known yet.
     pub fn next_task(&mut self) -> Option<FlushTask> {
         match &mut self.stage {
             FlushStage::Sorting { sealed, unsorted, .. } => {
@@ -142,7 +138,10 @@ impl Flush {
         }
     }
 
-    /// Continues with the lists of the old memory, which no ticket fills any more.
+    /// Starts to sort `lists`, the entries of the old arena. Called when [`Seal`](FlushPhase::Seal)
+    /// is committed.
+    ///
+    /// # Errors A ticket still holds the arena, which is a bug.
     pub fn sealed(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
         if let FlushStage::Sealing(arena) = std::mem::replace(&mut self.stage, FlushStage::Idle) {
             let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use)?;
@@ -153,7 +152,8 @@ impl Flush {
         Ok(())
     }
 
-    /// Takes the next sorted list. Once all are there, returns them as sources of a merge: call [`Flush::write`] next.
+    /// Adds a sorted list. When all lists are sorted, returns them as the sources of a merge, which
+    /// the caller passes to [`Flush::write`].
     pub fn sorted(&mut self, list: List) -> Option<Sources> {
         let FlushStage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
         lists.push(list);
@@ -166,28 +166,26 @@ impl Flush {
             runs: Vec::new(),
             lists: std::mem::take(lists),
             sealed: Arc::clone(sealed),
-            charges: Vec::new(), // the reads are charged to who commits until they are on disk
+            charges: Vec::new(), // the committer holds the charge of the reads until they are on disk
         })
     }
 
-    /// Starts to write a merge to its target.
     pub fn write(&mut self, merge: Merge, to: FlushTarget) {
         self.stage = FlushStage::Writing(merge, to);
     }
 
-    /// Ends the flush.
     pub fn closed(&mut self) {
         self.stage = FlushStage::Idle;
     }
 }
 
 impl FlushWorker {
-    /// Creates buffers for frames of this framing.
     pub fn new(framing: Framing) -> Self {
         FlushWorker { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
     }
 
-    /// The first parallel phase of a task.
+    /// Carries out the parallel opening phase of a task: sorts its list, or puts its range in
+    /// order.
     pub fn open(&mut self, task: FlushTask, sort: &RunSort) -> Result<OpenedFlush> {
         Ok(match task {
             FlushTask::Seal => OpenedFlush::Seal,
@@ -199,7 +197,8 @@ impl FlushWorker {
         })
     }
 
-    /// Packs records, which are in order, into frames.
+    /// Packs the records of partitions, which are in order, into frames of a run. Closes the last
+    /// frame.
     pub fn pack(
         &mut self,
         partitions: &[Partition],
@@ -213,7 +212,8 @@ impl FlushWorker {
         Ok(frames)
     }
 
-    /// Packs the records of a batch, which are in order, into frames.
+    /// Packs the records of a batch, which are in order, into frames of a run. Closes the last
+    /// frame.
     pub fn pack_batch(&mut self, batch: &Batch, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
         for (stamp, record) in batch.records() {
             self.push(record, stamp, sort, &mut frames)?;

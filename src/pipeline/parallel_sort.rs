@@ -1,10 +1,11 @@
-//! Sorts many lists in parallel.
+//! Sorts lists on all threads of a crew.
 
 use readmill_engine::{Crew, map_ordered};
 use readmill_markdup::{Item, Sorting};
 use readmill_record::{Error, Result};
 
-/// Sorts every list with `sort`, which may use a second list as scratch.
+/// Sorts every list with `sort`, in parallel, and returns the results in the same order. `sort` may
+/// use its second argument as scratch memory; it is kept from list to list.
 pub fn sort_lists<T: Send, U: Send>(
     crew: Crew,
     lists: Vec<Vec<T>>,
@@ -24,7 +25,8 @@ pub fn sort_lists<T: Send, U: Send>(
     Ok(sorted)
 }
 
-/// Sorts the chunks of packed items on the crew's threads.
+/// Implements [`Sorting`] for duplicate marking: sorts chunks of packed items on the threads of a
+/// crew.
 pub struct ThreadedSort(pub Crew);
 
 impl Sorting for ThreadedSort {

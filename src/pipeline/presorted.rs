@@ -1,10 +1,10 @@
-//! Presorted reads go into the output as soon as memory is full, so that sorting sorted input costs no more than a
-//! copy.
+//! Writes presorted reads to the output as soon as memory is full, so that sorting a sorted file
+//! costs no more than copying it.
 //!
-//! It is a guess from keys alone: when memory is full and its reads came in order, they are written to the output, in
-//! the hope that no later read belongs before them. If one does, the written reads become a run like others
-//! ([`take_back`]), and the output starts anew.
-//!
+//! Whether the input is sorted is not known before its end. If memory is full and its reads came in
+//! order, they are written to the output on the assumption that no later read sorts before them. If
+//! one does, the written reads are read back into a run ([`take_back`]), and the output is written
+//! again from the start.
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
@@ -18,44 +18,39 @@ use super::flush::FlushWorker;
 use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 
-/// Frame size of the run made of reads that were written too early: the run can be as long as the input, and its index
-/// should be short.
+/// Minimum frame size, in bytes, of the run that [`take_back`] makes. The run can be as long as the
+/// input, and large frames keep its index short.
 const LARGE_FRAME: usize = 256 << 10;
 
-/// The key of a read, with the part that does not fit into it.
+/// A sort key with its tail: the part of the sort value that does not fit into the key.
 pub type FullKey = (Key, Vec<u8>);
 
-/// The reads in the output so far, and those that follow at once.
 #[derive(Default)]
 pub struct Presorted {
-    /// Records that do not fill a partition yet: the next merge begins with them.
     pub rest: Option<SpilledRun>,
-    /// Cuts the partitions.
     pub cutter: Cutter,
-    /// Key of the last read written.
     last: Option<FullKey>,
-    /// Reads written.
     pub records: u64,
 }
 
-/// Partitions of the output, encoded, and the keys of their first and last read.
 pub struct EncodedPartitions {
     parts: Vec<EncodedPart>,
     ends: Option<(FullKey, FullKey)>,
 }
 
 impl Presorted {
-    /// Whether the output is still empty.
     pub fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// Whether all of `sources` belongs after the reads in the output.
+    /// Returns whether all reads of `sources` sort after the reads in the output.
     pub fn is_before(&self, sources: &Sources) -> bool {
         self.last.as_ref().is_none_or(|(key, tail)| sources.follow(*key, tail))
     }
 
-    /// Writes partitions.
+    /// Writes encoded partitions to `sink`, and the header before the first of them.
+    ///
+    /// # Errors The partitions sort before reads in the output, which is a bug, or writing fails.
     pub fn write(
         &mut self,
         encoded: EncodedPartitions,
@@ -79,21 +74,19 @@ impl Presorted {
     }
 }
 
-/// One thread's worker that writes presorted reads.
 pub struct EarlyWriter<'a> {
     batch: Batch,
-    /// Tallies of the reads; they are not changed.
     pub steps: PipelineWorker<'a>,
     encoder: PartEncoder,
 }
 
 impl<'a> EarlyWriter<'a> {
-    /// Creates a worker for the calling thread.
     pub fn new(pipeline: &BatchPipeline<'a>, writer: &PartWriter<'a>) -> Self {
         EarlyWriter { batch: Batch::default(), steps: pipeline.worker(), encoder: writer.encoder() }
     }
 
-    /// Encodes partitions of the output.
+    /// Gathers and encodes partitions of the output. Also determines the keys of their first and
+    /// last read, for the check in [`Presorted::write`].
     pub fn encode(
         &mut self,
         partitions: &[Partition],
@@ -130,9 +123,9 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
     Ok((key, tail))
 }
 
-/// Makes a run of the reads in the output, and empties the output. Input positions are lost; steps after the sort that
-/// need them (such as duplicate flags) must not run where reads leave early, see `may_leave_early` in
-/// `run/buffered.rs`.
+/// Moves the reads in the output into a run on disk, and empties the output. Their positions in the
+/// input are lost. So steps after the sort that need them, such as duplicate flags, must not be
+/// used if reads leave early (`may_leave_early` in `run/buffered.rs`).
 pub fn take_back(
     context: &SortContext,
     header: &Header,

@@ -1,8 +1,9 @@
-//! Collects template ends once more, from the reads in the sort buffer: mates that were paired where they stood together are
-//! no use if the input turns out not to be grouped by name.
+//! Collects template ends a second time, from the reads in the sort buffer. This is needed if mates
+//! were paired within batches, and the whole input then turns out not to be grouped by name.
 //!
-//! Coordinate mode pairs reads of one name in the order of a coordinate-sorted file, over the whole input. Pairs do not store
-//! names, so which of them have a name that other reads share can only be read from the reads.
+//! Coordinate mode pairs reads of one name over the whole input, in the order of a
+//! coordinate-sorted file. Stored pairs have no names, so only the reads themselves tell which
+//! pairs share a name with other reads.
 
 use std::sync::Arc;
 
@@ -15,14 +16,14 @@ use super::parallel_sort::ThreadedSort;
 use super::sort_context::{ENDS, crew_for};
 use crate::process::console::Console;
 
-/// Ledger name of reads whose ends are collected again.
 const AGAIN: &str = "reads whose ends are collected again";
 
-/// Bytes of the smallest possible record, to bound the number of ends of a range.
+/// Bytes of the smallest possible record, which bounds the number of ends in a range.
 const SMALLEST_RECORD: u64 = 37;
 
-/// Collects the items of `ends` anew from `sources`, as `duplicate_ends` says, and returns the charge of their memory.
-/// `largest` is the size of the largest record.
+/// Replaces the items of `ends` by new ones, collected from `sources` by the rules of
+/// `duplicate_ends`. Returns the charge of their memory; `charge`, that of the old items, is
+/// released first. `largest` is the size of the largest record in bytes.
 pub fn collect_ends_again(
     crew: Crew,
     sources: &Arc<Sources>,

@@ -12,46 +12,39 @@ use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use};
 use super::{StepCounts, merge, parallel_sort};
 use crate::process::pause::{self, Moment};
 
-/// Reads and template ends that wait for the end of the input.
+/// Reads and template ends collected by ingest. After the last read, [`SortBuffer::take_sources`]
+/// turns the reads into the sources of the final merge.
 pub struct SortBuffer {
-    /// Sorted runs on disk, oldest first.
+    /// Sorted runs on disk, oldest first. Their order matters: reads with equal keys keep the order
+    /// of the input.
     pub runs: Vec<SpilledRun>,
-    /// How many runs were written in all.
     pub spilled: usize,
-    /// The newest reads.
+    /// Memory of the newest reads. Shared with the tickets of a pass, which copy records into it.
     pub arena: Arc<Arena>,
-    /// Their entries.
     pub run: Run,
-    /// Charge of the arena and the entries.
     pub charge: Charge,
-    /// Ends of all reads.
     pub ends: EndStore,
-    /// Charge of the ends in memory.
     pub ends_charge: Charge,
-    /// Charge of the records that the link holds back.
+    /// Charge of the records that the linker holds back until their template is complete.
     pub link_charge: Charge,
-    /// Bytes of the largest of the reads.
+    /// Bytes of the largest read so far. It determines the memory that merging needs for each
+    /// ticket.
     pub largest: u64,
-    /// Records read.
     pub records: u64,
-    /// Reads that are in the output already.
     pub presorted: Presorted,
-    /// Whether any read has a reference sequence.
     pub any_placed: bool,
-    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
+    /// Whether any read has the optional field that reads are sorted by. `None` if there are no
+    /// reads or the order uses no field.
     pub tagged: Option<bool>,
-    /// Counts of the steps.
     pub counts: StepCounts,
 }
 
-/// Ledger name of the frames of runs that are being merged.
 const FRAMES: &str = "merging of runs";
 
-/// Frames of runs that were merged from others are no larger than this.
+/// Maximum frame size, in bytes, of runs that were merged from other runs.
 const MOST_FRAME: usize = 1 << 20;
 
 impl SortBuffer {
-    /// Creates an empty buffer.
     pub fn new(context: &SortContext, ends: EndStore) -> Self {
         SortBuffer {
             runs: Vec::new(),
@@ -71,7 +64,6 @@ impl SortBuffer {
         }
     }
 
-    /// Adds a run on disk, unless it is empty.
     pub fn push(&mut self, run: SpilledRun) {
         if !run.frames().is_empty() {
             self.runs.push(run);
@@ -80,27 +72,28 @@ impl SortBuffer {
         }
     }
 
-    /// Bytes that the frames of the runs on disk take while they are merged.
     fn frame_bytes(&self) -> u64 {
         self.runs.iter().map(SpilledRun::merging_bytes).sum()
     }
 
-    /// Whether the runs on disk are so many that merging them would take half the memory, with their indexes.
+    /// Returns whether the runs on disk must be merged, because merging all of them at the end, and
+    /// their indexes, would take more than half of the memory.
     pub fn has_too_many_runs(&self, context: &SortContext) -> bool {
         let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
         let large = sort_context::long_read_bytes(self.largest);
         self.runs.len() > 1 && self.frame_bytes() + indexes + large > context.room / 2
     }
 
-    /// Writes the ends as sorted items.
+    /// Writes the template ends in memory to disk as sorted items, and releases most of their
+    /// memory.
     pub fn spill_ends(&mut self, context: &SortContext) -> Result<()> {
         self.ends.spill(&ThreadedSort(context.crew), &context.spill, self.spilled)?;
         self.ends_charge.resize(self.ends.bytes());
         Ok(())
     }
 
-    /// Sorts the lists in memory and returns everything in memory as sources of a merge; their charge is released with
-    /// the merge.
+    /// Sorts the lists in memory and returns them as the sources of a merge. Their charge moves to
+    /// the sources, so the memory is released after the merge.
     fn sources(&mut self, context: &SortContext) -> Result<Sources> {
         let arena = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
         let arena = Arc::into_inner(arena).ok_or_else(arena_in_use)?;
@@ -121,7 +114,6 @@ impl SortBuffer {
         })
     }
 
-    /// Writes the reads in memory as a sorted run.
     pub fn spill(&mut self, context: &SortContext) -> Result<()> {
         let sources = self.sources(context)?;
         let run = merge::to_spill(
@@ -135,9 +127,11 @@ impl SortBuffer {
         Ok(())
     }
 
-    /// Merges the newest runs on disk into one, because each run takes memory in the final merge: those that result
-    /// from as many merges as the last. The frames of the new run are larger, so its index is smaller. Runs of one size
-    /// are merged when there are many, so each read is rewritten only as often as the logarithm of the number of runs.
+    /// Merges the newest runs on disk into one, because each run needs memory in the final merge.
+    /// Chosen are the newest runs of equal frame size, which have been merged equally often. The
+    /// new run gets frames of four times the size, so its index is smaller. As in a counter, runs
+    /// of one size are merged only when there are many; so a read is rewritten at most as often as
+    /// the logarithm of the number of runs.
     pub fn consolidate(&mut self, context: &SortContext) -> Result<()> {
         let mut charge = context.ledger.empty(FRAMES);
         if !charge.try_grow(self.frame_bytes()) {
@@ -172,8 +166,8 @@ impl SortBuffer {
         Ok(())
     }
 
-    /// Returns everything as sources of the final merge. Reads in memory are spilled first if they leave no room to
-    /// merge the runs.
+    /// Returns all reads as the sources of the final merge. Merges runs if there are too many.
+    /// Writes the reads in memory to disk first if they leave too little memory for merging.
     pub fn take_sources(&mut self, context: &SortContext) -> Result<Sources> {
         while self.has_too_many_runs(context) {
             self.consolidate(context)?;

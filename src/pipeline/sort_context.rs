@@ -1,4 +1,4 @@
-//! The sort order of a run, and the memory and disk it may use.
+//! The sort order of a run, and the threads, memory and disk that it may use.
 
 use std::sync::Arc;
 
@@ -11,63 +11,61 @@ use readmill_sort::{Framing, RunSort};
 
 use crate::pipeline::inputs::InputTask;
 
-/// Bytes of the smallest possible record (one without a name), to bound the number of records.
+/// Bytes of the smallest possible record (one without a name), which bounds the number of records
+/// in given bytes.
 const SMALLEST_RECORD: u64 = 37;
 
-/// How many copies of a long read are in memory while it is merged: in its frame, in a batch, and encoded.
+/// Copies of a long read in memory while it is merged: in its frame, in a batch, and encoded.
 const LARGE_FORMS: u64 = 3;
 
-/// How reads are sorted, and the memory and disk for it.
+/// What all passes of a sorting run need: how reads are sorted, and the threads, memory and disk
+/// for it.
 pub struct SortContext {
-    /// The threads.
     pub crew: Crew,
-    /// How reads are sorted.
     pub sort: RunSort,
-    /// The ledger for all memory.
     pub ledger: Ledger,
-    /// Bytes of memory that were free before the first read.
+    /// Bytes of memory that were free before the first read. Reads, ends and merging share them.
     pub room: u64,
-    /// The spill on disk.
     pub spill: Arc<Spill>,
-    /// The most bytes that a record takes in addition to itself.
+    /// Maximum bytes that a record needs in addition to itself: its entry and its template end.
     pub record_overhead: u64,
-    /// Entries of one sorted list.
     pub list: usize,
-    /// Size and codec of frames on disk.
     pub framing: Framing,
 }
 
 impl SortContext {
-    /// Returns the most memory that records of `bytes` bytes need.
+    /// Returns the maximum memory that records of `bytes` bytes need in the sort buffer.
     pub fn room_for_bytes(&self, bytes: u64) -> u64 {
         bytes + bytes.div_ceil(SMALLEST_RECORD) * self.record_overhead
     }
 
-    /// Returns the most memory that an input task needs until its records are in the sort buffer.
+    /// Returns the maximum memory that an input task needs until its records are in the sort
+    /// buffer.
     pub fn room_for(&self, piece: &InputTask) -> u64 {
         let records = piece.most_records().unwrap_or_else(|| piece.bound().div_ceil(SMALLEST_RECORD));
         piece.bound() + records * self.record_overhead + piece.working()
     }
 
-    /// Returns the threads for a merge of reads of up to `largest` bytes, and the charge of what reads larger than a
-    /// partition take beyond the share of a ticket: their frame, their batch, and its encoded form. Fewer tickets are
-    /// in flight where not all of them could hold such a read.
+    /// Returns the crew for a merge of reads of up to `largest` bytes, and a charge. Reads larger
+    /// than a partition need memory beyond the share of a ticket: for their frame, their batch and
+    /// its encoded form. Fewer tickets are in flight if not all of them could hold such a read.
     ///
-    /// # Errors
-    /// There is too little memory for one.
+    /// # Errors There is too little memory for one such read.
     pub fn crew_for(&self, largest: u64) -> Result<(Crew, Charge)> {
         crew_for(self.crew, &self.ledger, largest)
     }
 
-    /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile, or for the `large`
-    /// bytes that a ticket of the flush takes beyond its share, if that is more; it is half of the memory at most.
+    /// Returns the bytes of reads at which memory is flushed. The rest of the memory must suffice
+    /// for the chunks read meanwhile, or for the `large` bytes that a flush ticket needs beyond its
+    /// share, if these are more. It is at most half of the memory.
     pub fn flush_threshold(&self, large: u64) -> u64 {
         let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
         self.room - pieces.max(large).max(self.room / 8).min(self.room / 2)
     }
 }
 
-/// Returns the threads of `crew` for a merge of reads of up to `largest` bytes ([`SortContext::crew_for`]).
+/// Returns the crew for a merge of reads of up to `largest` bytes, like [`SortContext::crew_for`],
+/// for a caller without a sort context.
 pub fn crew_for(crew: Crew, ledger: &Ledger, largest: u64) -> Result<(Crew, Charge)> {
     let each = long_read_bytes(largest);
     let fitting = ledger.free().checked_div(each).unwrap_or(u64::MAX);
@@ -76,24 +74,20 @@ pub fn crew_for(crew: Crew, ledger: &Ledger, largest: u64) -> Result<(Crew, Char
     Ok((Crew { in_flight, ..crew }, charge))
 }
 
-/// Ledger name of reads in the sort buffer.
 pub const READS: &str = "reads that wait";
 
-/// Ledger name of template ends.
 pub const ENDS: &str = "ends of reads, for duplicates";
 
-/// Ledger name of indexes of runs on disk.
 pub const INDEXES: &str = "indexes of runs on disk";
 
-/// Ledger name of what long reads take beyond the share of a ticket.
 pub const LONG_READS: &str = "long reads under way";
 
-/// Returns what a ticket takes beyond its share to merge a read of `largest` bytes.
+/// Returns the bytes that a ticket needs beyond its share to merge a read of `largest` bytes; 0 if
+/// the read fits into a partition.
 pub fn long_read_bytes(largest: u64) -> u64 {
     LARGE_FORMS * largest.saturating_sub(sort::PARTITION)
 }
 
-/// The error of a ticket that kept the arena after its pass.
 pub fn arena_in_use() -> Error {
     Error::bug("the memory of the reads is still in use")
 }

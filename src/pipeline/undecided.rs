@@ -1,4 +1,6 @@
-//! Decides by names which of several best reads of a set stays, in a pass over all reads once they are in order.
+//! Decides by read names which of several equally good reads of a duplicate set is kept (the rules
+//! of samtools markdup). Names are not stored with the ends, so this takes passes over all reads
+//! once they are in order.
 
 use std::sync::Arc;
 
@@ -11,10 +13,11 @@ use readmill_sort::{Merge, Partition, Range, Sources};
 use super::parallel_sort::ThreadedSort;
 use crate::process::console::Console;
 
-/// Bytes by which the charge of a pass grows.
 const STEP: u64 = 1 << 20;
 
-/// Decides what the verdict leaves to names. `charge` holds what the passes take, and grows if a group is too large for it.
+/// Completes `verdict` for the sets in which names decide. `charge` holds the memory of the passes;
+/// it grows if a group of candidates is too large for it. Warns of names that do not tell the place
+/// on the flow cell.
 pub fn decide(
     crew: Crew,
     sources: &Arc<Sources>,

@@ -1,4 +1,4 @@
-//! The claimer decides what each ticket does.
+//! The claimer of ingest: decides what each ticket does, and reserves memory for it.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,17 +10,16 @@ use super::ticket::{ClaimedTicket, Flushing, Reading, TicketRoom};
 use crate::pipeline::feed::FeedInput;
 use crate::pipeline::sort_context::{LONG_READS, READS, long_read_bytes};
 
-/// Decides what each ticket does.
+/// Decides for each ticket whether it reads a chunk, carries out a task of the flush, or is idle.
+/// Called serially, in ticket order.
 pub struct Claimer<'a> {
     ingest: &'a Ingest<'a>,
     shared: &'a Mutex<IngestState>,
-    /// Where records go now.
+    /// The arena into which records are copied; empty after a flush began, until the next chunk is
+    /// claimed.
     pub arena: Arc<Arena>,
-    /// The last ticket that took from an input.
     last_piece: Option<Ticket>,
-    /// Alternates with each ticket: every other one is offered to the flush first.
     alternate: bool,
-    /// Whether all inputs have been read.
     pub ended: bool,
     stopped: bool,
 }
@@ -31,7 +30,8 @@ impl<'a> Claimer<'a> {
         Claimer { ingest, shared, arena, last_piece, alternate, ended, stopped }
     }
 
-    /// Returns the work of the next ticket; `None` when the pass is to end.
+    /// Returns the work of the next ticket. `None` ends the pass: all inputs have ended and nothing
+    /// is left to flush, or no flush could free the memory for the next chunk.
     pub fn claim(&mut self, ticket: Ticket, input: &mut FeedInput) -> Result<Option<ClaimedTicket>> {
         self.alternate = !self.alternate;
         let context = self.ingest.context;
@@ -51,10 +51,11 @@ impl<'a> Claimer<'a> {
         if is_idle && shared.reads >= context.flush_threshold(large) {
             return Ok(Some(self.start_flush(&mut shared)));
         }
-        // A flush of long reads needs memory that pieces must not take, unless there is nothing to flush.
+        // Flushing long reads needs memory that chunks must leave free, unless there is nothing to
+        // flush.
         let nothing_waits = is_idle && shared.reads == 0 && self.all_committed(ticket);
         let kept = if nothing_waits { 0 } else { large };
-        drop(shared); // reading may take its time
+        drop(shared); // reading may block
 
         let next = match input.claim() {
             Ok(Some(next)) => next,
@@ -78,15 +79,16 @@ impl<'a> Claimer<'a> {
         self.make_room(ticket, is_idle)
     }
 
-    /// Whether all pieces that were claimed are committed when this ticket is claimed: then they have released what they
-    /// did not need.
+    /// Returns whether all chunks claimed so far are committed when `ticket` is claimed. Then they
+    /// have released the memory that they reserved but did not need.
     fn all_committed(&self, ticket: Ticket) -> bool {
         let in_flight = self.ingest.context.crew.in_flight as u64;
         self.last_piece.is_none_or(|last| last + in_flight <= ticket)
     }
 
-    /// Returns a ticket that makes room for the next piece, or waits for others that do; `None` if there is nothing that
-    /// a flush would release. `is_idle`: whether no flush was under way before there was too little room.
+    /// Returns a ticket that frees memory for the next chunk: a task of a flush, or an idle ticket
+    /// while others release memory. `None` ends the pass, because no flush would help. `is_idle`
+    /// tells whether no flush was under way when memory was found to be short.
     fn make_room(&mut self, ticket: Ticket, is_idle: bool) -> Result<Option<ClaimedTicket>> {
         let mut shared = lock(self.shared);
         if let Some(task) = self.next_flush_task(&mut shared) {
@@ -102,7 +104,6 @@ impl<'a> Claimer<'a> {
         Ok(None)
     }
 
-    /// Returns the current arena; a new one after a flush.
     fn arena(&mut self) -> Result<Arc<Arena>> {
         if self.arena.capacity() == 0 {
             let room = self.ingest.context.room;
@@ -113,8 +114,9 @@ impl<'a> Claimer<'a> {
         Ok(Arc::clone(&self.arena))
     }
 
-    /// Returns the next task of the flush, if it can be done now. Where reads are long, each such ticket takes memory
-    /// beyond its share; if that is not free, those in flight must end first.
+    /// Returns the next task of the flush, or `None` if there is none now. If reads are long, each
+    /// such ticket needs memory beyond its share; if that is not free, tickets in flight must
+    /// finish first.
     fn next_flush_task(&self, shared: &mut IngestState) -> Option<ClaimedTicket> {
         let (bytes, mut large) =
             (long_read_bytes(shared.largest), self.ingest.context.ledger.empty(LONG_READS));

@@ -1,4 +1,4 @@
-//! The committer takes the results of tickets, in their order.
+//! The committer of ingest: takes the results of tickets, in ticket order.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,20 +13,22 @@ use crate::pipeline::flush::FlushTarget;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{INDEXES, READS};
 
-/// Takes the results of tickets, in their order.
+/// Adds the results of tickets to the sort buffer, and drives the flush from one stage to the next.
+/// Called serially, in ticket order.
 pub struct Committer<'a> {
     ingest: &'a Ingest<'a>,
     buffer: &'a mut SortBuffer,
     shared: &'a Mutex<IngestState>,
-    /// The output for presorted reads, and its header.
     sink: &'a mut Sink,
     header: &'a Header,
-    /// Charge of the reads that are being flushed.
+    /// Charge of the reads that are being flushed, released when they are written.
     leaving: Option<Charge>,
-    /// Their run; for presorted reads, only those that do not fill a partition of the output.
+    /// The run being written. If presorted reads go to the output, it holds only the last ones,
+    /// which do not fill a partition.
     writing: Option<SpilledRun>,
     to: FlushTarget,
-    /// The extent of presorted reads that are now being merged into the output.
+    /// Place in the spill of the left-over presorted reads that the current merge reads; freed at
+    /// its end.
     consumed: Option<Extent>,
 }
 
@@ -58,7 +60,8 @@ impl<'a> Committer<'a> {
         let Committer { ingest, buffer, .. } = self;
         buffer.run.push(&ingested.entries);
         buffer.ends.push(&ingested.ends);
-        // Moves the memory that the ticket reserved to the charges of what it needed; the rest is released.
+        // Moves the memory that the ticket reserved to the charges of its results; the rest is
+        // released.
         let TicketRoom { mut reserved, held_back } = ingested.room;
         reserved.move_to(&mut buffer.link_charge, held_back);
         reserved.move_to(&mut buffer.ends_charge, buffer.ends.bytes());
@@ -100,7 +103,6 @@ impl<'a> Committer<'a> {
         Ok(())
     }
 
-    /// Starts to merge the sorted lists, into a run or into the output.
     fn begin_writing(&mut self, mut sources: Sources) {
         self.to = self.destination(&sources);
         if self.to == FlushTarget::Output
@@ -112,8 +114,8 @@ impl<'a> Committer<'a> {
         lock(self.shared).flush.write(Merge::new(Arc::new(sources)), self.to);
     }
 
-    /// Returns where flushed reads go: into the output if they and all reads before them came sorted, and no run was
-    /// ever written.
+    /// Returns where the flushed reads go. They go into the output if reads may leave early, all
+    /// reads so far came sorted, and no run was ever written.
     fn destination(&self, sources: &Sources) -> FlushTarget {
         let sorted = self.buffer.spilled == 0 && sources.were_sorted();
         let follows = sorted && self.buffer.presorted.is_before(sources);

@@ -1,18 +1,18 @@
-//! The only read of the input: pieces in, reads into the arena. When the arena is nearly full, a fresh one begins, and
-//! the old one is flushed to disk, or presorted reads into the output, in the same pass ([`super::flush`]).
+//! The single pass over the input: chunks in, reads into the arena. When the arena is nearly full,
+//! a fresh one begins. The old one is flushed to disk in the same pass, or into the output if reads
+//! came sorted ([`super::flush`]).
 //!
-//! Memory for the most that a piece can need is reserved when it is claimed, in claim order; the rest is released when
-//! it is committed. A run is a contiguous range of pieces. If there is no memory for a piece, it waits until earlier
-//! tickets release memory, or until a run is written. Only the claimer waits, by claiming idle tickets, never more than
-//! may be in flight.
-//!
-//!
+//! When a chunk is claimed, the maximum memory that it can need is reserved, in claim order. What
+//! it did not need is released when it is committed. So a run is a contiguous range of chunks, and
+//! the oldest ticket never waits for a younger one. If there is no memory for the next chunk, it
+//! waits until earlier tickets release memory or a run is written. Only the claimer waits: it
+//! claims idle tickets, at most as many as may be in flight.
 //! | phase | file |
 //! |---|---|
-//! | what all phases share | [`state`] |
-//! | what a ticket is | [`ticket`] |
-//! | what each ticket does | [`claim`] |
-//! | what it leaves behind | [`commit`] |
+//! | configuration and shared state | [`state`] |
+//! | types of a ticket, phase by phase | [`ticket`] |
+//! | decides what each ticket does | [`claim`] |
+//! | takes the results of tickets | [`commit`] |
 
 mod claim;
 mod commit;
@@ -42,28 +42,26 @@ use ticket::{
     OpenedTicket, Reading,
 };
 
-/// Why reading stopped.
+/// Why [`Ingest::fill`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// All inputs have ended.
     Ended,
-    /// Runs, ends or the next piece need memory that a flush does not free.
+    /// Runs, ends or the next chunk need memory that a flush cannot free: the caller must merge
+    /// runs, spill ends, or give up.
     NoRoom,
 }
 
-/// One thread's worker.
 pub struct IngestWorker<'a> {
     reader: FeedReader,
     steps: PipelineWorker<'a>,
     ends: Option<markdup::EndsScratch>,
     flush: FlushWorker,
-    /// Writes presorted reads, once there are any.
     early_writer: Option<EarlyWriter<'a>>,
 }
 
 impl<'a> Ingest<'a> {
-    /// Reads until the inputs end, or until something must be done before reading on. Presorted reads may go into
-    /// `sink`, whose header is `header`.
+    /// Reads until the inputs end, or until the caller must free memory before reading can continue
+    /// ([`Stop`]). May write presorted reads into `sink`, after `header`.
     pub fn fill(
         &self,
         feed: &mut Feed,
@@ -81,7 +79,8 @@ impl<'a> Ingest<'a> {
         let link = |_, open| {
             Ok(match open {
                 OpenedTicket::Read(Reading { task, mut room, arena }) => {
-                    // Records that were held back before come with this piece, and are still in memory.
+                    // Records held back by earlier chunks come with this one, and are still in
+                    // memory.
                     let held_back = self.context.room_for_bytes(link.waiting_bytes());
                     room.reserved.resize(room.reserved.bytes() + held_back);
                     let task = self.readers.link(link, task)?;
@@ -114,7 +113,8 @@ impl<'a> Ingest<'a> {
         Ok(if ended { Stop::Ended } else { Stop::NoRoom })
     }
 
-    /// Checks records, applies the steps, and copies the remaining reads into the arena.
+    /// Checks the records of a batch, applies the steps, stores their template ends, and copies the
+    /// remaining reads into the arena.
     fn take(
         &self,
         worker: &mut IngestWorker<'a>,
@@ -127,7 +127,7 @@ impl<'a> Ingest<'a> {
             if let Some(scratch) = scratch {
                 scratch.collect_evidence(&batch, &mut ends);
             }
-            steps.apply(&mut batch)?; // nothing goes elsewhere yet
+            steps.apply(&mut batch)?; // nothing is routed to extra outputs before the sort
             if let (Some(duplicate_ends), Some(scratch)) = (self.ends, scratch) {
                 duplicate_ends.accept(scratch, &batch, &mut ends)?;
             }
@@ -147,13 +147,15 @@ impl<'a> Ingest<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
+    /// Returns whether any read of the batch has the optional field that reads are sorted by.
+    /// `None` if the order uses no field, or the batch is empty.
     fn is_tagged(&self, batch: &Batch) -> Option<bool> {
         let tag = self.context.sort.keyer().field().filter(|_| !batch.is_empty())?;
         Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
     }
 
-    /// Carries out a task of the flush.
+    /// Carries out the parallel working phase of a flush task: packs records into frames of a run,
+    /// or encodes them for the output.
     fn flush_task(&self, worker: &mut IngestWorker<'a>, linked: LinkedFlush) -> Result<FlushResult> {
         let IngestWorker { flush, early_writer, .. } = worker;
         let sort = &self.context.sort;

@@ -1,4 +1,5 @@
-//! The configuration of ingest, and the state that its serial phases share.
+//! The configuration of ingest ([`Ingest`]), which all threads share, and the state that its two serial
+//! phases, claim and commit, share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,47 +15,41 @@ use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::SortContext;
 use crate::process::console::Console;
 
-/// The configuration of ingest, shared by all threads.
 pub struct Ingest<'a> {
-    /// The pipeline of reads as they come in.
     pub pipeline: BatchPipeline<'a>,
-    /// How reads are sorted, and the memory for it.
     pub context: &'a SortContext,
-    /// Stores template ends for duplicates.
     pub ends: Option<&'a DuplicateEnds>,
-    /// Encodes presorted reads for the output; `None` where reads cannot leave early.
+    /// Encodes presorted reads for the output; `None` if reads cannot leave before the input ends,
+    /// as with duplicate marking.
     pub writer: Option<&'a PartWriter<'a>>,
-    /// The pipeline of presorted reads as they leave.
+    /// Applied to presorted reads on their way into the output: tallies only, no step that changes
+    /// them.
     pub leaving: BatchPipeline<'a>,
-    /// Progress.
     pub console: &'a Console,
-    /// Opens and checks what is read.
     pub readers: FeedReaders,
-    /// Buffers that tickets reuse.
     pub buffers: IngestBuffers,
 }
 
-/// Buffers that tickets reuse.
 pub struct IngestBuffers {
     pub entries: Pool<Vec<Entry>>,
     pub frames: Pool<Frames>,
 }
 
 impl IngestBuffers {
-    /// Creates pools for as many tickets as are in flight.
     pub fn new(in_flight: usize) -> Self {
         IngestBuffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
     }
 }
 
-/// State that the claimer and the committer share.
+/// State that the claimer and the committer share. Both are serial, but they run on different
+/// threads.
 pub struct IngestState {
     pub flush: Flush,
-    /// Bytes that the reads in the current arena take, and all ends.
     pub reads: u64,
     pub ends: u64,
     pub too_many_runs: bool,
-    /// Bytes of the largest read so far, and how many flush tickets in flight may hold one.
+    /// Bytes of the largest read so far. `large_under_way` counts the flush tickets in flight that
+    /// may hold such a read.
     pub largest: u64,
     pub large_under_way: u64,
 }
