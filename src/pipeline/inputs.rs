@@ -448,9 +448,11 @@ impl Inputs {
 }
 
 pub enum FirstReads {
+    /// The records of the first chunk. Their memory is charged until this value is dropped.
     Read { batch: Batch, _charge: Charge },
     /// The first chunk is damaged; the error is reported when the chunk is read.
     Damaged,
+    /// There are no reads, or they are made while reading ([`Prepared`]).
     Absent,
 }
 
