@@ -1,5 +1,6 @@
-//! A thread's work on a task of aligning, and the link that follows: batches are checked and join their cohorts, and complete cohorts become ready, all in input
-//! order.
+//! The work of a thread on an aligner task ([`AlignWorker`]), and the serial linking of its results
+//! ([`AlignLink`]): batches are checked and join cohorts, and the batches of complete cohorts
+//! become ready to be written, all in input order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,48 +19,38 @@ use super::mixed::{MixedPieces, SingleRecords, number_reads};
 use super::queue::{AlignTask, AlignTaskResult, BatchSeeds, BatchSlot, Prepared, ReadyBatch};
 use super::unaligned::RECORD;
 
-/// Joins the batches of all lanes, in order.
+/// Joins the batches of all lanes to cohorts, in input order. Called serially, in ticket order.
 pub struct AlignLink {
     lanes: Arc<Lanes>,
-    /// The current lane, and the checker of its order; `None` after the last lane.
+    /// Index of the current lane. `order` checks that its FASTQ batches follow each other; it is
+    /// `None` for records and after the last lane.
     lane: usize,
     order: Option<BatchLinker>,
-    /// Adapters found in the lane so far.
     adapters: AdapterCounts,
-    /// Templates of the lane so far that trimming has left.
     left: u64,
-    /// Joins pieces of files of records.
     chain: ChunkLinker,
-    /// Decides where cohorts end; `None` where each batch stands alone.
+    /// Decides where cohorts end. `None` if each batch is aligned independently of others.
     cutter: Option<Cohorts>,
-    /// Cohorts that are not complete, the first of them number `first`.
     cohorts: VecDeque<Cohort>,
     first: u64,
-    /// A lane, and its reads up to the last cohort that was complete.
     numbered: Option<(usize, u64)>,
-    /// Whether there was any read.
     has_reads: bool,
     /// Bytes of reads and candidates that wait for their cohort.
     bytes: u64,
-    /// The most that long reads take besides.
     long: u64,
 }
 
-/// Templates from which insert sizes are inferred together.
 struct Cohort {
     lane: usize,
-    /// Batches; `None` while candidates are being found.
+    /// The batches; `None` for a batch whose candidates are still being searched.
     batches: Vec<Option<(ReadBatch, BatchSeeds)>>,
-    /// Batches of which there is nothing yet.
     missing: usize,
-    /// Bases of the others, and bytes of their reads and candidates.
+    /// Bases of the batches with candidates, and the bytes of their reads and candidates.
     seeded: (u64, u64),
-    /// Whether all its batches are known.
     closed: bool,
 }
 
 impl AlignLink {
-    /// Creates an empty link.
     pub fn new(lanes: &Arc<Lanes>) -> Self {
         let mut flow = AlignLink {
             lanes: Arc::clone(lanes),
@@ -80,7 +71,7 @@ impl AlignLink {
         flow
     }
 
-    /// Takes the result of a task, in the order of tickets.
+    /// Takes the result of a task, and moves complete cohorts to the queue. Called in ticket order.
     pub fn link(&mut self, done: AlignTaskResult) -> Result<()> {
         match done {
             AlignTaskResult::Waited => return Ok(()),
@@ -124,14 +115,15 @@ impl AlignLink {
         self.add_wanted(reads, last)
     }
 
-    /// Adds the reads that are wanted of a batch, which may be the last one of its lane.
+    /// Adds the templates of a batch that belong to the wanted slice of the lane. Ends the lane if
+    /// `last` is set, or if all later templates are outside the slice.
     fn add_wanted(&mut self, mut reads: ReadBatch, last: bool) -> Result<()> {
         if self.lanes.trimming.is_some() {
-            reads.set_first(self.left); // as if those that were dropped had never been there
+            reads.set_first(self.left); // numbered as if the dropped templates did not exist
             self.left += reads.all_templates() as u64;
         }
         if reads.is_mixed() {
-            // (No slice starts or ends behind the first of these batches: see `LaneScan`.)
+            // (No slice starts or ends after the first of these batches: see `LaneScan`.)
             self.add_mixed(&reads)?;
             self.lanes.buffers.put(reads);
             return if last { self.end_lane() } else { Ok(()) };
@@ -153,8 +145,8 @@ impl AlignLink {
         self.next_lane()
     }
 
-    /// Adds pairs among which single reads stand to their cohorts, a piece at a time. Where a cohort ends between mates,
-    /// these become single reads, as in bwa.
+    /// Adds a batch in which single reads occur among pairs, in pieces. If a cohort ends between
+    /// mates, they become single reads, as in bwa.
     fn add_mixed(&mut self, reads: &ReadBatch) -> Result<()> {
         let Some(singles) = reads.singles() else { return Ok(()) };
         self.has_reads |= reads.all_templates() > 0;
@@ -187,13 +179,14 @@ impl AlignLink {
         Ok(())
     }
 
-    /// Whether a cohort ends behind this read, which it counts.
+    /// Counts a read for the current cohort. Returns whether the cohort ends after it.
     fn ends_cohort(&mut self, of: &ReadBatch, index: usize) -> bool {
         let bases = u64::from(of.spans()[index].len);
         self.cutter.as_mut().is_some_and(|cutter| cutter.take_read(bases))
     }
 
-    /// Reads made of records come in order; how many each template has is known with the first.
+    /// Adds reads made from records. The first of them tells the number of reads per template, so
+    /// only then can cohorts be cut.
     fn converted(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
@@ -201,10 +194,9 @@ impl AlignLink {
         self.add_wanted(reads, last)
     }
 
-    /// Ends a lane.
+    /// Moves on to the next lane.
     ///
-    /// # Errors
-    /// It was the last one, and there must be reads, but there are none.
+    /// # Errors The last lane has ended, and a run that must have reads has found none.
     fn next_lane(&mut self) -> Result<()> {
         self.close();
         self.lane += 1;
@@ -226,7 +218,8 @@ impl AlignLink {
         }
     }
 
-    /// Adds a batch to its cohort, or parts of it to theirs: those that are given to an aligner at once.
+    /// Adds a batch to its cohort. The batch is cut where a cohort ends, and into pieces that are
+    /// small enough for the aligner.
     fn add(&mut self, reads: ReadBatch) -> Result<()> {
         self.has_reads = true;
         let (all, mut from) = (0..reads.templates(), 0);
@@ -249,10 +242,10 @@ impl AlignLink {
         Ok(())
     }
 
-    /// Adds a batch to the last cohort, which it may complete. Its candidates will be found there.
+    /// Adds a batch to the last cohort, and queues it for the search for candidates. `closes` tells
+    /// whether the cohort ends with it.
     ///
-    /// # Errors
-    /// It has a read that is too long for the memory.
+    /// # Errors The batch has a read that is too long for the memory.
     fn add_to_cohort(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
         let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
         if long > room.long {
@@ -301,13 +294,13 @@ impl AlignLink {
         Ok(())
     }
 
-    /// Closes the last cohort: all its batches are known.
     fn close(&mut self) {
         self.cohorts.back_mut().into_iter().for_each(|cohort| cohort.closed = true);
         self.cutter.iter_mut().for_each(Cohorts::end);
     }
 
-    /// Makes the batches of complete cohorts ready to be emitted.
+    /// Infers the insert sizes of complete cohorts, and queues their batches to be written as
+    /// records.
     fn release(&mut self) -> Result<()> {
         while self.cohorts.front().is_some_and(|cohort| cohort.closed && cohort.missing == 0) {
             let Some(Cohort { lane, mut batches, .. }) = self.cohorts.pop_front() else { break };
@@ -327,8 +320,9 @@ impl AlignLink {
     }
 }
 
-/// The error of reads and candidates that take more than is available. A cohort that is not complete will take as much for
-/// each base as it has taken so far.
+/// Returns the error of reads and candidates that take more than `available` bytes. For an
+/// incomplete cohort, it names the memory for the whole cohort, on the assumption that the rest
+/// needs as much per base as the batches so far.
 fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: u64) -> Error {
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
     let (bases, cohort_bytes) = cohort.seeded;
@@ -344,22 +338,18 @@ fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: 
     Error::usage(what).hint("lower -K, or raise -m")
 }
 
-/// Returns the memory of a batch that waits.
 fn bytes(reads: &ReadBatch, seeded: &BatchSeeds) -> u64 {
     reads.data_bytes() as u64 + seeded.bytes()
 }
 
-/// A thread's aligner.
+/// One thread's aligner and decoder, which carry out the parallel part of aligner tasks.
 pub struct AlignWorker {
     lanes: Arc<Lanes>,
-    /// Made when it is needed first.
     aligner: Option<Box<dyn Aligner>>,
-    /// Opens pieces of the file of that lane.
     opener: Option<(usize, Opener)>,
 }
 
 impl AlignWorker {
-    /// Creates a worker for the calling thread.
     pub fn new(lanes: &Arc<Lanes>) -> Self {
         AlignWorker { lanes: Arc::clone(lanes), aligner: None, opener: None }
     }
@@ -371,7 +361,8 @@ impl AlignWorker {
         })
     }
 
-    /// Carries out a task; records are written in the memory of `spare`.
+    /// Carries out a task in parallel with others. Records are written into the memory that `spare`
+    /// returns.
     pub fn perform(
         &mut self,
         task: AlignTask,
@@ -392,7 +383,7 @@ impl AlignWorker {
             AlignTask::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let unaligned = self.lanes.lanes[raw.lane].unaligned()?;
-                unaligned.reads(&raw, &mut reads)?; // which checks the records
+                unaligned.reads(&raw, &mut reads)?; // this also checks the records
                 let fastqc = self.lanes.lanes[raw.lane].fastqc.as_ref();
                 fastqc.map_or(Ok(()), |fastqc| fastqc.take_records(&raw, unaligned.header().n_ref()))?;
                 let prepared = self.lanes.prepare(raw.lane, &mut reads)?;
@@ -411,7 +402,8 @@ impl AlignWorker {
         }
     }
 
-    /// Finds candidates of the reads of a batch, and of the single reads among them.
+    /// Finds candidate positions for the reads of a batch, and for the single reads among its
+    /// pairs.
     fn seed(&mut self, reads: &ReadBatch) -> Result<BatchSeeds> {
         let aligner = self.aligner()?;
         let lone = reads.singles().map(|singles| &singles.reads).filter(|lone| !lone.is_empty());
@@ -420,7 +412,7 @@ impl AlignWorker {
         Ok(BatchSeeds { reads: of_reads, singles: lone.map(|lone| aligner.seed(lone)).transpose()? })
     }
 
-    /// Releases the memory of long reads.
+    /// Releases the bytes reserved for long reads in [`Lanes::next`].
     fn give_back(&self, long: u64) {
         if long > 0 {
             self.lanes.queue().long -= long;
@@ -474,7 +466,8 @@ impl AlignWorker {
     }
 }
 
-/// Adds a record of read `read` of a batch, with what all records of the read get.
+/// Appends a record of read number `read` of a batch, with the flags and fields that all records of
+/// this read get.
 fn put_record(opened: &mut Opened, reads: &ReadBatch, read: usize, record: &[u8]) {
     let (bytes, fields, flags) = (opened.bytes_mut(), reads.fields(read), reads.flags(read));
     let start = bytes.len();

@@ -1,6 +1,6 @@
-//! The aligner of a plan: what it needs, and its index brought into memory.
+//! The aligner of a plan: how much memory it needs, its index, and the header of aligned reads.
 
-// In a build without aligners nothing is ever needed.
+// In a build without aligners, most of this is unused.
 #![cfg_attr(not(any(feature = "bwa", feature = "minibwa")), allow(unused))]
 
 use std::ops::Range;
@@ -17,44 +17,48 @@ use crate::pipeline::open_input::is_any_cram;
 use crate::plan::{self, Aligning};
 use crate::process::console::Console;
 
-/// Most bases of the reads that are counted on, for a thread's scratch.
 const READ_BASES: usize = 300;
 
-/// Most bases that are given to an aligner at once, but for one template: those of a batch of 2x256. (Measured: bwa mem's
-/// scratch stays below that of short reads with so many, of whatever length up to 20,000 bases, on a genome three quarters
+/// Maximum bases given to an aligner at once, except that one template always is: the bases of a
+/// batch of 1024 pairs of 256. (Measured: with so many bases, bwa mem's scratch for reads of any
+/// length up to 20,000 bases stays below that for short reads, on a genome with three quarters
 /// repeats.)
 const BASES_AT_ONCE: u64 = 1 << 19;
 
-/// The most that these bases may be times those of the longest read among them, but for one template. Where three bases of a
-/// hundred are wrong, bwa-mem3 asks for half that many bytes of address space, and ends the process if the machine has less
-/// memory than that, although it touches hardly any of it.
+/// Maximum product of these bases and the length of the longest read among them, except for one
+/// template. If three of a hundred bases are wrong, bwa-mem3 asks for half that many bytes of
+/// address space, and ends the process if the machine has less memory, although it touches hardly
+/// any of it.
 const BASES_BY_LONGEST: u64 = 1 << 33;
 
-/// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100 of candidates for a
-/// read of 151 bases, on a genome full of repeats.)
+/// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100
+/// of candidates for a read of 151 bases, on a genome full of repeats.)
 const COHORT_BYTES_PER_BASE: u64 = 18;
 
-/// The same for each byte of the files, at most, where they are small: compressed text becomes eight times as long.
+/// Maximum bytes of reads and candidates for each byte of small input files: compressed text
+/// becomes up to eight times as long.
 const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 
-/// How many times as many bases a byte of CRAM may have.
+/// Maximum ratio of the bases per byte in CRAM to those in FASTQ.
 const RECORDS_PER_FASTQ: u64 = 4;
 
-/// Bytes that text of two FASTQ files takes for each batch that is being taken: see `readmill_fastq::Claims::most_bytes`.
+/// Bytes of text of two FASTQ files for each batch that is being taken (see
+/// `readmill_fastq::Claims::most_bytes`).
 const TEXT_PER_BATCH: u64 = 8 << 20;
 
-/// Additional memory for two BGZF files, whose blocks are there twice until they are inflated.
+/// Additional memory for two BGZF files: their blocks are in memory both compressed and inflated.
 const TEXT: u64 = 24 << 20;
 
-/// Additional memory of each pipe where there are several: if one program fills them, the text of one is kept until it is
-/// needed.
+/// Additional memory for each pipe if there are several. If one program fills them in turn, the
+/// text of one must be kept until the other has its mates.
 const TEXT_OF_PIPE: u64 = 64 << 20;
 
-/// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
+/// Bytes of a batch and its candidates, if the candidates are as many as in a cohort; a third more.
 const BATCH: u64 = 8 << 20;
 
-/// Returns where the next part of `templates` ends that is given to an aligner at once: at their end, unless reads are
-/// long. Neither records nor their order depend on it.
+/// Returns the end of the next part of `templates` that is given to the aligner at once. It is the
+/// end of all templates unless reads are long. Neither records nor their order depend on it; it
+/// only limits scratch memory.
 pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
     let segments = reads.segments().max(1);
     let spans = &reads.spans()[templates.start * segments..templates.end * segments];
@@ -73,81 +77,79 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
     end
 }
 
-/// Whether so many bases of a piece are as many as are given to an aligner at once.
+/// Returns whether a piece with `bases` bases is large enough to be given to the aligner.
 pub fn is_full_piece(bases: u64, reads: &ReadBatch) -> bool {
     let singles = reads.singles().map_or(0, |singles| singles.reads.bases_of_longest());
     let longest = reads.bases_of_longest().max(singles) as u64;
     bases >= BASES_AT_ONCE / 2 || bases.saturating_mul(longest) >= BASES_BY_LONGEST / 2
 }
 
-/// Memory that reads may take while they are aligned, in bytes.
+/// The memory that reads may take while they are aligned, in bytes. Computed once, when memory is
+/// divided.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlignRoom {
-    /// Reads and their candidates, and what long reads take besides.
     pub reads: u64,
-    /// Of that, what long reads may take besides: a quarter of what is left when all else has its share, if `left` stays.
+    /// The part of `reads` that long reads may need in addition: a quarter of the memory that all
+    /// other shares leave, as long as `left` bytes remain.
     pub long: u64,
-    /// All other shares.
     pub others: u64,
-    /// Memory that must remain.
     pub left: u64,
 }
 
 impl AlignRoom {
-    /// The least memory with which long reads may take so much.
+    /// Returns the minimum memory (`-m`) with which long reads may take `long` bytes, for the hint
+    /// of an error.
     pub fn memory_for(&self, long: u64) -> u64 {
         self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))
     }
 }
 
-/// Memory that aligning takes beside everything else, in bytes.
+/// The memory that aligning needs in addition to the rest of a run, in bytes, estimated before any
+/// file is read.
 #[derive(Clone, Copy, Debug)]
 pub struct AlignNeeds {
-    /// The index.
     pub index: u64,
-    /// Each thread's scratch.
     pub thread: u64,
     /// Reads that wait for their cohort, and their candidates.
     pub cohort: u64,
-    /// Text of files, whatever is in flight.
     pub text: u64,
-    /// A batch that is being taken: text of files.
     pub taking: u64,
-    /// A ticket in flight: a batch and its candidates.
     pub ticket: u64,
 }
 
-/// Returns how many batches are read ahead of the search for candidates: enough that no thread waits for text to be
-/// linked while others search.
+/// Returns the number of batches that are read before their candidates are searched. It is large
+/// enough that no thread waits for text to be linked while others search.
 pub fn ahead(threads: usize) -> usize {
     2 * threads
 }
 
 impl AlignNeeds {
-    /// Returns the memory of reads on this crew, from files to records.
+    /// Returns the memory of all reads of a run with this crew, from the files to records.
     pub fn waiting(&self, crew: Crew) -> u64 {
         let taking = self.taking * ahead(crew.threads) as u64;
-        // A cohort may be of any number of bases; what does not fit into 64 bits is refused like what does not fit into -m.
+        // A cohort (-K) may have any number of bases. A saturated sum is rejected like any other
+        // that exceeds -m.
         self.cohort.saturating_add(self.text + taking + self.ticket * crew.in_flight as u64)
     }
 
-    /// What reading takes, without aligning.
+    /// Returns the needs of a run that only reads and counts the files, without aligning.
     pub fn of_scan(self) -> Self {
         AlignNeeds { index: 0, thread: 0, cohort: 0, ..self }
     }
 
-    /// Returns the part of it that reads and candidates may take.
     pub fn batches(&self, in_flight: usize) -> u64 {
         self.cohort.saturating_add(BATCH * in_flight as u64)
     }
 }
 
-/// Whether these reads infer no insert size together, as far as known: single reads of FASTQ.
+/// Returns whether the reads of the lane are aligned independently of each other, as far as known:
+/// single-end FASTQ.
 fn are_alone(lane: &plan::Lane) -> bool {
     lane.files.len() == 1 && !lane.interleaved && !lane.records
 }
 
-/// Estimates the memory of aligning from the files, before any is read.
+/// Estimates the memory of aligning from the sizes of the files and of the index, before any file
+/// is read.
 pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
     let sizes =
@@ -191,12 +193,11 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     })
 }
 
-/// Whether it is a named pipe or standard input.
+/// Returns whether a path is a named pipe or standard input. Such a file can be read only once.
 pub fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
 }
 
-/// Writes records of reads that stay unaligned.
 fn no_aligner(aligning: &Aligning) -> NoAligner {
     let import = aligning.aligner.import();
     NoAligner {
@@ -205,7 +206,8 @@ fn no_aligner(aligning: &Aligning) -> NoAligner {
     }
 }
 
-/// The aligner without its index, for whoever does not align: contigs and cohorts are known.
+/// Returns the aligner without its index, which takes little memory. It knows contigs and cohorts,
+/// but cannot align; jobs in stages use it to divide the input.
 pub fn without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
         plan::Aligner::None(_) => Ok(Arc::new(no_aligner(aligning))),
@@ -224,7 +226,8 @@ pub fn without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// The files of the aligner's index.
+/// Returns the paths of all files of the aligner's index; a job in stages checks that they stay the
+/// same.
 pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
     match aligning.aligner {
         plan::Aligner::None(_) => Ok(Vec::new()),
@@ -241,7 +244,6 @@ pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Loads the index into memory.
 pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
         plan::Aligner::None(_) => Ok(Arc::new(no_aligner(aligning))),
@@ -260,7 +262,8 @@ pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Reports how many reference sequences are alternate loci, and what of the list of them the aligner does not read.
+/// Notes how many reference sequences are alternate loci, and warns about lines of their list that
+/// the aligner ignores.
 pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
     let alternates = kernel.contigs().iter().filter(|contig| contig.alternate).count();
     if alternates > 0 {
@@ -270,8 +273,9 @@ pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
     kernel.warnings().iter().for_each(|warning| console.warn(warning));
 }
 
-/// Returns the header of aligned reads: the reference sequences of the index, the read groups of all lanes, the lines
-/// about reads from headers of unaligned files, and the aligner. The unaligned files get the renamed IDs.
+/// Returns the header of aligned reads: the reference sequences of the index, the read groups of
+/// all lanes, the aligner, and the read groups, programs and comments of unaligned files. If IDs in
+/// two headers collide, `unaligned` gets the new ones.
 pub fn header(
     aligning: &Aligning,
     kernel: &dyn Kernel,

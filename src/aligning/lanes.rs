@@ -1,4 +1,4 @@
-//! The lanes of an aligning run, and the claims of their reads.
+//! All lanes of an aligning run, and the tasks that are claimed from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -27,56 +27,53 @@ use super::unaligned::Unaligned;
 use crate::plan;
 use crate::process::console::Console;
 
-/// Templates of a batch, of FASTQ and of reads that are made of records.
 const TEMPLATES: usize = 1024;
 
-/// Bytes with which a batch ends, even if it has fewer templates.
+/// Bytes of text after which a batch ends, even if it has fewer templates.
 const BATCH_BYTES: usize = 2 << 20;
 
-/// Most bytes of a record of FASTQ: reads that are longer than any that is aligned are told by their length, and what is no
-/// FASTQ at all is not gathered for long.
+/// Maximum bytes of a FASTQ record. Reads that are too long to be aligned still fit, so the error
+/// can name their length; in a file that is not FASTQ at all, the search for the end of a record
+/// stops soon.
 const RECORD_BYTES: usize = 2 << 20;
 
-/// Lanes, one after the other, and the aligner of their reads.
+/// The lanes of an aligning run, which are read one after the other, and what all threads need to
+/// prepare and align their reads.
+///
+/// [`Lanes::next`] hands out tasks. [`AlignWorker`](super::AlignWorker) carries them out, and
+/// [`AlignLink`](super::AlignLink) takes the results in order.
 pub struct Lanes {
-    /// The aligner.
     pub kernel: Arc<dyn Kernel>,
-    /// The lanes.
     pub lanes: Vec<Lane>,
-    /// How barcodes and comments become tags.
     read_tags: plan::ReadTags,
-    /// How reads become records, if they are not aligned, and how FASTQ writes their qualities.
+    /// How reads become records if they are not aligned (`import`), and the encoding of their FASTQ
+    /// qualities.
     import: Option<(plan::Import, Encoding)>,
-    /// Trims reads.
     pub trimming: Option<Arc<Trimming>>,
-    /// Finds adapters.
+    /// Finds adapters and marks them in field XT.
     marker: Option<Marker>,
-    /// Bytes that reads and candidates may take.
     pub room: AlignRoom,
-    /// Threads.
     pub threads: usize,
-    /// Batches that are taken, or are being taken, before candidates are looked for: enough for all threads, so that none
-    /// waits for text to be linked while others look for candidates.
+    /// Number of batches that are read before their candidates are searched. Enough for all
+    /// threads, so that none waits for text to be linked while others search.
     ahead: usize,
-    /// Buffers that go round.
     pub buffers: Pool<ReadBatch>,
-    /// The same for records that become reads.
     pub batches: Pool<Batch>,
-    /// The same for pieces of their files.
     pub chunks: Pool<Chunk>,
     queue: Mutex<AlignQueue>,
-    /// Single reads among pairs.
     pub lone: Arc<LoneReads>,
 }
 
-/// The largest window of a zstd file, as a power of two: a quarter of the room for long reads, as there may be two files,
-/// but at least 8 MiB, which fits into the room for text.
+/// Returns the maximum window of a zstd file, as a power of two. It is a quarter of the room for
+/// long reads, because two files may be open, but at least 8 MiB, which fits into the room for
+/// text.
 fn zstd_window_log(room: AlignRoom) -> u32 {
     (room.long / 4).max(1).ilog2().clamp(23, 27)
 }
 
 impl Lanes {
-    /// Opens the files of the chosen lanes but those of records, which are open.
+    /// Opens the FASTQ files of the chosen lanes. `unaligned` has the files of records, which were
+    /// opened earlier because their headers contribute to the output header.
     pub fn open(
         wanted: &plan::Aligning,
         chosen: ChosenLanes<'_>,
@@ -167,7 +164,8 @@ impl Lanes {
         })
     }
 
-    /// Reports the encoding of qualities that was guessed, as whoever knows better can name it.
+    /// Reports a guessed encoding of qualities, so that a user who knows better can name it. Warns
+    /// if the guess is not the standard one.
     pub fn report_encoding(&self, console: &Console) {
         let Some((import, encoding)) = &self.import else { return };
         if import.encoding.is_some() {
@@ -185,7 +183,7 @@ impl Lanes {
         }
     }
 
-    /// Has the reads of all lanes counted for the modules of FastQC, if these are wanted.
+    /// Makes all lanes count their reads for FastQC reports, if these are wanted.
     pub fn counting(mut self, fastqc: Option<&AlignFastqc>) -> Self {
         for lane in &mut self.lanes {
             lane.fastqc = fastqc.map(|fastqc| fastqc.lane(&lane.files));
@@ -193,7 +191,8 @@ impl Lanes {
         self
     }
 
-    /// The FASTQ files, and their checksums as they are read.
+    /// Returns the FASTQ files with their checksums, which are complete after the files have been
+    /// read.
     pub fn sums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
         let claims = self.lanes.iter().filter_map(|lane| match &lane.origin {
             LaneSource::Fastq(claims) => Some(claims.sums()),
@@ -202,7 +201,8 @@ impl Lanes {
         claims.flatten()
     }
 
-    /// The FASTQ files, each with a flag that is set when its BGZF blocks end without the EOF block.
+    /// Returns the FASTQ files, each with a flag that is set if its BGZF data end without the EOF
+    /// block.
     pub fn missing_ends(&self) -> Vec<(PathBuf, Arc<AtomicBool>)> {
         let claims = self.lanes.iter().filter_map(|lane| match &lane.origin {
             LaneSource::Fastq(claims) => Some(claims.missing_ends()),
@@ -211,10 +211,10 @@ impl Lanes {
         claims.flatten().map(|(path, is_missing)| (path.to_path_buf(), is_missing)).collect()
     }
 
-    /// Compares the first reads of each lane with the way its files were given.
+    /// Compares the names of the first reads of each lane with the arrangement of its files. Warns
+    /// if it is probably wrong, for example if interleaved mates were given as single reads.
     ///
-    /// # Errors
-    /// The files cannot be meant so.
+    /// # Errors The arrangement is certainly wrong.
     pub fn check_layout(&self, console: &Console) -> Result<()> {
         for lane in &self.lanes {
             let LaneSource::Fastq(claims) = &lane.origin else { continue };
@@ -233,9 +233,15 @@ impl Lanes {
         Ok(())
     }
 
-    /// Prepares reads of a lane: cuts barcodes off, and finds the fields of their records; trims them, and drops some; then
-    /// finds adapters. Returns what was trimmed, and the templates with adapters, as long as adapters may still be dropped
-    /// from the list.
+    /// Prepares the reads of a batch for alignment, in parallel with other batches:
+    ///
+    /// 1. converts qualities and names, if reads are only imported;
+    /// 2. cuts barcodes off, and makes the optional fields of the records;
+    /// 3. trims reads, and drops templates;
+    /// 4. marks adapters.
+    ///
+    /// Returns the counts of trimming, and the templates in which adapters were found while the
+    /// list of adapters may still become shorter.
     pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<Prepared> {
         let mut prepared = self.prepare_own(lane, reads)?;
         if let Some(mut singles) = reads.take_singles() {
@@ -276,13 +282,14 @@ impl Lanes {
         Ok(Prepared { found_in, trimmed, singles: None })
     }
 
-    /// The error of files that have no read at all, if there must be one.
     pub fn without_reads(&self) -> Option<Error> {
         let (import, _) = self.import.as_ref()?;
         import.needs_reads.then(|| Error::input("there is no read in any file"))
     }
 
-    /// Updates the adapters that the next batches of a lane look for, and counts what was trimmed.
+    /// Adds the counts of a linked batch to the totals. Updates which adapters are searched in
+    /// later batches of the lane. Called in input order, so the list of adapters does not depend on
+    /// threads.
     pub fn keep_findings(
         &self,
         lane: usize,
@@ -303,11 +310,10 @@ impl Lanes {
         }
     }
 
-    /// Links a batch of FASTQ to those before it, updates the adapters that the next batches look for, and counts what was
-    /// trimmed. Returns what was found in it.
+    /// Links a batch of FASTQ to those before it, and prepares it again if it was cut wrongly. Adds
+    /// its findings to the totals, and returns them.
     ///
-    /// # Errors
-    /// The first fault in the files, or in the batch.
+    /// # Errors The first fault in the files, or in the reads of the batch.
     pub fn link_taken(
         &self,
         lane: usize,
@@ -328,7 +334,8 @@ impl Lanes {
         Ok(prepared)
     }
 
-    /// Links a piece of the file of a lane to those before it, or ends the file, and hands out its records.
+    /// Links a chunk of the file of a lane to those before it, and queues its records to become
+    /// reads. `None` ends the file.
     pub fn link_opened(
         &self,
         lane: usize,
@@ -343,7 +350,6 @@ impl Lanes {
         self.hand_out(lane, linked, last)
     }
 
-    /// Ends a lane before the end of its files.
     pub fn end(&self, lane: usize) {
         match &self.lanes[lane].origin {
             LaneSource::Fastq(claims) => claims.end(),
@@ -354,13 +360,19 @@ impl Lanes {
         }
     }
 
-    /// Returns the next task; `None` when all records have been passed on.
+    /// Returns the next task, or `None` when all records have been passed on. Called by the claimer
+    /// of the run.
+    ///
+    /// The task closest to the output has priority: pass records on, write records of ready
+    /// batches, read another batch if few are read ahead, search candidates. If none is possible
+    /// now, the task is to wait for tickets in flight.
     pub fn next(&self) -> Result<Option<AlignTask>> {
         let mut queue = self.queue();
         if let Some(opened) = queue.records.pop_front() {
             return Ok(Some(AlignTask::Records(opened)));
         }
-        // Batches are processed in order, so one that waits for memory for its long reads holds up those behind it.
+        // Batches are processed in order, so a batch that waits for the memory of its long reads
+        // also delays later ones.
         let (emitted, seeded) = (queue.ready.front(), queue.bare.front());
         let [emitted, seeded] = [emitted.map(|it| &it.reads), seeded.map(|(_, reads)| reads)]
             .map(|reads| reads.map_or(0, |reads| self.long_read_bytes(reads)));
@@ -390,27 +402,27 @@ impl Lanes {
         })
     }
 
-    /// Cuts the reads of FASTQ files into cohorts; `None` where each batch stands alone. Where single reads may stand among
-    /// pairs, cohorts are cut even if no insert sizes are inferred, because bwa numbers reads by them.
+    /// Returns what cuts the reads of FASTQ files into cohorts, or `None` if each batch is aligned
+    /// independently. If single reads may occur among pairs, cohorts are cut even if no insert
+    /// sizes are inferred, because bwa numbers reads by cohort.
     pub fn cutter(&self, claims: &Claims) -> Option<Cohorts> {
         let numbered = || self.kernel.numbered_bases().filter(|_| claims.may_have_singles());
         self.kernel.cohort_bases(claims.segments()).or_else(numbered).map(Cohorts::new)
     }
 
-    /// Bytes that the longest of these reads takes besides while it is aligned.
+    /// Returns the additional bytes that the longest of these reads needs while it is aligned.
     pub fn long_read_bytes(&self, reads: &ReadBatch) -> u64 {
         let singles = reads.singles().into_iter().flat_map(|singles| singles.reads.spans());
         let longest = reads.spans().iter().chain(singles).map(|span| span.len as usize).max();
         self.kernel.long_read_bytes(longest.unwrap_or(0))
     }
 
-    /// The error of reads of a lane, one of which is too long for the memory.
     pub fn too_long(&self, lane: usize, reads: &ReadBatch) -> Error {
         self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
     }
 
-    /// Returns the task that reads next: records that have come, or the next batch or piece of a lane that has not
-    /// ended.
+    /// Returns the next task that reads: queued records to convert, or the next batch or chunk of a
+    /// lane that has not ended.
     fn next_batch_task(&self, queue: &mut AlignQueue) -> Result<Option<AlignTask>> {
         if let Some(raw) = queue.raw.pop_front() {
             return Ok(Some(AlignTask::Convert(raw)));
@@ -434,7 +446,8 @@ impl Lanes {
         }
     }
 
-    /// Hands out records that have come, in pieces that become batches of reads.
+    /// Queues records to become reads, in parts of the size of a batch. A fault and the end of the
+    /// file go with the last part.
     fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
         let Linked { batch, number, mut fault, .. } = linked;
         let records = batch.len();
@@ -470,22 +483,21 @@ impl Lanes {
         }
     }
 
-    /// Locks the queue.
     pub fn queue(&self) -> MutexGuard<'_, AlignQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of all files that have been read so far, as they lie there.
     pub fn bytes_read(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.progress().0).sum()
     }
 
-    /// Bytes of all files, if all of them have a size.
+    /// Returns the stored bytes of all files; `None` if one of them is a pipe.
     pub fn size(&self) -> Option<u64> {
         self.lanes.iter().map(|lane| lane.progress().1).sum()
     }
 
-    /// The name of the first read, for what names tell of the instrument.
+    /// Returns the name of the first read, from which the type of instrument is derived. Reads the
+    /// first batch of FASTQ for it.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match &self.lanes.first()?.origin {
             LaneSource::Fastq(claims) => {

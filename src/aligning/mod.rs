@@ -1,18 +1,19 @@
-//! Reads that are aligned on their way in.
+//! The input that aligns reads while they are read.
 //!
-//! An aligner of pairs wants to see a whole *cohort* of templates before it chooses between places, and a cohort is larger
-//! than what one ticket carries. So a batch comes by four times, with a ticket of its own each time:
+//! An aligner of pairs needs a whole *cohort* of templates to infer insert sizes, before it can
+//! choose between candidate positions. A cohort is larger than the chunk of one ticket. So each
+//! batch is processed by four tasks, each with its own ticket:
 //!
-//! | task | in parallel | then, in order |
-//! |---|---|---|
-//! | take | text claimed and parsed, reads trimmed | FASTQ judged; the batch joins its cohort, or parts of it theirs |
-//! | seed | candidates found | nothing, or the cohort is complete: insert sizes are inferred |
-//! | emit, once its cohort is complete | records written | their number of bytes is known |
-//! | records | | they go on as those of any other input |
+//! | task | in parallel | then, in order | |---|---|---| | take | reads and parses text, trims
+//! reads | checks the FASTQ; adds the batch to its cohort, or cuts it between cohorts | | seed |
+//! finds candidate positions | infers insert sizes if the cohort is complete | | emit | writes
+//! records, once the cohort is complete | queues the records | | records | | passes the records on,
+//! like records of any other input |
 //!
-//! Whoever claims takes what is furthest: records before batches to be emitted before batches without candidates; but a few
-//! batches for each thread are always taken ahead. So no more than a cohort waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
-//! and records go on in the order of the input.
+//! The claimer prefers the task closest to the output ([`Lanes::next`]), but always keeps a few
+//! batches for each thread read ahead. So no more than one cohort waits in memory, besides the
+//! batches in flight. The output does not depend on which task is chosen: batches join cohorts,
+//! cohorts are written, and records are passed on in the order of the input.
 
 mod fastqc;
 mod flow;

@@ -1,4 +1,5 @@
-//! The queue of aligner tasks, between the claimer and the link.
+//! The tasks of the aligner and their results, and the queue between the claimer, which takes
+//! tasks, and the link, which adds them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,47 +13,39 @@ use readmill_input::Claim;
 use readmill_record::{Error, ReadBatch, Result, UncheckedBatch};
 use readmill_trim::TrimTally;
 
-/// Records of a file that are to become reads.
 pub struct RawRecords {
-    /// The lane they are of.
     pub lane: usize,
-    /// The records, and others.
+    /// The batch that holds them. Several parts share it, so its memory is reused after the last of
+    /// them.
     pub batch: Arc<UncheckedBatch>,
-    /// Which of them.
     pub range: Range<usize>,
-    /// The number of the first one in its file, 0-based.
+    /// Number of the first record in its file, 0-based.
     pub number: u64,
-    /// The error that follows them instead of more records.
+    /// The error that ends the file after these records.
     pub fault: Option<Error>,
-    /// Whether they are the last of their file.
     pub last: bool,
 }
 
-/// A task of the aligner.
+/// A task of the aligner. See the table in the documentation of the module `aligning`.
 pub enum AlignTask {
-    /// Takes a batch from the files of a lane.
+    /// Takes a batch from the FASTQ files of a lane.
     Take {
-        /// The lane, 0-based.
         lane: usize,
-        /// The number of the batch in it.
+        /// Number of the batch in the lane, 0-based. Each batch has a ticket of its own.
         batch: u64,
     },
-    /// Opens a piece of the file of a lane, or ends it.
+    /// Opens a chunk of the record file of a lane. `None` ends the file.
     Open(usize, Option<Claim>),
-    /// Makes reads of records.
     Convert(RawRecords),
-    /// Finds candidates for a batch that has its place in a cohort.
+    /// Finds candidate positions for a batch that has its place in a cohort.
     Seed(BatchSlot, ReadBatch),
     /// Writes the records of a batch whose cohort is complete.
     Emit(ReadyBatch),
-    /// Passes records on.
     Records(Opened),
-    /// Nothing: the next task depends on tickets in flight.
     Wait,
 }
 
 impl AlignTask {
-    /// The records that it passes on, if that is its task.
     pub fn records(&self) -> Option<&Opened> {
         match self {
             AlignTask::Records(opened) => Some(opened),
@@ -61,50 +54,43 @@ impl AlignTask {
     }
 }
 
-/// The result of a task.
 pub enum AlignTaskResult {
-    /// A batch, and, if it looks as it should and could be made ready, what was found.
+    /// The lane, how the batch was taken, its reads, and what preparing found. `None` if the batch
+    /// looked irregular, so that it was not prepared.
     Taken(usize, TakenBatch, ReadBatch, Option<Result<Prepared>>),
-    /// A piece of the file of a lane; `None` at its end.
     Opened(usize, Option<Opened>),
-    /// Reads of a lane, what was found when they were made ready, and whether they are the last of their file.
+    /// The lane, its reads, what preparing found, and whether they are the last reads of the file.
     Converted(usize, ReadBatch, Prepared, bool),
-    /// Candidates.
     Seeded(BatchSlot, ReadBatch, BatchSeeds),
-    /// Records.
     Emitted(Opened),
-    /// Nothing.
     Waited,
 }
 
-/// Findings in a batch, when it is made ready.
+/// What preparing a batch found. The link adds it to the totals of the lane, in input order.
 #[derive(Default)]
 pub struct Prepared {
-    /// Where adapters are that are marked.
+    /// Reads in which adapters were marked, as long as the list of adapters may still become
+    /// shorter.
     pub found_in: FoundIn,
-    /// What was trimmed, if anything is to be.
     pub trimmed: Option<Box<TrimTally>>,
-    /// The same of single reads that stand among pairs.
     pub singles: Option<Box<Prepared>>,
 }
 
-/// Candidates of the reads of a batch.
+/// Candidate positions of the reads of a batch.
 pub struct BatchSeeds {
-    /// Those of all reads, or of pairs among which single reads stand; `None` if there are no pairs.
     pub reads: Option<Seeded>,
-    /// Those of single reads among pairs, if there are any.
     pub singles: Option<Seeded>,
 }
 
 impl BatchSeeds {
-    /// Bytes that they hold.
     pub fn bytes(&self) -> u64 {
         self.reads.iter().chain(&self.singles).map(Seeded::bytes).sum()
     }
 }
 
 impl Prepared {
-    /// Templates that were dropped, of which each has so many reads.
+    /// Returns the number of templates that trimming dropped. `segments` is the number of reads per
+    /// template.
     pub fn dropped(&self, segments: usize) -> u64 {
         let of_singles = self.singles.as_ref().map_or(0, |singles| singles.dropped(1));
         let own = self.trimmed.as_ref().map_or(0, |trimmed| trimmed.dropped() / segments.max(1) as u64);
@@ -112,46 +98,38 @@ impl Prepared {
     }
 }
 
-/// The place of a batch in a cohort.
+/// The place of a batch: the number of its cohort in the run, and the index of the batch in the
+/// cohort.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchSlot {
-    /// Number of the cohort.
     pub cohort: u64,
-    /// Number of the batch in it.
     pub batch: usize,
 }
 
-/// A batch of a complete cohort.
+/// A batch of a complete cohort, ready to be written as records.
 pub struct ReadyBatch {
-    /// The lane it came from.
     pub lane: usize,
-    /// Its reads.
     pub reads: ReadBatch,
-    /// Their candidates.
     pub seeded: BatchSeeds,
-    /// The insert size model of the cohort.
     pub model: Arc<Model>,
 }
 
-/// Tasks that can be claimed.
+/// The queue of tasks that can be claimed, and counts of tasks in flight. Protected by a lock of
+/// [`Lanes`](super::Lanes).
 #[derive(Default)]
 pub struct AlignQueue {
-    /// Records that go on.
     pub records: VecDeque<Opened>,
-    /// Batches to be emitted.
     pub ready: VecDeque<ReadyBatch>,
-    /// Records that are to become reads.
     pub raw: VecDeque<RawRecords>,
-    /// Batches without candidates.
+    /// Batches that have a place in a cohort, but no candidates yet.
     pub bare: VecDeque<(BatchSlot, ReadBatch)>,
-    /// The lane that is being taken from.
+    /// Index of the lane from which tasks are taken; `batch` is the number of its next batch.
     pub lane: usize,
-    /// The next batch of it.
     pub batch: u64,
-    /// Tasks in flight that lead to other tasks.
+    /// Tasks in flight that lead to other tasks. The run has ended when there are none, and none
+    /// can be claimed.
     pub in_flight: usize,
-    /// Tasks in flight that read.
     pub taking: usize,
-    /// Bytes that long reads in flight take, while candidates are found or records are written.
+    /// Bytes reserved for long reads in flight, while candidates are found or records are written.
     pub long: u64,
 }
